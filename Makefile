@@ -1,0 +1,54 @@
+.DEFAULT_GOAL := help
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: help demo test lint protos bench lock clean
+
+help: ## Show this help
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+
+demo: .venv/installed .venv/runsc ## Grow 50 conversations on this machine, set-up included
+	$(BIN)/soliloquy generate --problems physics --conversations 50 --seed 7 --out demo-dataset
+	@echo "Read one:   $(BIN)/soliloquy show demo-dataset"
+
+test: .venv/dev .venv/runsc ## Run the tests, set-up included
+	$(BIN)/python -m pytest
+
+lint: .venv/dev ## Check style, types and the protobuf contract
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python protos/check.py
+
+protos: .venv/dev ## Compile the protobuf contract and compare it with the last release's
+	$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable .
+	$(BIN)/python protos/check.py
+
+bench: .venv/dev .venv/runsc ## Measure the transport, the sandbox and the whole loop (minutes)
+	$(BIN)/python -m tests.bench
+
+lock: .venv/dev ## Resolve the dependencies anew
+	$(BIN)/pip install --quiet uv
+	cd . && $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --no-annotate --extra build -o requirements.lock pyproject.toml
+	cd . && $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --no-annotate --extra dev -c requirements.lock -o requirements-dev.lock pyproject.toml
+
+clean: ## Remove everything the build made
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache demo-dataset
+	rm -f protos/soliloquy/v1/*_pb2.py protos/soliloquy/v1/*_pb2.pyi
+	find services training tests protos -name __pycache__ -prune -exec rm -rf {} +
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+
+.venv/installed: .venv/bin/python requirements.lock pyproject.toml $(wildcard protos/soliloquy/v1/*.proto)
+	$(BIN)/pip install --quiet --require-hashes -r requirements.lock
+	$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.venv/dev: .venv/installed requirements-dev.lock
+	$(BIN)/pip install --quiet --require-hashes -r requirements-dev.lock
+	@touch $@
+
+.venv/runsc: .venv/bin/python
+	@sh services/executor/install-runsc.sh
+	@touch $@
