@@ -1,8 +1,11 @@
 .DEFAULT_GOAL := help
 PYTHON ?= python3
 BIN := .venv/bin
+# Hashes and names only: a lock that works with whatever index the machine uses.
+RESOLVE = $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --no-emit-find-links --no-header --no-annotate
 
-.PHONY: help demo test lint protos bench lock clean
+.PHONY: help demo test lint protos faults bench lock clean
 
 help: ## Show this help
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -24,13 +27,16 @@ protos: .venv/dev ## Compile the protobuf contract and compare it with the last 
 	$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable .
 	$(BIN)/python protos/check.py
 
+faults: .venv/dev .venv/runsc ## Kill runs and workers at random moments (minutes)
+	$(BIN)/python -m pytest -s tests/chaos
+
 bench: .venv/dev .venv/runsc ## Measure the transport, the sandbox and the whole loop (minutes)
 	$(BIN)/python -m tests.bench
 
 lock: .venv/dev ## Resolve the dependencies anew
 	$(BIN)/pip install --quiet uv
-	cd . && $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --no-annotate --extra build -o requirements.lock pyproject.toml
-	cd . && $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --no-annotate --extra dev -c requirements.lock -o requirements-dev.lock pyproject.toml
+	$(RESOLVE) --extra build --output-file requirements.lock
+	$(RESOLVE) --extra dev --constraint requirements.lock --output-file requirements-dev.lock
 
 clean: ## Remove everything the build made
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache demo-dataset

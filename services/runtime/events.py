@@ -4,18 +4,41 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from google.protobuf.message import DecodeError, Message
-from soliloquy.v1 import events_pb2
+from soliloquy.v1.events_pb2 import (
+    CalculationNeeded,
+    CodeFailed,
+    CodeWritten,
+    ConversationCollected,
+    ConversationFinished,
+    ConversationStarted,
+    ProblemSubmitted,
+    ReplyNeeded,
+    StudentReplied,
+    TutorReplied,
+)
 
 from services.runtime.seeds import digest
-from services.runtime.topics import TOPIC_OF, TOPICS, origin
+from services.runtime.topics import TOPIC_OF, TOPICS, Topic, origin
 
 MAX_EVENT_BYTES = 256 * 1024
 
+ConversationEvent = (
+    ConversationStarted
+    | StudentReplied
+    | CalculationNeeded
+    | CodeWritten
+    | CodeFailed
+    | ReplyNeeded
+    | TutorReplied
+    | ConversationFinished
+    | ConversationCollected
+)
+
 # What a handler returns: the messages that follow from the one it was given.
-Outcome = Sequence[Message]
+Outcome = Sequence[ConversationEvent]
 
 
-def emit(*messages: Message) -> Outcome:
+def emit(*messages: ConversationEvent) -> Outcome:
     return messages
 
 
@@ -40,6 +63,14 @@ class Undecodable(Exception):
     """The payload is not the message that its topic carries."""
 
 
+class EventTooLarge(Exception):
+    """The event is above what a topic takes."""
+
+
+class UnknownTopic(Exception):
+    """Nothing in topics.toml says where it travels."""
+
+
 def message_of(event: Event) -> Message:
     try:
         return TOPICS[origin(event.topic)].message.FromString(event.payload)
@@ -47,10 +78,30 @@ def message_of(event: Event) -> Message:
         raise Undecodable(f"{event.topic}: the payload of event {event.id} is no valid message ({error})") from error
 
 
-def first_event(message: Message, *, source: str, time: float) -> Event:
+def topic_of(message: Message) -> Topic:
+    try:
+        return TOPIC_OF[type(message)]
+    except KeyError:
+        name = type(message).__name__
+        raise UnknownTopic(f"no topic carries {name}: give it one in services/runtime/topics.toml") from None
+
+
+def checked(event: Event) -> Event:
+    """The event itself, if a topic takes it."""
+    if origin(event.topic) not in TOPICS:
+        raise UnknownTopic(f"event {event.id}: there is no topic {event.topic!r} in services/runtime/topics.toml")
+    if len(event.payload) > MAX_EVENT_BYTES:
+        raise EventTooLarge(
+            f"{event.topic}: event {event.id} of {event.key} is {len(event.payload)} bytes, "
+            f"above the limit of {MAX_EVENT_BYTES}: shorten the conversation (fewer turns, shorter replies)"
+        )
+    return event
+
+
+def first_event(message: ProblemSubmitted | ConversationEvent, *, source: str, time: float) -> Event:
     """An event that no other event caused; its id follows from its content."""
     payload = message.SerializeToString(deterministic=True)
-    topic = TOPIC_OF[type(message)]
+    topic = topic_of(message)
     return Event(
         id=digest(topic.name, payload.hex()),
         topic=topic.name,
@@ -74,12 +125,11 @@ def caused_events(cause: Event, outcome: Outcome, *, source: str, time: float) -
             traceparent=cause.traceparent,
         )
         for position, message in enumerate(outcome)
-        for topic in [TOPIC_OF[type(message)]]
+        for topic in [topic_of(message)]
     ]
 
 
-def key_of(message: Message) -> str:
-    if isinstance(message, events_pb2.ProblemSubmitted):
+def key_of(message: ProblemSubmitted | ConversationEvent) -> str:
+    if isinstance(message, ProblemSubmitted):
         return message.run.id
-    conversation = message.conversation  # type: ignore[attr-defined]
-    return str(conversation.run.id if TOPIC_OF[type(message)].key == "run" else conversation.id)
+    return message.conversation.run.id if TOPIC_OF[type(message)].key == "run" else message.conversation.id

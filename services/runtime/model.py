@@ -4,10 +4,12 @@ from typing import Protocol
 
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 
+from services.runtime.retry import Refused
+
 
 class Model(Protocol):
     async def generate(self, request: GenerateRequest) -> Completion: ...
 
 
-class ModelRefused(Exception):
+class ModelRefused(Refused):
     """The request cannot be served as it stands; asking again would not help."""

@@ -34,3 +34,7 @@ TOPIC_OF: dict[type[Message], Topic] = {topic.message: topic for topic in TOPICS
 def origin(topic: str) -> str:
     """The topic an event was first sent to, for a retry or dead-letter topic."""
     return topic.removesuffix(RETRY).removesuffix(DLQ)
+
+
+def is_retry(topic: str) -> bool:
+    return topic.endswith(RETRY)

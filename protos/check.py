@@ -1,0 +1,92 @@
+"""Compares the protobuf contract with the last release's: a line for each change that would break a reader.
+
+usage: check.py [RELEASED CURRENT]
+"""
+
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from google.protobuf.descriptor_pb2 import DescriptorProto, EnumDescriptorProto, FileDescriptorSet
+from grpc_tools import protoc
+
+HERE = Path(__file__).parent
+
+
+def breaking_changes(released: Path, current: Path) -> Iterator[str]:
+    old, new = _described(released), _described(current)
+    old_messages, old_enums = _flattened(old)
+    new_messages, new_enums = _flattened(new)
+    for name, message in old_messages.items():
+        if name in new_messages:
+            yield from _field_changes(name, message, new_messages[name])
+        else:
+            yield f"{name}: the message is gone"
+    for name, enum in old_enums.items():
+        if name in new_enums:
+            yield from _value_changes(name, enum, new_enums[name])
+        else:
+            yield f"{name}: the enum is gone"
+
+
+def _field_changes(name: str, old: DescriptorProto, new: DescriptorProto) -> Iterator[str]:
+    kept = {field.number: field for field in new.field}
+    reserved = {number for span in new.reserved_range for number in range(span.start, span.end)}
+    for field in old.field:
+        now = kept.get(field.number)
+        if now is None:
+            if field.number not in reserved:
+                yield f"{name}.{field.name}: field {field.number} is gone and its number is not reserved"
+        elif now.name != field.name:
+            yield f"{name}.{field.name}: field {field.number} is called {now.name} now"
+        elif (now.type, now.type_name, now.label) != (field.type, field.type_name, field.label):
+            yield f"{name}.{field.name}: field {field.number} has another type"
+
+
+def _value_changes(name: str, old: EnumDescriptorProto, new: EnumDescriptorProto) -> Iterator[str]:
+    kept = {value.name: value.number for value in new.value}
+    for value in old.value:
+        if kept.get(value.name) != value.number:
+            yield f"{name}.{value.name}: value {value.number} is gone or renumbered"
+
+
+def _described(root: Path) -> FileDescriptorSet:
+    files = sorted(str(path.relative_to(root)) for path in root.glob("soliloquy/**/*.proto"))
+    if not files:
+        raise SystemExit(f"{root}: there are no .proto files to compare")
+    with tempfile.TemporaryDirectory() as folder:
+        described = Path(folder) / "described"
+        if protoc.main(["protoc", f"-I{root}", f"--descriptor_set_out={described}", *files]):
+            raise SystemExit(f"{root}: protoc refused the files; its message is above")
+        return FileDescriptorSet.FromString(described.read_bytes())
+
+
+def _flattened(described: FileDescriptorSet) -> tuple[dict[str, DescriptorProto], dict[str, EnumDescriptorProto]]:
+    messages: dict[str, DescriptorProto] = {}
+    enums: dict[str, EnumDescriptorProto] = {}
+
+    def visit(prefix: str, message: DescriptorProto) -> None:
+        name = f"{prefix}.{message.name}"
+        messages[name] = message
+        enums.update({f"{name}.{enum.name}": enum for enum in message.enum_type})
+        for nested in message.nested_type:
+            visit(name, nested)
+
+    for file in described.file:
+        enums.update({f"{file.package}.{enum.name}": enum for enum in file.enum_type})
+        for message in file.message_type:
+            visit(file.package, message)
+    return messages, enums
+
+
+def main() -> int:
+    released, current = map(Path, sys.argv[1:]) if len(sys.argv) == 3 else (HERE / "released", HERE)
+    changes = list(breaking_changes(released, current))
+    for change in changes:
+        print(f"protos: {change}", file=sys.stderr)
+    return 1 if changes else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,195 @@
+"""`soliloquy generate`: grows a dataset on this machine."""
+
+import asyncio
+import json
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+import uvloop
+from rich.console import Console
+from rich.table import Table
+
+from services.cli.driver import Driver
+from services.cli.durations import DURATION
+from services.cli.failure import Failure
+from services.cli.folder import RunFolder
+from services.cli.plan import Plan
+from services.cli.progress import Bar, Quiet
+from services.collector.dataset import write_dataset
+from services.collector.journal import Journal
+from services.curriculum.problems import BadProblemFile, ProblemSource, UnknownProblems, problem_source
+from services.executor import runsc
+from services.executor.runsc import SandboxUnavailable
+from services.recipes.recipe import find
+from services.runtime.ask import BrokenPrompt
+from services.runtime.events import EventTooLarge
+from services.runtime.transports.embedded import LogUnavailable
+
+INCOMPLETE = 1
+INTERRUPTED = 130
+
+
+@click.command()
+@click.option("--problems", required=True, metavar="BANK|FILE", help="A bank's name (physics) or a JSONL file.")
+@click.option("--conversations", required=True, type=click.IntRange(min=1), help="Accepted conversations wanted.")
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="All draws follow from it.")
+@click.option("--out", required=True, type=click.Path(path_type=Path, file_okay=False), help="The dataset's folder.")
+@click.option("--workers", default=1, show_default=True, type=click.IntRange(min=1), help="Worker processes.")
+@click.option("--in-flight", default=64, show_default=True, type=click.IntRange(min=1), help="Conversations at once.")
+@click.option("--latency", default="0ms", show_default=True, type=DURATION, help="Of each answer.")
+@click.option(
+    "--noise", default="none", show_default=True, type=click.Choice(["none", "real"]), help="Imitate real output."
+)
+@click.option("--max-turns", default=20, show_default=True, type=click.IntRange(min=2), help="Turns of a conversation.")
+@click.option("--max-attempts", default=10, show_default=True, type=click.IntRange(min=1), help="Tries at a problem.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+@click.pass_context
+def generate(
+    context: click.Context,
+    /,
+    *,
+    problems: str,
+    out: Path,
+    as_json: bool,
+    quiet: bool,
+    **settings: Any,
+) -> None:
+    """Grow a dataset of tutoring conversations on this machine.
+
+    The same command resumes what was interrupted. The same seed gives the same files, byte for byte, whatever the
+    number of workers and conversations in flight.
+    """
+    recipe = "soliloquy"
+    try:
+        asyncio.run(runsc.find())
+        source = problem_source(problems)
+        prompts = find(recipe).fingerprints()
+    except (SandboxUnavailable, BadProblemFile, UnknownProblems, BrokenPrompt) as unusable:
+        raise Failure(str(unusable)) from unusable
+    plan = Plan(
+        recipe=recipe,
+        problems=problems,
+        problems_sha256=source.digest,
+        prompts_sha256=prompts,
+        **settings,
+    )
+    started = time.monotonic()
+    growth = _grow(plan, source, out, quiet=quiet or as_json)
+    report = growth.report(seconds=time.monotonic() - started)
+    if as_json:
+        click.echo(json.dumps(report))
+    elif not quiet:
+        _print_table(report, out)
+    if growth.shortfall:
+        click.echo(f"soliloquy: {growth.shortfall}", err=True)
+    context.exit(growth.exit_code)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Growth:
+    """What a call of the command came to."""
+
+    requested: int
+    counts: dict[str, Any]
+    # Why the run has fewer conversations than asked for; empty where it has them all.
+    shortfall: str = ""
+    exit_code: int = 0
+
+    def report(self, *, seconds: float) -> dict[str, Any]:
+        accepted = self.counts["accepted"]
+        return {
+            "requested": self.requested,
+            "accepted": accepted,
+            "rejected": self.counts["rejected"],
+            "failed": self.requested - accepted,
+            **{name: self.counts[name] for name in ("turns", "python_turns", "executions", "parse", "verdicts")},
+            "seconds": round(seconds, 2),
+        }
+
+
+def _grow(plan: Plan, source: ProblemSource, out: Path, *, quiet: bool) -> Growth:
+    """Grows what is missing, and writes the dataset once nothing is."""
+    console = Console(stderr=True)
+    with RunFolder(out, plan) as folder:
+        if folder.manifest is not None:
+            return _finished(plan, folder.manifest["counts"])
+        try:
+            with Journal(folder.journal) as journal:
+                begun = journal.tally.accepted
+                if begun and not quiet:
+                    console.print(f"resuming: {begun} of {plan.conversations} conversations are there")
+                display = Quiet() if quiet else Bar(console, wanted=plan.conversations, resumed_from=begun)
+                driver = Driver(plan, source, journal, folder.log)
+                with display:
+                    uvloop.run(driver.grow(display))
+                counts = journal.tally.as_json()
+                if driver.settled == plan.conversations:
+                    write_dataset(out, journal, run=plan.identity())
+        except (ExceptionGroup, LogUnavailable, OSError) as error:
+            raise _failure(error, out) from error
+        if driver.settled == plan.conversations:
+            if not driver.dead_letters:
+                folder.remove_working_files()
+            return _finished(plan, counts)
+    return _stopped(plan, counts) if driver.interrupted.is_set() else _waiting_for_replay(plan, counts, out)
+
+
+def _failure(error: BaseException, out: Path) -> BaseException:
+    """What stopped a run, as one line where it is something that a person can mend."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    match error:
+        case LogUnavailable() | EventTooLarge():
+            return Failure(str(error))
+        case OSError():
+            return Failure(f"{out} cannot be written ({error}): make room and run the command again")
+        case _:
+            return error
+
+
+def _finished(plan: Plan, counts: dict[str, Any]) -> Growth:
+    given_up = plan.conversations - counts["accepted"]
+    if not given_up:
+        return Growth(requested=plan.conversations, counts=counts)
+    return Growth(
+        requested=plan.conversations,
+        counts=counts,
+        shortfall=f"{given_up} problems had all of their {plan.max_attempts} conversations rejected; "
+        "rejected.jsonl says why. A higher --max-attempts tries them more often",
+        exit_code=INCOMPLETE,
+    )
+
+
+def _stopped(plan: Plan, counts: dict[str, Any]) -> Growth:
+    return Growth(
+        requested=plan.conversations,
+        counts=counts,
+        shortfall=f"stopped at {counts['accepted']} of {plan.conversations}; the same command goes on from here",
+        exit_code=INTERRUPTED,
+    )
+
+
+def _waiting_for_replay(plan: Plan, counts: dict[str, Any], out: Path) -> Growth:
+    missing = plan.conversations - counts["accepted"]
+    return Growth(
+        requested=plan.conversations,
+        counts=counts,
+        shortfall=f"{missing} conversations ended among the dead letters; soliloquy dlq list {out} says why, "
+        f"soliloquy dlq replay {out} puts them back, and the same command goes on from there",
+        exit_code=INCOMPLETE,
+    )
+
+
+def _print_table(report: dict[str, Any], out: Path) -> None:
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(style="dim")
+    table.add_column()
+    for name, value in report.items():
+        shown = ", ".join(f"{count} {key}" for key, count in value.items()) if isinstance(value, dict) else str(value)
+        table.add_row(name.replace("_", " "), shown or "none")
+    table.add_row("dataset", str(out))
+    Console().print(table)

@@ -1,0 +1,74 @@
+"""What a run is asked to do, and which parts of that its content depends on."""
+
+import json
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from typing import Any, Self
+
+from soliloquy.v1.runs_pb2 import Run
+
+from services.runtime.seeds import digest
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Plan:
+    recipe: str
+    problems: str
+    problems_sha256: str
+    prompts_sha256: dict[str, str]
+    conversations: int
+    seed: int
+    noise: str
+    max_turns: int
+    max_attempts: int
+    # The rest changes how fast a run goes and nothing of what it makes.
+    workers: int
+    in_flight: int
+    latency: float
+
+    def identity(self) -> dict[str, Any]:
+        """All that the dataset follows from: two runs with the same identity make the same files."""
+        return {
+            "soliloquy": version("soliloquy"),
+            "recipe": self.recipe,
+            "model": "scripted",
+            "conversations": self.conversations,
+            "seed": self.seed,
+            "noise": self.noise,
+            "max_turns": self.max_turns,
+            "max_attempts": self.max_attempts,
+            "problems_sha256": self.problems_sha256,
+            "prompts_sha256": self.prompts_sha256,
+        }
+
+    def run(self) -> Run:
+        return Run(
+            id=digest(json.dumps(self.identity(), sort_keys=True)),
+            recipe=self.recipe,
+            seed=self.seed,
+            in_flight=self.in_flight,
+            max_turns=self.max_turns,
+            max_attempts=self.max_attempts,
+        )
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        return cls(**json.loads(text))
+
+
+def difference(kept: dict[str, Any], asked: dict[str, Any]) -> str:
+    """In words, the first thing in which two identities differ; empty where they are one."""
+    for name, value in asked.items():
+        if kept.get(name) == value:
+            continue
+        if isinstance(value, dict):
+            before = kept.get(name) or {}
+            changed = sorted(key for key in value.keys() | before.keys() if value.get(key) != before.get(key))
+            return f"{name.removesuffix('_sha256')} {', '.join(changed)} changed since"
+        if name.endswith("_sha256"):
+            return f"its {name.removesuffix('_sha256')} are others"
+        return f"{name} {kept.get(name)}, not {value}"
+    return ""

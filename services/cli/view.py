@@ -1,0 +1,99 @@
+"""A conversation in the terminal, with the tutor's hidden soliloquies."""
+
+from typing import Any
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.panel import Panel
+from rich.syntax import Syntax
+from rich.table import Table
+from rich.text import Text
+
+# What each evaluation says of the student's message.
+EVALUATIONS = {
+    "a": "wrong",
+    "b": "right",
+    "c": "partly right",
+    "d": "unclear",
+    "e": "off topic",
+    "f": "a request",
+    "g": "nothing to judge",
+}
+STATES = {"p": "no step", "q": "in progress", "r": "finished, next step", "t": "finished, problem solved"}
+
+
+def show_index(records: list[dict[str, Any]], console: Console) -> None:
+    table = Table(box=None, header_style="bold", pad_edge=False, expand=True)
+    table.add_column("id", width=8)
+    table.add_column("turns", justify="right", width=5)
+    table.add_column("python", justify="right", width=6)
+    table.add_column("topic", width=16)
+    table.add_column("question", ratio=1, no_wrap=True, overflow="ellipsis")
+    for record in records:
+        python = sum(turn["soliloquy"]["use_python"] for turn in record["turns"])
+        problem = record["problem"]
+        table.add_row(record["id"][:8], str(len(record["turns"])), str(python), problem["topic"], problem["question"])
+    console.print(table)
+
+
+def show_conversation(record: dict[str, Any], console: Console) -> None:
+    problem = record["problem"]
+    model = record["turns"][0]["calls"][0]["model"]
+    console.print(Text(f"{record['id']}  {problem['source']}  model: {model}", style="dim"))
+    console.print(Panel(Text(problem["question"]), title="problem", title_align="left"))
+    for turn in record["turns"]:
+        console.print(_student(turn["student"]))
+        console.print(Padding(_soliloquy(turn), (0, 0, 0, 4)))
+        console.print(_tutor(turn["tutor"]))
+    console.print(Text(f"\nended: {record['ending']} after {len(record['turns'])} turns", style="dim"))
+
+
+def show_prompts(prompts: list[tuple[int, Any]], console: Console) -> None:
+    for turn, prompt in prompts:
+        console.rule(Text(f"turn {turn}: {prompt.name}"), align="left")
+        for message in prompt.messages:
+            console.print(Text(f"[{message.role}]", style="bold"))
+            console.print(Text(message.text))
+
+
+def _student(student: dict[str, Any]) -> RenderableType:
+    line = Text.assemble(("\nStudent  ", "bold cyan"), student["text"])
+    if student["intent"] == "wrong":
+        line.append(f"  (drawn wrong: {student['strategy']})", style="red dim")
+    return line
+
+
+def _soliloquy(turn: dict[str, Any]) -> RenderableType:
+    soliloquy = turn["soliloquy"]
+    parts: list[RenderableType] = []
+    if not soliloquy["use_python"]:
+        parts.append(Text("needs no calculation", style="dim"))
+    else:
+        parts.append(Text(f"calculate: {soliloquy['description']}", style="dim"))
+    for attempt in soliloquy["attempts"]:
+        parts.append(Syntax(attempt["code"], "python", theme="ansi_dark", background_color="default"))
+        parts.append(_output(attempt))
+    tutor = turn["tutor"]
+    parts.append(
+        Text(
+            f"step {tutor['step']}: the message is {_words(EVALUATIONS, tutor['evaluation'])}; "
+            f"action {tutor['action']}; {_words(STATES, tutor['state'])}",
+            style="dim",
+        )
+    )
+    return Panel(Group(*parts), title="soliloquy", title_align="left", style="yellow", border_style="dim")
+
+
+def _output(attempt: dict[str, Any]) -> Text:
+    if attempt["status"] == "ok":
+        values = ", ".join(f"{name} = {value}" for name, value in attempt["values"].items())
+        return Text(f"→ {values}", style="bold green")
+    return Text(f"→ {attempt['status']}: {attempt['error']}", style="bold red")
+
+
+def _tutor(tutor: dict[str, Any]) -> RenderableType:
+    return Text.assemble(("Tutor    ", "bold magenta"), tutor["text"])
+
+
+def _words(meanings: dict[str, str], code: str) -> str:
+    return f"{meanings[code]} ({code})"

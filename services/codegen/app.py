@@ -1,0 +1,19 @@
+"""The codegen service, wired."""
+
+from functools import partial
+
+from soliloquy.v1.events_pb2 import CalculationNeeded, CodeFailed
+
+from services.codegen.handler import write
+from services.codegen.settings import CodegenSettings
+from services.runtime.handling import Service
+from services.runtime.model import Model
+
+
+def service(settings: CodegenSettings, model: Model) -> Service:
+    handle = partial(write, model=model)
+    return Service(
+        name="codegen",
+        handlers={CalculationNeeded: handle, CodeFailed: handle},
+        max_in_flight=settings.max_in_flight,
+    )

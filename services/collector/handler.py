@@ -1,0 +1,28 @@
+"""Judges finished conversations and stores them."""
+
+from typing import Protocol
+
+from soliloquy.v1.conversation_pb2 import Conversation
+from soliloquy.v1.events_pb2 import ConversationCollected, ConversationFinished
+
+from services.recipes.recipe import find
+from services.runtime.events import Outcome, emit
+
+
+class Store(Protocol):
+    async def add(self, conversation: Conversation, faults: list[str]) -> None: ...
+
+
+async def collect(event: ConversationFinished, store: Store) -> Outcome:
+    """Stored first, announced after: whoever hears of it finds it."""
+    conversation = event.conversation
+    faults = find(conversation.run.recipe).faults(conversation)
+    await store.add(conversation, faults)
+    judged = Conversation(
+        id=conversation.id,
+        run=conversation.run,
+        ordinal=conversation.ordinal,
+        attempt=conversation.attempt,
+        problem=conversation.problem if faults else None,
+    )
+    return emit(ConversationCollected(conversation=judged, accepted=not faults, reasons=faults))

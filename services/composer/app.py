@@ -1,0 +1,19 @@
+"""The composer service, wired."""
+
+from functools import partial
+
+from soliloquy.v1.events_pb2 import ReplyNeeded
+
+from services.composer.handler import reply
+from services.composer.settings import ComposerSettings
+from services.runtime.handling import Service
+from services.runtime.model import Model
+
+
+def service(settings: ComposerSettings, model: Model) -> Service:
+    handle = partial(reply, model=model)
+    return Service(
+        name="composer",
+        handlers={ReplyNeeded: handle},
+        max_in_flight=settings.max_in_flight,
+    )

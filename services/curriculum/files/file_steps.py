@@ -1,0 +1,78 @@
+"""The steps of a problem that comes from a file, with the slips that the rules give."""
+
+import re
+from collections.abc import Sequence
+
+from soliloquy.v1 import conversation_pb2 as pb
+
+from services.curriculum.working.expressions import Expression, compiled, in_working
+from services.curriculum.working.slips import slips
+from services.curriculum.working.wrong_ways import wrong_ways
+
+# A formula of two operands, whose wrong forms can be told without knowing what it means.
+PRODUCT = re.compile(r"(?P<result>\S+) = (?P<first>\S+) (?P<sign>[×·*/]) (?P<second>\S+)")
+# What is left hanging when a sentence is cut before its number.
+DANGLING = re.compile(
+    r"(?:[\s,:;(=$-]|\b(?:is|are|was|of|to|get|gives|equals|by|a|an|the|at|with|and|so|then|from|in|we|it|for)\b)+$",
+    re.IGNORECASE,
+)
+
+
+def numeric_step(
+    *,
+    number: int,
+    ask: str,
+    explanation: str,
+    formula: str,
+    expression: Expression | None,
+    inputs: Sequence[pb.Quantity],
+    result: pb.Quantity,
+) -> pb.Step:
+    """A step that yields a number; without an expression its slips are rules over the number itself."""
+    basis = expression or compiled(repr(result.value))
+    values = {quantity.symbol: quantity.value for quantity in inputs}
+    texts = {symbol: in_working(value) for symbol, value in values.items()}
+    return pb.Step(
+        number=number,
+        kind=pb.STEP_KIND_COMPUTE,
+        ask=ask or ask_for(explanation, number=number, symbol=result.symbol),
+        explanation=explanation,
+        formula=formula or (f"{result.symbol} = {expression.formula}" if expression else ""),
+        expression=expression.text if expression else "",
+        inputs=inputs,
+        result=result,
+        slips=slips(wrong_ways(basis, unit=result.unit), basis, values, texts, result=result, pick=number),
+    )
+
+
+def worded_step(*, number: int, ask: str, explanation: str, formula: str) -> pb.Step:
+    return pb.Step(
+        number=number,
+        kind=pb.STEP_KIND_EQUATION,
+        ask=ask or ask_for(explanation, number=number, symbol=""),
+        explanation=explanation,
+        formula=formula,
+        slips=_slips_of(formula),
+    )
+
+
+def ask_for(explanation: str, *, number: int, symbol: str) -> str:
+    """A tutor's question that leads to a step: what its text says before the first number, and no more."""
+    if not symbol:
+        return "How would you begin?" if number == 1 else "What comes next?"
+    before = re.split(r"[=≈\d]", explanation, maxsplit=1)[0]
+    before = re.sub(rf"\b{re.escape(symbol)}\s*$", "", before)
+    subject = DANGLING.sub("", before)
+    return f"{subject}: what do you get?" if len(subject.split()) > 1 else f"What do you get for {symbol}?"
+
+
+def _slips_of(formula: str) -> list[pb.Slip]:
+    match = PRODUCT.fullmatch(formula)
+    if match is None:
+        return []
+    result, first, sign, second = match.group("result", "first", "sign", "second")
+    other = "×" if sign == "/" else "/"
+    return [
+        pb.Slip(strategy=pb.ERROR_STRATEGY_FORMULA, working=f"{result} = {first} {other} {second}"),
+        pb.Slip(strategy=pb.ERROR_STRATEGY_REARRANGEMENT, working=f"{first} = {result} {sign} {second}"),
+    ]

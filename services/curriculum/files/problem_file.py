@@ -1,0 +1,92 @@
+"""Problems from a file of the user's: JSONL, one problem a line."""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from pydantic import ValidationError
+from soliloquy.v1.conversation_pb2 import Problem
+
+from services.curriculum.book import ProblemBook, as_one_line
+from services.curriculum.files.problem_of_row import BadField, problem_of
+from services.curriculum.files.problem_rows import ProblemRow
+
+
+class BadProblemFile(ValueError):
+    """A problem file that cannot be used; the message names the line, the field and the reason."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProblemFile:
+    problems: Sequence[Problem]
+
+    @property
+    def count(self) -> int:
+        return len(self.problems)
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the problems themselves, wherever their file lies."""
+        content = hashlib.sha256()
+        for problem in self.problems:
+            anywhere = Problem()
+            anywhere.CopyFrom(problem)
+            anywhere.ClearField("source")
+            payload = anywhere.SerializeToString(deterministic=True)
+            content.update(len(payload).to_bytes(8, "big") + payload)
+        return content.hexdigest()
+
+    @cached_property
+    def book(self) -> ProblemBook:
+        by_question = {as_one_line(problem.question): problem for problem in self.problems}
+        return ProblemBook(by_question.get)
+
+    def problem(self, run_seed: int, ordinal: int) -> Problem:
+        """In the file's order, and from the start again after the last; the seed changes nothing."""
+        return self.problems[ordinal % len(self.problems)]
+
+
+def read_problems(path: Path) -> list[Problem]:
+    """Every problem of a file, or the first thing that is wrong with it."""
+    problems: list[Problem] = []
+    line_of: dict[str, int] = {}
+    for number, line in _lines(path):
+        try:
+            problem = problem_of(ProblemRow.model_validate_json(line), source=f"{path.name}:{number}")
+        except ValidationError as error:
+            raise BadProblemFile(f"{path}:{number}: {_first_complaint(error)}") from error
+        except BadField as error:
+            raise BadProblemFile(f"{path}:{number}: {' '.join(str(error).split())}") from error
+        for field, value in (("id", problem.id), ("question", as_one_line(problem.question))):
+            first = line_of.setdefault(f"{field} {value}", number)
+            if first != number:
+                raise BadProblemFile(f"{path}:{number}: {field}: the same as on line {first}")
+        problems.append(problem)
+    if not problems:
+        raise BadProblemFile(f"{path}:1: question: the file holds no problem")
+    return problems
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise BadProblemFile(f"{path}: cannot be read: {error.strerror}") from error
+    # By line feeds alone: JSON strings may hold the other line separators of Unicode.
+    for number, line in enumerate(content.removeprefix(b"\xef\xbb\xbf").split(b"\n"), start=1):
+        if line.strip():
+            try:
+                yield number, line.decode("utf-8")
+            except UnicodeDecodeError as error:
+                raise BadProblemFile(f"{path}:{number}: text: not UTF-8 at byte {error.start + 1}") from error
+
+
+def _first_complaint(error: ValidationError) -> str:
+    first = error.errors(include_url=False, include_context=False)[0]
+    if first["type"] == "json_invalid":
+        return f"text: not JSON: {first['msg'].removeprefix('Invalid JSON: ')}"
+    field = ".".join(map(str, first["loc"])) or "text"
+    reason = first["msg"].removeprefix("Value error, ")
+    return " ".join(f"{field}: {reason}".split())

@@ -1,0 +1,19 @@
+"""The executor service, wired."""
+
+from functools import partial
+
+from soliloquy.v1.events_pb2 import CodeWritten
+
+from services.executor.handler import run
+from services.executor.pool import SandboxPool
+from services.executor.settings import SandboxSettings
+from services.runtime.handling import Service
+
+
+def service(settings: SandboxSettings, sandboxes: SandboxPool) -> Service:
+    return Service(
+        name="executor",
+        handlers={CodeWritten: partial(run, sandbox=sandboxes)},
+        # One job runs and one waits at each sandbox; the rest waits in the log.
+        max_in_flight=2 * settings.sandboxes,
+    )

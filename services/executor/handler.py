@@ -1,0 +1,31 @@
+"""Runs the code of a calculation."""
+
+from copy import deepcopy
+from typing import Protocol
+
+from soliloquy.v1.events_pb2 import CodeFailed, CodeWritten, ReplyNeeded
+from soliloquy.v1.sandbox_pb2 import Execution, Job, Status
+
+from services.runtime.events import Outcome, emit
+
+MAX_CODE_ATTEMPTS = 3
+
+
+class Sandbox(Protocol):
+    async def execute(self, job: Job) -> Execution: ...
+
+
+async def run(event: CodeWritten, sandbox: Sandbox) -> Outcome:
+    """The output goes to the composer; a failure goes back for another attempt, at most three in all."""
+    conversation = deepcopy(event.conversation)
+    turn = conversation.turns[-1]
+    attempt = turn.calculation.attempts[-1]
+    job = Job(
+        id=f"{conversation.id}-{turn.number}-{len(turn.calculation.attempts)}",
+        code=attempt.code,
+        result_variables=attempt.result_variables,
+    )
+    attempt.execution.CopyFrom(await sandbox.execute(job))
+    if attempt.execution.status == Status.STATUS_OK or len(turn.calculation.attempts) >= MAX_CODE_ATTEMPTS:
+        return emit(ReplyNeeded(conversation=conversation))
+    return emit(CodeFailed(conversation=conversation))

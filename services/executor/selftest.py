@@ -1,0 +1,49 @@
+"""What a sandbox must prove, from inside, before it gets a job."""
+
+from pathlib import Path
+
+from soliloquy.v1.sandbox_pb2 import STATUS_OK, Job
+
+from services.executor.runsc import SandboxUnavailable
+from services.executor.sandbox import Sandbox, SandboxDied
+
+_CODE = """
+import ctypes, math, os, socket
+
+def refused(attempt, *arguments):
+    try:
+        attempt(*arguments)
+    except OSError:
+        return True
+    return False
+
+log = ctypes.create_string_buffer(65536)
+ctypes.CDLL(None).klogctl(3, log, len(log))
+status = dict(line.split(":", 1) for line in open("/proc/self/status"))
+proofs = {
+    "it calculates": math.isclose(math.hypot(3, 4) + 0.1 + 0.2, 5.3),
+    "its kernel is gVisor": b"gVisor" in log.raw,
+    "it sees no file of the host": not any(map(os.path.exists, (CANARY, "/etc/passwd", "/home", "/usr/bin/env"))),
+    "its environment is empty": not os.environ,
+    "it is not root": 0 not in (*os.getresuid(), *os.getresgid()) and not os.getgroups(),
+    "it has no capability": int(status["CapEff"], 16) == int(status["CapPrm"], 16) == 0,
+    "it opens no socket": refused(socket.socket),
+    "it starts no process": refused(os.fork),
+    "its root is read-only": refused(open, "/file", "w"),
+}
+unproven = [proof for proof, holds in proofs.items() if not holds]
+"""
+
+
+async def selftest(sandbox: Sandbox, canary: Path) -> None:
+    """Raises SandboxUnavailable with what the sandbox could not prove; the canary is any file of the host."""
+    job = Job(id="selftest", code=f"CANARY = {str(canary)!r}{_CODE}", result_variables=["unproven"])
+    try:
+        done = await sandbox.execute(job)
+    except SandboxDied as error:
+        raise SandboxUnavailable(f"the sandbox died in its self-test: {error}") from error
+    if done.status != STATUS_OK:
+        raise SandboxUnavailable(f"the sandbox failed its self-test: {done.error} (line {done.error_line})")
+    unproven = [item.text for item in done.values[0].value.items.items]
+    if unproven:
+        raise SandboxUnavailable(f"the sandbox failed its self-test; unproven: {', '.join(unproven)}")

@@ -1,0 +1,18 @@
+"""What an operator chooses for the sandbox; what a job may do is in `policy.toml`."""
+
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True, kw_only=True)
+class SandboxSettings:
+    sandboxes: int = 2
+    wall_seconds: float = 2.0
+    memory_bytes: int = 512 * 1024 * 1024
+    # Jobs after which a sandbox is replaced, whatever its state.
+    recycle_after: int = 1_000
+    # systrap or ptrace; None takes the first that boots.
+    platform: str | None = None
+    boot_seconds: float = 15.0
+    runtime_dir: Path = field(default_factory=lambda: Path(tempfile.gettempdir()))

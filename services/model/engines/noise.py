@@ -1,0 +1,153 @@
+"""The malformed answers that real models give, at the rates of noise.toml."""
+
+import json
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from random import Random
+from typing import Any
+
+_VERDICT = re.compile(r"(?<== )(True|False)(?=\s*$)", re.MULTILINE)
+_FENCE = re.compile(r"```python\n(.*)\n```", re.DOTALL)
+_ASSIGNED = re.compile(r"^([^\W\d]\w*) = ", re.MULTILINE)
+_EVALUATION = "Evaluation of Student Response"
+_STEP = "Step Number"
+_ACTION = "Action Based on Evaluation"
+_ACTION_ALIAS = "Action Based on the Evaluation"
+
+Fields = dict[str, Any]
+
+
+def real_noise() -> "Noise":
+    return Noise(tomllib.loads(Path(__file__).with_name("noise.toml").read_text("utf-8")))
+
+
+class Noise:
+    """Draws one request's faults from the request's own source of randomness."""
+
+    def __init__(self, rates: Mapping[str, Any]) -> None:
+        self._rates = rates
+
+    def misread(self, prompt: str, rng: Random) -> str:
+        """The prompt as a model takes it in that goes against the verdict of the code."""
+        start, end = prompt.rfind("<output>"), prompt.rfind("</output>")
+        if not self._fault("verdict", rng) or not 0 <= start < end:
+            return prompt
+        opposite = _VERDICT.sub(lambda verdict: str(verdict.group() == "False"), prompt[start:end])
+        return prompt[:start] + opposite + prompt[end:]
+
+    def spoil(self, answer: str, rng: Random, *, retry: bool) -> str:
+        """The answer with its faults; code that is a retry after an error is not broken again."""
+        if not answer.startswith("{"):
+            return f"Student: {answer}" if self._fault("prefix", rng) else answer
+        fields: Fields = json.loads(answer)
+        if "Python" in fields:
+            self._spoil_code(fields["Python"], rng, retry)
+        elif _EVALUATION in fields:
+            fields = self._spoil_judgement(fields, rng)
+        return self._written(fields, rng)
+
+    def _fault(self, group: str, rng: Random) -> str | None:
+        drawn, reached = rng.random(), 0.0
+        for fault, rate in self._rates[group].items():
+            reached += rate
+            if drawn < reached:
+                return str(fault)
+        return None
+
+    def _spoil_code(self, fields: Fields, rng: Random, retry: bool) -> None:
+        code = _FENCE.sub(r"\1", fields["Python Code"])
+        variables = fields["Result Variable"]
+        if self._fault("code", rng):
+            code, variables = self._greek(code, variables, rng)
+        failure = self._fault("failure", rng)
+        if failure and not retry:
+            code = _broken(code, failure)
+        fields["Python Code"] = _fenced(code, self._fault("fence", rng))
+        fields["Result Variable"] = variables
+
+    def _greek(self, code: str, variables: str, rng: Random) -> tuple[str, str]:
+        names = [name for name in _ASSIGNED.findall(code) if name.isascii() and not name.startswith(("is_", "student"))]
+        letters = [letter for letter in self._rates["words"]["greek"] if letter not in code]
+        if not names or not letters:
+            return code, variables
+        name = re.compile(rf"(?<![\w.]){rng.choice(names)}(?!\w)")
+        letter = rng.choice(letters)
+        return name.sub(letter, code), name.sub(letter, variables)
+
+    def _spoil_judgement(self, fields: Fields, rng: Random) -> Fields:
+        label, words = self._fault("code_label", rng), self._rates["words"]
+        code = fields[_EVALUATION]
+        match label:
+            case "labelled":
+                fields[_EVALUATION] = f"{code}) {words['labels'][code]}"
+            case "sentence":
+                fields[_EVALUATION] = f"{code}) {words['sentences'][code]}"
+            case "bare":
+                fields[_EVALUATION] = f"{code})"
+            case "aliased_key":
+                fields = {_ACTION_ALIAS if key == _ACTION else key: value for key, value in fields.items()}
+        fields[_STEP] = _misnumbered(int(fields[_STEP]), self._fault("step_number", rng))
+        if self._fault("prefix", rng):
+            speaker = rng.choice(("Tutor", "Tutorbot", "Student"))
+            fields["Tutorbot Response"] = f"{speaker}: {fields['Tutorbot Response']}"
+        return fields
+
+    def _written(self, fields: Fields, rng: Random) -> str:
+        text = json.dumps(fields, ensure_ascii=False)
+        match self._fault("block", rng):
+            case "python_literal":
+                return str(fields)
+            case "missing_brace":
+                return text[:-1]
+            case "trailing_comma":
+                return f"{text[:-1]},}}"
+            case "truncated":
+                return text[: int(len(text) * rng.uniform(0.4, 0.8))]
+            case "refusal":
+                return str(rng.choice(self._rates["words"]["refusals"]))
+            case _:
+                return text
+
+
+def _broken(code: str, failure: str) -> str:
+    """The code with a mistake that stops it: a name nobody defined, or a bracket left open."""
+    assigned = _ASSIGNED.search(code)
+    if failure == "missing_import" and "math." in code:
+        return code.replace("import math\n", "", 1)
+    if failure == "unknown_name" and assigned and _uses(code[assigned.end() :], assigned.group(1)):
+        return f"{code[: assigned.end(1)]}_value{code[assigned.end(1) :]}"
+    return f"{code}("
+
+
+def _uses(code: str, name: str) -> bool:
+    return re.search(rf"(?<![\w.]){name}(?!\w)", code) is not None
+
+
+def _fenced(code: str, fence: str | None) -> str:
+    match fence:
+        case "single":
+            return f"`python\n{code}\n`"
+        case "double":
+            return f"``python\n{code}\n``"
+        case "repeats_python":
+            return f"```python\n{code}\n```python"
+        case "none":
+            return code
+        case _:
+            return f"```python\n{code}\n```"
+
+
+def _misnumbered(step: int, fault: str | None) -> str:
+    match fault:
+        case "worded":
+            return f"Step {step}"
+        case "several":
+            return f"{step} & {step + 1}"
+        case "lettered":
+            return f"{step}b"
+        case "backwards":
+            return str(max(1, step - 1))
+        case _:
+            return str(step)

@@ -1,0 +1,49 @@
+"""A rule-based stand-in for a language model: no weights, and the same answer to the same request."""
+
+import asyncio
+
+from soliloquy.v1.model_pb2 import Completion, GenerateRequest
+
+from services.model.engines.noise import Noise
+from services.recipes.soliloquy.scripted import SPEAKERS
+from services.recipes.soliloquy.scripted.reading import Book, Reading
+from services.runtime.model import ModelRefused
+from services.runtime.seeds import draw
+
+
+class ScriptedEngine:
+    """Answers about the problems of its book, after `latency` seconds, as badly as `noise` says."""
+
+    def __init__(self, book: Book, latency: float = 0, noise: Noise | None = None) -> None:
+        self._book = book
+        self._latency = latency
+        self._noise = noise
+
+    async def generate(self, request: GenerateRequest) -> Completion:
+        text = self._answer(request)
+        if self._latency:
+            await asyncio.sleep(self._latency)
+        return Completion(
+            text=text,
+            model="scripted",
+            prompt_tokens=sum(_words(message.text) for message in request.messages),
+            completion_tokens=_words(text),
+        )
+
+    def _answer(self, request: GenerateRequest) -> str:
+        speak = SPEAKERS.get(request.prompt)
+        if speak is None:
+            raise ModelRefused(
+                f"the scripted engine has no lines for the prompt {request.prompt!r}; it knows {', '.join(SPEAKERS)}"
+            )
+        prompt = "\n\n".join(message.text for message in request.messages)
+        if self._noise is None:
+            return speak(Reading(request.prompt, prompt, self._book), draw(request.seed, request.prompt))
+        faults = draw(request.seed, request.prompt, "noise")
+        reading = Reading(request.prompt, self._noise.misread(prompt, faults), self._book)
+        answer = speak(reading, draw(request.seed, request.prompt))
+        return self._noise.spoil(answer, faults, retry=reading.has("error"))
+
+
+def _words(text: str) -> int:
+    return text.count(" ") + 1

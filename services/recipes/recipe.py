@@ -1,0 +1,91 @@
+"""What a recipe is, how one is found, and how one of its roles is played."""
+
+import functools
+import importlib
+from collections.abc import Awaitable, Callable, Mapping
+from copy import deepcopy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from soliloquy.v1.conversation_pb2 import Conversation, Ending
+from soliloquy.v1.events_pb2 import (
+    CalculationNeeded,
+    CodeFailed,
+    ConversationFinished,
+    ConversationStarted,
+    ReplyNeeded,
+    StudentReplied,
+    TutorReplied,
+)
+
+from services.runtime.ask import Ask, Prompt, Unusable
+from services.runtime.events import ConversationEvent, Outcome, emit
+from services.runtime.model import Model
+from services.runtime.retry import Refused
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """One paper's way to grow a conversation: what each role does, what is kept, and how it is written down."""
+
+    student: Callable[[ConversationStarted | TutorReplied, Ask], Awaitable[Outcome]]
+    tutor: Callable[[StudentReplied, Ask], Awaitable[Outcome]]
+    codegen: Callable[[CalculationNeeded | CodeFailed, Ask], Awaitable[Outcome]]
+    composer: Callable[[ReplyNeeded, Ask], Awaitable[Outcome]]
+    # Why a finished conversation is not worth keeping; nothing where it is.
+    faults: Callable[[Conversation], list[str]]
+    record: Callable[[Conversation], dict[str, Any]]
+    restore: Callable[[dict[str, Any]], Conversation]
+    # A hash of each prompt file; raises BrokenPrompt for one that cannot be filled in.
+    fingerprints: Callable[[], dict[str, str]]
+    # Every prompt that led to a conversation, with its turn.
+    prompts: Callable[[Conversation], list[tuple[int, Prompt]]]
+
+
+class UnknownRecipe(Refused):
+    """No folder of recipes has this name."""
+
+
+@functools.cache
+def known_recipes() -> Mapping[str, str]:
+    """The name and module of every recipe: adding a recipe is adding a folder."""
+    folders = (folder.name for folder in Path(__file__).parent.iterdir() if (folder / "prompts").is_dir())
+    return {name: f"services.recipes.{name}.recipe" for name in sorted(folders)}
+
+
+@functools.cache
+def find(name: str) -> Recipe:
+    try:
+        module = known_recipes()[name]
+    except KeyError:
+        raise UnknownRecipe(f"there is no recipe {name!r}; there are: {', '.join(known_recipes())}") from None
+    recipe = importlib.import_module(module).RECIPE
+    assert isinstance(recipe, Recipe)
+    return recipe
+
+
+E = TypeVar("E", bound=ConversationEvent)
+
+
+async def play(event: E, act: Callable[[E, Ask], Awaitable[Outcome]], *, role: str, model: Model) -> Outcome:
+    """Has a role act on an event; every raw answer it got is kept in the conversation's last turn.
+
+    A conversation in which a model's answer stays unusable ends there and says so.
+    """
+    played = deepcopy(event)
+    conversation = played.conversation
+    asked_before = len(conversation.turns[-1].calls) if conversation.turns else 0
+    origin = (conversation.run.seed, conversation.id, len(conversation.turns), asked_before)
+    ask = Ask(model=model, role=role, origin=origin)
+    try:
+        outcome = await act(played, ask)
+    except Unusable as unusable:
+        if role == "student":
+            conversation.turns.add(number=len(conversation.turns) + 1)
+        conversation.ending = Ending.ENDING_UNPARSABLE
+        conversation.ending_reason = str(unusable)
+        outcome = emit(ConversationFinished(conversation=conversation))
+    for message in outcome:
+        message.conversation.turns[-1].calls.extend(ask.calls)
+    return outcome

@@ -1,0 +1,45 @@
+"""Where a conversation stands in its problem's steps."""
+
+from dataclasses import dataclass
+
+from soliloquy.v1.conversation_pb2 import Conversation, Evaluation, StepState, TutorReply
+
+# Wrong answers at one step after which the tutor works it out.
+WRONG_ANSWERS_BEFORE_SOLUTION = 3
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Progress:
+    """The step at hand, of how many, and the wrong answers given to it so far."""
+
+    step: int
+    steps: int
+    wrong_answers: int
+
+
+def progress_of(conversation: Conversation) -> Progress:
+    """The progress that the tutor's replies so far amount to."""
+    return progress_by_turn(conversation)[-1]
+
+
+def progress_by_turn(conversation: Conversation) -> list[Progress]:
+    """The progress before each turn that the tutor has answered, and after the last of them."""
+    steps = len(conversation.problem.steps)
+    found = [Progress(step=1, steps=steps, wrong_answers=0)]
+    for turn in conversation.turns:
+        if not turn.HasField("tutor"):
+            break
+        before = found[-1]
+        step = _following_step(turn.tutor, before.step, steps)
+        wrong = turn.tutor.evaluation == Evaluation.EVALUATION_INCORRECT
+        wrong_answers = before.wrong_answers + wrong if step == before.step else 0
+        found.append(Progress(step=step, steps=steps, wrong_answers=wrong_answers))
+    return found
+
+
+def _following_step(reply: TutorReply, step: int, steps: int) -> int:
+    if reply.state == StepState.STEP_STATE_FINISHED:
+        return min(reply.step + 1, steps)
+    if reply.state == StepState.STEP_STATE_IN_PROGRESS:
+        return max(1, min(reply.step, steps))
+    return step

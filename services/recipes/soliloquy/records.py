@@ -1,0 +1,123 @@
+"""A conversation as one JSON record: everything said, thought, run and drawn; nothing that depends on the machine."""
+
+from typing import Any
+
+from soliloquy.v1.conversation_pb2 import (
+    CodeAttempt,
+    Conversation,
+    Ending,
+    ModelCall,
+    ParseOutcome,
+    Problem,
+    Quantity,
+    StudentReply,
+    Turn,
+    TutorReply,
+)
+from soliloquy.v1.sandbox_pb2 import Lane, Status
+
+from services.recipes.soliloquy.codes import EVALUATION_LETTERS, INTENTS, STATE_LETTERS, STRATEGIES
+from services.recipes.soliloquy.filters import agrees
+from services.runtime.values import plain, verdict
+
+
+def record(conversation: Conversation) -> dict[str, Any]:
+    return {
+        "id": conversation.id,
+        "run": conversation.run.id,
+        "ordinal": conversation.ordinal,
+        "attempt": conversation.attempt,
+        "recipe": conversation.run.recipe,
+        "problem": _problem(conversation.problem),
+        "turns": [_turn(turn) for turn in conversation.turns],
+        "ending": _name(Ending.Name(conversation.ending), "ENDING_"),
+        "ending_reason": conversation.ending_reason,
+    }
+
+
+def _problem(problem: Problem) -> dict[str, Any]:
+    return {
+        "id": problem.id,
+        "source": problem.source,
+        "topic": problem.topic,
+        "question": problem.question,
+        "solution": problem.solution,
+        "steps": [
+            {"number": step.number, "explanation": step.explanation, "formula": step.formula}
+            | ({"result": _quantity(step.result)} if step.HasField("result") else {})
+            for step in problem.steps
+        ],
+        "answer": _quantity(problem.answer) if problem.HasField("answer") else None,
+    }
+
+
+def _quantity(quantity: Quantity) -> dict[str, Any]:
+    return {"symbol": quantity.symbol, "value": quantity.value, "unit": quantity.unit}
+
+
+def _turn(turn: Turn) -> dict[str, Any]:
+    calculation = turn.calculation
+    return {
+        "number": turn.number,
+        "student": _student(turn.student, turn),
+        "soliloquy": {
+            "use_python": turn.HasField("calculation"),
+            "description": calculation.description,
+            "attempts": [_attempt(attempt) for attempt in calculation.attempts],
+            "agrees": agrees(turn),
+        },
+        "tutor": _tutor(turn.tutor),
+        "calls": [_call(call) for call in turn.calls],
+    }
+
+
+def _student(reply: StudentReply, turn: Turn) -> dict[str, Any]:
+    """The reply with its hidden labels: what was drawn, and what the calculation found."""
+    attempts = turn.calculation.attempts
+    return {
+        "text": reply.text,
+        "intent": INTENTS.get(reply.intent),
+        "strategy": STRATEGIES.get(reply.strategy),
+        "found_right": verdict(attempts[-1].execution) if attempts else None,
+    }
+
+
+def _attempt(attempt: CodeAttempt) -> dict[str, Any]:
+    execution = attempt.execution
+    return {
+        "code": attempt.code,
+        "result_variables": list(attempt.result_variables),
+        "status": _name(Status.Name(execution.status), "STATUS_"),
+        "values": {named.name: plain(named.value) for named in execution.values},
+        "stdout": execution.stdout,
+        "error": execution.error,
+        "error_line": execution.error_line,
+        "lane": _name(Lane.Name(execution.lane), "LANE_"),
+        "isolation": execution.isolation,
+    }
+
+
+def _tutor(reply: TutorReply) -> dict[str, Any]:
+    return {
+        "text": reply.text,
+        "thoughts": reply.thoughts,
+        "evaluation": EVALUATION_LETTERS.get(reply.evaluation),
+        "action": reply.action,
+        "step": reply.step,
+        "state": STATE_LETTERS.get(reply.state),
+    }
+
+
+def _call(call: ModelCall) -> dict[str, Any]:
+    return {
+        "role": call.role,
+        "prompt": call.prompt,
+        "model": call.model,
+        "raw": list(call.raw),
+        "outcome": _name(ParseOutcome.Name(call.outcome), "PARSE_OUTCOME_"),
+        "tokens": [call.prompt_tokens, call.completion_tokens],
+    }
+
+
+def _name(enum_name: str, prefix: str) -> str:
+    return enum_name.removeprefix(prefix).lower()

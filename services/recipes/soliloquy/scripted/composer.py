@@ -1,0 +1,177 @@
+"""The tutor's visible reply, with its judgement of what the student said."""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+
+from soliloquy.v1.conversation_pb2 import ErrorStrategy
+
+from services.recipes.soliloquy.scripted.hints import about, hints
+from services.recipes.soliloquy.scripted.numbers import rounded, told, with_unit
+from services.recipes.soliloquy.scripted.phrases import Part, compose, one_of, optional, part, verbatim
+from services.recipes.soliloquy.scripted.reading import Reading
+from services.recipes.soliloquy.scripted.replies import Gist, Reply, read_reply
+from services.recipes.soliloquy.scripted.steps import answer, answer_form, is_numeric, working
+from services.recipes.soliloquy.scripted.tutor import PATIENCE
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Move:
+    """What the tutor makes of a reply: the recipe's codes, and the sentences that carry them out."""
+
+    evaluation: str
+    action: int
+    # Which of the thoughts of phrases.toml goes with it.
+    thought: str
+    step: int
+    state: str
+    parts: Sequence[Part]
+
+
+def reply(reading: Reading, rng: Random) -> str:
+    move = _move(reading, read_reply(reading), rng)
+    fields = {
+        "Thoughts of Tutorbot": one_of(rng, "tutor", "thoughts", move.thought, step=str(move.step)),
+        "Evaluation of Student Response": move.evaluation,
+        "Action Based on Evaluation": str(move.action),
+        "Step Number": str(move.step),
+        "Step State": move.state,
+        "Tutorbot Response": compose(move.parts, rng, reading.word_limit),
+    }
+    return json.dumps(fields, ensure_ascii=False)
+
+
+def _move(reading: Reading, said: Reply, rng: Random) -> Move:
+    if reading.has("calculation") and reading.section("calculation") == "failed":
+        return _stay(reading, "d", 6, "uncalculated", [part("tutor", "show_working")])
+    match said.gist:
+        case Gist.OPENING:
+            evaluation, action = rng.choice((("f", 8), ("g", 12)))
+            return _stay(reading, evaluation, action, "opening", [part("tutor", "welcome")])
+        case Gist.NUMBER:
+            return _judged(reading, said, _verdict(reading, said))
+        case Gist.RIGHT | Gist.WRONG:
+            return _judged(reading, said, said.gist is Gist.RIGHT)
+        case Gist.PARTIAL if reading.wrong_before >= PATIENCE:
+            return _solve(reading, "c", 5, "partial_solved", "partial_solved")
+        case Gist.PARTIAL:
+            left = "number" if is_numeric(reading.step) else "knowns"
+            return _stay(reading, "c", 4, "partial", [part("tutor", "partial", left)])
+        case Gist.HINT:
+            hint = Part(options=hints(reading.problem, reading.step))
+            return _stay(reading, "f", 8, "hint", [optional("tutor", "gladly"), hint])
+        case Gist.SOLUTION:
+            return _solve(reading, "f", 9, "solution", "gladly")
+        case Gist.BACK if reading.step.number > 1:
+            return _back(reading)
+        case Gist.BACK:
+            return _stay(reading, "f", 11, "concept", [part("tutor", "at_the_start")])
+        case Gist.CONCEPT:
+            concept = Part(options=about(reading.step, said.text))
+            return _stay(reading, "f", 11, "concept", [optional("tutor", "good_question"), concept])
+        case Gist.OFF_TOPIC:
+            return _stay(reading, "e", 7, "off_topic", [part("tutor", "refocus")])
+        case _:
+            return _stay(reading, "d", 6, "unclear", [part("tutor", "clarify")])
+
+
+def _judged(reading: Reading, said: Reply, right: bool | None) -> Move:
+    if right is None:
+        return _stay(reading, "d", 6, "uncalculated", [part("tutor", "show_working")])
+    if right:
+        return _advance(reading, "b", 3, "right", [part("tutor", "right")])
+    if reading.wrong_before >= PATIENCE:
+        return _solve(reading, "a", 2, "wrong_solved", "wrong_solved")
+    slip = said.slip(reading.step)
+    kind = ErrorStrategy.Name(slip.strategy).removeprefix("ERROR_STRATEGY_").lower() if slip else "unspecified"
+    hint = Part(options=hints(reading.problem, reading.step), optional=True)
+    return _stay(reading, "a", 1, "wrong", [part("tutor", "wrong"), part("tutor", "mistake", kind), hint])
+
+
+def _stay(reading: Reading, evaluation: str, action: int, thought: str, parts: Sequence[Part]) -> Move:
+    """Keep to the step, and end on its question."""
+    lead = "begin" if thought == "opening" else "again"
+    return Move(
+        evaluation=evaluation,
+        action=action,
+        thought=thought,
+        step=reading.step.number,
+        state="q",
+        parts=[*parts, optional("tutor", lead), verbatim(reading.step.ask)],
+    )
+
+
+def _advance(reading: Reading, evaluation: str, action: int, thought: str, parts: Sequence[Part]) -> Move:
+    """The step is done: on to the next one's question, or a farewell."""
+    if reading.last_step:
+        onward = [part("tutor", "farewell")]
+    else:
+        onward = [optional("tutor", "next"), verbatim(reading.problem.steps[reading.step.number].ask)]
+    return Move(
+        evaluation=evaluation,
+        action=action,
+        thought=thought,
+        step=reading.step.number,
+        state="t" if reading.last_step else "r",
+        parts=[*parts, *onward],
+    )
+
+
+def _solve(reading: Reading, evaluation: str, action: int, thought: str, lead: str) -> Move:
+    return _advance(reading, evaluation, action, thought, [optional("tutor", lead), _solution(reading)])
+
+
+def _back(reading: Reading) -> Move:
+    before = reading.problem.steps[reading.step.number - 2]
+    return Move(
+        evaluation="f",
+        action=10,
+        thought="back",
+        step=before.number,
+        state="q",
+        parts=[part("tutor", "back"), verbatim(before.ask)],
+    )
+
+
+def _solution(reading: Reading) -> Part:
+    """This step worked out, with the number that was calculated for it."""
+    step = reading.step
+    if not is_numeric(step):
+        return part("tutor", "solution", answer_form(step), answer=answer(step))
+    number = _calculated(reading.output) if reading.has("output") else None
+    value = told(step.result) if number is None else with_unit(rounded(number, 4), step.result.unit)
+    return part(
+        "tutor",
+        "solution",
+        "number",
+        formula=step.formula,
+        working=working(step),
+        value=value,
+        name=step.result.name,
+    )
+
+
+def _verdict(reading: Reading, said: Reply) -> bool | None:
+    """What the output says of the student's number; None where nothing was calculated."""
+    if not reading.has("output"):
+        return None
+    told_so = [value == "True" for value in reading.output.values() if value in ("True", "False")]
+    if told_so:
+        return told_so[0]
+    number = _calculated(reading.output)
+    if number is None or said.value is None:
+        return None
+    return math.isclose(said.value, number, rel_tol=reading.problem.tolerance or 0.01)
+
+
+def _calculated(output: Mapping[str, str]) -> float | None:
+    """The first variable that holds a number of the tutor's own."""
+    for name, value in output.items():
+        if not name.startswith("student"):
+            try:
+                return float(value)
+            except ValueError:
+                continue
+    return None

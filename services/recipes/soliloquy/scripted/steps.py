@@ -1,0 +1,124 @@
+"""What a step of a problem looks like in writing: its working, its answer, what would give it away."""
+
+import math
+import re
+from collections.abc import Sequence
+
+from soliloquy.v1.conversation_pb2 import STEP_KIND_KNOWNS, Problem, Quantity, Step
+
+from services.recipes.soliloquy.scripted.numbers import answer_in, numbers_in, rounded, told
+
+NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")
+_SENTENCE_END = re.compile(r"(?<=[.?!])\s+")
+_BETWEEN = frozenset(" \t\n*×·")
+# With more before it or behind it a formula is another one: 1 / R = .., F = m * a / 2.
+_BEGUN = re.compile(r"(?<!\w)(?<![-+−/^*×·])(?<![-+−/^*×·] )")
+_ENDED = re.compile(r"(?!\w|\s*[-+−/^*×·]\s*(?:\d|\w\b|\w_|\())")
+_WHOLE = re.compile(r"(?<=\d)\.0(?!\d)")
+# Two numbers closer than this are the same number to a reader.
+_SAME = 0.01
+
+
+def is_numeric(step: Step) -> bool:
+    return step.HasField("result") and bool(step.expression)
+
+
+def working(step: Step, digits: int = 4) -> str:
+    """The expression with the numbers put in: "2 × 3^2"."""
+    values = {quantity.symbol: _in_working(quantity, digits) for quantity in step.inputs}
+    text = NAME.sub(lambda name: values.get(name.group(), name.group()), step.expression)
+    text = _WHOLE.sub("", text.replace("math.", "").replace(" ** ", "^").replace("**", "^"))
+    return text.replace(" * ", " × ").replace("*", " × ")
+
+
+def listed(quantities: Sequence[Quantity]) -> str:
+    """ "m = 2 kg and a = 3 m/s^2" """
+    return _joined([f"{quantity.symbol} = {told(quantity)}" for quantity in quantities])
+
+
+def named(quantities: Sequence[Quantity]) -> str:
+    return _joined([f"the {quantity.name}" for quantity in quantities if quantity.name])
+
+
+def answer(step: Step) -> str:
+    """What a right reply to a step without a number has to say."""
+    if step.kind == STEP_KIND_KNOWNS and step.inputs:
+        return listed(step.inputs)
+    return step.formula or sentences(step.explanation)[0].rstrip(".")
+
+
+def answer_form(step: Step) -> str:
+    """Which wordings of phrases.toml that answer goes with."""
+    if step.kind == STEP_KIND_KNOWNS and step.inputs:
+        return "knowns"
+    return "formula" if step.formula else "idea"
+
+
+def sentences(text: str) -> list[str]:
+    return _SENTENCE_END.split(" ".join(text.split()))
+
+
+def same(one: float, other: float) -> bool:
+    return math.isclose(one, other, rel_tol=_SAME)
+
+
+def says(text: str, phrase: str) -> bool:
+    """Whether a text holds a phrase or formula, however it spaces it and writes its products."""
+    return _place(text.replace("**", "^"), phrase) is not None
+
+
+def without(text: str, phrase: str) -> str:
+    text = text.replace("**", "^")
+    place = _place(text, phrase)
+    return f"{text[: place[0]]} {text[place[1] :]}" if place else text
+
+
+def stated_answer(text: str, step: Step) -> float | None:
+    """The number a reply gives for the step, leaving aside those of the formula it quotes."""
+    return answer_in(without(text, step.formula), step.result.unit)
+
+
+def gives_away(text: str, problem: Problem, step: Step) -> bool:
+    """Whether a text holds the result of this step or of a later one, or the final answer."""
+    hidden = [later.result.value for later in problem.steps if later.number >= step.number and is_numeric(later)]
+    if problem.HasField("answer"):
+        hidden.append(problem.answer.value)
+    return any(same(number.value, secret) for number in numbers_in(text) for secret in hidden)
+
+
+def step_asked(problem: Problem, text: str) -> Step | None:
+    """The step whose question a tutor's message ends on."""
+    plain = " ".join(text.split())
+    places = [(plain.rfind(" ".join(step.ask.split())), len(step.ask), -step.number) for step in problem.steps]
+    at, _, number = max(places)
+    return problem.steps[-number - 1] if at >= 0 else None
+
+
+def _in_working(quantity: Quantity, digits: int) -> str:
+    # Rounding an input by hand would carry into the result.
+    while digits < 15 and float(f"{quantity.value:.{digits}g}") != quantity.value:
+        digits += 1
+    text = rounded(quantity.value, digits)
+    return f"({text})" if quantity.value < 0 or "^" in text else text
+
+
+def _joined(items: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(items[:-1]), *items[-1:]]))
+
+
+def _place(text: str, phrase: str) -> tuple[int, int] | None:
+    """Where a text holds a phrase, leaving aside spaces and signs of multiplication in both."""
+    kept = [(position, mark.lower()[:1]) for position, mark in enumerate(text) if mark not in _BETWEEN]
+    tight, wanted = "".join(mark for _, mark in kept), _tight(phrase)
+    at = tight.find(wanted) if wanted else -1
+    while at >= 0:
+        start, end = kept[at][0], kept[at + len(wanted) - 1][0] + 1
+        if _BEGUN.match(text, start) and _ENDED.match(text, end):
+            return start, end
+        at = tight.find(wanted, at + 1)
+    return None
+
+
+def _tight(phrase: str) -> str:
+    marks = phrase.replace("**", "^").rstrip(".")
+    return "".join(mark.lower()[:1] for mark in marks if mark not in _BETWEEN)

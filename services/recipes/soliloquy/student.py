@@ -1,0 +1,34 @@
+"""The student: one message a turn, right or wrong as drawn."""
+
+from soliloquy.v1.conversation_pb2 import Conversation, ErrorStrategy, Intent, StudentReply
+from soliloquy.v1.events_pb2 import ConversationStarted, StudentReplied, TutorReplied
+
+from services.recipes.soliloquy import prompting
+from services.recipes.soliloquy.answers import Spoken
+from services.recipes.soliloquy.codes import STRATEGIES
+from services.runtime.ask import Ask
+from services.runtime.events import Outcome, emit
+from services.runtime.seeds import draw
+
+WRONG_SHARE = 0.10
+
+
+async def reply(event: ConversationStarted | TutorReplied, ask: Ask) -> Outcome:
+    """The student's next message. Whether it is to be wrong is our draw and not the model's."""
+    conversation = event.conversation
+    intent, strategy = drawn_intent(conversation)
+    spoken = await ask(prompting.student(conversation, intent, strategy), Spoken)
+    conversation.turns.add(
+        number=len(conversation.turns) + 1,
+        student=StudentReply(text=spoken.text, intent=intent, strategy=strategy),
+    )
+    return emit(StudentReplied(conversation=conversation))
+
+
+def drawn_intent(conversation: Conversation) -> tuple[Intent, ErrorStrategy]:
+    if not conversation.turns:
+        return Intent.INTENT_OPENING, ErrorStrategy.ERROR_STRATEGY_UNSPECIFIED
+    choice = draw(conversation.run.seed, conversation.id, len(conversation.turns), "intent")
+    if choice.random() < WRONG_SHARE:
+        return Intent.INTENT_WRONG, choice.choice(list(STRATEGIES))
+    return Intent.INTENT_RIGHT, ErrorStrategy.ERROR_STRATEGY_UNSPECIFIED

@@ -1,0 +1,19 @@
+"""The tutor's first state: deciding whether it must calculate."""
+
+from soliloquy.v1.conversation_pb2 import Calculation
+from soliloquy.v1.events_pb2 import CalculationNeeded, ReplyNeeded, StudentReplied
+
+from services.recipes.soliloquy import prompting
+from services.recipes.soliloquy.answers import Decision
+from services.runtime.ask import Ask
+from services.runtime.events import Outcome, emit
+
+
+async def decide(event: StudentReplied, ask: Ask) -> Outcome:
+    """The deciding state: does the next reply need a calculation?"""
+    conversation = event.conversation
+    decision = await ask(prompting.deciding(conversation), Decision)
+    if decision.description is None or decision.use_python == "n":
+        return emit(ReplyNeeded(conversation=conversation))
+    conversation.turns[-1].calculation.CopyFrom(Calculation(description=decision.description))
+    return emit(CalculationNeeded(conversation=conversation))

@@ -1,0 +1,125 @@
+"""What a model answers, read tolerantly and then held against a schema."""
+
+import ast
+import functools
+import json
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+MAX_ANSWER_CHARACTERS = 64_000
+
+
+class Unreadable(Exception):
+    """The answer cannot be used; the message tells the model what to mend."""
+
+
+class Answer(BaseModel):
+    """An answer in JSON. Validators accept the slips of real models and write the canonical form."""
+
+    model_config = ConfigDict(frozen=True, populate_by_name=True)
+
+    @classmethod
+    def read(cls, text: str) -> tuple[Self, bool]:
+        """The answer in a text, and whether the text was exactly what had been asked for."""
+        data, strict = read_object(text)
+        try:
+            answer = cls.model_validate(data)
+        except ValidationError as error:
+            raise Unreadable(_first_problem(error)) from error
+        return answer, strict and answer.model_dump(by_alias=True, exclude_none=True) == data
+
+    @classmethod
+    def json_schema(cls) -> str:
+        """What the model is held to where it can be; empty for free text."""
+        return _json_schema(cls)
+
+
+@functools.cache
+def _json_schema(answer: type[Answer]) -> str:
+    return json.dumps(answer.model_json_schema(by_alias=True))
+
+
+def read_object(text: str) -> tuple[dict[str, Any], bool]:
+    """The object that a text holds, and whether the text was strict JSON.
+
+    Accepted besides strict JSON: prose or fences around the object, Python literals, trailing commas, missing closing
+    braces, line breaks inside strings. Refused: a text that stops inside a string, because what is missing there is
+    content and not punctuation.
+    """
+    if len(text) > MAX_ANSWER_CHARACTERS:
+        raise Unreadable(f"the answer is {len(text)} characters long; {MAX_ANSWER_CHARACTERS} are allowed")
+    as_asked = _load_json(text, strict=True)
+    if as_asked is not None:
+        return as_asked, True
+    start = text.find("{")
+    if start < 0:
+        raise Unreadable("the answer holds no JSON object")
+    candidate = _completed(text[start:])
+    data = _load_json(candidate, strict=False) or _load_literal(candidate)
+    if data is None:
+        raise Unreadable("the answer is not valid JSON")
+    return data, False
+
+
+def _completed(text: str) -> str:
+    """The object that starts the text, without trailing commas and with every bracket closed."""
+    kept: list[str] = []
+    open_brackets: list[str] = []
+    quote = ""
+    escaped = False
+    for character in text:
+        if quote:
+            if escaped:
+                escaped = False
+            elif character == "\\":
+                escaped = True
+            elif character == quote:
+                quote = ""
+        elif character in "\"'":
+            quote = character
+        elif character in "{[(":
+            open_brackets.append({"{": "}", "[": "]", "(": ")"}[character])
+        elif character in "}])":
+            _drop_trailing_comma(kept)
+            if open_brackets:
+                open_brackets.pop()
+        kept.append(character)
+        if not open_brackets and not quote:
+            return "".join(kept)
+    if quote:
+        raise Unreadable("the answer stops in the middle of a text")
+    while kept and kept[-1] in " \n\r\t`":
+        kept.pop()
+    _drop_trailing_comma(kept)
+    return "".join(kept) + "".join(reversed(open_brackets))
+
+
+def _drop_trailing_comma(kept: list[str]) -> None:
+    position = len(kept) - 1
+    while position >= 0 and kept[position].isspace():
+        position -= 1
+    if position >= 0 and kept[position] == ",":
+        del kept[position]
+
+
+def _load_json(text: str, *, strict: bool) -> dict[str, Any] | None:
+    try:
+        data = json.loads(text, strict=strict)
+    except (ValueError, RecursionError):
+        return None
+    return data if isinstance(data, dict) else None
+
+
+def _load_literal(text: str) -> dict[str, Any] | None:
+    try:
+        data = ast.literal_eval(text)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return None
+    return data if isinstance(data, dict) else None
+
+
+def _first_problem(error: ValidationError) -> str:
+    problem = error.errors(include_url=False)[0]
+    field = " > ".join(str(part) for part in problem["loc"]) or "the answer"
+    return f"{field}: {problem['msg']}"

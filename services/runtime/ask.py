@@ -1,0 +1,90 @@
+"""Asking a model: render, generate, read, and ask again with the error shown."""
+
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from soliloquy.v1.conversation_pb2 import ModelCall, ParseOutcome
+from soliloquy.v1.model_pb2 import GenerateRequest, Message, Sampling
+
+from services.runtime.answers import Answer, Unreadable
+from services.runtime.model import Model
+from services.runtime.seeds import seed
+
+MAX_ASKS = 3
+
+SAMPLING = {
+    role: Sampling(**settings)
+    for role, settings in tomllib.loads(Path(__file__).with_name("roles.toml").read_text("utf-8")).items()
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Prompt:
+    """What is sent to a model: "<recipe>/<state>" and the messages of that state."""
+
+    name: str
+    messages: Sequence[Message]
+
+
+class BrokenPrompt(Exception):
+    """A prompt file cannot be filled in; the message names the file and what to mend."""
+
+
+class Unusable(Exception):
+    """No answer could be used, however often it was asked for."""
+
+
+A = TypeVar("A", bound=Answer)
+
+
+@dataclass(kw_only=True)
+class Ask:
+    """One role's questions to the model while it handles one event; keeps every raw answer."""
+
+    model: Model
+    role: str
+    # What the sampling seeds are drawn from: the same event asks with the same seeds.
+    origin: tuple[object, ...]
+    calls: list[ModelCall] = field(default_factory=list)
+
+    async def __call__(self, prompt: Prompt, answer: type[A]) -> A:
+        call = ModelCall(role=self.role, prompt=prompt.name)
+        self.calls.append(call)
+        messages = list(prompt.messages)
+        for _ in range(MAX_ASKS):
+            completion = await self.model.generate(
+                GenerateRequest(
+                    role=self.role,
+                    prompt=prompt.name,
+                    messages=messages,
+                    schema=answer.json_schema(),
+                    sampling=SAMPLING[self.role],
+                    seed=seed(*self.origin, prompt.name, len(self.calls), len(call.raw)),
+                )
+            )
+            call.model = completion.model
+            call.raw.append(completion.text)
+            call.prompt_tokens += completion.prompt_tokens
+            call.completion_tokens += completion.completion_tokens
+            try:
+                value, strict = answer.read(completion.text)
+            except Unreadable as unreadable:
+                problem = str(unreadable)
+                messages += [
+                    Message(role="assistant", text=completion.text),
+                    Message(role="user", text=f"That answer cannot be used: {problem}. Answer once more, as asked."),
+                ]
+                continue
+            call.outcome = _outcome(asks=len(call.raw), strict=strict)
+            return value
+        call.outcome = ParseOutcome.PARSE_OUTCOME_FAILED
+        raise Unusable(f"{prompt.name}: unusable after {MAX_ASKS} asks: {problem}")
+
+
+def _outcome(*, asks: int, strict: bool) -> ParseOutcome:
+    if asks > 1:
+        return ParseOutcome.PARSE_OUTCOME_REASKED
+    return ParseOutcome.PARSE_OUTCOME_STRICT if strict else ParseOutcome.PARSE_OUTCOME_REPAIRED

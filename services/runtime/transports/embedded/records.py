@@ -1,0 +1,192 @@
+"""The log's events in SQL: append, fetch, count, remove."""
+
+import sqlite3
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from services.runtime.events import Event
+from services.runtime.seeds import seed
+from services.runtime.topics import DLQ, RETRY, TOPICS, origin
+from services.runtime.transports.port import Backlog, Delivery, Partition
+
+SCHEMA = [
+    statement for statement in Path(__file__).with_name("schema.sql").read_text("utf-8").split(";\n") if statement
+]
+
+COLUMNS = "offset, topic, partition, id, key, source, time, traceparent, attempt, not_before, error, payload"
+READ_PAGE = 256
+PURGE_LIMIT = 8000
+
+_Row = tuple[int, str, int, str, str, str, float, str, int, float, str, bytes]
+
+
+def partition_of(key: str, partitions: int) -> int:
+    return seed(key) % partitions
+
+
+def append(connection: sqlite3.Connection, events: Sequence[Event], partitions: int) -> None:
+    connection.executemany(
+        f"INSERT INTO event ({COLUMNS}) VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [
+            (
+                event.topic,
+                partition_of(event.key, partitions),
+                event.id,
+                event.key,
+                event.source,
+                event.time,
+                event.traceparent,
+                event.attempt,
+                event.not_before,
+                event.error,
+                event.payload,
+            )
+            for event in events
+        ],
+    )
+
+
+def fetch(
+    connection: sqlite3.Connection, places: Sequence[tuple[Partition, int]], limit: int
+) -> list[tuple[Partition, list[Delivery]]]:
+    """At most `limit` deliveries of the partitions, each after the offset given with it."""
+    found = []
+    for partition, after in places:
+        rows = connection.execute(
+            f"SELECT {COLUMNS} FROM event WHERE topic = ? AND partition = ? AND offset > ? ORDER BY offset LIMIT ?",
+            (*partition, after, limit),
+        ).fetchall()
+        found.append((partition, [delivery(row, partition) for row in rows]))
+        limit -= len(rows)
+        if limit <= 0:
+            break
+    return found
+
+
+def page(topic: str, after: int, until: int) -> Callable[[sqlite3.Connection], list[Delivery]]:
+    """The next deliveries of a whole topic, in the order they were published."""
+
+    def select(connection: sqlite3.Connection) -> list[Delivery]:
+        # In offset order without the index: its order within a topic is by partition.
+        rows = connection.execute(
+            f"SELECT {COLUMNS} FROM event NOT INDEXED"
+            " WHERE offset > ? AND offset <= ? AND topic = ? ORDER BY offset LIMIT ?",
+            (after, until, topic, READ_PAGE),
+        )
+        return [delivery(row, Partition(row[1], row[2])) for row in rows]
+
+    return select
+
+
+def delivery(row: _Row, partition: Partition) -> Delivery:
+    offset, topic, _, id_, key, source, time_, traceparent, attempt, not_before, error, payload = row
+    event = Event(
+        id=id_,
+        topic=topic,
+        key=key,
+        payload=payload,
+        source=source,
+        time=time_,
+        traceparent=traceparent,
+        attempt=attempt,
+        not_before=not_before,
+        error=error,
+    )
+    return Delivery(event=event, partition=partition, offset=offset)
+
+
+def end(connection: sqlite3.Connection) -> int:
+    ((last,),) = connection.execute("SELECT coalesce(max(offset), 0) FROM event")
+    return int(last)
+
+
+def ends_after(connection: sqlite3.Connection, offset: int) -> dict[tuple[str, int], int]:
+    """The last offset of each partition that has grown beyond `offset`."""
+    rows = connection.execute(
+        "SELECT topic, partition, max(offset) FROM event NOT INDEXED WHERE offset > ? GROUP BY topic, partition",
+        (offset,),
+    )
+    return {(topic, partition): last for topic, partition, last in rows}
+
+
+def unfinished_keys(connection: sqlite3.Connection, group: str, partition: Partition) -> Counter[str]:
+    rows = connection.execute(
+        """
+        SELECT key, count(*) FROM event JOIN position USING (topic, partition)
+        WHERE topic = :topic AND partition = :partition AND grp = :group AND offset > watermark
+          AND offset NOT IN (
+            SELECT offset FROM ahead WHERE grp = :group AND topic = :topic AND partition = :partition
+          )
+        GROUP BY key
+        """,
+        {"group": group, **partition._asdict(), "partition": partition.number},
+    )
+    return Counter(dict(rows))
+
+
+def backlog(connection: sqlite3.Connection, held: Collection[tuple[str, Partition]] | None = None) -> list[Backlog]:
+    """Of every group and topic, or of the partitions that a group holds."""
+    counted: dict[tuple[str, str], tuple[int, float]] = {}
+    now = time.time()
+    for group, topic, partition, watermark in connection.execute("SELECT * FROM position").fetchall():
+        if held is not None and (group, Partition(topic, partition)) not in held:
+            continue
+        place = (topic, partition, watermark)
+        ((events,),) = connection.execute(
+            "SELECT count(*) FROM event WHERE topic = ? AND partition = ? AND offset > ?", place
+        )
+        ((ahead,),) = connection.execute(
+            "SELECT count(*) FROM ahead WHERE grp = ? AND topic = ? AND partition = ?", (group, topic, partition)
+        )
+        first = connection.execute(
+            "SELECT time FROM event WHERE topic = ? AND partition = ? AND offset > ? ORDER BY offset LIMIT 1", place
+        ).fetchone()
+        before, oldest = counted.get((group, topic), (0, 0.0))
+        age = max(0.0, now - first[0]) if first else 0.0
+        counted[group, topic] = (before + events - ahead, max(oldest, age))
+    return [
+        Backlog(group=group, topic=topic, events=events, oldest_seconds=oldest if events else 0.0)
+        for (group, topic), (events, oldest) in counted.items()
+    ]
+
+
+def dead_letters(connection: sqlite3.Connection) -> dict[str, int]:
+    counts = {
+        topic + DLQ: connection.execute("SELECT count(*) FROM event WHERE topic = ?", (topic + DLQ,)).fetchone()[0]
+        for topic in TOPICS
+    }
+    return {topic: count for topic, count in counts.items() if count}
+
+
+def replay(connection: sqlite3.Connection, letters: Sequence[Delivery], partitions: int) -> None:
+    for letter in letters:
+        removed = connection.execute(
+            "DELETE FROM event WHERE offset = ? AND id = ?", (letter.offset, letter.event.id)
+        ).rowcount
+        # Zero when somebody else replays it at this moment.
+        if removed:
+            first = replace(letter.event, topic=origin(letter.event.topic), attempt=0, not_before=0.0, error="")
+            append(connection, [first], partitions)
+
+
+def purge(connection: sqlite3.Connection) -> None:
+    """Remove what every group that reads a topic is past, a bounded number at a time; the file reuses its pages."""
+    passed = connection.execute("SELECT topic, partition, min(watermark) FROM position GROUP BY topic, partition")
+    left = PURGE_LIMIT
+    for topic, partition, watermark in passed.fetchall():
+        if left > 0 and _until_read(topic):
+            left -= connection.execute(
+                """
+                DELETE FROM event WHERE offset IN (
+                  SELECT offset FROM event WHERE topic = ? AND partition = ? AND offset <= ? ORDER BY offset LIMIT ?
+                )
+                """,
+                (topic, partition, watermark, left),
+            ).rowcount
+
+
+def _until_read(topic: str) -> bool:
+    return topic.endswith(RETRY) or (topic in TOPICS and TOPICS[topic].keep == "until-read")

@@ -1,0 +1,60 @@
+"""The transport port over the log."""
+
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from services.runtime.events import Event, checked
+from services.runtime.transports.embedded import records
+from services.runtime.transports.embedded.consumer import EmbeddedConsumer
+from services.runtime.transports.embedded.log import Log
+from services.runtime.transports.port import Backlog, Delivery, Listener
+
+
+class EmbeddedTransport:
+    """Shared by all stages of a process; other processes open the same file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._members: set[EmbeddedConsumer] = set()
+
+    async def __aenter__(self) -> Self:
+        self._log = Log(self._path, on_append=self._wake)
+        await self._log.open()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._log.close()
+
+    async def publish(self, events: Sequence[Event]) -> None:
+        for event in events:
+            checked(event)
+        await self._log.write(partial(records.append, events=events, partitions=self._log.partitions))
+
+    def consumer(self, group: str, topics: Sequence[str], listener: Listener) -> EmbeddedConsumer:
+        return EmbeddedConsumer(self._log, self._members, group=group, topics=topics, listener=listener)
+
+    async def read(self, topic: str) -> AsyncIterator[Delivery]:
+        after, until = 0, await self._log.read(records.end)
+        while deliveries := await self._log.read(records.page(topic, after, until)):
+            for delivery in deliveries:
+                yield delivery
+            after = deliveries[-1].offset
+
+    async def backlog(self) -> list[Backlog]:
+        return await self._log.read(records.backlog)
+
+    async def dead_letters(self) -> Mapping[str, int]:
+        return await self._log.read(records.dead_letters)
+
+    async def replay(self, letters: Sequence[Delivery]) -> None:
+        await self._log.write(partial(records.replay, letters=letters, partitions=self._log.partitions))
+
+    def _wake(self, topics: Collection[str]) -> None:
+        for member in self._members:
+            if not topics or member.reads(topics):
+                member.wake()

@@ -1,0 +1,32 @@
+"""How far a consumer is in a partition when its events finish out of order."""
+
+from collections import deque
+from collections.abc import Iterable
+
+
+class Watermark:
+    """The offset up to which every event is finished, and the offsets finished ahead of it."""
+
+    def __init__(self, position: int, ahead: Iterable[int] = ()) -> None:
+        self.position = position
+        self.ahead = set(ahead)
+        self._taken: deque[int] = deque()
+        self._open: set[int] = set()
+
+    def take(self, offset: int) -> bool:
+        """Count an offset as fetched, in order; false when it was finished before."""
+        self._taken.append(offset)
+        if offset in self.ahead:
+            return False
+        self._open.add(offset)
+        return True
+
+    def is_open(self, offset: int) -> bool:
+        return offset in self._open
+
+    def finish(self, offset: int) -> None:
+        self._open.remove(offset)
+        self.ahead.add(offset)
+        while self._taken and self._taken[0] in self.ahead:
+            self.position = self._taken.popleft()
+            self.ahead.remove(self.position)

@@ -1,0 +1,19 @@
+"""The student service, wired."""
+
+from functools import partial
+
+from soliloquy.v1.events_pb2 import ConversationStarted, TutorReplied
+
+from services.runtime.handling import Service
+from services.runtime.model import Model
+from services.student.handler import reply
+from services.student.settings import StudentSettings
+
+
+def service(settings: StudentSettings, model: Model) -> Service:
+    handle = partial(reply, model=model)
+    return Service(
+        name="student",
+        handlers={ConversationStarted: handle, TutorReplied: handle},
+        max_in_flight=settings.max_in_flight,
+    )

@@ -1,0 +1,73 @@
+"""Runs of the real command, as a user has them."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+SOLILOQUY = str(Path(sys.executable).with_name("soliloquy"))
+DATASET = ("conversations.jsonl", "rejected.jsonl", "manifest.json")
+
+
+def command(out: Path, *, conversations: int = 6, problems: str | Path = "physics", **options: str | int) -> list[str]:
+    flags = [text for name, value in options.items() for text in (f"--{name.replace('_', '-')}", str(value))]
+    wanted = ["--problems", str(problems), "--conversations", str(conversations), "--out", str(out)]
+    return [SOLILOQUY, "generate", *wanted, "--seed", "7", "--json", *flags]
+
+
+def run(arguments: list[str], *, environment: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        arguments, capture_output=True, text=True, check=False, env={**os.environ, **(environment or {})}
+    )
+
+
+def grown(out: Path, **options: Any) -> dict[str, Any]:
+    """The report of a run that must succeed."""
+    result = run(command(out, **options))
+    assert result.returncode == 0, result.stderr
+    return dict(json.loads(result.stdout))
+
+
+def dataset(out: Path) -> dict[str, bytes]:
+    return {name: (out / name).read_bytes() for name in DATASET}
+
+
+def start(arguments: list[str]) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+
+
+def journal_lines(out: Path) -> int:
+    path = out / ".run" / "journal.jsonl"
+    return path.read_bytes().count(b"\n") if path.exists() else 0
+
+
+def wait_for_lines(out: Path, lines: int, process: subprocess.Popen[str], *, seconds: float = 60) -> None:
+    """Until so many conversations are collected, or the run is over."""
+    deadline = time.monotonic() + seconds
+    while journal_lines(out) < lines and process.poll() is None:
+        assert time.monotonic() < deadline, f"{journal_lines(out)} of {lines} conversations after {seconds} s"
+        time.sleep(0.01)
+
+
+def worker_pids(parent: int) -> list[int]:
+    """The worker processes of a run."""
+    children = Path(f"/proc/{parent}/task/{parent}/children").read_text("utf-8").split()
+    return [int(pid) for pid in children if "services.cli.worker" in Path(f"/proc/{pid}/cmdline").read_text("utf-8")]
+
+
+def kill(pid: int) -> None:
+    os.kill(pid, signal.SIGKILL)
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False

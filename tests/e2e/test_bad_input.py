@@ -1,0 +1,154 @@
+"""What cannot be done is said in one line, with status 2, and nothing is lost or overwritten."""
+
+import json
+import sqlite3
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.runs import SOLILOQUY, command, dataset, grown, kill, run, start, wait_for_lines
+
+
+def refused(arguments: list[str], environment: dict[str, str] | None = None) -> str:
+    result = run(arguments, environment=environment)
+    assert result.returncode == 2, result.stdout + result.stderr
+    assert result.stdout == ""
+    assert "Traceback" not in result.stderr
+    return result.stderr.strip().splitlines()[-1]
+
+
+@pytest.mark.parametrize("option", ["conversations", "workers", "in_flight", "max_attempts"])
+@pytest.mark.parametrize("value", [0, -3, "many"])
+def test_a_number_out_of_range_is_named(tmp_path: Path, option: str, value: str | int) -> None:
+    line = refused([*command(tmp_path / "out"), f"--{option.replace('_', '-')}", str(value)])
+    assert f"--{option.replace('_', '-')}" in line
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_wrong_latency_is_named(tmp_path: Path) -> None:
+    assert "write 200ms, 1.5s or 2m" in refused(command(tmp_path / "out", latency="soon"))
+
+
+def test_unknown_problems_are_refused_with_the_banks_there_are(tmp_path: Path) -> None:
+    assert "physics" in refused(command(tmp_path / "out", problems="chemistry"))
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        (b'{"question": "Why?", "solution": "So."}\n{"question": 7, "solution": "x"}\n', ":2: question: "),
+        (b'{"question": "Why?"}\n', ":1: solution: "),
+        (b"question,solution\n", ":1: "),
+        (b"\xff\xfe\x00", "UTF-8"),
+        (b"", "no problem"),
+    ],
+    ids=["wrong type", "missing field", "not JSON", "not UTF-8", "empty"],
+)
+def test_a_malformed_problem_file_is_refused_by_line_and_field(tmp_path: Path, content: bytes, complaint: str) -> None:
+    path = tmp_path / "problems.jsonl"
+    path.write_bytes(content)
+    assert complaint in refused(command(tmp_path / "out", problems=path))
+    assert not (tmp_path / "out").exists()
+
+
+def test_without_gvisor_nothing_begins(tmp_path: Path) -> None:
+    line = refused(command(tmp_path / "out"), environment={"PATH": str(tmp_path)})
+    assert "apt-get install runsc" in line
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("other", [{"seed": 8}, {"noise": "real"}, {"conversations": 3}], ids=str)
+def test_the_folder_of_another_run_is_left_alone(tmp_path: Path, other: dict[str, Any]) -> None:
+    grown(tmp_path / "out", conversations=2)
+    before = dataset(tmp_path / "out")
+    line = refused(command(tmp_path / "out", **{"conversations": 2, **other}))
+    assert "holds another run" in line
+    assert next(iter(other)) in line
+    assert dataset(tmp_path / "out") == before
+
+
+def test_a_dataset_without_a_manifest_is_left_alone(tmp_path: Path) -> None:
+    theirs = tmp_path / "conversations.jsonl"
+    theirs.write_text("mine\n", "utf-8")
+    assert "choose another --out" in refused(command(tmp_path))
+    assert theirs.read_text("utf-8") == "mine\n"
+
+
+def test_a_folder_where_a_file_is_in_the_way_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", "utf-8")
+    assert "out" in refused(command(tmp_path / "file" / "out"))
+
+
+@pytest.fixture
+def unfinished(tmp_path: Path) -> Path:
+    out = tmp_path / "out"
+    process = start(command(out, conversations=12))
+    wait_for_lines(out, 1, process)
+    kill(process.pid)
+    process.communicate()
+    return out
+
+
+def test_a_corrupt_log_is_named_and_the_collected_conversations_stay(unfinished: Path) -> None:
+    journal = (unfinished / ".run" / "journal.jsonl").read_bytes()
+    for leftover in unfinished.glob(".run/log.sqlite*"):
+        leftover.write_bytes(b"this is no database" * 500)
+    assert "log.sqlite" in refused(command(unfinished, conversations=12))
+    assert (unfinished / ".run" / "journal.jsonl").read_bytes().startswith(journal)
+
+
+def test_a_log_locked_by_another_program_is_named(unfinished: Path) -> None:
+    with sqlite3.connect(unfinished / ".run" / "log.sqlite", isolation_level=None) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        assert "locked" in refused(command(unfinished, conversations=12))
+        other.execute("ROLLBACK")
+    other.close()
+
+
+def test_two_runs_cannot_grow_one_folder(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    first = start(command(out, conversations=12, in_flight=2, latency="200ms"))
+    wait_for_lines(out, 1, first)
+    assert "another process is growing" in refused(command(out, conversations=12))
+    first.communicate()
+    assert first.returncode == 0
+
+
+def test_a_full_disk_stops_the_run_and_room_lets_it_go_on(tmp_path: Path) -> None:
+    """A small file system of its own is the disk that fills."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=700k", "tmpfs", str(disk)]
+    mounted = subprocess.run(mount, capture_output=True, check=False)
+    if mounted.returncode != 0:
+        pytest.skip("mounting a small file system needs root")
+    try:
+        line = refused(command(disk / "out", conversations=12))
+        assert "full" in line or "No space" in line
+        subprocess.run(["mount", "-o", "remount,size=100m", disk], check=True)
+        assert grown(disk / "out", conversations=12)["accepted"] == 12
+        grown(tmp_path / "elsewhere", conversations=12)
+        assert dataset(disk / "out") == dataset(tmp_path / "elsewhere")
+    finally:
+        subprocess.run(["umount", disk], check=True)
+
+
+@pytest.mark.parametrize("arguments", [["show"], ["show", "--list"], ["dlq", "list"]])
+def test_an_empty_folder_has_nothing_to_show(tmp_path: Path, arguments: list[str]) -> None:
+    assert str(tmp_path) in refused([SOLILOQUY, *arguments, str(tmp_path)])
+
+
+def test_an_unknown_conversation_is_named(tmp_path: Path) -> None:
+    grown(tmp_path / "out", conversations=2)
+    assert "'zzz'" in refused([SOLILOQUY, "show", str(tmp_path / "out"), "--id", "zzz"])
+
+
+def test_the_report_is_one_json_object(tmp_path: Path) -> None:
+    result = run(command(tmp_path / "out", conversations=2))
+    assert set(json.loads(result.stdout)) == {
+        *("requested", "accepted", "rejected", "failed", "turns", "python_turns"),
+        *("executions", "parse", "verdicts", "seconds"),
+    }

@@ -1,0 +1,87 @@
+"""An event that cannot be handled is set aside, explained, and goes on once it is put back."""
+
+import asyncio
+import time
+from pathlib import Path
+
+import pytest
+from soliloquy.v1.events_pb2 import ProblemSubmitted
+
+from services.runtime.events import Event
+from services.runtime.transports.embedded import EmbeddedTransport
+from tests.e2e.runs import SOLILOQUY, command, dataset, grown, kill, run, start, wait_for_lines
+
+
+def publish(log: Path, event: Event) -> None:
+    async def go() -> None:
+        async with EmbeddedTransport(log) as transport:
+            await transport.publish([event])
+
+    asyncio.run(go())
+
+
+@pytest.fixture
+def unfinished(tmp_path: Path) -> Path:
+    """A run of twelve, killed when the first conversation was collected."""
+    out = tmp_path / "out"
+    process = start(command(out, conversations=12))
+    wait_for_lines(out, 1, process)
+    kill(process.pid)
+    process.communicate()
+    return out
+
+
+def test_foreign_bytes_on_a_topic_cost_no_conversation(unfinished: Path, tmp_path: Path) -> None:
+    poison = Event(id="poison", topic="student.replied", key="key", payload=b"\xff", source="test", time=time.time())
+    publish(unfinished / ".run" / "log.sqlite", poison)
+    assert grown(unfinished, conversations=12)["accepted"] == 12
+    grown(tmp_path / "reference", conversations=12)
+    assert dataset(unfinished) == dataset(tmp_path / "reference")
+
+
+def test_what_was_given_up_is_kept_with_the_finished_dataset(unfinished: Path) -> None:
+    poison = Event(id="poison", topic="student.replied", key="key", payload=b"\xff", source="test", time=time.time())
+    publish(unfinished / ".run" / "log.sqlite", poison)
+    grown(unfinished, conversations=12)
+    assert "poison" in run([SOLILOQUY, "dlq", "list", str(unfinished)]).stdout
+
+
+@pytest.fixture
+def given_up(tmp_path: Path) -> Path:
+    """A run's folder with a dead letter that is sound by itself."""
+    (tmp_path / ".run").mkdir()
+    letter = Event(
+        id="letter",
+        topic="problem.submitted.dlq",
+        key="run",
+        payload=ProblemSubmitted(ordinal=41).SerializeToString(),
+        source="test",
+        time=time.time(),
+        attempt=5,
+        error="OSError: no route to the model",
+    )
+    publish(tmp_path / ".run" / "log.sqlite", letter)
+    return tmp_path
+
+
+def test_a_dead_letter_is_listed_and_shown_with_its_error(given_up: Path) -> None:
+    for arguments in (["list", str(given_up)], ["show", str(given_up), "letter"]):
+        assert "no route to the model" in run([SOLILOQUY, "dlq", *arguments]).stdout
+    assert "ordinal: 41" in run([SOLILOQUY, "dlq", "show", str(given_up), "letter"]).stdout
+
+
+def test_a_replayed_letter_is_back_on_its_topic_and_out_of_the_dead_ones(given_up: Path) -> None:
+    assert "1 put back" in run([SOLILOQUY, "dlq", "replay", str(given_up), "letter"]).stdout
+    assert run([SOLILOQUY, "dlq", "list", str(given_up)]).stdout == "no dead letters\n"
+
+    async def submitted() -> list[str]:
+        async with EmbeddedTransport(given_up / ".run" / "log.sqlite") as transport:
+            return [delivery.event.id async for delivery in transport.read("problem.submitted")]
+
+    assert asyncio.run(submitted()) == ["letter"]
+
+
+def test_a_letter_that_is_not_there_is_named(given_up: Path) -> None:
+    result = run([SOLILOQUY, "dlq", "replay", str(given_up), "another"])
+    assert result.returncode == 2
+    assert "'another'" in result.stderr

@@ -1,0 +1,130 @@
+"""A dataset is what its seed says, however it was grown."""
+
+import json
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.runs import alive, command, dataset, grown, journal_lines, kill, run, start, wait_for_lines, worker_pids
+
+
+@pytest.fixture(scope="module")
+def reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("reference") / "dataset"
+    grown(out, conversations=12)
+    return out
+
+
+def test_every_conversation_asked_for_is_there_and_its_code_ran_in_gvisor(reference: Path) -> None:
+    records = [json.loads(line) for line in (reference / "conversations.jsonl").read_text("utf-8").splitlines()]
+    assert [record["ordinal"] for record in records] == list(range(12))
+    attempts = [attempt for r in records for turn in r["turns"] for attempt in turn["soliloquy"]["attempts"]]
+    assert attempts
+    assert {attempt["isolation"].split("-")[0] for attempt in attempts} == {"gvisor"}
+    assert {call["model"] for r in records for turn in r["turns"] for call in turn["calls"]} == {"scripted"}
+
+
+def test_the_report_counts_what_the_files_hold(tmp_path: Path) -> None:
+    report = grown(tmp_path / "out", noise="real")
+    rows = [json.loads(line) for line in (tmp_path / "out" / "conversations.jsonl").read_text("utf-8").splitlines()]
+    rows += [json.loads(line) for line in (tmp_path / "out" / "rejected.jsonl").read_text("utf-8").splitlines()]
+    turns = [turn for row in rows for turn in row["turns"]]
+    assert (report["requested"], report["accepted"], report["failed"]) == (6, 6, 0)
+    assert report["accepted"] + report["rejected"] == len(rows)
+    assert report["turns"] == len(turns)
+    assert report["python_turns"] == sum(turn["soliloquy"]["use_python"] for turn in turns)
+    assert sum(report["executions"].values()) == sum(len(turn["soliloquy"]["attempts"]) for turn in turns)
+    assert sum(report["parse"].values()) == sum(len(turn["calls"]) for turn in turns)
+    assert set(report["verdicts"]) == {"agree", "contradict"}
+
+
+@pytest.mark.parametrize("options", [{"workers": 2, "in_flight": 3}, {"in_flight": 1}, {"latency": "20ms"}], ids=str)
+def test_workers_and_conversations_in_flight_change_no_byte(
+    reference: Path, tmp_path: Path, options: dict[str, str | int]
+) -> None:
+    grown(tmp_path / "out", conversations=12, **options)
+    assert dataset(tmp_path / "out") == dataset(reference)
+
+
+def test_another_seed_makes_other_conversations(reference: Path, tmp_path: Path) -> None:
+    grown(tmp_path / "out", conversations=12, seed=8)
+    assert dataset(tmp_path / "out") != dataset(reference)
+
+
+@pytest.mark.parametrize("lines", [0, 1, 4, 8])
+def test_a_killed_run_goes_on_to_the_same_dataset(reference: Path, tmp_path: Path, lines: int) -> None:
+    out = tmp_path / "out"
+    process = start(command(out, conversations=12))
+    wait_for_lines(out, lines, process)
+    workers = worker_pids(process.pid)
+    kill(process.pid)
+    process.communicate()
+    grown(out, conversations=12)
+    assert dataset(out) == dataset(reference)
+    assert not [pid for pid in workers if alive(pid)]
+
+
+def test_a_killed_worker_is_replaced_and_loses_nothing(reference: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    process = start(command(out, conversations=12, workers=2))
+    for lines in (1, 4):
+        wait_for_lines(out, lines, process)
+        kill(worker_pids(process.pid)[0])
+    _, errors = process.communicate()
+    assert process.returncode == 0, errors
+    assert dataset(out) == dataset(reference)
+
+
+def test_an_interrupted_run_stops_cleanly_and_goes_on(reference: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    process = start(command(out, conversations=12))
+    wait_for_lines(out, 3, process)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate()
+    assert process.returncode == 130
+    assert "the same command goes on from here" in errors
+    assert 3 <= journal_lines(out) < 12
+    grown(out, conversations=12)
+    assert dataset(out) == dataset(reference)
+
+
+def test_a_finished_run_is_not_run_again(reference: Path) -> None:
+    before = (reference / "conversations.jsonl").stat().st_mtime_ns
+    assert grown(reference, conversations=12)["accepted"] == 12
+    assert (reference / "conversations.jsonl").stat().st_mtime_ns == before
+
+
+def test_noise_costs_attempts_and_never_conversations(tmp_path: Path) -> None:
+    report = grown(tmp_path / "out", conversations=20, noise="real")
+    assert report["accepted"] == 20
+    assert report["parse"]["repaired"] > 0
+    assert set(report["parse"]) <= {"strict", "repaired", "reasked", "failed"}
+
+
+def test_problems_of_ones_own_are_tutored(tmp_path: Path) -> None:
+    problems = tmp_path / "mine.jsonl"
+    problems.write_text(
+        json.dumps(
+            {
+                "question": "A shopper pushes a 20 kg trolley with 50 N. What is its acceleration?",
+                "solution": "Step 1) Use F = m a. Step 2) a = 50 / 20 = 2.5 m/s^2",
+            }
+        ),
+        "utf-8",
+    )
+    report = grown(tmp_path / "out", problems=problems, conversations=3)
+    assert (report["accepted"], report["verdicts"]["contradict"]) == (3, 0)
+    assert report["python_turns"] > 0
+
+
+def test_a_conversation_is_shown_with_its_soliloquies(reference: Path) -> None:
+    soliloquy = command(reference)[0]
+    listed = run([soliloquy, "show", str(reference), "--list"])
+    first = json.loads((reference / "conversations.jsonl").read_text("utf-8").splitlines()[0])
+    assert first["id"][:8] in listed.stdout
+    shown = run([soliloquy, "show", str(reference), "--id", first["id"][:8]])
+    assert "soliloquy" in shown.stdout
+    assert "is_correct = True" in shown.stdout
+    prompts = run([soliloquy, "show", str(reference), "--prompts"])
+    assert "<question>" in prompts.stdout

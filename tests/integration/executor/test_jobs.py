@@ -1,0 +1,160 @@
+"""What a job answers, and that it knows nothing of the jobs before it."""
+
+import asyncio
+import math
+
+import pytest
+from soliloquy.v1 import sandbox_pb2
+from soliloquy.v1.sandbox_pb2 import LANE_FORK, Execution
+
+from services.executor.pool import SandboxPool
+from tests.integration.executor.support import assert_ordinary_job_is_right, job, needs_runsc, value_of
+
+pytestmark = [needs_runsc, pytest.mark.asyncio(loop_scope="session")]
+
+
+async def test_an_execution_says_what_contained_it(pool: SandboxPool) -> None:
+    done = await assert_ordinary_job_is_right(pool)
+    assert done.lane == LANE_FORK
+    assert done.isolation in ("gvisor-ptrace", "gvisor-systrap")
+    assert done.runsc_version
+    assert 0 < done.seconds < 1
+
+
+async def test_the_same_job_gives_the_same_execution(pool: SandboxPool) -> None:
+    code = "import random\nx = [random.random(), list({'a', 'b', 'c', 'd'}), hash('a')]\nprint(x)"
+    first, second = [await pool.execute(job(code, "x")) for _ in range(2)]
+    for done in (first, second):
+        done.ClearField("seconds")
+    assert first == second
+    assert first.stdout
+
+
+async def test_scalars_arrive_with_their_types(pool: SandboxPool) -> None:
+    assert (await value_of(pool, "x = True")).boolean is True
+    assert (await value_of(pool, "x = -(10 ** 4000)")).integer == "-1" + "0" * 4000
+    assert math.isnan((await value_of(pool, "x = float('nan')")).real)
+    assert (await value_of(pool, "x = -float('inf')")).real == -math.inf
+    assert (await value_of(pool, "x = 0.1 + 0.2")).real == 0.1 + 0.2
+    assert (await value_of(pool, "x = 1 - 2j")).complex.imaginary == -2
+    assert (await value_of(pool, "x = 'Δv\\n'")).text == "Δv\n"
+    assert (await value_of(pool, "x = None")).none is True
+
+
+async def test_containers_arrive_with_what_they_hold(pool: SandboxPool) -> None:
+    value = await value_of(pool, "x = {'speeds': [1, 2.5], (1,): None}")
+    speeds, other = value.entries.entries
+    assert (speeds.key.text, [item.WhichOneof("kind") for item in speeds.value.items.items]) == (
+        "speeds",
+        ["integer", "real"],
+    )
+    assert other.key.items.items[0].integer == "1"
+
+
+@pytest.mark.parametrize(
+    ("code", "type_name"),
+    [
+        ("from fractions import Fraction\nx = Fraction(1, 3)", "Fraction"),
+        ("x = {1, 2}", "set"),
+        ("x = '\\ud800'", "str"),
+        ("x = 'a' * 10 ** 6", "str"),
+        ("x = 10 ** 10 ** 5", "int"),
+        ("x = [0] * 10 ** 6", "list"),
+        ("x = []\nfor _ in range(30): x = [x, x]", "list"),
+        ("class Sly(int):\n  def __repr__(self): raise SystemExit\nx = Sly(1)", "Sly"),
+        ("class M(type):\n  __name__ = property(lambda c: 1 / 0)\nclass C(metaclass=M): pass\nx = C()", "C"),
+        ("class Sly:\n  __class__ = property(lambda s: int)\nx = Sly()", "Sly"),
+    ],
+)
+async def test_a_value_that_cannot_leave_is_named_by_its_type(pool: SandboxPool, code: str, type_name: str) -> None:
+    assert (await value_of(pool, code)).unserialisable == type_name
+
+
+async def test_a_planted_key_runs_no_code_while_variables_are_read(pool: SandboxPool) -> None:
+    code = (
+        "class K(str):\n  __hash__ = str.__hash__\n  def __eq__(s, o): print('ran'); return True\nglobals()[K('x')] = 1"
+    )
+    done = await pool.execute(job(code, "x"))
+    assert done.error == "NameError: result variable 'x' is not defined"
+    assert "ran" not in done.stdout
+
+
+async def test_values_too_big_for_an_event_are_an_output_limit(pool: SandboxPool) -> None:
+    done = await pool.execute(job("x = [0.5j] * 16_000", "x"))
+    assert done.status == sandbox_pb2.STATUS_OUTPUT_LIMIT
+    assert not done.values
+
+
+@pytest.mark.parametrize(
+    ("code", "error", "line"),
+    [
+        ("x = 1\n\nx = 1 / 0", "ZeroDivisionError: division by zero", 3),
+        ("def f():\n  return {}['v']\n\nx = f()", "KeyError: 'v'", 2),
+        ("x = 1\nx = (2", "SyntaxError: '(' was never closed", 2),
+        ("import math\nx = math.sqrt(-1)", "ValueError: math domain error", 2),
+        (
+            "import decimal\nx = decimal.Decimal('a')",
+            "decimal.InvalidOperation: [<class 'decimal.ConversionSyntax'>]",
+            2,
+        ),
+        ("class Odd(Exception): pass\nraise Odd", "Odd", 2),
+        ("x = input()", "EOFError: EOF when reading a line", 1),
+        ("y = 1", "NameError: result variable 'x' is not defined", 0),
+    ],
+)
+async def test_an_error_is_told_as_python_tells_it(pool: SandboxPool, code: str, error: str, line: int) -> None:
+    done = await pool.execute(job(code, "x"))
+    assert (done.status, done.error, done.error_line) == (sandbox_pb2.STATUS_ERROR, error, line)
+
+
+async def test_output_comes_back_and_stderr_does_not(pool: SandboxPool) -> None:
+    done = await pool.execute(
+        job("import sys\nprint('v = 3.2 m/s')\nprint('noise', file=sys.stderr)\nprint('\\ud800')")
+    )
+    assert done.stdout == "v = 3.2 m/s\n\\ud800\n"
+
+
+async def test_output_before_an_error_is_kept(pool: SandboxPool) -> None:
+    done = await pool.execute(job("print('before')\n1 / 0"))
+    assert (done.stdout, done.error_line) == ("before\n", 2)
+
+
+async def test_a_dataclass_works_as_in_a_module_of_its_own(pool: SandboxPool) -> None:
+    code = (
+        "from __future__ import annotations\nfrom dataclasses import *\n@dataclass\nclass P:\n  v: float\nx = P(2.5).v"
+    )
+    assert (await value_of(pool, code)).real == 2.5
+
+
+@pytest.mark.parametrize(
+    ("leave", "look"),
+    [
+        ("kept = 1", "x = 'kept' in globals()"),
+        ("import math; math.pi = 3", "import math; x = math.pi == 3"),
+        ("import builtins; builtins.sum = lambda n: 0", "x = sum([1]) == 0"),
+        ("import decimal; decimal.getcontext().prec = 2", "import decimal; x = decimal.getcontext().prec == 2"),
+        ("open('/tmp/kept', 'w').write('1')", "import os; x = os.listdir('/tmp') != []"),
+        ("import os; os.makedirs('/tmp/a/b'); os.chmod('/tmp/a', 0)", "import os; x = os.listdir('/tmp') != []"),
+        ("open('kept', 'w'); import os; os.kill(os.getpid(), 9)", "import os; x = os.listdir('.') != []"),
+        ("import sys; sys.path.insert(0, '/tmp'); sys.modules['math'] = None", "import math; x = math.pi == 3"),
+        ("import os; os.umask(0o777); os.chdir('/')", "import os; x = os.getcwd() != '/tmp'"),
+    ],
+)
+async def test_nothing_passes_from_one_job_to_the_next(pool: SandboxPool, leave: str, look: str) -> None:
+    await pool.execute(job(leave))
+    assert (await value_of(pool, look)).boolean is False
+
+
+async def test_each_job_has_a_uid_of_its_own(pool: SandboxPool) -> None:
+    uids = [(await value_of(pool, "import os; x = os.getuid()")).integer for _ in range(3)]
+    assert len(set(uids)) == 3
+    assert "0" not in uids
+
+
+async def test_a_caller_that_gives_up_does_not_shift_the_answers(pool: SandboxPool) -> None:
+    abandoned = asyncio.create_task(pool.execute(job("import time; time.sleep(0.3); x = 'abandoned'", "x")))
+    following = asyncio.create_task(pool.execute(job("x = 'following'", "x")))
+    await asyncio.sleep(0)
+    abandoned.cancel()
+    done: Execution = await following
+    assert done.values[0].value.text == "following"

@@ -1,0 +1,274 @@
+"""What every transport promises together with the stage; an adapter's test class inherits it all."""
+
+import asyncio
+from collections import defaultdict
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from soliloquy.v1 import events_pb2, model_pb2
+
+from services.runtime import dead_letters
+from services.runtime.events import MAX_EVENT_BYTES, EventTooLarge, Outcome, UnknownTopic, emit
+from services.runtime.handling import Service
+from services.runtime.retry import Refused, Transient
+from tests.integration.transport.support import (
+    QUICK,
+    Connect,
+    held,
+    idle,
+    metric,
+    ordinals,
+    place,
+    reply,
+    serving,
+    started,
+    student,
+    undecodable,
+    until,
+)
+
+Started = events_pb2.ConversationStarted
+
+
+class TransportContract:
+    """Needs a fixture `connect` that opens the same, at first empty, transport whenever it is called."""
+
+    async def test_every_event_is_handled_and_its_outcome_published(self, connect: Connect) -> None:
+        async with connect() as transport, serving(student(reply), transport):
+            events = [started(f"c{number}") for number in range(50)]
+            await transport.publish(events)
+            await until(lambda: idle(transport))
+            replies = await held(transport, "student.replied")
+        assert {delivery.event.key for delivery in replies} == {event.key for event in events}
+        assert len({delivery.event.id for delivery in replies}) == 50
+        assert {delivery.event.source for delivery in replies} == {"student"}
+
+    async def test_events_published_before_the_first_reader_are_read(self, connect: Connect) -> None:
+        async with connect() as transport:
+            await transport.publish([started("early")])
+            async with serving(student(reply), transport):
+                await until(lambda: idle(transport))
+            assert len(await held(transport, "student.replied")) == 1
+
+    async def test_each_group_reads_every_event(self, connect: Connect) -> None:
+        seen: defaultdict[str, set[str]] = defaultdict(set)
+
+        def service(name: str) -> Service:
+            async def see(message: Started) -> Outcome:
+                seen[name].add(message.conversation.id)
+                return emit()
+
+            return Service(name=name, handlers={Started: see}, retry=QUICK)
+
+        keys = {f"c{number}" for number in range(20)}
+        async with (
+            connect() as transport,
+            serving(service("student"), transport),
+            serving(service("auditor"), transport),
+        ):
+            await transport.publish([started(key) for key in keys])
+            await until(lambda: seen == {"student": keys, "auditor": keys})
+
+    async def test_events_of_a_key_run_one_after_the_other(self, connect: Connect) -> None:
+        order: defaultdict[str, list[int]] = defaultdict(list)
+        running: set[str] = set()
+        overlaps: list[str] = []
+
+        async def work(message: Started) -> Outcome:
+            key, ordinal = place(message)
+            if key in running:
+                overlaps.append(key)
+            running.add(key)
+            await asyncio.sleep(0.001 * (ordinal % 3))
+            running.discard(key)
+            order[key].append(ordinal)
+            return emit()
+
+        async with connect() as transport, serving(student(work), transport):
+            await transport.publish([started(f"c{number % 7}", number) for number in range(140)])
+            await until(lambda: idle(transport))
+        assert not overlaps
+        assert order == {f"c{key}": list(range(key, 140, 7)) for key in range(7)}
+
+    async def test_a_handler_that_waits_long_holds_up_no_other_key(self, connect: Connect) -> None:
+        admitted = asyncio.Event()
+        done: list[str] = []
+
+        async def work(message: Started) -> Outcome:
+            if message.conversation.id == "slow":
+                await admitted.wait()
+            done.append(message.conversation.id)
+            return emit()
+
+        async with connect() as transport, serving(student(work), transport):
+            await transport.publish([started("slow"), *[started(f"c{number}") for number in range(200)]])
+            await until(lambda: len(done) == 200)
+            assert "slow" not in done
+            admitted.set()
+            await until(lambda: "slow" in done)
+
+    async def test_no_more_run_at_once_than_allowed(self, connect: Connect) -> None:
+        running, most = 0, 0
+
+        async def work(_message: Started) -> Outcome:
+            nonlocal running, most
+            running += 1
+            most = max(most, running)
+            await asyncio.sleep(0.002)
+            running -= 1
+            return emit()
+
+        async with connect() as transport, serving(student(work, max_in_flight=4), transport):
+            await transport.publish([started(f"c{number}") for number in range(100)])
+            await until(lambda: idle(transport))
+        assert most == 4
+
+    async def test_a_full_stage_fetches_a_bounded_number_and_goes_on_when_it_can(self, connect: Connect) -> None:
+        admitted = asyncio.Event()
+
+        async def work(_message: Started) -> Outcome:
+            await admitted.wait()
+            return emit()
+
+        before = metric("soliloquy_events_received_total")
+        auditor = Service(name="auditor", handlers={Started: reply})
+        async with connect() as transport, serving(student(work, max_in_flight=4), transport):
+            await transport.publish([started(f"c{number}") for number in range(1000)])
+            # While another group reads all of them, the full one could have.
+            async with serving(auditor, transport):
+                await until(lambda: idle(transport, "auditor"))
+            assert 4 <= metric("soliloquy_events_received_total") - before <= 16
+            admitted.set()
+            await until(lambda: idle(transport))
+        assert metric("soliloquy_events_received_total") - before == 1000
+
+    async def test_a_long_lane_holds_up_no_other_partition(self, connect: Connect) -> None:
+        admitted = asyncio.Event()
+        done: set[str] = set()
+
+        async def work(message: Started) -> Outcome:
+            if message.conversation.id == "slow":
+                await admitted.wait()
+            done.add(message.conversation.id)
+            return emit()
+
+        async with connect() as transport, serving(student(work, max_in_flight=4), transport):
+            await transport.publish([started("slow", number) for number in range(200)])
+            await transport.publish([started(f"c{number}") for number in range(64)])
+            await until(lambda: len(done) >= 32)
+            assert "slow" not in done
+            admitted.set()
+            await until(lambda: idle(transport))
+        assert len(done) == 65
+
+    async def test_a_stop_lets_what_runs_finish(self, connect: Connect) -> None:
+        begun, may_finish = asyncio.Event(), asyncio.Event()
+
+        async def work(message: Started) -> Outcome:
+            begun.set()
+            await may_finish.wait()
+            return await reply(message)
+
+        async with connect() as transport:
+            async with serving(student(work), transport) as stage:
+                await transport.publish([started("c", 0), started("c", 1)])
+                await begun.wait()
+                stage.stop(5.0)
+                may_finish.set()
+            assert ordinals(await held(transport, "student.replied")) == {"c": [0]}
+            async with serving(student(work), transport):
+                await until(lambda: idle(transport))
+            assert ordinals(await held(transport, "student.replied")) == {"c": [0, 1]}
+
+    async def test_what_outlasts_the_grace_of_a_stop_is_left_to_the_next(self, connect: Connect) -> None:
+        begun, cancelled = asyncio.Event(), asyncio.Event()
+
+        async def stuck(_message: Started) -> Outcome:
+            begun.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                cancelled.set()
+            return emit()
+
+        async with connect() as transport:
+            async with serving(student(stuck), transport, grace=0.05):
+                await transport.publish([started("c")])
+                await begun.wait()
+            assert cancelled.is_set()
+            assert not await held(transport, "student.replied")
+            async with serving(student(reply), transport):
+                await until(lambda: idle(transport))
+            assert len(await held(transport, "student.replied")) == 1
+
+    async def test_a_short_fault_is_tried_again_in_place(self, connect: Connect) -> None:
+        tries: list[int] = []
+
+        async def work(message: Started) -> Outcome:
+            tries.append(message.conversation.ordinal)
+            if len(tries) < 3:
+                raise Transient("busy")
+            return await reply(message)
+
+        async with connect() as transport, serving(student(work), transport):
+            await transport.publish([started("c", 7)])
+            await until(lambda: idle(transport))
+            (delivery,) = await held(transport, "student.replied")
+        assert tries == [7, 7, 7]
+        assert delivery.event.key == "c"
+
+    async def test_a_fault_that_lasts_ends_in_the_dead_letters_with_its_reason(self, connect: Connect) -> None:
+        tries = 0
+
+        async def work(_message: Started) -> Outcome:
+            nonlocal tries
+            tries += 1
+            raise ValueError("no such formula")
+
+        event = started("c")
+        async with connect() as transport, serving(student(work), transport):
+            await transport.publish([event])
+            await until(lambda: idle(transport))
+            assert await transport.dead_letters() == {"conversation.started.dlq": 1}
+            letter = await dead_letters.letter(transport, event.id)
+        assert tries == QUICK.attempts
+        assert letter.event.attempt == QUICK.attempts
+        assert letter.event.error == "ValueError: no such formula"
+        assert letter.event.payload == event.payload
+
+    async def test_what_can_never_work_is_given_up_at_once_and_blocks_nothing(self, connect: Connect) -> None:
+        async def work(message: Started) -> Outcome:
+            match message.conversation.id:
+                case "refused":
+                    raise Refused("the schema is not one")
+                case "large":
+                    large = events_pb2.StudentReplied(conversation=message.conversation)
+                    large.conversation.problem.question = "x" * MAX_EVENT_BYTES
+                    return emit(large)
+                case "nowhere":
+                    return emit(unheard_of)
+            return await reply(message)
+
+        unheard_of: Any = model_pb2.Completion()
+        keys = ["refused", "large", "nowhere", "garbled"]
+        async with connect() as transport, serving(student(work, max_in_flight=1), transport):
+            await transport.publish([undecodable(key) if key == "garbled" else started(key) for key in keys])
+            await transport.publish([started(key, 1) for key in ["garbled", "fine"]])
+            await until(lambda: idle(transport))
+            letters = {letter.event.key: letter.event async for letter in dead_letters.letters(transport)}
+            replies = ordinals(await held(transport, "student.replied"))
+        assert replies == {"garbled": [1], "fine": [1]}
+        assert {key: letter.attempt for key, letter in letters.items()} == dict.fromkeys(keys, 1)
+        assert "the schema is not one" in letters["refused"].error
+        assert f"above the limit of {MAX_EVENT_BYTES}" in letters["large"].error
+        assert "no topic carries Completion" in letters["nowhere"].error
+        assert "no valid message" in letters["garbled"].error
+
+    async def test_a_publisher_is_told_what_no_topic_takes(self, connect: Connect) -> None:
+        async with connect() as transport:
+            with pytest.raises(UnknownTopic, match="no\\.such\\.topic"):
+                await transport.publish([started("c"), replace(started("c"), topic="no.such.topic")])
+            with pytest.raises(EventTooLarge, match="above the limit"):
+                await transport.publish([started("c"), replace(started("c"), payload=bytes(MAX_EVENT_BYTES + 1))])
+            assert not await held(transport, "conversation.started")

@@ -1,0 +1,9 @@
+"""The embedded log as the contract's tests and their workers reach it."""
+
+from pathlib import Path
+
+from services.runtime.transports.embedded import EmbeddedTransport
+
+
+def connect(address: str) -> EmbeddedTransport:
+    return EmbeddedTransport(Path(address))

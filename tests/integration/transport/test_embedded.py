@@ -1,0 +1,154 @@
+"""The embedded log holds the contract, and what only a log in one file can promise."""
+
+import asyncio
+import sqlite3
+from collections import Counter
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+
+import pytest
+from soliloquy.v1 import events_pb2
+
+from services.runtime.events import Outcome, emit
+from services.runtime.handling import Service
+from services.runtime.stage import Stage
+from services.runtime.transports.embedded import EmbeddedTransport, LogUnavailable, log
+from tests.integration.transport.contract import TransportContract
+from tests.integration.transport.embedded import connect as open_log
+from tests.integration.transport.recovery import RecoveryContract
+from tests.integration.transport.support import Connect, held, idle, reply, serving, started, student, until
+
+Started = events_pb2.ConversationStarted
+
+
+@pytest.fixture
+def address(tmp_path: Path) -> str:
+    return str(tmp_path / "events.db")
+
+
+@pytest.fixture
+def adapter() -> str:
+    return "tests.integration.transport.embedded"
+
+
+@pytest.fixture
+def connect(address: str) -> Connect:
+    return partial(open_log, address)
+
+
+class TestEmbedded(TransportContract):
+    pass
+
+
+class TestEmbeddedRecovery(RecoveryContract):
+    async def test_what_finished_ahead_of_a_stuck_event_is_not_run_again(self, connect: Connect) -> None:
+        runs: Counter[str] = Counter()
+        stuck = True
+
+        async def work(message: Started) -> Outcome:
+            runs[message.conversation.id] += 1
+            if stuck and message.conversation.id == "stuck":
+                await asyncio.Event().wait()
+            return await reply(message)
+
+        keys = ["stuck", *[f"c{number}" for number in range(100)]]
+        async with connect() as transport:
+            async with serving(student(work, max_in_flight=200), transport, grace=0.0):
+                await transport.publish([started(key) for key in keys])
+                await until(lambda: len(runs) == 101)
+            stuck = False
+            async with serving(student(work), transport):
+                await until(lambda: idle(transport))
+            assert len(await held(transport, "student.replied")) == 101
+        assert runs == Counter({**dict.fromkeys(keys, 1), "stuck": 2})
+
+    async def test_a_topic_is_emptied_once_every_group_that_reads_it_is_past_it(self, connect: Connect) -> None:
+        async def swallow(_message: events_pb2.StudentReplied) -> Outcome:
+            return emit()
+
+        readers = [Service(name=name, handlers={events_pb2.StudentReplied: swallow}) for name in ("tutor", "auditor")]
+        async with connect() as transport:
+            async with serving(readers[0], transport), serving(student(reply), transport):
+                async with serving(readers[1], transport):
+                    await until(lambda: idle(transport, "auditor"))
+                await transport.publish([started(f"c{number}") for number in range(40)])
+                await until(lambda: idle(transport))
+                await until(lambda: idle(transport, "tutor"))
+                assert len(await held(transport, "student.replied")) == 40
+
+                async with serving(readers[1], transport):
+
+                    async def emptied() -> bool:
+                        return not await held(transport, "student.replied")
+
+                    await until(emptied)
+            assert len(await held(transport, "conversation.started")) == 40
+
+
+async def test_a_full_disk_ends_the_run_with_one_clear_line_and_loses_nothing(address: str) -> None:
+    async def fat(message: Started) -> Outcome:
+        answer = events_pb2.StudentReplied(conversation=message.conversation)
+        answer.conversation.problem.question = "x" * 200_000
+        return emit(answer)
+
+    async with open_log(address) as transport:
+        await transport.publish([started(f"c{number}") for number in range(60)])
+        # The same answer from SQLite as a full disk, and it ends with the connection.
+        await transport._log.read(lambda connection: connection.execute("PRAGMA max_page_count = 1000").fetchone())
+        with pytest.raises(LogUnavailable, match="disk is full: free some space"):
+            await Stage(student(fat, max_in_flight=2), transport).run()
+    async with open_log(address) as transport, serving(student(fat), transport):
+        await until(lambda: idle(transport))
+        replies = await held(transport, "student.replied")
+    assert Counter(delivery.event.key for delivery in replies) == Counter(f"c{number}" for number in range(60))
+
+
+async def test_a_log_that_is_none_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    garbage = tmp_path / "garbage.db"
+    garbage.write_bytes(b"no database at all" * 1000)
+    for path, advice in [
+        (garbage, "garbage.db: it is not an event log: move the file away"),
+        (tmp_path, "cannot be opened: check that its folder exists"),
+        (tmp_path / "nowhere" / "events.db", "cannot be opened: check that its folder exists"),
+    ]:
+        with pytest.raises(LogUnavailable, match=advice):
+            await EmbeddedTransport(path).__aenter__()
+
+
+async def test_a_damaged_log_is_refused_with_what_to_do(address: str) -> None:
+    async with open_log(address) as transport:
+        await transport.publish([started(f"c{number}") for number in range(500)])
+    path = Path(address)
+    sound = path.read_bytes()
+    path.write_bytes(sound[: len(sound) // 2])
+    with pytest.raises(LogUnavailable, match="it is damaged: move the file away"):
+        async with open_log(address) as transport:
+            await held(transport, "conversation.started")
+
+
+async def test_a_log_of_another_format_is_refused(address: str) -> None:
+    async with open_log(address):
+        pass
+    with closing(sqlite3.connect(address)) as connection, connection:
+        connection.execute("UPDATE setting SET value = 99 WHERE name = 'format'")
+    with pytest.raises(LogUnavailable, match="the log has format 99"):
+        await EmbeddedTransport(Path(address)).__aenter__()
+
+
+async def test_a_log_that_stays_locked_is_reported(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with open_log(address):
+        pass
+    monkeypatch.setattr(log, "BUSY_SECONDS", 0.1)
+    with closing(sqlite3.connect(address, isolation_level=None)) as holder:
+        holder.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(LogUnavailable, match="another program keeps it locked"):
+            await EmbeddedTransport(Path(address)).__aenter__()
+
+
+async def test_processes_may_create_the_same_log_at_once(address: str) -> None:
+    transports = [open_log(address) for _ in range(6)]
+    await asyncio.gather(*[transport.__aenter__() for transport in transports])
+    await asyncio.gather(*[transport.publish([started(f"c{at}")]) for at, transport in enumerate(transports)])
+    assert len(await held(transports[0], "conversation.started")) == 6
+    await asyncio.gather(*[transport.__aexit__(None, None, None) for transport in transports])

@@ -1,0 +1,111 @@
+"""Promises of the evaluator: what it calculates, how it writes it, and all that it refuses."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from services.curriculum.working.expressions import MAX_LENGTH, BadExpression, Unworkable, compiled
+from services.curriculum.working.figures import tidy, written
+
+SYMBOLS = {"a": 3.0, "b": 4.0, "theta": 30.0}
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "formula"),
+    [
+        ("a * b", 12, "a × b"),
+        ("a - (b - 1)", 0, "a - (b - 1)"),
+        ("a / (b * 2)", 0.375, "a / (b × 2)"),
+        ("-a ** 2", -9, "-a²"),
+        ("(a + b) ** 2", 49, "(a + b)²"),
+        ("math.sqrt(a**2 + b**2)", 5, "√(a² + b²)"),
+        ("b * math.sin(math.radians(theta))", 2, "b × sin(theta°)"),
+        ("math.degrees(math.asin(0.5))", 30, "arcsin(0.5)"),
+        ("2 * math.pi", 2 * math.pi, "2 × π"),
+    ],
+)
+def test_arithmetic_is_calculated_and_written_as_in_a_textbook(text: str, value: float, formula: str) -> None:
+    expression = compiled(text)
+    assert expression.value(SYMBOLS) == pytest.approx(value)
+    assert expression.formula == formula
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "1 +",
+        "__import__('os')",
+        "open(a)",
+        "().__class__",
+        "a.real",
+        "math.factorial(9)",
+        "math.pow(2, 3)",
+        "math.sqrt(x=2)",
+        "math.sqrt",
+        "math",
+        "sqrt(2)",
+        "[a]",
+        "a if b else 1",
+        "a == b",
+        "a and b",
+        "lambda: 1",
+        "(a := 2)",
+        "True",
+        "None",
+        "1j",
+        "'a'",
+        "a // b",
+        "a % b",
+        "~a",
+        "1e999",
+        "9" * 299 + "0" * 20,
+        "*a",
+        "a; b",
+        "a\nb",
+        "# a",
+        "\x00",
+        "f(a)",
+        "(yield)",
+        "await a",
+        "-" * MAX_LENGTH + "1",
+        "(" * 250 + "1" + ")" * 250,
+        "a" * (MAX_LENGTH + 1),
+    ],
+)
+def test_whatever_is_not_plain_arithmetic_is_refused(text: str) -> None:
+    with pytest.raises(BadExpression):
+        compiled(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["a / 0", "(-8) ** 0.5", "math.sqrt(-1)", "9.0 ** 9 ** 9", "1e308 * 10", "c", "math.log(0)"]
+)
+def test_an_expression_without_a_finite_value_is_reported(text: str) -> None:
+    with pytest.raises(Unworkable):
+        compiled(text).value(SYMBOLS)
+
+
+@given(st.text(max_size=40) | st.text(alphabet="ab0123456789.+-*/()e mth_sqrpi", max_size=40))
+def test_any_text_is_refused_or_gives_a_finite_number(text: str) -> None:
+    try:
+        value = compiled(text).value(SYMBOLS)
+    except (BadExpression, Unworkable):
+        return
+    assert math.isfinite(value)
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False, min_value=1e-30, max_value=1e30))
+def test_a_written_number_reads_back_and_shows_no_noise(value: float) -> None:
+    text = written(tidy(value))
+    assert float(text) == tidy(value)
+    assert len(text) <= 12
+
+
+def test_binary_noise_is_not_written() -> None:
+    assert written(0.1 + 0.2) == "0.3"
+    assert written(8.99e9) == "8.99e9"
+    assert written(6.626e-34) == "6.626e-34"
+    assert written(-0.00005) == "-5e-5"

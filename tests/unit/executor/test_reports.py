@@ -1,0 +1,153 @@
+"""Nothing that comes out of a sandbox is trusted."""
+
+import json
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from soliloquy.v1 import sandbox_pb2
+from soliloquy.v1.sandbox_pb2 import Execution
+
+from services.executor import reports
+from services.executor.guest.values import Tagger
+from services.executor.guest.wire import ENDED, FLOODED, REPORT, TIMED_OUT
+from services.executor.policy import LIMITS
+
+_UNREADABLE = "the job left no readable result"
+
+
+def payload(
+    result: bytes = b"", *, end: int = ENDED, killer: int = 0, seconds: float = 0.1, stdout: bytes = b""
+) -> bytes:
+    return REPORT.pack(end, 0, killer, False, seconds, len(stdout)) + stdout + result
+
+
+def outcome(told: Any, *names: str) -> Execution:
+    return reports.execution(reports.parse(payload(json.dumps(told).encode())), list(names))
+
+
+@settings(deadline=None)
+@given(st.binary(max_size=200))
+def test_a_report_is_read_or_refused_whatever_its_bytes(data: bytes) -> None:
+    try:
+        report = reports.parse(data)
+    except reports.BadReport:
+        return
+    assert reports.execution(report, ["x"]).status != sandbox_pb2.STATUS_UNSPECIFIED
+
+
+@settings(deadline=None)
+@given(
+    st.binary(max_size=100)
+    | st.recursive(st.none() | st.text() | st.integers(), st.lists, max_leaves=8).map(json.dumps).map(str.encode)
+)
+def test_a_result_is_read_or_refused_whatever_its_bytes(result: bytes) -> None:
+    done = reports.execution(reports.parse(payload(result)), ["x"])
+    assert (done.status, done.error) in (
+        (sandbox_pb2.STATUS_ERROR, _UNREADABLE),
+        (sandbox_pb2.STATUS_EXITED, "ended with exit code 0 and no result"),
+    )
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        payload()[:-1],
+        payload(end=7),
+        payload(seconds=math.nan),
+        REPORT.pack(ENDED, 0, 0, False, 0.1, 100) + b"short",
+    ],
+)
+def test_a_report_that_no_sound_zygote_writes_is_refused(data: bytes) -> None:
+    with pytest.raises(reports.BadReport):
+        reports.parse(data)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        None,
+        [],
+        {},
+        {"status": []},
+        {"status": "ok"},
+        {"status": "ok", "values": []},
+        {"status": "ok", "values": [["y", ["none"]]]},
+        {"status": "ok", "values": [["x", []]]},
+        {"status": "ok", "values": [["x", [["none"]]]]},
+        {"status": "ok", "values": [["x", ["integer", "1; drop"]]]},
+        {"status": "ok", "values": [["x", ["integer", "١"]]]},
+        {"status": "ok", "values": [["x", ["real", 10**400]]]},
+        {"status": "ok", "values": [["x", ["text", 5]]]},
+        {"status": "ok", "values": [["x", ["boolean", "yes"]]]},
+        {"status": "ok", "values": [["x", ["entries", [[["none"]]]]]]},
+        {"status": "error", "error": "E", "line": 2**40},
+        {"status": "error", "error": 5, "line": 1},
+    ],
+)
+def test_a_result_that_no_honest_child_writes_is_an_error_of_the_job(told: Any) -> None:
+    done = outcome(told, "x")
+    assert (done.status, done.error) == (sandbox_pb2.STATUS_ERROR, _UNREADABLE)
+    assert not done.values
+
+
+def test_values_nested_deeper_than_the_limit_are_refused() -> None:
+    tagged: list[Any] = ["none"]
+    for _ in range(LIMITS["value_depth"] + 1):
+        tagged = ["items", [tagged]]
+    assert outcome({"status": "ok", "values": [["x", tagged]]}, "x").error == _UNREADABLE
+
+
+@pytest.mark.parametrize(
+    ("data", "status"),
+    [
+        (payload(end=TIMED_OUT, killer=9), sandbox_pb2.STATUS_TIMEOUT),
+        (payload(killer=24), sandbox_pb2.STATUS_TIMEOUT),
+        (payload(end=FLOODED, killer=9), sandbox_pb2.STATUS_OUTPUT_LIMIT),
+        (payload(killer=11), sandbox_pb2.STATUS_SIGNAL),
+        (payload(killer=999), sandbox_pb2.STATUS_SIGNAL),
+        (payload(), sandbox_pb2.STATUS_EXITED),
+    ],
+)
+def test_how_a_job_ended_decides_its_status(data: bytes, status: int) -> None:
+    assert reports.execution(reports.parse(data), []).status == status
+
+
+def test_output_that_is_no_utf8_is_still_text() -> None:
+    result = json.dumps({"status": "ok", "values": []}).encode()
+    assert reports.execution(reports.parse(payload(result, stdout=b"v\xff")), []).stdout == "v\ufffd"
+
+
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.complex_numbers() | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
+    max_leaves=20,
+)
+
+
+@settings(deadline=None)
+@given(_VALUES)
+def test_what_the_guest_tags_the_host_reads(value: Any) -> None:
+    tagged = json.loads(json.dumps(Tagger(LIMITS["value_units"], LIMITS["value_depth"]).tag(value)))
+    done = outcome({"status": "ok", "values": [["x", tagged]]}, "x")
+    assert done.status == sandbox_pb2.STATUS_OK
+    assert repr(_plain(done.values[0].value)) == repr(value)
+
+
+def _plain(value: sandbox_pb2.Value) -> Any:
+    match value.WhichOneof("kind"):
+        case "none":
+            return None
+        case "integer":
+            return int(value.integer)
+        case "complex":
+            return complex(value.complex.real, value.complex.imaginary)
+        case "items":
+            return [_plain(item) for item in value.items.items]
+        case "entries":
+            return {_plain(entry.key): _plain(entry.value) for entry in value.entries.entries}
+        case kind:
+            return getattr(value, str(kind))

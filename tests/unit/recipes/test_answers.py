@@ -1,0 +1,122 @@
+"""The slips of real models that the recipe accepts, and those it asks about again."""
+
+import json
+from typing import Any
+
+import pytest
+
+from services.recipes.soliloquy.answers import Decision, Program, Reply, Spoken, unfenced
+from services.runtime.answers import Unreadable
+
+REPLY = {
+    "Thoughts of Tutorbot": "The number agrees.",
+    "Evaluation of Student Response": "b",
+    "Action Based on Evaluation": "3",
+    "Step Number": "2",
+    "Step State": "r",
+    "Tutorbot Response": "That's right.",
+}
+
+
+def reply(**bent: Any) -> tuple[Reply, bool]:
+    names = {"evaluation": 1, "action": 2, "step": 3, "state": 4, "text": 5}
+    fields = dict(REPLY)
+    for name, value in bent.items():
+        fields[list(REPLY)[names[name]]] = value
+    return Reply.read(json.dumps(fields))
+
+
+def test_the_six_fields_as_asked_for_are_strict() -> None:
+    answer, strict = reply()
+    assert strict
+    assert (answer.evaluation, answer.action, answer.step, answer.state) == ("b", "3", "2", "r")
+
+
+@pytest.mark.parametrize(
+    ("bent", "field", "read"),
+    [
+        ({"evaluation": "b) the answer is right"}, "evaluation", "b"),
+        ({"evaluation": "B"}, "evaluation", "b"),
+        ({"evaluation": "Evaluating Correct Response"}, "evaluation", "b"),
+        ({"evaluation": "g) N/A", "action": "12) N/A"}, "evaluation", "g"),
+        ({"evaluation": "N/A", "action": 12}, "evaluation", "g"),
+        ({"evaluation": "partially correct", "action": "4"}, "evaluation", "c"),
+        ({"evaluation": "incorrect", "action": "1. notify"}, "action", "1"),
+        ({"action": 3}, "action", "3"),
+        ({"state": "r)"}, "state", "r"),
+        ({"state": "step finished, moving to the next"}, "state", "r"),
+        ({"step": "Step 2"}, "step", "2"),
+        ({"step": "2 & 3"}, "step", "2"),
+        ({"step": "4b"}, "step", "4"),
+        ({"step": 2}, "step", "2"),
+        ({"text": "Tutor: That's right."}, "text", "That's right."),
+    ],
+)
+def test_a_label_in_other_words_is_read_and_counted_as_repaired(bent: dict[str, Any], field: str, read: str) -> None:
+    answer, strict = reply(**bent)
+    assert getattr(answer, field) == read
+    assert not strict
+
+
+def test_the_other_name_of_the_action_field_is_read() -> None:
+    fields = {name.replace("on Evaluation", "on the Evaluation"): value for name, value in REPLY.items()}
+    answer, strict = Reply.read(json.dumps(fields))
+    assert (answer.action, strict) == ("3", False)
+
+
+@pytest.mark.parametrize(
+    ("bent", "reason"),
+    [
+        ({"evaluation": "z"}, "Evaluation of Student Response"),
+        ({"action": "13"}, "Action Based on Evaluation"),
+        ({"action": "1"}, 'action 1 does not belong to evaluation "b"; use 3'),
+        ({"text": "  "}, "Tutorbot Response"),
+        ({"step": "the second"}, "Step Number"),
+    ],
+)
+def test_what_cannot_be_meant_is_asked_about(bent: dict[str, Any], reason: str) -> None:
+    with pytest.raises(Unreadable, match=reason):
+        reply(**bent)
+
+
+@pytest.mark.parametrize(
+    "fenced",
+    [
+        "```python\nx = 1\n```",
+        "```\nx = 1\n```",
+        "``python\nx = 1\n``",
+        "`x = 1`",
+        "`python x = 1`",
+        "x = 1",
+        "python\nx = 1",
+        "```python\nx = 1\n```python",
+        "```py\nx = 1```",
+    ],
+)
+def test_code_is_freed_from_every_kind_of_fence(fenced: str) -> None:
+    assert unfenced(fenced) == "x = 1"
+
+
+def test_a_program_keeps_its_indentation_and_splits_its_variables() -> None:
+    code = "```python\ndef f():\n    return 1\n\nx = f()\n```"
+    program, strict = Program.read(json.dumps({"Python": {"Python Code": code, "Result Variable": "x, is_correct"}}))
+    assert strict
+    assert program.code == "def f():\n    return 1\n\nx = f()"
+    assert program.result_variables == ["x", "is_correct"]
+
+
+def test_a_yes_without_a_description_is_asked_about() -> None:
+    with pytest.raises(Unreadable, match="must say what to calculate"):
+        Decision.read('{"Use Python": "y"}')
+
+
+@pytest.mark.parametrize(("text", "read"), [("Yes", "y"), ("y) use it", "y"), ("No.", "n")])
+def test_a_decision_in_words_is_read(text: str, read: str) -> None:
+    assert Decision.read(json.dumps({"Use Python": text, "Description": "d"}))[0].use_python == read
+
+
+def test_a_student_who_is_announced_is_heard_and_one_who_plays_the_tutor_is_not() -> None:
+    spoken, strict = Spoken.read("Student: is it 5 N?")
+    assert (spoken.text, strict) == ("is it 5 N?", False)
+    with pytest.raises(Unreadable, match="speaks for the tutor"):
+        Spoken.read("Is it 5 N?\nTutor: Yes!")

@@ -1,0 +1,103 @@
+"""Prompts are complete, keep the solution from the student, and can be edited without breaking a run."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from soliloquy.v1.conversation_pb2 import ErrorStrategy, Intent
+from soliloquy.v1.sandbox_pb2 import Status
+
+from services.recipes.soliloquy import prompting
+from services.recipes.soliloquy.records import record
+from services.recipes.soliloquy.restoring import restored
+from services.runtime.ask import BrokenPrompt, Prompt
+from tests.unit.recipes.conversations import calculated, conversation, sound_conversation, turn
+
+
+def text(prompt: Prompt) -> str:
+    return "\n".join(message.text for message in prompt.messages)
+
+
+def test_the_student_never_sees_the_solution() -> None:
+    given = text(prompting.student(sound_conversation(), Intent.INTENT_RIGHT, ErrorStrategy.ERROR_STRATEGY_UNSPECIFIED))
+    assert "W = F s" not in given
+    assert "solution" not in given
+
+
+def test_the_programmer_sees_the_description_alone() -> None:
+    given = text(prompting.use_python(sound_conversation().turns[1].calculation))
+    assert "the net force" in given
+    assert "1500 kg car" not in given
+
+
+def test_every_slot_of_every_prompt_is_filled() -> None:
+    prompts = prompting.given_prompts(sound_conversation())
+    assert {prompt.name for _, prompt in prompts} == {
+        f"soliloquy/{state}" for state in ("student", "deciding", "use_python", "received_python", "no_python")
+    }
+    for _, prompt in prompts:
+        assert [message.role for message in prompt.messages] == ["system", "user"]
+        assert not re.search(r"\$\w", text(prompt))
+
+
+def test_a_programmer_is_shown_what_failed() -> None:
+    calculation = calculated(None)
+    calculation.attempts[0].execution.error = "NameError: name 'm' is not defined"
+    calculation.attempts[0].execution.error_line = 3
+    assert "line 3: NameError: name 'm' is not defined" in text(prompting.use_python(calculation))
+
+
+def test_wrong_answers_are_counted_for_the_step_at_hand() -> None:
+    wrong = turn("1 N", "No. What net force acts?", codes="a1q", step=1, calculation=calculated(False))
+    asked = conversation(wrong, wrong, turn("3600 N", "", codes="b3r", step=1))
+    asked.turns[-1].ClearField("tutor")
+    assert "Step being worked on: 1 of 2\nWrong answers at this step: 2" in text(prompting.no_python(asked))
+
+
+def test_without_a_program_that_ran_no_output_is_shown_and_no_verdict_asked_for() -> None:
+    failed = sound_conversation()
+    failed.turns[-1].calculation.attempts[-1].execution.status = Status.STATUS_ERROR
+    given = prompting.composing(failed)
+    assert given.name == "soliloquy/no_python"
+    assert "<calculation>failed</calculation>" in text(given)
+
+
+def test_a_record_gives_back_the_prompts_of_its_conversation() -> None:
+    made = sound_conversation()
+    assert [(turn, text(prompt)) for turn, prompt in prompting.given_prompts(restored(record(made)))] == [
+        (turn, text(prompt)) for turn, prompt in prompting.given_prompts(made)
+    ]
+
+
+def forget_templates() -> None:
+    """A process reads its prompts once; an edit is for the next one."""
+    prompting._text.cache_clear()
+    prompting._templates.cache_clear()
+
+
+@pytest.fixture
+def edited_prompts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    for path in prompting.FOLDER.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    monkeypatch.setattr(prompting, "FOLDER", tmp_path)
+    forget_templates()
+    yield tmp_path
+    forget_templates()
+
+
+def test_an_edited_prompt_changes_its_fingerprint_and_what_is_sent(edited_prompts: Path) -> None:
+    before = prompting.fingerprints()
+    path = edited_prompts / "deciding.txt"
+    path.write_text(path.read_text("utf-8").replace("inner voice", "quiet conscience"), "utf-8")
+    forget_templates()
+    assert {name for name, hash in prompting.fingerprints().items() if before[name] != hash} == {"deciding.txt"}
+    assert "quiet conscience" in text(prompting.deciding(sound_conversation()))
+
+
+@pytest.mark.parametrize(("added", "reason"), [("$nonsense", r"\$nonsense stands for nothing"), ("$ 5", "lone")])
+def test_a_prompt_that_cannot_be_filled_in_is_refused_by_name(edited_prompts: Path, added: str, reason: str) -> None:
+    with (edited_prompts / "control.txt").open("a", encoding="utf-8") as file:
+        file.write(added)
+    with pytest.raises(BrokenPrompt, match=f"control.txt: .*{reason}"):
+        prompting.fingerprints()

@@ -1,0 +1,86 @@
+"""One event through its handler."""
+
+import asyncio
+import time
+from typing import Any
+
+import pytest
+from soliloquy.v1 import events_pb2
+
+from services.runtime.events import Event, Outcome, emit, first_event
+from services.runtime.handling import Handler, Handling, Interrupted, Service
+from services.runtime.metrics import topic_metrics
+from services.runtime.retry import RetryPolicy, Transient
+
+Started = events_pb2.ConversationStarted
+
+
+def started() -> Event:
+    message = Started()
+    message.conversation.id = "c1"
+    return first_event(message, source="test", time=time.time())
+
+
+def handling(handler: Handler) -> Handling:
+    policy = RetryPolicy(tries_in_place=3, pause=0.001)
+    service = Service(name="handling", handlers={Started: handler}, retry=policy)
+    return Handling(service, topic_metrics(service.name, service.topics))
+
+
+async def test_the_same_event_yields_the_same_outputs() -> None:
+    async def reply(message: Started) -> Outcome:
+        return emit(events_pb2.StudentReplied(conversation=message.conversation))
+
+    event = started()
+    (first,), (second,) = await handling(reply).outputs(event), await handling(reply).outputs(event)
+    assert (first.id, first.payload) == (second.id, second.payload)
+    assert (first.topic, first.key, first.source) == ("student.replied", "c1", "handling")
+
+
+async def test_each_try_gets_the_message_as_it_came() -> None:
+    seen: list[str] = []
+
+    async def meddle(message: Started) -> Outcome:
+        seen.append(message.conversation.id)
+        message.conversation.id = "changed"
+        raise Transient("busy")
+
+    with pytest.raises(Transient, match="busy"):
+        await handling(meddle).outputs(started())
+    assert seen == ["c1", "c1", "c1"]
+
+
+async def test_a_handler_that_is_cancelled_from_within_has_failed() -> None:
+    async def cancelled(_message: Started) -> Outcome:
+        raise asyncio.CancelledError
+
+    with pytest.raises(Interrupted, match="not by its stage"):
+        await handling(cancelled).outputs(started())
+
+
+@pytest.mark.parametrize("escape", ["returns", "raises"])
+async def test_a_cancelled_handler_has_no_outcome_whatever_it_does(escape: str) -> None:
+    begun = asyncio.Event()
+
+    async def stubborn(_message: Started) -> Outcome:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            if escape == "raises":
+                raise ValueError("disguised") from None
+        return emit()
+
+    task = asyncio.create_task(handling(stubborn).outputs(started()))
+    await begun.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+async def test_what_is_no_outcome_is_a_fault() -> None:
+    async def nothing(_message: Started) -> Any:
+        return None
+
+    with pytest.raises(TypeError):
+        await handling(nothing).outputs(started())

@@ -1,0 +1,198 @@
+import ast
+import asyncio
+import json
+import math
+import re
+import tomllib
+from collections import Counter
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from services.model.engines import noise
+from services.model.engines.noise import real_noise
+from services.model.engines.scripted import ScriptedEngine
+from tests.unit.scripted.driver import conversation, request
+from tests.unit.scripted.problems import CART, Shelf
+
+CALLS = 5000
+RATES = tomllib.loads(Path(noise.__file__).with_name("noise.toml").read_text("utf-8"))
+QUESTION = f"<question>{CART.question}</question>"
+DESCRIPTION = (
+    "<description>Compute `a` (acceleration), in m/s^2. Inputs: `F` (net force) = 1.62 N; `m` (mass) = 0.45 kg. "
+    "Apply a = F / m, that is `a = F / m`. Compare it with the student's value, `student_a` = 3.6.</description>"
+)
+JUDGING = (
+    QUESTION
+    + conversation([f"Tutor: {CART.steps[4].ask}", "Student: I get 4.6 m/s^2."])
+    + "<progress>Step being worked on: 5 of 5\nWrong answers at this step: 0</progress>"
+    + "<output>\na = 3.6\nis_correct = False\n</output>"
+)
+SAYING = QUESTION + conversation([f"Tutor: {CART.steps[4].ask}"]) + '<intent kind="right" strategy="">Answer.</intent>'
+
+
+@cache
+def answers(state: str, prompt: str) -> list[str]:
+    async def ask() -> list[str]:
+        engine = ScriptedEngine(Shelf(), noise=real_noise())
+        return [(await engine.generate(request(state, prompt, seed))).text for seed in range(CALLS)]
+
+    return asyncio.run(ask())
+
+
+def judgements() -> list[str]:
+    return answers("received_python", JUDGING)
+
+
+def strict(text: str) -> bool:
+    try:
+        json.loads(text)
+    except json.JSONDecodeError:
+        return False
+    return True
+
+
+def parsed(texts: list[str]) -> list[dict[str, Any]]:
+    """Those that are JSON as they stand or Python literals."""
+    return [
+        json.loads(text) if strict(text) else ast.literal_eval(text)
+        for text in texts
+        if strict(text) or _is_literal(text)
+    ]
+
+
+def _is_literal(text: str) -> bool:
+    return text.startswith("{'") and text.endswith("}")
+
+
+def near(share: float, rate: float) -> bool:
+    """Within four standard deviations of so many draws."""
+    return abs(share - rate) <= 4 * math.sqrt(rate * (1 - rate) / (CALLS * 0.9))
+
+
+def _block(text: str) -> str:
+    if strict(text):
+        return "strict"
+    if _is_literal(text):
+        return "python_literal"
+    if text in RATES["words"]["refusals"]:
+        return "refusal"
+    if text.endswith(",}"):
+        return "trailing_comma"
+    return "missing_brace" if strict(text + "}") else "truncated"
+
+
+def test_blocks_are_malformed_at_the_published_rates() -> None:
+    shares = Counter(map(_block, judgements()))
+    assert set(shares) == {*RATES["block"], "strict"}
+    for fault, rate in RATES["block"].items():
+        assert near(shares[fault] / CALLS, rate), fault
+
+
+def test_codes_are_labelled_at_the_published_rates() -> None:
+    fields = parsed(judgements())
+    codes = [field["Evaluation of Student Response"] for field in fields]
+    sentences = {f"{code}) {words}" for code, words in RATES["words"]["sentences"].items()}
+    labels = {f"{code}) {words}" for code, words in RATES["words"]["labels"].items()}
+    realised = {
+        "sentence": sum(code in sentences for code in codes),
+        "labelled": sum(code in labels for code in codes),
+        "bare": sum(code in ("a)", "b)") for code in codes),
+        "aliased_key": sum("Action Based on the Evaluation" in field for field in fields),
+    }
+    for fault, rate in RATES["code_label"].items():
+        assert near(realised[fault] / len(fields), rate), fault
+
+
+def test_step_numbers_are_miswritten_at_their_rates() -> None:
+    fields = parsed(judgements())
+    shares = Counter(field["Step Number"] for field in fields)
+    written = {"Step 5": "worded", "5 & 6": "several", "5b": "lettered", "4": "backwards"}
+    assert set(shares) == {*written, "5"}
+    for number, fault in written.items():
+        assert near(shares[number] / len(fields), RATES["step_number"][fault]), fault
+
+
+def test_verdicts_are_contradicted_at_the_published_rate() -> None:
+    fields = parsed(judgements())
+    contradicting = sum(field["Evaluation of Student Response"].startswith("b") for field in fields)
+    assert near(contradicting / len(fields), RATES["verdict"]["contradicted"])
+
+
+def test_replies_leak_the_speaker_at_its_rate() -> None:
+    fields = parsed(judgements())
+    leaking = sum(bool(re.match(r"(Student|Tutor\w*): ", field["Tutorbot Response"])) for field in fields)
+    assert near(leaking / len(fields), RATES["prefix"]["speaker"])
+    said = answers("student", SAYING)
+    assert near(sum(text.startswith("Student: ") for text in said) / CALLS, RATES["prefix"]["speaker"])
+
+
+def snippets(prompt: str = DESCRIPTION) -> list[str]:
+    fields = parsed(answers("use_python", prompt))
+    return [field["Python"]["Python Code"] for field in fields]
+
+
+def _fence(code: str) -> str:
+    opening = re.match(r"`*", code)
+    ticks = len(opening.group()) if opening else 0
+    if ticks == 3 and code.endswith("```python"):
+        return "repeats_python"
+    return {0: "none", 1: "single", 2: "double", 3: "triple"}[ticks]
+
+
+def _bare(code: str) -> str:
+    return re.sub(r"^`+python\n|\n`+(python)?$", "", code)
+
+
+def _fails(code: str) -> bool:
+    """Whether the snippet does not parse, or reads a name that it has not assigned."""
+    try:
+        tree = ast.parse(_bare(code))
+    except SyntaxError:
+        return True
+    names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    known = {node.id for node in names if isinstance(node.ctx, ast.Store)}
+    known |= {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    return any(node.id not in known for node in names)
+
+
+def test_code_fields_are_fenced_in_every_way_at_their_rates() -> None:
+    codes = snippets()
+    shares = Counter(map(_fence, codes))
+    assert set(shares) >= {"triple", "single", "double", "repeats_python"}
+    for fence, rate in RATES["fence"].items():
+        assert near(shares[fence] / len(codes), rate), fence
+
+
+def test_a_few_percent_of_first_attempts_fail() -> None:
+    codes = snippets()
+    assert near(sum(map(_fails, codes)) / len(codes), sum(RATES["failure"].values()))
+
+
+def test_code_that_is_shown_its_error_never_fails_again() -> None:
+    shown = "<failed_code>a = F / mass(</failed_code><error>SyntaxError: '(' was never closed</error>"
+    codes = snippets(DESCRIPTION + shown)
+    assert not any(map(_fails, codes))
+
+
+def test_some_code_has_greek_names_and_its_result_is_still_named() -> None:
+    answers_given = parsed(answers("use_python", DESCRIPTION))
+    greek = [field["Python"] for field in answers_given if not field["Python"]["Python Code"].isascii()]
+    assert near(len(greek) / len(answers_given), RATES["code"]["greek_name"])
+    for field in greek:
+        for name in field["Result Variable"].split(", "):
+            assert re.search(rf"^{name} = ", field["Python Code"], re.MULTILINE)
+
+
+@pytest.mark.parametrize(("state", "prompt"), [("received_python", JUDGING), ("use_python", DESCRIPTION)])
+async def test_noise_strikes_the_same_request_the_same_way(state: str, prompt: str) -> None:
+    engine = ScriptedEngine(Shelf(), noise=real_noise())
+    again = [(await engine.generate(request(state, prompt, seed))).text for seed in range(300)]
+    assert again == answers(state, prompt)[:300]
+
+
+async def test_asking_again_with_another_seed_gets_past_a_malformed_answer() -> None:
+    refused = next(seed for seed, text in enumerate(judgements()) if _block(text) == "refusal")
+    assert any(strict(text) for text in judgements()[refused + 1 : refused + 4])

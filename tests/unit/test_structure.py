@@ -1,0 +1,41 @@
+"""Dependencies point one way: app -> handler -> recipes -> runtime -> protos."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+SERVICES = Path(__file__).parents[2] / "services"
+# The command line puts services together; it is the one place that may know several.
+COMPOSES = {"cli"}
+SHARED = {"runtime", "recipes", "client"}
+MODULES = sorted(path for path in SERVICES.rglob("*.py") if path.name != "__init__.py")
+
+
+def imported(path: Path) -> Iterator[str]:
+    """The folders of services/ that a module imports from."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        yield from (name.split(".")[1] for name in names if name.startswith("services."))
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SERVICES)))
+def test_a_module_depends_only_on_what_lies_below_it(path: Path) -> None:
+    own = path.relative_to(SERVICES).parts[0]
+    below = {
+        "runtime": {"runtime"},
+        "client": {"client", "runtime"},
+        "recipes": {"recipes", "runtime"},
+    }.get(own, {own, "runtime", "recipes"})
+    if own not in COMPOSES:
+        assert set(imported(path)) <= below
+
+
+@pytest.mark.parametrize(
+    "service", sorted(folder.parent.name for folder in SERVICES.glob("*/app.py")), ids=lambda name: str(name)
+)
+def test_every_service_has_the_same_anatomy(service: str) -> None:
+    files = {path.name for path in (SERVICES / service).iterdir()}
+    assert {"README.md", "handler.py", "app.py", "settings.py"} <= files
