@@ -11,7 +11,7 @@ help: ## Show this help
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
 
 demo: .venv/installed .venv/runsc ## Grow 50 conversations on this machine, set-up included
-	$(BIN)/soliloquy generate --problems physics --conversations 50 --seed 7 --out demo-dataset
+	$(BIN)/soliloquy generate --problems physics --conversations 50 --seed 17 --out demo-dataset
 	@echo "Read one:   $(BIN)/soliloquy show demo-dataset"
 
 test: .venv/dev .venv/runsc ## Run the tests, set-up included

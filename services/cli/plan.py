@@ -42,8 +42,10 @@ class Plan:
         }
 
     def run(self) -> Run:
+        # Not from how many are wanted: a longer run begins with the conversations of a shorter one.
+        source = {name: value for name, value in self.identity().items() if name != "conversations"}
         return Run(
-            id=digest(json.dumps(self.identity(), sort_keys=True)),
+            id=digest(json.dumps(source, sort_keys=True)),
             recipe=self.recipe,
             seed=self.seed,
             in_flight=self.in_flight,

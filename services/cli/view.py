@@ -71,7 +71,7 @@ def _soliloquy(turn: dict[str, Any]) -> RenderableType:
     else:
         parts.append(Text(f"calculate: {soliloquy['description']}", style="dim"))
     for attempt in soliloquy["attempts"]:
-        parts.append(Syntax(attempt["code"], "python", theme="ansi_dark", background_color="default"))
+        parts.append(Syntax(attempt["code"], "python", theme="ansi_dark", background_color="default", word_wrap=True))
         parts.append(_output(attempt))
     tutor = turn["tutor"]
     parts.append(

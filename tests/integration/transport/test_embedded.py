@@ -95,7 +95,7 @@ async def test_a_full_disk_ends_the_run_with_one_clear_line_and_loses_nothing(ad
     async with open_log(address) as transport:
         await transport.publish([started(f"c{number}") for number in range(60)])
         # The same answer from SQLite as a full disk, and it ends with the connection.
-        await transport._log.read(lambda connection: connection.execute("PRAGMA max_page_count = 1000").fetchone())
+        await transport._log.write(lambda connection: connection.execute("PRAGMA max_page_count = 1000").fetchone())
         with pytest.raises(LogUnavailable, match="disk is full: free some space"):
             await Stage(student(fat, max_in_flight=2), transport).run()
     async with open_log(address) as transport, serving(student(fat), transport):

@@ -1,12 +1,14 @@
 """Help with a step that does not do the step."""
 
+from collections.abc import Sequence
+
 from soliloquy.v1.conversation_pb2 import Problem, Step, StepKind
 
 from services.recipes.soliloquy.scripted.phrases import wordings
 from services.recipes.soliloquy.scripted.steps import gives_away, is_numeric, listed, named, says
 
 
-def hints(problem: Problem, step: Step) -> list[str]:
+def hints(problem: Problem, step: Step) -> Sequence[str]:
     """Ways to hint at the step, none of which holds a value or formula that is still to be found."""
     kind = StepKind.Name(step.kind).removeprefix("STEP_KIND_").lower()
     options = wordings(
@@ -23,7 +25,7 @@ def hints(problem: Problem, step: Step) -> list[str]:
     return [hint for hint in options if not gives_away(hint, problem, step) and not _states(hint, step)]
 
 
-def about(step: Step, text: str) -> list[str]:
+def about(step: Step, text: str) -> Sequence[str]:
     """What can be said about the quantity a student asks about, or about the step where they name none."""
     for quantity in [step.result, *step.inputs]:
         if quantity.name and quantity.name.casefold() in text.casefold():

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, overload
 
 # A word that may take a capital, not the symbol that a formula begins with.
 _PROSE = re.compile(r"[a-z][a-z']+(?![\w(]|\s*[=(])")
@@ -18,6 +18,26 @@ _PROSE = re.compile(r"[a-z][a-z']+(?![\w(]|\s*[=(])")
 class Phrase:
     text: str
     slots: frozenset[str]
+
+
+class Wordings(Sequence[str]):
+    """Phrases with their slots filled, each when it is chosen and not before."""
+
+    def __init__(self, phrases: Sequence[Phrase], slots: Mapping[str, str]) -> None:
+        self._phrases = phrases
+        self._slots = slots
+
+    def __len__(self) -> int:
+        return len(self._phrases)
+
+    @overload
+    def __getitem__(self, position: int) -> str: ...
+    @overload
+    def __getitem__(self, position: slice) -> Sequence[str]: ...
+    def __getitem__(self, position: int | slice) -> str | Sequence[str]:
+        if isinstance(position, slice):
+            return Wordings(self._phrases[position], self._slots)
+        return self._phrases[position].text.format(**self._slots)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,9 +70,10 @@ def cue(situation: str) -> re.Pattern[str]:
     return re.compile("|".join(book()["cues"][situation]), re.IGNORECASE)
 
 
-def wordings(*path: str, **slots: str) -> list[str]:
+def wordings(*path: str, **slots: str) -> Wordings:
     """The wordings that can be filled: one that needs an empty slot is left out."""
-    return [phrase.text.format(**slots) for phrase in phrases(*path) if all(slots.get(slot) for slot in phrase.slots)]
+    filled = {slot for slot, text in slots.items() if text}
+    return Wordings([phrase for phrase in phrases(*path) if phrase.slots <= filled], slots)
 
 
 def part(*path: str, **slots: str) -> Part:

@@ -10,7 +10,8 @@ from services.recipes.soliloquy.scripted.numbers import answer_in, numbers_in, r
 
 NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")
 _SENTENCE_END = re.compile(r"(?<=[.?!])\s+")
-_BETWEEN = frozenset(" \t\n*×·")
+_BETWEEN = " \t\n*×·"
+_WITHOUT_BETWEEN = str.maketrans("", "", _BETWEEN)
 # With more before it or behind it a formula is another one: 1 / R = .., F = m * a / 2.
 _BEGUN = re.compile(r"(?<!\w)(?<![-+−/^*×·])(?<![-+−/^*×·] )")
 _ENDED = re.compile(r"(?!\w|\s*[-+−/^*×·]\s*(?:\d|\w\b|\w_|\())")
@@ -108,17 +109,18 @@ def _joined(items: Sequence[str]) -> str:
 
 def _place(text: str, phrase: str) -> tuple[int, int] | None:
     """Where a text holds a phrase, leaving aside spaces and signs of multiplication in both."""
-    kept = [(position, mark.lower()[:1]) for position, mark in enumerate(text) if mark not in _BETWEEN]
-    tight, wanted = "".join(mark for _, mark in kept), _tight(phrase)
+    tight, wanted = _tight(text), _tight(phrase.replace("**", "^").rstrip("."))
     at = tight.find(wanted) if wanted else -1
+    kept = [position for position, mark in enumerate(text) if mark not in _BETWEEN] if at >= 0 else []
     while at >= 0:
-        start, end = kept[at][0], kept[at + len(wanted) - 1][0] + 1
+        start, end = kept[at], kept[at + len(wanted) - 1] + 1
         if _BEGUN.match(text, start) and _ENDED.match(text, end):
             return start, end
         at = tight.find(wanted, at + 1)
     return None
 
 
-def _tight(phrase: str) -> str:
-    marks = phrase.replace("**", "^").rstrip(".")
-    return "".join(mark.lower()[:1] for mark in marks if mark not in _BETWEEN)
+def _tight(text: str) -> str:
+    """The text without spaces and signs of multiplication, one character for each that is kept."""
+    tight = text.translate(_WITHOUT_BETWEEN)
+    return tight.lower() if tight.isascii() else "".join(mark.lower()[:1] for mark in tight)

@@ -14,7 +14,6 @@ from services.recipes.soliloquy.scripted.steps import (
     answer_form,
     is_numeric,
     listed,
-    sentences,
     stated_answer,
     step_asked,
     working,
@@ -38,10 +37,7 @@ def reply(reading: Reading, rng: Random) -> str:
 
 
 def _opening(reading: Reading) -> list[Part]:
-    question = sentences(reading.problem.question)
-    whole = " ".join(question)
-    gist = question[-1] if len(question[-1].split()) > 3 else whole
-    request = part("student", "opening", gist=gist, question=whole)
+    request = part("student", "opening", question=" ".join(reading.problem.question.split()))
     return [optional("student", "greeting"), request, optional("student", "plea")]
 
 

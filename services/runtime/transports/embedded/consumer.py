@@ -86,7 +86,7 @@ class EmbeddedConsumer:
                 raise self._failure
             self._log.raise_failure()
             self._woken.clear()
-            if deliveries := await self._fetch(limit):
+            if deliveries := self._fetch(limit):
                 return deliveries
             try:
                 async with asyncio.timeout_at(deadline):
@@ -131,11 +131,11 @@ class EmbeddedConsumer:
         return refused
 
     async def unfinished_keys(self, partition: Partition) -> Counter[str]:
-        return await self._log.read(partial(records.unfinished_keys, group=self._group, partition=partition))
+        return self._log.read(partial(records.unfinished_keys, group=self._group, partition=partition))
 
     async def backlog(self) -> list[Backlog]:
         held = {(self._group, partition) for partition in self._held}
-        return await self._log.read(partial(records.backlog, held=held))
+        return self._log.read(partial(records.backlog, held=held))
 
     def _changes(self, results: Sequence[Result]) -> tuple[list[Result], dict[Partition, _Changes]]:
         refused: list[Result] = []
@@ -152,7 +152,7 @@ class EmbeddedConsumer:
             change.outputs.extend(result.outputs)
         return refused, changes
 
-    async def _fetch(self, limit: int) -> list[Delivery]:
+    def _fetch(self, limit: int) -> list[Delivery]:
         behind = [
             (partition, held)
             for partition, held in self._held.items()
@@ -162,7 +162,7 @@ class EmbeddedConsumer:
             return []
         ends = {partition: self._log.ends[partition] for partition, _ in behind}
         places = [(partition, held.fetched) for partition, held in behind]
-        found = await self._log.read(partial(records.fetch, places=places, limit=limit))
+        found = self._log.read(partial(records.fetch, places=places, limit=limit))
         owners = dict(behind)
         fresh: list[Delivery] = []
         for partition, deliveries in found:
@@ -195,7 +195,7 @@ class EmbeddedConsumer:
 
     async def _gain(self, epochs: dict[int, int]) -> None:
         partitions = [Partition(topic, number) for topic in self._topics for number in sorted(epochs)]
-        positions = await self._log.read(partial(leases.positions, group=self._group, partitions=partitions))
+        positions = self._log.read(partial(leases.positions, group=self._group, partitions=partitions))
         await self._listener.assigned(partitions)
         for partition, (watermark, ahead) in zip(partitions, positions, strict=True):
             self._held[partition] = _Held(

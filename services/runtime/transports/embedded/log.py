@@ -1,4 +1,4 @@
-"""One SQLite connection in a thread of its own: the event loop never waits for the disk."""
+"""The log's file: written by a thread of its own, so that the event loop never waits for a transaction."""
 
 import asyncio
 import queue
@@ -35,7 +35,6 @@ class LogUnavailable(Exception):
 class _Request:
     job: Job[Any]
     answer: "asyncio.Future[Any]"
-    writes: bool
 
 
 @dataclass(kw_only=True, slots=True)
@@ -46,7 +45,10 @@ class _Answer:
 
 
 class Log:
-    """Runs jobs on the connection; all that wait to write while a transaction runs share the next one."""
+    """Runs jobs on the file; all that wait to write while a transaction runs share the next one.
+
+    Reads run where they are called: in WAL mode they wait for nobody, and a hop to the thread costs more than they do.
+    """
 
     def __init__(self, path: Path, *, on_append: Callable[[Collection[str]], None]) -> None:
         self.path = path
@@ -63,26 +65,29 @@ class Log:
     async def open(self) -> None:
         self._thread.start()
         await self._opened
+        self._reader = _connected(self.path)
 
     async def close(self) -> None:
+        self._reader.close()
         self._requests.put(None)
         await asyncio.to_thread(self._thread.join)
 
-    def read(self, job: Job[T]) -> "asyncio.Future[T]":
-        return self._request(job, writes=False)
+    def read(self, job: Job[T]) -> T:
+        self.raise_failure()
+        try:
+            return job(self._reader)
+        except sqlite3.Error as error:
+            raise unavailable(self.path, error) from error
 
     def write(self, job: Job[T]) -> "asyncio.Future[T]":
-        return self._request(job, writes=True)
+        self.raise_failure()
+        answer: asyncio.Future[T] = self._loop.create_future()
+        self._requests.put(_Request(job=job, answer=answer))
+        return answer
 
     def raise_failure(self) -> None:
         if self._failure:
             raise self._failure
-
-    def _request(self, job: Job[T], *, writes: bool) -> "asyncio.Future[T]":
-        self.raise_failure()
-        answer: asyncio.Future[T] = self._loop.create_future()
-        self._requests.put(_Request(job=job, answer=answer, writes=writes))
-        return answer
 
     # Below here, all but _deliver and _append runs in the thread.
 
@@ -106,12 +111,10 @@ class Log:
         wait, purge_at, open_for_more = SHORTEST_WAIT_SECONDS, 0.0, True
         while open_for_more:
             requests, open_for_more = self._waiting_requests(wait)
-            answers = self._answers(connection, requests)
-            wrote = any(request.writes for request in requests)
+            answers = self._answers(connection, requests) if requests else []
             try:
-                seen = -1 if wrote else version
-                end, version, fresh = self._noticed(connection, end, seen)
-                if wrote and time.monotonic() >= purge_at:
+                end, version, fresh = self._noticed(connection, end, -1 if requests else version)
+                if requests and time.monotonic() >= purge_at:
                     self._transact(connection, [records.purge])
                     purge_at = time.monotonic() + PURGE_EVERY_SECONDS
             except sqlite3.Error as error:
@@ -133,21 +136,11 @@ class Log:
         return requests, False
 
     def _answers(self, connection: sqlite3.Connection, requests: list[_Request]) -> list[_Answer]:
-        writes = [request for request in requests if request.writes]
-        reads = [request for request in requests if not request.writes]
-        answers: list[_Answer] = []
-        # Reads come after, so that they see nothing that is not committed.
-        for shared, run in [(writes, self._transact), *[([read], _run) for read in reads]]:
-            if not shared:
-                continue
-            try:
-                values = run(connection, [request.job for request in shared])
-            except Exception as error:
-                answers += [_Answer(future=request.answer, error=self._explained(error)) for request in shared]
-            else:
-                pairs = zip(shared, values, strict=True)
-                answers += [_Answer(future=request.answer, value=value) for request, value in pairs]
-        return answers
+        try:
+            values = self._transact(connection, [request.job for request in requests])
+        except Exception as error:
+            return [_Answer(future=request.answer, error=self._explained(error)) for request in requests]
+        return [_Answer(future=request.answer, value=value) for request, value in zip(requests, values, strict=True)]
 
     def _explained(self, error: Exception) -> Exception:
         return unavailable(self.path, error) if isinstance(error, sqlite3.Error) else error
@@ -155,7 +148,7 @@ class Log:
     def _transact(self, connection: sqlite3.Connection, jobs: list[Job[Any]]) -> list[Any]:
         connection.execute("BEGIN IMMEDIATE")
         try:
-            values = _run(connection, jobs)
+            values = [job(connection) for job in jobs]
             connection.execute("COMMIT")
         except BaseException:
             # A full disk has rolled back already.
@@ -188,10 +181,6 @@ class Log:
                 answer.future.set_result(answer.value)
         if fresh or self._failure:
             self._on_append({topic for topic, _ in fresh})
-
-
-def _run(connection: sqlite3.Connection, jobs: list[Job[Any]]) -> list[Any]:
-    return [job(connection) for job in jobs]
 
 
 def _connected(path: Path) -> sqlite3.Connection:

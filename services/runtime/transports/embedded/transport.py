@@ -39,17 +39,17 @@ class EmbeddedTransport:
         return EmbeddedConsumer(self._log, self._members, group=group, topics=topics, listener=listener)
 
     async def read(self, topic: str) -> AsyncIterator[Delivery]:
-        after, until = 0, await self._log.read(records.end)
-        while deliveries := await self._log.read(records.page(topic, after, until)):
+        after, until = 0, self._log.read(records.end)
+        while deliveries := self._log.read(records.page(topic, after, until)):
             for delivery in deliveries:
                 yield delivery
             after = deliveries[-1].offset
 
     async def backlog(self) -> list[Backlog]:
-        return await self._log.read(records.backlog)
+        return self._log.read(records.backlog)
 
     async def dead_letters(self) -> Mapping[str, int]:
-        return await self._log.read(records.dead_letters)
+        return self._log.read(records.dead_letters)
 
     async def replay(self, letters: Sequence[Delivery]) -> None:
         await self._log.write(partial(records.replay, letters=letters, partitions=self._log.partitions))
