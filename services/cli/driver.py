@@ -88,16 +88,16 @@ class Driver:
             await transport.publish([first_event(submission, source="soliloquy", time=time.time())])
 
     async def _watch(self, transport: Transport, display: Display) -> None:
-        looked_at, stood_still = time.monotonic(), False
+        looked_at, stood_still_at = time.monotonic(), -1
         while self.settled < self._plan.conversations and not self.interrupted.is_set():
             self._look.set()
             display.update(self._standing())
             if time.monotonic() - looked_at >= LOOK_FOR_STANDSTILL_SECONDS:
                 looked_at = time.monotonic()
                 stands_still = await _stands_still(transport)
-                if stands_still and stood_still:
+                if stands_still and stood_still_at == self.settled:
                     break
-                stood_still = stands_still
+                stood_still_at = self.settled if stands_still else -1
             await asyncio.sleep(LOOK_SECONDS)
         display.update(self._standing())
 

@@ -95,17 +95,18 @@ class Growth:
 
     requested: int
     counts: dict[str, Any]
+    # Problems for which no conversation can be had as things are.
+    failed: int
     # Why the run has fewer conversations than asked for; empty where it has them all.
     shortfall: str = ""
     exit_code: int = 0
 
     def report(self, *, seconds: float) -> dict[str, Any]:
-        accepted = self.counts["accepted"]
         return {
             "requested": self.requested,
-            "accepted": accepted,
+            "accepted": self.counts["accepted"],
             "rejected": self.counts["rejected"],
-            "failed": self.requested - accepted,
+            "failed": self.failed,
             **{name: self.counts[name] for name in ("turns", "python_turns", "executions", "parse", "verdicts")},
             "seconds": round(seconds, 2),
         }
@@ -135,7 +136,9 @@ def _grow(plan: Plan, source: ProblemSource, out: Path, *, quiet: bool) -> Growt
             if not driver.dead_letters:
                 folder.remove_working_files()
             return _finished(plan, counts)
-    return _stopped(plan, counts) if driver.interrupted.is_set() else _waiting_for_replay(plan, counts, out)
+    if driver.interrupted.is_set():
+        return _stopped(plan, counts, given_up=driver.given_up)
+    return _waiting_for_replay(plan, counts, out)
 
 
 def _failure(error: BaseException, out: Path) -> BaseException:
@@ -154,20 +157,22 @@ def _failure(error: BaseException, out: Path) -> BaseException:
 def _finished(plan: Plan, counts: dict[str, Any]) -> Growth:
     given_up = plan.conversations - counts["accepted"]
     if not given_up:
-        return Growth(requested=plan.conversations, counts=counts)
+        return Growth(requested=plan.conversations, counts=counts, failed=0)
     return Growth(
         requested=plan.conversations,
         counts=counts,
+        failed=given_up,
         shortfall=f"{given_up} problems had all of their {plan.max_attempts} conversations rejected; "
         "rejected.jsonl says why. A higher --max-attempts tries them more often",
         exit_code=INCOMPLETE,
     )
 
 
-def _stopped(plan: Plan, counts: dict[str, Any]) -> Growth:
+def _stopped(plan: Plan, counts: dict[str, Any], *, given_up: int) -> Growth:
     return Growth(
         requested=plan.conversations,
         counts=counts,
+        failed=given_up,
         shortfall=f"stopped at {counts['accepted']} of {plan.conversations}; the same command goes on from here",
         exit_code=INTERRUPTED,
     )
@@ -178,6 +183,7 @@ def _waiting_for_replay(plan: Plan, counts: dict[str, Any], out: Path) -> Growth
     return Growth(
         requested=plan.conversations,
         counts=counts,
+        failed=missing,
         shortfall=f"{missing} conversations ended among the dead letters; soliloquy dlq list {out} says why, "
         f"soliloquy dlq replay {out} puts them back, and the same command goes on from there",
         exit_code=INCOMPLETE,

@@ -62,6 +62,21 @@ def worker_pids(parent: int) -> list[int]:
     return [int(pid) for pid in children if "services.cli.worker" in Path(f"/proc/{pid}/cmdline").read_text("utf-8")]
 
 
+def kill_run(process: subprocess.Popen[str]) -> list[int]:
+    """kill -9 to the run; its workers, which end by themselves."""
+    workers = worker_pids(process.pid)
+    kill(process.pid)
+    process.communicate()
+    return workers
+
+
+def wait_for_end(pids: list[int], *, seconds: float = 10) -> None:
+    deadline = time.monotonic() + seconds
+    while any(alive(pid) for pid in pids):
+        assert time.monotonic() < deadline, f"one of {pids} is alive after {seconds} s"
+        time.sleep(0.01)
+
+
 def kill(pid: int) -> None:
     os.kill(pid, signal.SIGKILL)
 

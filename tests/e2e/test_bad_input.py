@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.runs import SOLILOQUY, command, dataset, grown, kill, run, start, wait_for_lines
+from tests.e2e.runs import SOLILOQUY, command, dataset, grown, kill_run, run, start, wait_for_end, wait_for_lines
 
 
 def refused(arguments: list[str], environment: dict[str, str] | None = None) -> str:
@@ -87,8 +87,7 @@ def unfinished(tmp_path: Path) -> Path:
     out = tmp_path / "out"
     process = start(command(out, conversations=12))
     wait_for_lines(out, 1, process)
-    kill(process.pid)
-    process.communicate()
+    wait_for_end(kill_run(process))
     return out
 
 

@@ -1,7 +1,10 @@
 """An event that cannot be handled is set aside, explained, and goes on once it is put back."""
 
 import asyncio
+import json
+import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -9,7 +12,7 @@ from soliloquy.v1.events_pb2 import ProblemSubmitted
 
 from services.runtime.events import Event
 from services.runtime.transports.embedded import EmbeddedTransport
-from tests.e2e.runs import SOLILOQUY, command, dataset, grown, kill, run, start, wait_for_lines
+from tests.e2e.runs import SOLILOQUY, command, dataset, grown, kill_run, run, start, wait_for_end, wait_for_lines
 
 
 def publish(log: Path, event: Event) -> None:
@@ -26,8 +29,7 @@ def unfinished(tmp_path: Path) -> Path:
     out = tmp_path / "out"
     process = start(command(out, conversations=12))
     wait_for_lines(out, 1, process)
-    kill(process.pid)
-    process.communicate()
+    wait_for_end(kill_run(process))
     return out
 
 
@@ -85,3 +87,30 @@ def test_a_letter_that_is_not_there_is_named(given_up: Path) -> None:
     result = run([SOLILOQUY, "dlq", "replay", str(given_up), "another"])
     assert result.returncode == 2
     assert "'another'" in result.stderr
+
+
+UNREAD = """
+    SELECT offset, payload FROM event JOIN position USING (topic, partition)
+    WHERE topic IN ('student.replied', 'reply.needed', 'code.written', 'tutor.replied', 'calculation.needed')
+      AND offset > watermark AND offset NOT IN (SELECT offset FROM ahead)
+    ORDER BY offset LIMIT 1
+"""
+
+
+def test_a_conversation_among_the_dead_letters_is_finished_once_mended_and_replayed(
+    unfinished: Path, tmp_path: Path
+) -> None:
+    log = unfinished / ".run" / "log.sqlite"
+    with closing(sqlite3.connect(log)) as connection, connection:
+        offset, payload = connection.execute(UNREAD).fetchone()
+        connection.execute("UPDATE event SET payload = x'ff' WHERE offset = ?", (offset,))
+    stopped = run(command(unfinished, conversations=12))
+    assert stopped.returncode == 1
+    assert json.loads(stopped.stdout)["failed"] == 1
+    assert "1 conversations ended among the dead letters" in stopped.stderr
+    with closing(sqlite3.connect(log)) as connection, connection:
+        connection.execute("UPDATE event SET payload = ? WHERE topic LIKE '%.dlq'", (payload,))
+    assert run([SOLILOQUY, "dlq", "replay", str(unfinished)]).returncode == 0
+    assert grown(unfinished, conversations=12)["accepted"] == 12
+    grown(tmp_path / "reference", conversations=12)
+    assert dataset(unfinished) == dataset(tmp_path / "reference")

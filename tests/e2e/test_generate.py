@@ -6,7 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.runs import alive, command, dataset, grown, journal_lines, kill, run, start, wait_for_lines, worker_pids
+from tests.e2e.runs import (
+    command,
+    dataset,
+    grown,
+    journal_lines,
+    kill,
+    kill_run,
+    run,
+    start,
+    wait_for_end,
+    wait_for_lines,
+    worker_pids,
+)
 
 
 @pytest.fixture(scope="module")
@@ -57,12 +69,10 @@ def test_a_killed_run_goes_on_to_the_same_dataset(reference: Path, tmp_path: Pat
     out = tmp_path / "out"
     process = start(command(out, conversations=12))
     wait_for_lines(out, lines, process)
-    workers = worker_pids(process.pid)
-    kill(process.pid)
-    process.communicate()
+    workers = kill_run(process)
     grown(out, conversations=12)
     assert dataset(out) == dataset(reference)
-    assert not [pid for pid in workers if alive(pid)]
+    wait_for_end(workers)
 
 
 def test_a_killed_worker_is_replaced_and_loses_nothing(reference: Path, tmp_path: Path) -> None:
@@ -100,6 +110,18 @@ def test_noise_costs_attempts_and_never_conversations(tmp_path: Path) -> None:
     assert report["accepted"] == 20
     assert report["parse"]["repaired"] > 0
     assert set(report["parse"]) <= {"strict", "repaired", "reasked", "failed"}
+
+
+def test_a_run_that_cannot_have_all_says_why_and_keeps_what_it_has(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    result = run(command(out, conversations=30, noise="real", max_attempts=1))
+    report = json.loads(result.stdout)
+    assert result.returncode == 1
+    assert report["failed"] == 30 - report["accepted"] > 0
+    assert "rejected.jsonl says why" in result.stderr
+    rejected = [json.loads(line) for line in (out / "rejected.jsonl").read_text("utf-8").splitlines()]
+    assert len(rejected) == report["rejected"] == report["failed"]
+    assert all(row["faults"] for row in rejected)
 
 
 def test_problems_of_ones_own_are_tutored(tmp_path: Path) -> None:
