@@ -21,7 +21,7 @@ FORMAT = 1
 BUSY_SECONDS = 10.0
 PURGE_EVERY_SECONDS = 0.25
 # How long the thread waits for a job before it looks for commits of other processes: short while there are any.
-SHORTEST_WAIT_SECONDS = 0.005
+SHORTEST_WAIT_SECONDS = 0.01
 LONGEST_WAIT_SECONDS = 0.02
 # Beyond this the write-ahead file is cut back at a checkpoint.
 WAL_BYTES = 64 * 1024 * 1024
