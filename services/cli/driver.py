@@ -58,11 +58,9 @@ class Driver:
             loop.add_signal_handler(number, self.interrupted.set)
         async with EmbeddedTransport(self._log) as transport, asyncio.TaskGroup() as group:
             admission = await _recalled_admission(transport)
-            stages = [
-                Stage(services.curriculum.app.service(CurriculumSettings(), admission), transport),
-                Stage(services.collector.app.service(CollectorSettings(), self._journal), transport),
-            ]
-            for stage in stages:
+            curriculum = Stage(services.curriculum.app.service(CurriculumSettings(), admission), transport)
+            collector = Stage(services.collector.app.service(CollectorSettings(), self._journal), transport)
+            for stage in (curriculum, collector):
                 group.create_task(stage.run())
             workers = group.create_task(self._workers.run())
             submitting = group.create_task(self._submit(transport))
@@ -71,8 +69,9 @@ class Driver:
             self.dead_letters = sum((await transport.dead_letters()).values())
             await self._workers.stop()
             await workers
-            for stage in stages:
-                stage.stop(GRACE_SECONDS)
+            # A problem that waits for room has not begun: there is nothing to finish.
+            curriculum.stop(0.0)
+            collector.stop(GRACE_SECONDS)
 
     async def _submit(self, transport: Transport) -> None:
         """The problems that are not settled, in order and a little ahead of need."""

@@ -1,18 +1,37 @@
 """The `soliloquy` command."""
 
+import sys
+
 import click
 
 from services.cli.dead_letters import dlq
-from services.cli.generate import generate
+from services.cli.generate import INTERRUPTED, generate
 from services.cli.show import show
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(package_name="soliloquy", message="%(version)s")
-def main() -> None:
+def commands() -> None:
     """Grow tutoring conversations whose numbers are right."""
 
 
-main.add_command(generate)
-main.add_command(show)
-main.add_command(dlq)
+for command in (generate, show, dlq):
+    commands.add_command(command)
+
+
+def main() -> None:
+    """Runs a command; what is wrong with its options is one line, like everything else that cannot be done."""
+    try:
+        status = commands(standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message())
+        status = error.exit_code
+    except click.UsageError as error:
+        click.echo(f"soliloquy: {error.format_message().rstrip('.')}: see soliloquy --help", err=True)
+        status = error.exit_code
+    except click.ClickException as error:
+        error.show()
+        status = error.exit_code
+    except click.Abort:
+        status = INTERRUPTED
+    sys.exit(status)

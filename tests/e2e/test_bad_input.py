@@ -1,6 +1,7 @@
 """What cannot be done is said in one line, with status 2, and nothing is lost or overwritten."""
 
 import json
+import os
 import sqlite3
 import subprocess
 from pathlib import Path
@@ -15,8 +16,8 @@ def refused(arguments: list[str], environment: dict[str, str] | None = None) -> 
     result = run(arguments, environment=environment)
     assert result.returncode == 2, result.stdout + result.stderr
     assert result.stdout == ""
-    assert "Traceback" not in result.stderr
-    return result.stderr.strip().splitlines()[-1]
+    [line] = result.stderr.strip().splitlines()
+    return line
 
 
 @pytest.mark.parametrize("option", ["conversations", "workers", "in_flight", "max_attempts"])
@@ -122,8 +123,9 @@ def test_a_full_disk_stops_the_run_and_room_lets_it_go_on(tmp_path: Path) -> Non
     disk.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=700k", "tmpfs", str(disk)]
     mounted = subprocess.run(mount, capture_output=True, check=False)
-    if mounted.returncode != 0:
+    if mounted.returncode != 0 and "CI" not in os.environ:
         pytest.skip("mounting a small file system needs root")
+    assert mounted.returncode == 0, mounted.stderr
     try:
         line = refused(command(disk / "out", conversations=12))
         assert "full" in line or "No space" in line

@@ -91,7 +91,7 @@ def test_an_interrupted_run_stops_cleanly_and_goes_on(reference: Path, tmp_path:
     process = start(command(out, conversations=12))
     wait_for_lines(out, 3, process)
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate()
+    _, errors = process.communicate(timeout=4)
     assert process.returncode == 130
     assert "the same command goes on from here" in errors
     assert 3 <= journal_lines(out) < 12
