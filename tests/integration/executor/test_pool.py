@@ -247,8 +247,9 @@ async def test_the_folder_of_a_living_owner_is_left_alone(tmp_path: Path) -> Non
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user; as one, every test here is rootless")
 def test_an_ordinary_user_can_run_sandboxes_too() -> None:
     python = next(filter(_runs_as_nobody, _PYTHONS), None)
-    if python is None:
+    if python is None and "CI" not in os.environ:
         pytest.skip("no Python with this environment's packages that nobody may read")
+    assert python is not None, f"an ordinary user can run none of {', '.join(_PYTHONS)}"
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o777)
         ran = _as_nobody(python, "-c", _OWNER, folder, "end")
