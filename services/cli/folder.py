@@ -30,10 +30,6 @@ class RunFolder:
     def journal(self) -> Path:
         return self.working / "journal.jsonl"
 
-    @property
-    def resumed(self) -> bool:
-        return self.journal.exists()
-
     def __enter__(self) -> Self:
         try:
             self._open()

@@ -52,6 +52,8 @@ class Workers:
                 sys.executable, "-m", "services.cli.worker", str(self._log), stdin=PIPE, stdout=PIPE, stderr=PIPE
             )
             self._processes[number] = process
+            if self._stopping:
+                process.kill()
             took_events, last_words = await self._watch(process)
             deaths = 0 if took_events else deaths + 1
             if process.returncode == HOPELESS and not self._stopping:

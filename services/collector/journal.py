@@ -74,8 +74,8 @@ class Journal:
         except OSError:
             self._file.truncate(start)
             raise
-        self._enter(record, faults, start=start, length=len(line))
         await self._on_disk()
+        self._enter(record, faults, start=start, length=len(line))
 
     async def _on_disk(self) -> None:
         """Waits for the disk. Whoever arrives during a flush shares the next one."""

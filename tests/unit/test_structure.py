@@ -9,7 +9,6 @@ import pytest
 SERVICES = Path(__file__).parents[2] / "services"
 # The command line puts services together; it is the one place that may know several.
 COMPOSES = {"cli"}
-SHARED = {"runtime", "recipes", "client"}
 MODULES = sorted(path for path in SERVICES.rglob("*.py") if path.name != "__init__.py")
 
 

@@ -4,9 +4,6 @@ from dataclasses import dataclass
 
 from soliloquy.v1.conversation_pb2 import Conversation, Evaluation, StepState, TutorReply
 
-# Wrong answers at one step after which the tutor works it out.
-WRONG_ANSWERS_BEFORE_SOLUTION = 3
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Progress:

@@ -14,7 +14,7 @@ from google.protobuf.message import Message
 from prometheus_client import REGISTRY
 from soliloquy.v1 import events_pb2
 
-from services.runtime.events import Event, Outcome, emit, first_event, message_of
+from services.runtime.events import ConversationEvent, Event, Outcome, emit, first_event, message_of
 from services.runtime.handling import Service
 from services.runtime.retry import RetryPolicy
 from services.runtime.stage import Stage
@@ -42,8 +42,8 @@ async def reply(message: events_pb2.ConversationStarted) -> Outcome:
 
 def place(message: Message) -> tuple[str, int]:
     """Key and ordinal of a message's conversation."""
-    conversation = message.conversation  # type: ignore[attr-defined]
-    return conversation.id, conversation.ordinal
+    assert isinstance(message, ConversationEvent)
+    return message.conversation.id, message.conversation.ordinal
 
 
 async def until(condition: Callable[[], bool | Awaitable[bool]], seconds: float = 20.0) -> None:

@@ -96,3 +96,21 @@ async def test_a_full_disk_leaves_no_half_line(path: Path) -> None:
     with Journal(path) as journal:
         assert journal.settled_ordinals(max_attempts=3) == {0}
     assert path.stat().st_size == size
+
+
+async def test_a_conversation_that_did_not_reach_the_disk_does_not_count(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing_disk(_descriptor: int) -> None:
+        raise OSError("the disk does not answer")
+
+    with Journal(path) as journal:
+        with monkeypatch.context() as broken:
+            broken.setattr("os.fsync", failing_disk)
+            with pytest.raises(OSError, match="does not answer"):
+                await journal.add(numbered(0), [])
+        assert journal.settled_ordinals(max_attempts=3) == set()
+        await journal.add(numbered(0), [])
+        assert journal.tally.accepted == 1
+    with Journal(path) as journal:
+        assert journal.tally.accepted == 1

@@ -179,7 +179,8 @@ async def test_code_is_written_from_the_description_alone(problem: Problem) -> N
         description = f"<description>{decision['Description']}</description>"
         fields = json.loads(await ask("use_python", description, seed, engine))["Python"]
         code = fields["Python Code"].removeprefix("```python\n").removesuffix("\n```")
-        given = {float(node.value) for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Constant)}  # type: ignore[arg-type]
+        constants = [node.value for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Constant)]
+        given = {float(value) for value in constants if isinstance(value, int | float)}
         assert {known.value for known in step.inputs} <= given
         assert float(f"{step.result.value * 1.5:.4g}") in given
         assigned = {line.partition(" = ")[0] for line in code.splitlines() if " = " in line}
