@@ -40,7 +40,7 @@ lock: .venv/dev ## Resolve the dependencies anew
 
 clean: ## Remove everything the build made
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache demo-dataset
-	rm -f protos/soliloquy/v1/*_pb2.py protos/soliloquy/v1/*_pb2.pyi
+	rm -f protos/soliloquy/v1/*_pb2*.py protos/soliloquy/v1/*_pb2*.pyi
 	find services tests protos -name __pycache__ -prune -exec rm -rf {} +
 
 .venv/bin/python:

@@ -1,5 +1,8 @@
 """Compiles the protobuf contract when the project is installed."""
 
+import os
+import shutil
+import sysconfig
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +13,25 @@ PROTOS = Path(__file__).parent
 
 class ProtoBuildHook(BuildHookInterface[Any]):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        from grpc_tools import protoc
+        messages = sorted(PROTOS.glob("soliloquy/v1/*.proto"))
+        services = [path for path in messages if "\nservice " in path.read_text("utf-8")]
+        _compile(messages, f"--python_out={PROTOS}", f"--pyi_out={PROTOS}")
+        stubs = f"--plugin=protoc-gen-mypy_grpc={_plugin('protoc-gen-mypy_grpc')}"
+        _compile(services, f"--grpc_python_out={PROTOS}", stubs, f"--mypy_grpc_out={PROTOS}")
+        build_data["artifacts"] += ["protos/soliloquy/v1/*_pb2*.py", "protos/soliloquy/v1/*_pb2*.pyi"]
 
-        files = sorted(str(path) for path in PROTOS.glob("soliloquy/v1/*.proto"))
-        code = protoc.main(["protoc", f"-I{PROTOS}", f"--python_out={PROTOS}", f"--pyi_out={PROTOS}", *files])
-        if code:
-            raise RuntimeError(f"protoc exited with {code}; its message is above")
-        build_data["artifacts"] += ["protos/soliloquy/v1/*_pb2.py", "protos/soliloquy/v1/*_pb2.pyi"]
+
+def _compile(files: list[Path], *outputs: str) -> None:
+    from grpc_tools import protoc
+
+    code = protoc.main(["protoc", f"-I{PROTOS}", *outputs, *map(str, files)])
+    if code:
+        raise RuntimeError(f"protoc exited with {code}; its message is above")
+
+
+def _plugin(name: str) -> str:
+    """Beside this Python, whether or not its environment is activated; on PATH in an isolated build."""
+    path = shutil.which(name, path=os.pathsep.join((sysconfig.get_path("scripts"), os.environ.get("PATH", ""))))
+    if path is None:
+        raise RuntimeError(f"{name} is missing: install mypy-protobuf")
+    return path

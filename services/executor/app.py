@@ -14,6 +14,6 @@ def service(settings: SandboxSettings, sandboxes: SandboxPool) -> Service:
     return Service(
         name="executor",
         handlers={CodeWritten: partial(run, sandbox=sandboxes)},
-        # One job runs and one waits at each sandbox; the rest waits in the log.
-        max_in_flight=2 * settings.sandboxes,
+        # For each sandbox of the two lanes one job that runs and one that waits; the rest waits in the log.
+        max_in_flight=4 * settings.sandboxes,
     )

@@ -1,46 +1,53 @@
-"""One place in the pool: a sandbox, and at times its successor booting beside it."""
+"""One place in a lane: a sandbox, and at times its successor booting beside it."""
 
 import asyncio
 import logging
-
-from soliloquy.v1.sandbox_pb2 import Execution, Job
+from collections.abc import Awaitable, Callable
 
 from services.executor.runsc import SandboxUnavailable
 from services.executor.sandbox import Sandbox
-from services.executor.site import Site
 
 _log = logging.getLogger(__name__)
 
 
 class Berth:
-    def __init__(self, site: Site, sandbox: Sandbox) -> None:
-        self._site = site
-        self._sandbox = sandbox
+    def __init__(self, boot: Callable[[], Awaitable[Sandbox]], recycle_after: int) -> None:
+        self._boot = boot
+        self._recycle_after = recycle_after
+        self._recycle_at = recycle_after
+        self._sandbox: Sandbox | None = None
         self._successor: asyncio.Task[Sandbox] | None = None
-        self._recycle_at = site.settings.recycle_after
+        self._watch: asyncio.Task[None] | None = None
+        # Worn: `renew` has something to do. Vacant: no job is in it, nor on its way.
+        self.worn = asyncio.Event()
+        self.vacant = asyncio.Event()
+        self.vacant.set()
 
-    async def execute(self, job: Job) -> Execution:
-        return await self._sandbox.execute(job)
+    @property
+    def sandbox(self) -> Sandbox:
+        assert self._sandbox is not None, "a berth is offered after its first renewal"
+        return self._sandbox
 
-    async def disturbed(self) -> None:
-        """Returns when `renew` has something to do: the sandbox has ended, or its successor is there."""
-        ended = asyncio.create_task(self._sandbox.ended())
-        try:
-            watched = {ended, self._successor} if self._successor else {ended}
-            await asyncio.wait(watched, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            ended.cancel()
+    def look_over(self) -> None:
+        """After each job: can the sandbox take another, and should its successor be booted?"""
+        if not self.sandbox.usable:
+            self.worn.set()
+        elif self.sandbox.jobs >= self._recycle_at and self._successor is None:
+            self._successor = asyncio.ensure_future(self._boot())
+            self._successor.add_done_callback(lambda _: self.worn.set())
 
     async def renew(self) -> None:
         """Makes the sandbox one that can take a job; SandboxUnavailable where none boots."""
-        if self._successor and (self._successor.done() or not self._sandbox.usable):
-            await self._succeed(self._successor)
-        if not self._sandbox.usable:
-            await self._sandbox.close()
-            self._sandbox = await self._site.boot()
-            self._recycle_at = self._site.settings.recycle_after
-        if self._sandbox.jobs >= self._recycle_at and self._successor is None:
-            self._successor = asyncio.create_task(self._site.boot())
+        self.worn.clear()
+        if self._successor and (self._successor.done() or not self.sandbox.usable):
+            successor, self._successor = self._successor, None
+            try:
+                await self._install(await successor)
+            except SandboxUnavailable as fault:
+                self._recycle_at = self.sandbox.jobs + self._recycle_after
+                _log.warning("a sandbox is kept past its %d jobs: %s", self.sandbox.jobs, fault)
+        if self._sandbox is None or not self._sandbox.usable:
+            await self._install(await self._boot())
 
     async def close(self) -> None:
         if self._successor:
@@ -48,16 +55,21 @@ class Berth:
             for sandbox in await asyncio.gather(self._successor, return_exceptions=True):
                 if isinstance(sandbox, Sandbox):
                     await sandbox.close()
-        await self._sandbox.close()
+        await self._clear()
 
-    async def _succeed(self, successor: asyncio.Task[Sandbox]) -> None:
-        self._successor = None
-        try:
-            fresh = await successor
-        except SandboxUnavailable as fault:
-            self._recycle_at = self._sandbox.jobs + self._site.settings.recycle_after
-            _log.warning("a sandbox is kept past its %d jobs: %s", self._sandbox.jobs, fault)
-        else:
+    async def _install(self, fresh: Sandbox) -> None:
+        await self._clear()
+        self._sandbox = fresh
+        self._recycle_at = self._recycle_after
+        self._watch = asyncio.create_task(self._wear_when_ended(fresh))
+
+    async def _clear(self) -> None:
+        if self._watch:
+            self._watch.cancel()
+        if self._sandbox:
             await self._sandbox.close()
-            self._sandbox = fresh
-            self._recycle_at = self._site.settings.recycle_after
+            self._sandbox = None
+
+    async def _wear_when_ended(self, sandbox: Sandbox) -> None:
+        await sandbox.ended()
+        self.worn.set()

@@ -1,5 +1,6 @@
-"""The OCI bundle that every sandbox boots: a read-only root with just what this Python needs."""
+"""The OCI bundles that sandboxes boot: one read-only root with just what this Python needs, a config.json each."""
 
+import importlib.util
 import json
 import os
 import re
@@ -10,45 +11,98 @@ import sysconfig
 from pathlib import Path
 from typing import Any
 
-from services.executor.policy import EXTENSIONS, LIMITS, ZYGOTE_UID
+from services.executor.policy import ENVIRONMENT, EXTENSIONS, KINDS, LIMITS, ZYGOTE_UID
 from services.executor.runsc import SandboxUnavailable
 
 _GUEST = Path(__file__).with_name("guest")
 _GUEST_HOME = "/soliloquy"
-_START = f"import sys; sys.path.append({_GUEST_HOME!r}); from guest.zygote import main; main()"
+_ROOT, _HIDDEN = "rootfs", "hidden"
+_START = "import sys; sys.path += {}; from guest.zygote import main; main()"
 # Isolated, but for the hash seed in the environment, which -I would ignore and without which sets print in any order.
 _FLAGS = ("-s", "-P", "-S", "-B")
 # The zygote gives each child a uid of its own, kills it and tidies what it left; children keep none of these.
 _CAPABILITIES = ["CAP_SETUID", "CAP_SETGID", "CAP_KILL", "CAP_DAC_OVERRIDE", "CAP_FOWNER"]
 
 
-def build(bundle: Path) -> None:
-    """Lays out the root and writes `config.json`; sandboxes can share the bundle, since none can write to it."""
-    root = bundle / "rootfs"
-    hidden = bundle / "hidden"
-    stdlib = Path(sysconfig.get_path("stdlib"))
-    executable = Path(sys.executable).resolve()
-    for folder in (hidden, root / "proc", root / "tmp", root / "dev", root / "sys", _inside(root, stdlib)):
+def lay_out(home: Path) -> None:
+    """The root that all bundles share, since no sandbox can write to it."""
+    root = home / _ROOT
+    stdlib = _stdlib()
+    for folder in (home / _HIDDEN, root / "proc", root / "tmp", root / "dev", root / "sys", _inside(root, stdlib)):
         folder.mkdir(parents=True)
-    libraries = _libraries(executable, stdlib)
-    for file in (executable, *libraries):
+    libraries = _libraries(_executable(), stdlib)
+    for file in (_executable(), *libraries):
         _copy(file, _inside(root, file))
     _link_libraries(root, libraries)
     for file in _GUEST.glob("*.py"):
         _copy(file, root / _GUEST_HOME[1:] / "guest" / file.name)
-    for path, _, _ in os.walk(bundle):
+    for path, _, _ in os.walk(root):
         Path(path).chmod(0o755)
-    (bundle / "config.json").write_text(json.dumps(_config(executable, stdlib, hidden)), "utf-8")
+
+
+def config(home: Path, kind: str, limits: dict[str, Any]) -> str:
+    """A `config.json`; SandboxUnavailable where this Python has not the packages of the kind."""
+    stdlib = _stdlib()
+    packages = _packages(kind)
+    place = f"{_GUEST_HOME}/{kind}"
+    sets = ("bounding", "effective", "permitted", "inheritable", "ambient")
+    told = {
+        "ociVersion": "1.0.2",
+        "hostname": "sandbox",
+        "root": {"path": str(home / _ROOT), "readonly": True},
+        "process": {
+            "args": [str(_executable()), *_FLAGS, "-c", _START.format([_GUEST_HOME, place])],
+            "env": [*ENVIRONMENT, *KINDS[kind].environment],
+            "cwd": "/tmp",
+            "user": {"uid": ZYGOTE_UID, "gid": ZYGOTE_UID},
+            "capabilities": dict.fromkeys(sets, _CAPABILITIES),
+            "noNewPrivileges": True,
+        },
+        "mounts": [
+            {"destination": "/proc", "type": "proc", "source": "proc"},
+            {
+                "destination": "/tmp",
+                "type": "tmpfs",
+                "source": "tmpfs",
+                "options": ["nodev", "nosuid", "noexec", f"size={LIMITS['scratch_bytes']}", "mode=1777"],
+            },
+            _bind(stdlib, stdlib),
+            *[_bind(home / _HIDDEN, folder) for folder in [stdlib / "site-packages"] if folder.is_dir()],
+            *[_bind(folder, Path(place, folder.name)) for folder in packages],
+        ],
+        "linux": {"namespaces": [{"type": name} for name in ("pid", "network", "ipc", "uts", "mount")], **limits},
+    }
+    return json.dumps(told)
+
+
+def _executable() -> Path:
+    return Path(sys.executable).resolve()
+
+
+def _stdlib() -> Path:
+    return Path(sysconfig.get_path("stdlib"))
+
+
+def _package(name: str) -> list[Path]:
+    """The package's folder, and that of the libraries that came with it; none where it is not installed."""
+    found = importlib.util.find_spec(name)
+    if found is None or not found.submodule_search_locations:
+        return []
+    folder = Path(found.submodule_search_locations[0])
+    return [place for place in (folder, folder.with_name(f"{name}.libs")) if place.is_dir()]
 
 
 def _libraries(executable: Path, stdlib: Path) -> list[Path]:
     """The shared libraries and the loader, by the paths at which the loader looks for them."""
     modules = [file for name in EXTENSIONS for file in (stdlib / "lib-dynload").glob(f"{name}.*.so")]
+    packages = {folder for kind in KINDS.values() for name in kind.packages for folder in _package(name)}
+    modules += [file for folder in sorted(packages) for file in folder.rglob("*.so") if "tests" not in file.parts]
     try:
         listing = subprocess.run(["ldd", executable, *modules], capture_output=True, text=True, check=False).stdout
     except OSError as error:
         raise SandboxUnavailable(f"cannot list the libraries that {executable} needs: ldd: {error.strerror}") from error
-    return sorted({Path(found) for found in re.findall(r"(/\S+) \(0x", listing)})
+    found = {Path(os.path.normpath(path)) for path in re.findall(r"(/\S+) \(0x", listing)}
+    return sorted(library for library in found if packages.isdisjoint(library.parents))
 
 
 def _link_libraries(root: Path, libraries: list[Path]) -> None:
@@ -71,33 +125,12 @@ def _inside(root: Path, path: Path) -> Path:
     return root / path.relative_to("/")
 
 
-def _config(executable: Path, stdlib: Path, hidden: Path) -> dict[str, Any]:
-    sets = ("bounding", "effective", "permitted", "inheritable", "ambient")
-    return {
-        "ociVersion": "1.0.2",
-        "hostname": "sandbox",
-        "root": {"path": "rootfs", "readonly": True},
-        "process": {
-            "args": [str(executable), *_FLAGS, "-c", _START],
-            "env": ["PYTHONHASHSEED=0"],
-            "cwd": "/tmp",
-            "user": {"uid": ZYGOTE_UID, "gid": ZYGOTE_UID},
-            "capabilities": dict.fromkeys(sets, _CAPABILITIES),
-            "noNewPrivileges": True,
-        },
-        "mounts": [
-            {"destination": "/proc", "type": "proc", "source": "proc"},
-            {
-                "destination": "/tmp",
-                "type": "tmpfs",
-                "source": "tmpfs",
-                "options": [f"size={LIMITS['scratch_bytes']}", "mode=1777"],
-            },
-            _bind(stdlib, stdlib),
-            *[_bind(hidden, packages) for packages in [stdlib / "site-packages"] if packages.is_dir()],
-        ],
-        "linux": {"namespaces": [{"type": kind} for kind in ("pid", "network", "ipc", "uts", "mount")]},
-    }
+def _packages(kind: str) -> list[Path]:
+    wanted = KINDS[kind].packages
+    missing = [name for name in wanted if not _package(name)]
+    if missing:
+        raise SandboxUnavailable(f"no {kind} sandbox without {', '.join(missing)}: pip install {' '.join(missing)}")
+    return [folder for name in wanted for folder in _package(name)]
 
 
 def _bind(source: Path, destination: Path) -> dict[str, Any]:

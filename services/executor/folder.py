@@ -1,16 +1,23 @@
-"""The private folder of a pool: bundle, runsc's state, logs; found and removed by the next start if its owner dies."""
+"""The private folder of a pool: root, bundles, runsc's state, logs; the next start removes it if its owner dies."""
 
 import contextlib
 import fcntl
+import logging
 import os
 import shutil
 import signal
 import tempfile
+from collections.abc import Iterable
 from io import TextIOWrapper
 from pathlib import Path
 
+from services.executor import cgroups, mounts
+
+_log = logging.getLogger(__name__)
+
 PREFIX = "soliloquy-sandbox-"
 OWNER = "owner"
+_CGROUPS = "cgroups"
 
 
 class PrivateFolder:
@@ -20,8 +27,12 @@ class PrivateFolder:
         self.path = path
         self._owner = owner
 
+    def note(self, cgroups: Iterable[Path]) -> None:
+        """For whoever removes it: only its owner knows where they are."""
+        (self.path / _CGROUPS).write_text("".join(f"{folder}\n" for folder in cgroups), "utf-8")
+
     def remove(self) -> None:
-        shutil.rmtree(self.path)
+        _remove(self.path)
         self._owner.close()
 
 
@@ -41,17 +52,37 @@ def sweep(runtime_dir: Path) -> None:
             _remove_if_stale(path)
 
 
+def clear(path: Path) -> None:
+    """Removes the folder, what runsc mounted in it before."""
+    mounts.unmount_below(path)
+    shutil.rmtree(path)
+
+
 def _remove_if_stale(path: Path) -> None:
     try:
         with (path / OWNER).open("r+", encoding="utf-8") as owner:
             fcntl.flock(owner, fcntl.LOCK_EX | fcntl.LOCK_NB)
             # Empty: its owner is about to take the lock.
             if owner.read():
-                _end_processes_of(path)
-                shutil.rmtree(path)
+                _remove(path)
     except (FileNotFoundError, BlockingIOError):
         # Swept by another start meanwhile, or its owner lives.
         return
+
+
+def _remove(path: Path) -> None:
+    """In an order in which the next sweep can go on from wherever this one ends."""
+    try:
+        _end_processes_of(path)
+        if (path / _CGROUPS).exists():
+            noted = map(Path, (path / _CGROUPS).read_text("utf-8").splitlines())
+            cgroups.remove(folder for folder in noted if folder.name == path.name)
+        for entry in path.iterdir():
+            if entry.is_dir():
+                clear(entry)
+        shutil.rmtree(path)
+    except OSError as error:
+        _log.warning("%s cannot be removed: %s", path, error)
 
 
 def _end_processes_of(path: Path) -> None:

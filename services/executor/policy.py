@@ -4,6 +4,8 @@ import json
 import math
 import platform
 import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +13,23 @@ from services.executor.settings import SandboxSettings
 
 _POLICY: dict[str, Any] = tomllib.loads(Path(__file__).with_name("policy.toml").read_text("utf-8"))
 
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Kind:
+    """A zygote that has certain packages, and has what is slow to import loaded already."""
+
+    packages: list[str]
+    preload: list[str]
+    environment: list[str]
+
+
 LIMITS: dict[str, int] = _POLICY["limits"]
+CGROUP: dict[str, int] = _POLICY["cgroup"]
 ZYGOTE_UID: int = _POLICY["ids"]["zygote"]
 EXTENSIONS: list[str] = _POLICY["interpreter"]["extensions"]
+ENVIRONMENT: list[str] = _POLICY["interpreter"]["environment"]
+KINDS: dict[str, Kind] = {name: Kind(**kind) for name, kind in _POLICY["zygotes"].items()}
+MATH = "math"
 
 # A report holds a header, the output and the result; anything longer is not a report.
 MAX_REPORT_BYTES = LIMITS["stdout_bytes"] + LIMITS["result_bytes"] + 4_096
@@ -24,11 +40,19 @@ def supported_machine() -> str | None:
     return machine if machine in _POLICY["denied"] else None
 
 
-def guest_policy(settings: SandboxSettings) -> bytes:
+def kind_for(imports: Iterable[str]) -> str:
+    """The kind with the fewest packages that has those of the imports which any kind has."""
+    offered = {package for kind in KINDS.values() for package in kind.packages}
+    wanted = offered.intersection(imports)
+    fitting = [name for name, kind in KINDS.items() if wanted.issubset(kind.packages)]
+    return min(fitting, key=lambda name: len(KINDS[name].packages))
+
+
+def guest_policy(settings: SandboxSettings, kind: str = MATH) -> bytes:
     machine = platform.machine()
     return json.dumps(
         {
-            "preload": _POLICY["preload"]["modules"],
+            "preload": [*_POLICY["interpreter"]["preload"], *KINDS[kind].preload],
             "zygote_limits": {
                 "memory_bytes": settings.memory_bytes,
                 "file_bytes": LIMITS["file_bytes"],
@@ -40,9 +64,9 @@ def guest_policy(settings: SandboxSettings) -> bytes:
                 # One more than the wall allows: only what the wall kill misses meets it.
                 "cpu_seconds": math.ceil(settings.wall_seconds) + 1,
             },
-            "values": {"value_units": LIMITS["value_units"], "value_depth": LIMITS["value_depth"]},
-            "caps": {"stdout": LIMITS["stdout_bytes"], "result": LIMITS["result_bytes"]},
-            "wall_seconds": settings.wall_seconds,
+            "values": {"units": LIMITS["value_units"], "depth": LIMITS["value_depth"]},
+            "worker": {"jobs": LIMITS["worker_jobs"], "memory_bytes": settings.memory_bytes},
+            "result_bytes": LIMITS["result_bytes"],
             "scratch_entries": LIMITS["scratch_entries"],
             "first_uid": _POLICY["ids"]["first_job"],
         }

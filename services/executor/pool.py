@@ -1,30 +1,25 @@
-"""The pool that every job goes through: one queue, and a berth for each sandbox."""
+"""The pool that every job goes through: the vet decides between the fast lane and a fork lane."""
 
 import asyncio
-import itertools
 import logging
-from dataclasses import dataclass, field
+import time
+from collections.abc import Awaitable, Callable
+from functools import partial
 
-from soliloquy.v1.sandbox_pb2 import LANE_FORK, STATUS_SANDBOX_DIED, Execution, Job
+from soliloquy.v1.sandbox_pb2 import LANE_SINGLE_USE, STATUS_SANDBOX_DIED, Execution, Job
 
-from services.executor.berth import Berth
+from services.executor.lane import Lane
+from services.executor.policy import KINDS, MATH, kind_for
+from services.executor.reports import Vetting
 from services.executor.runsc import SandboxUnavailable
 from services.executor.sandbox import Sandbox, SandboxDied
 from services.executor.settings import SandboxSettings
 from services.executor.site import Site, open_site
+from services.executor.stock import Stock
+from services.executor.submission import Submission, fault, submission
+from services.executor.works import Works
 
 _log = logging.getLogger(__name__)
-
-_REBOOT_DELAYS = (0.2, 0.5, 1.0, 2.0, 5.0)
-
-
-@dataclass(frozen=True, order=True, slots=True)
-class _Pending:
-    """A job in the queue, which is put back in its old place where a berth fails it."""
-
-    ordinal: int
-    job: Job = field(compare=False)
-    answer: asyncio.Future[Execution] = field(compare=False)
 
 
 class SandboxPool:
@@ -33,117 +28,113 @@ class SandboxPool:
     def __init__(self, settings: SandboxSettings) -> None:
         self._settings = settings
         self._site: Site | None = None
-        self._ordinals = itertools.count()
-        self._queue: asyncio.PriorityQueue[_Pending] = asyncio.PriorityQueue()
-        self._unanswered: set[asyncio.Future[Execution]] = set()
-        self._keepers: list[asyncio.Task[None]] = []
-        self._down: set[Berth] = set()
-        self._fault = "the sandbox pool is not started"
+        self._works = Works()
+        self._vetted = self._lane(self._boot_vetted, settings.recycle_vetted_after)
+        self._forks = {kind: self._lane(partial(self._boot, kind), settings.recycle_after) for kind in KINDS}
+        # In an audit the vet says what code imports, and nothing is forked.
+        self._kept = [self._vetted] if settings.audit else [self._vetted, self._forks[MATH]]
+        self._stock = Stock(
+            self._boot,
+            self._works,
+            kind=MATH,
+            spares=settings.spares,
+            at_once=settings.sandboxes,
+            max_waiting=settings.max_waiting,
+        )
+
+    @property
+    def fault(self) -> str | None:
+        """Why no job can run; None where one can."""
+        if self._site is None:
+            return "the sandbox pool is not running"
+        return next((fault for lane in self._kept if (fault := lane.fault)), None)
+
+    @property
+    def busy(self) -> dict[str, int]:
+        """The jobs that are in a sandbox, by lane."""
+        forked = sum(lane.busy for lane in self._forks.values())
+        return {"fast": self._vetted.busy, "fork": forked, "single-use": self._stock.busy}
 
     async def start(self) -> None:
-        site, first = await open_site(self._settings)
-        others = [site.boot() for _ in range(self._settings.sandboxes - 1)]
-        booted = [first, *await asyncio.gather(*others, return_exceptions=True)]
-        sandboxes = [sandbox for sandbox in booted if isinstance(sandbox, Sandbox)]
-        self._site = site
-        self._keepers = [asyncio.create_task(self._keep(Berth(site, sandbox))) for sandbox in sandboxes]
-        for fault in booted:
-            if isinstance(fault, BaseException):
-                await self.stop()
-                raise fault
+        """Returns when the first sandbox of each lane that most jobs take can run one; the others follow."""
+        self._site = await open_site(self._settings)
+        for lane in self._kept:
+            lane.start()
+        try:
+            await asyncio.gather(*(lane.ready() for lane in self._kept))
+        except BaseException:
+            await self.stop()
+            raise
+        self._stock.refill()
 
     async def execute(self, job: Job) -> Execution:
-        """The job's outcome, whatever its code does; waits for a free sandbox."""
-        if len(self._down) == len(self._keepers):
-            raise SandboxUnavailable(self._fault)
-        answer: asyncio.Future[Execution] = asyncio.get_running_loop().create_future()
-        self._unanswered.add(answer)
-        self._queue.put_nowait(_Pending(next(self._ordinals), job, answer))
-        try:
-            return await answer
-        finally:
-            self._unanswered.discard(answer)
+        """The job's outcome, whatever its code does; waits for a free sandbox.
+
+        Raises LimitExceeded where the job asks for more than there is, Busy where too many wait already.
+        """
+        wanted = submission(job, self._settings)
+        if done := fault(wanted):
+            return done
+        asked = time.monotonic()
+        done = await (self._alone(wanted) if wanted.single_use else self._vetted_first(wanted))
+        done.waited_seconds = max(0.0, time.monotonic() - asked - done.seconds)
+        return done
 
     async def stop(self) -> None:
         """Ends every sandbox and leaves nothing behind; unanswered jobs fail with SandboxUnavailable."""
-        keepers, self._keepers = self._keepers, []
         site, self._site = self._site, None
-        self._down.clear()
-        self._fault = "the sandbox pool has stopped"
-        for keeper in keepers:
-            keeper.cancel()
-        await asyncio.gather(*keepers, return_exceptions=True)
-        self._refuse_all()
-        if site:
-            await asyncio.to_thread(site.folder.remove)
-
-    async def _keep(self, berth: Berth) -> None:
-        try:
-            while True:
-                await self._renew(berth)
-                if pending := await self._next(berth):
-                    await self._answer(pending, berth)
-        finally:
-            await berth.close()
-
-    async def _next(self, berth: Berth) -> _Pending | None:
-        """The oldest job; None where the berth must be renewed first."""
-        if not self._queue.empty():
-            return self._queue.get_nowait()
-        taking = asyncio.create_task(self._queue.get())
-        disturbed = asyncio.create_task(berth.disturbed())
-        try:
-            await asyncio.wait((taking, disturbed), return_when=asyncio.FIRST_COMPLETED)
-            return taking.result() if taking.done() else None
-        finally:
-            taking.cancel()
-            disturbed.cancel()
-
-    async def _answer(self, pending: _Pending, berth: Berth) -> None:
-        if pending.answer.done():
+        if site is None:
             return
-        try:
-            done = await self._execute(pending.job, berth)
-        except SandboxUnavailable:
-            # Another berth may have a sandbox; if none has, the job is refused with the rest.
-            self._queue.put_nowait(pending)
-            return
-        # The caller may have given up meanwhile.
-        if not pending.answer.done():
-            pending.answer.set_result(done)
+        await self._works.stop()
+        await asyncio.gather(*(lane.stop() for lane in (self._vetted, *self._forks.values())), self._stock.stop())
+        await asyncio.to_thread(site.close)
 
-    async def _execute(self, job: Job, berth: Berth) -> Execution:
-        """Tries the job again in a fresh sandbox where one dies on it: it may not have been the job's doing."""
+    async def _vetted_first(self, wanted: Submission) -> Execution:
         try:
-            return await berth.execute(job)
+            vetted = await self._vetted.run(lambda sandbox: sandbox.vet(wanted))
+            if isinstance(vetted, Execution):
+                return vetted
+            lane = self._forks[kind_for(vetted.imports)]
+            lane.start()
+            return await lane.run(lambda sandbox: sandbox.run(wanted, vetted))
         except SandboxDied as death:
-            _log.warning("a sandbox died on job %s, which is tried again: %s", job.id, death)
-        await berth.renew()
+            _log.warning("a sandbox died on job %s, which is tried again alone: %s", wanted.id, death)
+            return await self._alone(wanted)
+
+    async def _alone(self, wanted: Submission) -> Execution:
+        """In a sandbox that no other job has seen or will see."""
         try:
-            return await berth.execute(job)
+            vetting = await self._look_at(wanted)
+            done = await self._stock.run(kind_for(vetting.imports), lambda sandbox: sandbox.run(wanted, vetting))
         except SandboxDied as death:
-            _log.warning("a fresh sandbox died on job %s too: %s", job.id, death)
-            return Execution(
-                status=STATUS_SANDBOX_DIED, error=f"two sandboxes died on the job: {death}", lane=LANE_FORK
-            )
+            _log.warning("a sandbox of its own died on job %s: %s", wanted.id, death)
+            done = Execution(status=STATUS_SANDBOX_DIED, error=f"the sandbox died on the job: {death}")
+        done.lane = LANE_SINGLE_USE
+        return done
 
-    async def _renew(self, berth: Berth) -> None:
-        """Tries until the berth has a sandbox; while no berth has one, jobs are refused."""
-        for delay in itertools.chain(_REBOOT_DELAYS, itertools.repeat(_REBOOT_DELAYS[-1])):
-            try:
-                await berth.renew()
-            except SandboxUnavailable as fault:
-                _log.warning("%s", fault)
-                self._fault = str(fault)
-                self._down.add(berth)
-                if len(self._down) == len(self._keepers):
-                    self._refuse_all()
-                await asyncio.sleep(delay)
-            else:
-                self._down.discard(berth)
-                return
+    async def _look_at(self, wanted: Submission) -> Vetting:
+        """What it imports and which verdicts it draws, without running it."""
+        try:
+            vetted = await self._vetted.run(lambda sandbox: sandbox.vet(wanted, only=True))
+        except SandboxDied as death:
+            return Vetting(refused=f"the sandbox died on it: {death}")
+        return vetted if isinstance(vetted, Vetting) else Vetting(refused="")
 
-    def _refuse_all(self) -> None:
-        for answer in self._unanswered:
-            if not answer.done():
-                answer.set_exception(SandboxUnavailable(self._fault))
+    def _lane(self, boot: Callable[[], Awaitable[Sandbox]], recycle_after: int) -> Lane:
+        return Lane(
+            boot,
+            self._works,
+            berths=self._settings.sandboxes,
+            recycle_after=recycle_after,
+            max_waiting=self._settings.max_waiting,
+        )
+
+    async def _boot(self, kind: str) -> Sandbox:
+        if self._site is None:
+            raise SandboxUnavailable("the sandbox pool has stopped")
+        return await self._site.boot(kind)
+
+    async def _boot_vetted(self) -> Sandbox:
+        sandbox = await self._boot(MATH)
+        sandbox.become_vetted()
+        return sandbox

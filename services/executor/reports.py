@@ -4,19 +4,21 @@ import json
 import math
 import re
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from soliloquy.v1 import sandbox_pb2
 from soliloquy.v1.sandbox_pb2 import Complex, Entries, Entry, Execution, Items, NamedValue, Value
 
-from services.executor.guest.wire import ENDED, FLOODED, REPORT, TIMED_OUT
+from services.executor.guest.wire import DIED, ENDED, FLOODED, REFUSED, REPORT, TIMED_OUT
 from services.executor.policy import LIMITS
+from services.executor.verdicts import Verdict, number_of, recomputed
+from services.runtime.code import identifier
 
+_ENDS = (ENDED, TIMED_OUT, FLOODED, REFUSED, DIED)
 _INTEGER = re.compile(r"-?[0-9]+")
 _UNREADABLE = "the job left no readable result"
-_TOO_MUCH = f"more output than a job may give ({LIMITS['stdout_bytes']} bytes)"
 _FAILURES = {
     "error": sandbox_pb2.STATUS_ERROR,
     "memory": sandbox_pb2.STATUS_MEMORY,
@@ -37,6 +39,7 @@ _MALFORMED = (Unreadable, ValueError, TypeError, LookupError, AttributeError, Ar
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Report:
+    number: int
     end: int
     exit_code: int
     killer: int
@@ -46,14 +49,24 @@ class Report:
     result: bytes
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Vetting:
+    """What the vet found in code that the fast lane does not run."""
+
+    refused: str
+    imports: tuple[str, ...] = ()
+    verdicts: tuple[Verdict, ...] = ()
+
+
 def parse(payload: bytes) -> Report:
     if len(payload) < REPORT.size:
         raise BadReport(f"a report of {len(payload)} bytes")
-    end, exit_code, killer, spent, seconds, size = REPORT.unpack_from(payload)
+    number, end, exit_code, killer, spent, seconds, size = REPORT.unpack_from(payload)
     stdout, result = payload[REPORT.size : REPORT.size + size], payload[REPORT.size + size :]
-    if end not in (ENDED, TIMED_OUT, FLOODED) or not math.isfinite(seconds) or len(stdout) != size:
+    if end not in _ENDS or not math.isfinite(seconds) or len(stdout) != size:
         raise BadReport(f"a report that says {end=} {seconds=} and {size} bytes of stdout")
     return Report(
+        number=number,
         end=end,
         exit_code=exit_code,
         killer=killer,
@@ -64,9 +77,21 @@ def parse(payload: bytes) -> Report:
     )
 
 
-def execution(report: Report, names: list[str]) -> Execution:
-    """How the job ended; the named values if it ended well."""
-    done = _outcome(report, names)
+def vetting(report: Report) -> Vetting:
+    """The refusal of a vetted worker, or of its zygote where the worker died on the job."""
+    if report.end == DIED:
+        return Vetting(refused=f"the vetted worker died on it: {_death(report)}")
+    try:
+        told = json.loads(report.result)
+        imports = tuple(name for name in told["imports"] if isinstance(name, str))
+        return Vetting(refused=_clean(told["refused"]), imports=imports, verdicts=_verdicts(told))
+    except _MALFORMED as error:
+        raise BadReport(f"a refusal that cannot be read: {error}") from error
+
+
+def execution(report: Report, names: Sequence[str], verdicts: Sequence[Verdict] | None = None) -> Execution:
+    """How the job ended; the named values if it ended well. Without verdicts, those that the vetted worker tells."""
+    done = _outcome(report, names, verdicts)
     done.seconds = report.seconds
     # How far a job got when its time was up differs from run to run.
     if done.status != sandbox_pb2.STATUS_TIMEOUT:
@@ -74,36 +99,48 @@ def execution(report: Report, names: list[str]) -> Execution:
     return done
 
 
-def _outcome(report: Report, names: list[str]) -> Execution:
+def _outcome(report: Report, names: Sequence[str], verdicts: Sequence[Verdict] | None) -> Execution:
     if report.end == TIMED_OUT or report.killer == signal.SIGXCPU:
         return Execution(status=sandbox_pb2.STATUS_TIMEOUT, error="no end within the time limit")
     if report.end == FLOODED:
-        return Execution(status=sandbox_pb2.STATUS_OUTPUT_LIMIT, error=_TOO_MUCH)
+        error = f"more output than the job may give: {len(report.stdout)} bytes of text are kept"
+        return Execution(status=sandbox_pb2.STATUS_OUTPUT_LIMIT, error=error)
     if report.killer:
-        return Execution(status=sandbox_pb2.STATUS_SIGNAL, error=f"killed by {_signal_name(report.killer)}")
+        return Execution(status=sandbox_pb2.STATUS_SIGNAL, error=_death(report))
     if not report.result:
-        return Execution(
-            status=sandbox_pb2.STATUS_EXITED, error=f"ended with exit code {report.exit_code} and no result"
-        )
+        return Execution(status=sandbox_pb2.STATUS_EXITED, error=f"{_death(report)} and no result")
     try:
-        return _told(report.result, names)
+        return _told(json.loads(report.result), names, verdicts)
     except _MALFORMED:
         return Execution(status=sandbox_pb2.STATUS_ERROR, error=_UNREADABLE)
 
 
-def _told(result: bytes, names: list[str]) -> Execution:
-    told = json.loads(result)
+def _told(told: dict[str, Any], names: Sequence[str], verdicts: Sequence[Verdict] | None) -> Execution:
     if told["status"] in _FAILURES:
         return Execution(status=_FAILURES[told["status"]], error=_clean(told["error"]), error_line=told["line"])
     tagged = told["values"]
-    if told["status"] != "ok" or [name for name, _ in tagged] != names:
+    if told["status"] != "ok" or [name for name, _ in tagged] != [identifier(name) for name in names]:
         raise Unreadable
-    values = [NamedValue(name=name, value=_value(value, 0)) for name, value in tagged]
+    values = [NamedValue(name=name, value=_value(value, 0)) for name, (_, value) in zip(names, tagged, strict=True)]
     done = Execution(status=sandbox_pb2.STATUS_OK, values=values)
     if done.ByteSize() > LIMITS["values_bytes"]:
         error = f"the values take more than {LIMITS['values_bytes']} bytes"
         return Execution(status=sandbox_pb2.STATUS_OUTPUT_LIMIT, error=error)
-    return done
+    evidence = {name: number_of(_value(value, 0)) for name, value in told["evidence"]}
+    return recomputed(done, _verdicts(told) if verdicts is None else verdicts, evidence)
+
+
+def _verdicts(told: dict[str, Any]) -> tuple[Verdict, ...]:
+    return tuple(_verdict(*fields) for fields in told["verdicts"])
+
+
+def _verdict(name: str, left: str | float, right: str | float, rel_tol: float, abs_tol: float) -> Verdict:
+    tolerances = math.isfinite(rel_tol) and math.isfinite(abs_tol) and min(rel_tol, abs_tol) >= 0
+    if not (isinstance(name, str) and isinstance(left, str | int | float) and isinstance(right, str | int | float)):
+        raise Unreadable
+    if not tolerances:
+        raise Unreadable
+    return Verdict(name=name, left=left, right=right, rel_tol=rel_tol, abs_tol=abs_tol)
 
 
 def _value(tagged: list[Any], depth: int) -> Value:
@@ -148,8 +185,10 @@ def _clean(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def _signal_name(number: int) -> str:
+def _death(report: Report) -> str:
+    if not report.killer:
+        return f"ended with exit code {report.exit_code}"
     try:
-        return signal.Signals(number).name
+        return f"killed by {signal.Signals(report.killer).name}"
     except ValueError:
-        return f"signal {number}"
+        return f"killed by signal {report.killer}"

@@ -1,23 +1,20 @@
-"""One warm sandbox: a gVisor that runs the zygote, spoken to over its standard input and output."""
+"""One warm sandbox: a container whose zygote runs jobs, spoken to over its standard input and output."""
 
 import asyncio
-import contextlib
+import itertools
 import json
-import os
-import signal
-from pathlib import Path
 
-from soliloquy.v1.sandbox_pb2 import LANE_FORK, Execution, Job
+from soliloquy.v1.sandbox_pb2 import LANE_FAST, LANE_FORK, Execution, Lane
 
 from services.executor import reports
+from services.executor.container import Container
 from services.executor.guest import wire
-from services.executor.policy import MAX_REPORT_BYTES, guest_policy
-from services.executor.runsc import Runsc, SandboxUnavailable
-from services.executor.settings import SandboxSettings
+from services.executor.policy import MAX_REPORT_BYTES
+from services.executor.reports import Report, Vetting
+from services.executor.submission import Submission
 
 # How long past its wall limit a job's report may take before the sandbox counts as dead.
 _WATCHDOG_SECONDS = 1.0
-_GRACE_SECONDS = 0.4
 
 
 class SandboxDied(Exception):
@@ -25,125 +22,83 @@ class SandboxDied(Exception):
 
 
 class Sandbox:
-    """Runs one job at a time; what it started with `boot` must be ended with `close`."""
+    """Takes one job at a time, and must be ended with `close`."""
 
-    def __init__(
-        self, *, process: asyncio.subprocess.Process, platform: str, runsc: Runsc, wall_seconds: float
-    ) -> None:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        self._process = process
-        self._stdin = process.stdin
-        self._stdout = process.stdout
-        self._patience = wall_seconds + _WATCHDOG_SECONDS
-        self._isolation = f"gvisor-{platform}"
-        self._runsc_version = runsc.version
+    def __init__(self, container: Container) -> None:
+        self._container = container
+        self._numbers = itertools.count(1)
         self._spent = False
         self.jobs = 0
 
     @property
-    def pid(self) -> int:
-        return self._process.pid
-
-    @property
     def usable(self) -> bool:
-        return not self._spent and self._process.returncode is None
+        return not self._spent and self._container.alive
 
     async def ended(self) -> None:
-        await self._process.wait()
+        await self._container.ended()
 
-    async def execute(self, job: Job) -> Execution:
-        """Raises SandboxDied where the sandbox, not the job, is at fault."""
+    async def greet(self, policy: bytes) -> None:
+        """Tells the zygote its policy and waits until it is ready."""
+        self._container.stdin.write(wire.frame(policy))
+        if await self._read_frame() != wire.READY:
+            raise SandboxDied("the zygote did not say that it is ready")
+
+    def become_vetted(self) -> None:
+        """From here on only `vet` is understood."""
+        self._container.stdin.write(wire.frame(wire.VET))
+
+    async def vet(self, wanted: Submission, *, only: bool = False) -> Execution | Vetting:
+        """Runs the job if it passes the vet and more than that was asked for; SandboxDied where the sandbox fails."""
+        told = {"code": wanted.code, "names": wanted.identifiers, "vet_only": only}
+        report = await self._exchange(wanted, told)
+        if report.end in (wire.REFUSED, wire.DIED):
+            try:
+                return reports.vetting(report)
+            except reports.BadReport as error:
+                raise self._died(error) from error
+        return self._signed(reports.execution(report, wanted.names), LANE_FAST)
+
+    async def run(self, wanted: Submission, vetting: Vetting) -> Execution:
+        """Runs the job in a child of its own; SandboxDied where the sandbox, not the job, is at fault."""
+        evidence = sorted({side for v in vetting.verdicts for side in (v.left, v.right) if isinstance(side, str)})
+        report = await self._exchange(wanted, {"code": wanted.code, "names": wanted.identifiers, "evidence": evidence})
+        return self._signed(reports.execution(report, wanted.names, vetting.verdicts), LANE_FORK)
+
+    async def close(self) -> None:
+        await self._container.close(at_once=self._spent)
+
+    async def _exchange(self, wanted: Submission, told: dict[str, object]) -> Report:
         self.jobs += 1
-        names = list(job.result_variables)
-        told = json.dumps({"code": job.code, "result_variables": names}).encode()
+        number = next(self._numbers)
+        header = wire.JOB.pack(number, wanted.wall_seconds, wanted.memory_bytes, wanted.stdout_bytes)
         try:
-            async with asyncio.timeout(self._patience):
-                self._stdin.write(wire.frame(told))
-                await self._stdin.drain()
+            async with asyncio.timeout(wanted.wall_seconds + _WATCHDOG_SECONDS):
+                self._container.stdin.write(wire.frame(header + json.dumps(told).encode()))
+                await self._container.stdin.drain()
                 report = reports.parse(await self._read_frame())
+            if report.number != number:
+                raise reports.BadReport(f"a report on job {report.number} in answer to job {number}")
         except (TimeoutError, OSError, asyncio.IncompleteReadError, reports.BadReport) as error:
-            self._spent = True
-            raise SandboxDied(f"{type(error).__name__}: {error}") from error
+            raise self._died(error) from error
         except BaseException:
             # A caller that gave up leaves a report on the way, which the next job must not get.
             self._spent = True
             raise
         self._spent = report.spent
-        done = reports.execution(report, names)
-        done.lane = LANE_FORK
-        done.isolation = self._isolation
-        done.runsc_version = self._runsc_version
-        return done
-
-    async def close(self) -> None:
-        """Ends the sandbox: by the end of its input where it listens, else by killing it."""
-        self._stdin.close()
-        if self._process.returncode is not None:
-            return
-        if self._spent or not await self._ends_soon():
-            # Its children first, so that runsc itself can reap them and take its state away.
-            for pid in _children(self.pid):
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
-            if not await self._ends_soon():
-                self._process.kill()
-                await self._process.wait()
-
-    async def greet(self, policy: bytes) -> None:
-        self._stdin.write(wire.frame(policy))
-        if await self._read_frame() != wire.READY:
-            raise SandboxDied("the zygote did not say that it is ready")
+        return report
 
     async def _read_frame(self) -> bytes:
-        size = wire.LENGTH.unpack(await self._stdout.readexactly(wire.LENGTH.size))[0]
+        size = wire.LENGTH.unpack(await self._container.stdout.readexactly(wire.LENGTH.size))[0]
         if size > MAX_REPORT_BYTES:
             raise reports.BadReport(f"a report of {size} bytes")
-        return await self._stdout.readexactly(size)
+        return await self._container.stdout.readexactly(size)
 
-    async def _ends_soon(self) -> bool:
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_GRACE_SECONDS):
-                await self._process.wait()
-        return self._process.returncode is not None
+    def _died(self, error: Exception) -> SandboxDied:
+        self._spent = True
+        return SandboxDied(f"{type(error).__name__}: {error}")
 
-
-def _children(pid: int) -> list[int]:
-    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-        return [
-            int(child) for thread in Path(f"/proc/{pid}/task").iterdir() for child in _read_pids(thread / "children")
-        ]
-    return []
-
-
-def _read_pids(listing: Path) -> list[str]:
-    return listing.read_text("ascii").split()
-
-
-async def boot(
-    name: str, *, runsc: Runsc, platform: str, bundle: Path, folder: Path, settings: SandboxSettings
-) -> Sandbox:
-    """A sandbox whose zygote is ready; SandboxUnavailable with what runsc said where it does not come up."""
-    log = folder / f"{name}.log"
-    with log.open("wb") as stderr:
-        process = await asyncio.create_subprocess_exec(
-            *runsc.command(platform=platform, root=folder / "state", bundle=bundle, name=name),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=stderr,
-            cwd=folder,
-            env={},
-        )
-    sandbox = Sandbox(process=process, platform=platform, runsc=runsc, wall_seconds=settings.wall_seconds)
-    try:
-        async with asyncio.timeout(settings.boot_seconds):
-            await sandbox.greet(guest_policy(settings))
-    except (TimeoutError, OSError, asyncio.IncompleteReadError, reports.BadReport, SandboxDied) as error:
-        await sandbox.close()
-        said = log.read_text("utf-8", "replace").strip().splitlines()
-        why = said[-1][-300:] if said else f"{type(error).__name__} {error}".strip()
-        raise SandboxUnavailable(f"no sandbox boots with {runsc.path} ({platform}): {why}") from error
-    except BaseException:
-        await sandbox.close()
-        raise
-    return sandbox
+    def _signed(self, done: Execution, lane: Lane) -> Execution:
+        done.lane = lane
+        done.isolation = self._container.isolation
+        done.runsc_version = self._container.runsc_version
+        return done

@@ -2,18 +2,23 @@
 
 from pathlib import Path
 
-from soliloquy.v1.sandbox_pb2 import STATUS_OK, Job
+from soliloquy.v1.sandbox_pb2 import STATUS_OK
 
+from services.executor.reports import Vetting
 from services.executor.runsc import SandboxUnavailable
 from services.executor.sandbox import Sandbox, SandboxDied
+from services.executor.settings import SandboxSettings
+from services.executor.submission import Submission
 
+# No job's limit: on a busy machine the first job of a sandbox takes longer than others.
+_WALL_SECONDS = 5.0
 _CODE = """
 import ctypes, math, os, socket
 
 def refused(attempt, *arguments):
     try:
         attempt(*arguments)
-    except OSError:
+    except (OSError, MemoryError):
         return True
     return False
 
@@ -29,17 +34,27 @@ proofs = {
     "it has no capability": int(status["CapEff"], 16) == int(status["CapPrm"], 16) == 0,
     "it opens no socket": refused(socket.socket),
     "it starts no process": refused(os.fork),
+    "its memory is limited": refused(bytearray, MEMORY_BYTES),
     "its root is read-only": refused(open, "/file", "w"),
 }
 unproven = [proof for proof, holds in proofs.items() if not holds]
 """
 
 
-async def selftest(sandbox: Sandbox, canary: Path) -> None:
+async def selftest(sandbox: Sandbox, settings: SandboxSettings, *, canary: Path) -> None:
     """Raises SandboxUnavailable with what the sandbox could not prove; the canary is any file of the host."""
-    job = Job(id="selftest", code=f"CANARY = {str(canary)!r}{_CODE}", result_variables=["unproven"])
+    told = f"CANARY, MEMORY_BYTES = {str(canary)!r}, {settings.memory_bytes}"
+    job = Submission(
+        id="selftest",
+        code=f"{told}\n{_CODE}",
+        names=("unproven",),
+        wall_seconds=_WALL_SECONDS,
+        memory_bytes=settings.memory_bytes,
+        stdout_bytes=1,
+        single_use=False,
+    )
     try:
-        done = await sandbox.execute(job)
+        done = await sandbox.run(job, Vetting(refused=""))
     except SandboxDied as error:
         raise SandboxUnavailable(f"the sandbox died in its self-test: {error}") from error
     if done.status != STATUS_OK:

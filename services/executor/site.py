@@ -1,4 +1,4 @@
-"""Where a pool's sandboxes boot: the runsc and platform that work here, and the pool's private folder."""
+"""Where a pool's sandboxes boot: the runsc, platform and limits that work here, and the pool's private folder."""
 
 import asyncio
 import dataclasses
@@ -7,11 +7,14 @@ import logging
 import time
 from dataclasses import dataclass, field
 
-from services.executor import bundle, folder, runsc
+from services.executor import bundle, cgroups, container, folder, runsc
+from services.executor.cgroups import Cgroup, NoCgroups
+from services.executor.container import Plan
 from services.executor.folder import PrivateFolder
-from services.executor.policy import supported_machine
+from services.executor.policy import CGROUP, MATH, guest_policy, supported_machine
+from services.executor.reports import BadReport
 from services.executor.runsc import PLATFORMS, Runsc, SandboxUnavailable
-from services.executor.sandbox import Sandbox, boot
+from services.executor.sandbox import Sandbox, SandboxDied
 from services.executor.selftest import selftest
 from services.executor.settings import SandboxSettings
 
@@ -24,52 +27,109 @@ class Site:
     platform: str
     folder: PrivateFolder
     settings: SandboxSettings
+    # None: only the guest's own limits bound a sandbox, and `unbounded` says why.
+    cgroup: Cgroup | None
+    unbounded: str
     ordinals: "itertools.count[int]" = field(default_factory=itertools.count)
+    # The sandbox that showed that all this works, until somebody wants it.
+    proofs: list[Sandbox] = field(default_factory=list)
 
-    async def boot(self) -> Sandbox:
-        """A sandbox that has passed its self-test."""
-        home = self.folder.path
-        # runsc names a socket after it that the whole machine shares.
-        name = f"{home.name}-{next(self.ordinals)}"
+    async def boot(self, kind: str = MATH) -> Sandbox:
+        """A sandbox that has passed its self-test; SandboxUnavailable where none comes up."""
+        if kind == MATH and self.proofs:
+            return self.proofs.pop()
         started = time.monotonic()
-        sandbox = await boot(
-            name,
-            runsc=self.runsc,
-            platform=self.platform,
-            bundle=home / "bundle",
-            folder=home,
-            settings=self.settings,
-        )
+        plan = self._plan(str(next(self.ordinals)), kind)
+        running = await container.start(plan)
+        sandbox = Sandbox(running)
         try:
-            await selftest(sandbox, canary=home / folder.OWNER)
+            async with asyncio.timeout(self.settings.boot_seconds):
+                await sandbox.greet(guest_policy(self.settings, kind))
+            if plan.cgroup and not plan.cgroup.binds(self._memory_bytes):
+                raise SandboxUnavailable(f"runsc has put the sandbox under no limit of {self._memory_bytes} bytes")
+            await selftest(sandbox, self.settings, canary=self.folder.path / folder.OWNER)
+        except (TimeoutError, OSError, asyncio.IncompleteReadError, BadReport, SandboxDied) as error:
+            await sandbox.close()
+            why = running.last_words or f"{type(error).__name__} {error}".strip()
+            raise SandboxUnavailable(f"no sandbox boots with {self.runsc.path} ({self.platform}): {why}") from error
         except BaseException:
             await sandbox.close()
             raise
-        _log.info("%s is up after %.2f s (%s)", name, time.monotonic() - started, self.platform)
+        _log.info("%s is up after %.2f s (%s, %s)", plan.folder, time.monotonic() - started, kind, self.platform)
         return sandbox
 
+    def close(self) -> None:
+        """Ends what is left of its sandboxes."""
+        self.folder.remove()
 
-async def open_site(settings: SandboxSettings) -> tuple[Site, Sandbox]:
-    """The site, and its first sandbox as the proof that it works."""
+    @property
+    def _memory_bytes(self) -> int:
+        return self.settings.memory_bytes + CGROUP["overhead_bytes"]
+
+    def _plan(self, name: str, kind: str) -> Plan:
+        home = self.folder.path
+        cgroup = self.cgroup.sub(name) if self.cgroup else None
+        limits = cgroup.limits(memory_bytes=self._memory_bytes, pids=CGROUP["pids"]) if cgroup else {}
+        return Plan(
+            command=self.runsc.command(
+                platform=self.platform,
+                cgroups=cgroup is not None,
+                state=home / name / "state",
+                bundle=home / name,
+                # runsc names a socket after it that the whole machine shares.
+                name=f"{home.name}-{name}",
+            ),
+            folder=home / name,
+            config=bundle.config(home, kind, limits),
+            cgroup=cgroup,
+            isolation=f"gvisor-{self.platform}",
+            runsc_version=self.runsc.version,
+        )
+
+
+async def open_site(settings: SandboxSettings) -> Site:
+    """A site on which a sandbox has booted."""
     found = await runsc.find()
     if supported_machine() is None:
         raise SandboxUnavailable("policy.toml lists no denied system calls for this machine: add its table")
     await asyncio.to_thread(folder.sweep, settings.runtime_dir)
     home = folder.claim(settings.runtime_dir)
     try:
-        await asyncio.to_thread(bundle.build, home.path / "bundle")
-        return await _probe(Site(runsc=found, platform=PLATFORMS[0], folder=home, settings=settings))
+        await asyncio.to_thread(bundle.lay_out, home.path)
+        cgroup, unbounded = _cgroup(home)
+        site = Site(
+            runsc=found, platform=PLATFORMS[0], folder=home, settings=settings, cgroup=cgroup, unbounded=unbounded
+        )
+        return await _probed(site)
     except BaseException:
         home.remove()
         raise
 
 
-async def _probe(site: Site) -> tuple[Site, Sandbox]:
-    faults = []
-    for platform in [site.settings.platform] if site.settings.platform else PLATFORMS:
-        candidate = dataclasses.replace(site, platform=platform)
-        try:
-            return candidate, await candidate.boot()
-        except SandboxUnavailable as fault:
-            faults.append(str(fault))
-    raise SandboxUnavailable(f"{'; '.join(faults)}; if runsc is broken or too old, {runsc.INSTALL}")
+def _cgroup(home: PrivateFolder) -> tuple[Cgroup | None, str]:
+    try:
+        cgroup = cgroups.find(home.path.name)
+        home.note(cgroup.folders)
+        cgroup.make()
+    except NoCgroups as reason:
+        return None, str(reason)
+    return cgroup, ""
+
+
+async def _probed(site: Site) -> Site:
+    """With the first platform that boots; without cgroups only where none boots with them."""
+    platforms = [site.settings.platform] if site.settings.platform else PLATFORMS
+    faults: list[str] = []
+    for cgroup in dict.fromkeys((site.cgroup, None)):
+        unbounded = site.unbounded or "; ".join(faults)
+        for platform in platforms:
+            candidate = dataclasses.replace(site, platform=platform, cgroup=cgroup, unbounded=unbounded)
+            try:
+                candidate.proofs.append(await candidate.boot())
+            except SandboxUnavailable as fault:
+                faults.append(str(fault))
+                continue
+            if site.cgroup and not cgroup:
+                _log.warning("no control group bounds the sandboxes, because with one none boots: %s", unbounded)
+            return candidate
+    raise SandboxUnavailable(f"{'; '.join(dict.fromkeys(faults))}; if runsc is broken or too old, {runsc.INSTALL}")

@@ -4,6 +4,9 @@ from typing import Any
 
 from soliloquy.v1.sandbox_pb2 import Execution, Status, Value
 
+# Python reads and writes no longer integer.
+_MOST_DIGITS = 4_300
+
 
 def shown(value: Value) -> str:
     """The value as `repr` would write it."""
@@ -36,7 +39,7 @@ def plain(value: Value) -> Any:
         case "boolean":
             return value.boolean
         case "integer":
-            return int(value.integer)
+            return int(value.integer) if len(value.integer.lstrip("-")) <= _MOST_DIGITS else value.integer
         case "real":
             return value.real if abs(value.real) < float("inf") else repr(value.real)
         case "text":

@@ -41,8 +41,10 @@ class Jail:
         self._capability_header = struct.pack("=Ii", _CAPABILITY_VERSION_3, 0)
         self._no_capabilities = bytes(24)
 
-    def enter(self, uid: int) -> None:
+    def limit_cpu(self) -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (self._cpu_seconds, self._cpu_seconds))
+
+    def enter(self, uid: int) -> None:
         resource.setrlimit(resource.RLIMIT_NPROC, (1, 1))
         os.setresgid(uid, uid, uid)
         os.setresuid(uid, uid, uid)

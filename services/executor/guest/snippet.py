@@ -1,10 +1,8 @@
-"""Runs one snippet in the child that was forked for it, and tells what became of it."""
+"""What became of a snippet: its values, or the error that it ended with."""
 
-import contextlib
-import random
 import sys
-import types
-from typing import Any, TextIO
+from collections.abc import Callable
+from typing import Any
 
 from .values import Tagger, type_name
 
@@ -12,44 +10,33 @@ FILENAME = "<snippet>"
 _MAX_ERROR = 1_000
 
 
-def run(code: str, result_variables: list[str], *, value_units: int, value_depth: int) -> dict[str, Any]:
-    # The random module reseeds itself from the kernel after a fork.
-    random.seed(0)
-    # A real module, because dataclasses and typing look their globals up by module name.
-    module = sys.modules["__main__"] = types.ModuleType("__main__")
-    stdout = sys.stdout
+def outcome(
+    run: Callable[[], object], namespace: dict[str, Any], names: list[str], evidence: list[str], tagger: Tagger
+) -> dict[str, Any]:
+    """Runs it in its namespace; the named variables are its result, the evidence what its verdicts were drawn from."""
     try:
-        exec(compile(code, FILENAME, "exec", dont_inherit=True), module.__dict__)
+        run()
         sys.set_int_max_str_digits(0)
-        values = _values(module.__dict__, result_variables, Tagger(value_units, value_depth))
+        # Built from exact strings, because looking a name up compares it with keys that the snippet may have planted.
+        variables = {name: value for name, value in namespace.items() if type(name) is str}
+        for name in names:
+            if name not in variables:
+                raise NameError(f"result variable {name!r} is not defined")
+        values = [[name, tagger.tag(variables[name])] for name in names]
+        numbers = [
+            [name, tagger.tag(variables[name])] for name in evidence if type(variables.get(name)) in (int, float)
+        ]
     except SystemExit as exit_:
         return {"status": "exited", "error": describe(exit_), "line": line_of(exit_)}
     except MemoryError as error:
         line = line_of(error)
         # What filled the memory goes first, or there is none left to answer with.
         error.__traceback__ = None
-        module.__dict__.clear()
+        namespace.clear()
         return {"status": "memory", "error": "MemoryError", "line": line}
     except BaseException as error:
         return {"status": "error", "error": describe(error), "line": line_of(error)}
-    finally:
-        _flush(stdout)
-    return {"status": "ok", "values": values}
-
-
-def _values(namespace: dict[str, Any], names: list[str], tagger: Tagger) -> list[list[Any]]:
-    # Built from exact strings, because looking a name up compares it with keys that the snippet may have planted.
-    variables = {name: value for name, value in namespace.items() if type(name) is str}
-    for name in names:
-        if name not in variables:
-            raise NameError(f"result variable {name!r} is not defined")
-    return [[name, tagger.tag(variables[name])] for name in names]
-
-
-def _flush(stdout: TextIO) -> None:
-    # The snippet may have closed it; what it wrote before is out then.
-    with contextlib.suppress(ValueError, OSError):
-        stdout.flush()
+    return {"status": "ok", "values": values, "evidence": numbers}
 
 
 def describe(error: BaseException) -> str:

@@ -1,12 +1,17 @@
 """Python values as tagged JSON, read without running a line of the job's code."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
+
+from .foreign import Plain
 
 Tagged = list[Any]
 
 # Read through the type's own descriptor: a metaclass can make `cls.__name__` run code.
 _NAME = type.__dict__["__name__"].__get__
 _DIGITS_PER_BIT = 0.30103
+_NONE: Mapping[type, Plain] = MappingProxyType({})
 
 
 class TooBig(Exception):
@@ -16,9 +21,10 @@ class TooBig(Exception):
 class Tagger:
     """Tags values by their exact type; one a job, since all its values share one allowance."""
 
-    def __init__(self, units: int, depth: int) -> None:
+    def __init__(self, *, units: int, depth: int, plain: Mapping[type, Plain] = _NONE) -> None:
         self._units = units
         self._depth = depth
+        self._plain = plain
 
     def tag(self, value: object) -> Tagged:
         left = self._units
@@ -31,6 +37,9 @@ class Tagger:
     def _tag(self, value: object, depth: int) -> Tagged:
         kind = type(value)
         self._spend(1)
+        if kind in self._plain:
+            value = self._plain[kind](value)
+            kind = type(value)
         if value is None:
             return ["none"]
         if kind is bool:

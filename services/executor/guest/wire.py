@@ -1,14 +1,19 @@
-"""The bytes between host and zygote: length-prefixed frames, and the header of a report."""
+"""The bytes between host and guest: length-prefixed frames, and the headers of a job and of a report."""
 
 import os
 import struct
 
 LENGTH = struct.Struct(">I")
-# How the job ended, its exit code, the signal that killed it, whether the sandbox is spent, seconds, bytes of
-# stdout. The stdout and the job's own result follow.
-REPORT = struct.Struct(">BiiBdI")
-ENDED, TIMED_OUT, FLOODED = range(3)
+# The job's number, and the wall seconds, memory and stdout that it may have. Its code and names follow, as JSON.
+JOB = struct.Struct(">QdQI")
+# The job's number, how it ended, its exit code, the signal that killed it, whether the sandbox is spent, seconds, bytes
+# of stdout. The stdout and the job's own result follow.
+REPORT = struct.Struct(">QBiiBdI")
+ENDED, TIMED_OUT, FLOODED, REFUSED, DIED = range(5)
+
 READY = b"ready"
+# In place of a job: from here on a vetted worker reads the jobs.
+VET = b"vet"
 
 _CHUNK = 65_536
 

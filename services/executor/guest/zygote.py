@@ -7,6 +7,7 @@ import gc
 import importlib
 import io
 import json
+import mmap
 import os
 import select
 import signal
@@ -17,15 +18,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from . import snippet, wire
+from . import forked, vetted, wire
+from .foreign import plain_types
 from .jail import Jail, limit
+from .values import Tagger
 
 _HOST_IN, _HOST_OUT = 0, 1
-_RESULT = 3
 _SCRATCH = Path("/tmp")
 _CHUNK = 65_536
-_JOB_BYTES = 1 << 30
-_OUT_OF_MEMORY = b'{"status": "memory", "error": "MemoryError", "line": 0}'
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,6 +36,10 @@ class Child:
     job: int
     stdout: int
     result: int
+
+    def hang_up(self) -> None:
+        for end in (self.stdout, self.result):
+            os.close(end)
 
 
 def main() -> None:
@@ -60,28 +64,36 @@ class Zygote:
 
     def __init__(self, policy: dict[str, Any]) -> None:
         self._jail = Jail(**policy["jail"])
-        self._values: dict[str, int] = policy["values"]
-        self._caps: dict[str, int] = policy["caps"]
-        self._wall_seconds: float = policy["wall_seconds"]
+        self._policy = policy
         self._scratch_entries: int = policy["scratch_entries"]
         self._next_uid: int = policy["first_uid"]
+        self._plain_types = plain_types()
         self._null = os.open(os.devnull, os.O_WRONLY)
 
     def serve(self) -> None:
         child = self._fork()
         wire.write(_HOST_OUT, wire.frame(wire.READY))
-        while (job := wire.read_frame(_HOST_IN)) is not None:
-            spent = self._run(child, job)
+        while (payload := wire.read_frame(_HOST_IN)) is not None:
+            if payload == wire.VET:
+                os.close(child.job)
+                os.waitpid(child.pid, 0)
+                child.hang_up()
+                self._serve_vetted()
+                return
+            spent = self._run(child, payload)
             if spent:
                 return
             child = self._fork()
+
+    def _uid(self) -> int:
+        self._next_uid += 1
+        return self._next_uid
 
     def _fork(self) -> Child:
         job_r, job_w = os.pipe()
         stdout_r, stdout_w = os.pipe()
         result_r, result_w = os.pipe()
-        uid = self._next_uid
-        self._next_uid += 1
+        uid = self._uid()
         pid = os.fork()
         if pid == 0:
             self._be_child(uid, (job_r, stdout_w, self._null, result_w), (job_w, stdout_r, result_r))
@@ -90,43 +102,32 @@ class Zygote:
         return Child(pid=pid, job=job_w, stdout=stdout_r, result=result_r)
 
     def _be_child(self, uid: int, own: tuple[int, ...], others: tuple[int, ...]) -> NoReturn:
-        """Keeps four descriptors (its job, stdout, nowhere, its result), drops every right, runs its job."""
         try:
-            for target, end in enumerate(own):
-                os.dup2(end, target)
-            for end in {*own, *others}.difference(range(len(own))):
-                os.close(end)
-            self._jail.enter(uid)
-            job = json.loads(wire.read(0, _JOB_BYTES))
-            result = snippet.run(job["code"], job["result_variables"], **self._values)
-            wire.write(_RESULT, json.dumps(result).encode())
-        except MemoryError:
-            wire.write(_RESULT, _OUT_OF_MEMORY)
+            _keep_only(own=own, others=others)
+            forked.run(self._jail, uid, Tagger(**self._policy["values"], plain=self._plain_types))
         finally:
-            os._exit(0)
+            os._exit(1)
 
-    def _run(self, child: Child, job: bytes) -> bool:
+    def _run(self, child: Child, payload: bytes) -> bool:
         """Gives the job to the child and reports; true if the sandbox must not be used again."""
+        number, wall_seconds, _, stdout_bytes = wire.JOB.unpack_from(payload)
         started = time.monotonic()
-        deadline = started + self._wall_seconds
-        wire.write(child.job, job)
+        deadline = started + wall_seconds
+        wire.write(child.job, payload)
         os.close(child.job)
-        end, stdout, result = self._collect(child, deadline)
+        end, stdout, result = self._collect(child, deadline, stdout_bytes)
         if end != wire.ENDED:
             os.kill(child.pid, signal.SIGKILL)
-        status, late = self._reap(child.pid, deadline)
+        status, late = _reap(child.pid, deadline)
         seconds = time.monotonic() - started
-        os.close(child.stdout)
-        os.close(child.result)
+        child.hang_up()
         spent = not self._wipe_scratch()
-        code, killer = (os.WEXITSTATUS(status), 0) if os.WIFEXITED(status) else (0, os.WTERMSIG(status))
-        header = wire.REPORT.pack(wire.TIMED_OUT if late else end, code, killer, spent, seconds, len(stdout))
-        wire.write(_HOST_OUT, wire.frame(header + stdout + result))
+        _report(number, wire.TIMED_OUT if late else end, status, seconds, spent=spent, stdout=stdout, result=result)
         return spent
 
-    def _collect(self, child: Child, deadline: float) -> tuple[int, bytes, bytes]:
+    def _collect(self, child: Child, deadline: float, stdout_bytes: int) -> tuple[int, bytes, bytes]:
         """Drains both pipes until the child closes them, time is up or one brings more than its cap."""
-        caps = {child.stdout: self._caps["stdout"], child.result: self._caps["result"]}
+        caps = {child.stdout: stdout_bytes, child.result: self._policy["result_bytes"]}
         taken = {pipe: bytearray() for pipe in caps}
         unfinished = set(caps)
         poll = select.poll()
@@ -152,18 +153,6 @@ class Zygote:
         stdout, result = (bytes(data[: caps[pipe]]) for pipe, data in taken.items())
         return end, stdout, result
 
-    def _reap(self, pid: int, deadline: float) -> tuple[int, bool]:
-        """Waits for a child that may have closed its pipes and gone on running; tells if it had to be killed."""
-        late = False
-        while True:
-            waited, status = os.waitpid(pid, os.WNOHANG)
-            if waited:
-                return status, late
-            if time.monotonic() > deadline and not late:
-                late = True
-                os.kill(pid, signal.SIGKILL)
-            time.sleep(0.0005)
-
     def _wipe_scratch(self) -> bool:
         """Leaves the next job an empty /tmp; false where that would take long."""
         entries = list(_SCRATCH.iterdir())
@@ -172,3 +161,59 @@ class Zygote:
         for entry in entries:
             entry.unlink()
         return True
+
+    def _serve_vetted(self) -> None:
+        """Keeps a vetted worker at the host's pipes, and speaks for the one that dies on a job."""
+        in_hand = mmap.mmap(-1, vetted.IN_HAND.size)
+        while True:
+            uid = self._uid()
+            pid = os.fork()
+            if pid == 0:
+                self._be_worker(uid, in_hand)
+            _, status = os.waitpid(pid, 0)
+            number, started = vetted.IN_HAND.unpack(in_hand)
+            if number:
+                timed_out = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGALRM
+                end = wire.TIMED_OUT if timed_out else wire.DIED
+                _report(number, end, status, time.monotonic() - started)
+                in_hand[:] = vetted.IDLE
+            elif status:
+                # The host is gone, or a worker broke down over nothing.
+                return
+
+    def _be_worker(self, uid: int, in_hand: mmap.mmap) -> NoReturn:
+        try:
+            _keep_only(own=(_HOST_IN, _HOST_OUT, self._null), others=())
+            self._jail.enter(uid)
+            vetted.Worker(**self._policy["worker"], values=self._policy["values"], in_hand=in_hand).serve()
+        finally:
+            os._exit(1)
+
+
+def _keep_only(*, own: tuple[int, ...], others: tuple[int, ...]) -> None:
+    """Numbers a child's own descriptors from 0 and closes the rest."""
+    for target, end in enumerate(own):
+        os.dup2(end, target)
+    for end in {*own, *others}.difference(range(len(own))):
+        os.close(end)
+
+
+def _reap(pid: int, deadline: float) -> tuple[int, bool]:
+    """Waits for a child that may have closed its pipes and gone on running; tells if it had to be killed."""
+    late = False
+    while True:
+        waited, status = os.waitpid(pid, os.WNOHANG)
+        if waited:
+            return status, late
+        if time.monotonic() > deadline and not late:
+            late = True
+            os.kill(pid, signal.SIGKILL)
+        time.sleep(0.0005)
+
+
+def _report(
+    number: int, end: int, status: int, seconds: float, *, spent: bool = False, stdout: bytes = b"", result: bytes = b""
+) -> None:
+    code, killer = (os.WEXITSTATUS(status), 0) if os.WIFEXITED(status) else (0, os.WTERMSIG(status))
+    header = wire.REPORT.pack(number, end, code, killer, spent, seconds, len(stdout))
+    wire.write(_HOST_OUT, wire.frame(header + stdout + result))

@@ -8,11 +8,11 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
 from services.recipes.soliloquy.codes import ACTIONS
 from services.runtime.answers import Answer, Unreadable
+from services.runtime.code import names, unfenced
 
 _Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 _SPEAKER = re.compile(r"^\s*(student|tutor|tutorbot)\s*:\s*", re.IGNORECASE)
 _OTHER_SPEAKER = re.compile(r"^\s*(tutor|tutorbot)\s*:", re.IGNORECASE | re.MULTILINE)
-_FENCED = re.compile(r"^\s*(`{1,3})\s*(?:python\b|py\b)?[ \t]*\n?(.*?)\s*`{1,3}\s*(?:python)?\s*$", re.DOTALL)
 
 
 # Words by which a sentence given in place of a code is recognised; the first that occurs decides.
@@ -82,13 +82,6 @@ def _fenced(value: object) -> object:
     return f"```python\n{unfenced(value)}\n```" if isinstance(value, str) else value
 
 
-def unfenced(code: str) -> str:
-    """Code without its fence, whichever way it was fenced: one to three backticks, a language, none at all."""
-    inner = _FENCED.match(code)
-    bare = inner[2] if inner else re.sub(r"^\s*`{0,3}\s*python[ \t]*\n|^\s*`{1,3}|`{1,3}\s*(?:python)?\s*$", "", code)
-    return bare.strip("\n").rstrip()
-
-
 class Spoken(Answer):
     """A student's message: plain text."""
 
@@ -135,7 +128,7 @@ class Program(Answer):
 
     @property
     def result_variables(self) -> list[str]:
-        return [name for name in re.split(r"[\s,;`\"'\[\]]+", self.python.result_variable) if name]
+        return names(self.python.result_variable)
 
 
 class Reply(Answer):

@@ -6,14 +6,17 @@ import pytest
 import pytest_asyncio
 
 from services.executor.pool import SandboxPool
-from services.executor.settings import SandboxSettings
+from tests.integration.executor.support import Runsc, started
 
 
 @pytest_asyncio.fixture(scope="package", loop_scope="session")
 async def pool(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[SandboxPool]:
     runtime_dir = tmp_path_factory.mktemp("sandboxes")
-    pool = SandboxPool(SandboxSettings(sandboxes=1, wall_seconds=1.0, runtime_dir=runtime_dir))
-    await pool.start()
-    yield pool
-    await pool.stop()
+    async with started(runtime_dir, wall_seconds=1.0) as pool:
+        yield pool
     assert list(runtime_dir.iterdir()) == []
+
+
+@pytest.fixture
+def runsc(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Runsc:
+    return Runsc(tmp_path_factory.mktemp("runsc"), monkeypatch)

@@ -1,16 +1,22 @@
 """What the sandbox's tests share: jobs, waiting for a condition, and finding a pool's processes."""
 
 import asyncio
+import contextlib
 import os
 import shutil
+import signal
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
-from soliloquy.v1.sandbox_pb2 import STATUS_OK, Execution, Job, Value
+from soliloquy.v1.sandbox_pb2 import LANE_FAST, STATUS_OK, Execution, Job, Lane, Value
 
 from services.executor.pool import SandboxPool
+from services.executor.runsc import SandboxUnavailable
+from services.executor.settings import SandboxSettings
 
 # In CI a missing runsc is a failure, not a reason to skip.
 needs_runsc = pytest.mark.skipif(
@@ -27,8 +33,8 @@ is_student_correct = math.isclose(tutor_range, student_range, rel_tol=0.01)
 """
 
 
-def job(code: str, *names: str) -> Job:
-    return Job(id="a-job", code=code, result_variables=names)
+def job(code: str, *names: str, single_use: bool = False) -> Job:
+    return Job(id="a-job", code=code, result_variables=names, single_use=single_use)
 
 
 async def value_of(pool: SandboxPool, code: str, name: str = "x") -> Value:
@@ -37,8 +43,26 @@ async def value_of(pool: SandboxPool, code: str, name: str = "x") -> Value:
     return done.values[0].value
 
 
-async def assert_ordinary_job_is_right(pool: SandboxPool) -> Execution:
-    done = await pool.execute(job(ORDINARY, "tutor_range", "is_student_correct"))
+async def assert_ordinary_job_is_right(pool: SandboxPool, *, lane: Lane = LANE_FAST) -> Execution:
+    done = await _ordinary_job(pool, lane)
+    assert Lane.Name(done.lane) == Lane.Name(lane), done
+    return done
+
+
+async def assert_soon_right(pool: SandboxPool, *, lane: Lane = LANE_FAST) -> None:
+    """For a pool whose sandboxes were killed: it may refuse jobs, or run one alone, until it has others."""
+    async with asyncio.timeout(20):
+        while True:
+            with contextlib.suppress(SandboxUnavailable):
+                await _ordinary_job(pool, lane)
+                return
+            await asyncio.sleep(0.05)
+
+
+async def _ordinary_job(pool: SandboxPool, lane: Lane) -> Execution:
+    """Any code that imports more than math takes the fork lane."""
+    code = ORDINARY if lane == LANE_FAST else f"import os\n{ORDINARY}"
+    done = await pool.execute(job(code, "tutor_range", "is_student_correct"))
     assert done.status == STATUS_OK, done
     assert done.values[0].value.real == pytest.approx(13.8078, abs=1e-4)
     assert done.values[1].value.boolean is True
@@ -50,6 +74,48 @@ async def until(condition: Callable[[], bool], seconds: float = 10.0) -> None:
     while not condition():
         assert time.monotonic() < deadline, f"not within {seconds} s"
         await asyncio.sleep(0.01)
+
+
+class Runsc:
+    """The real runsc on a PATH of its own, that breaks on demand."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        real = shutil.which("runsc")
+        self._broken = folder / "broken"
+        script = folder / "bin" / "runsc"
+        script.parent.mkdir()
+        script.write_text(
+            f'#!/bin/sh\n[ -e {self._broken} ] && {{ echo out of order >&2; exit 1; }}\nexec {real} "$@"\n'
+        )
+        script.chmod(0o755)
+        monkeypatch.setenv("PATH", str(script.parent), prepend=os.pathsep)
+
+    def break_down(self) -> None:
+        self._broken.touch()
+
+    def repair(self) -> None:
+        self._broken.unlink()
+
+
+@asynccontextmanager
+async def started(runtime_dir: Path, **settings: Any) -> AsyncIterator[SandboxPool]:
+    """A pool of one sandbox a lane, unless the settings say otherwise."""
+    pool = SandboxPool(SandboxSettings(**{"sandboxes": 1, "runtime_dir": runtime_dir, **settings}))
+    await pool.start()
+    try:
+        yield pool
+    finally:
+        await pool.stop()
+
+
+async def until_in_a_sandbox(pool: SandboxPool, lane: str) -> None:
+    await until(lambda: pool.busy[lane] > 0)
+
+
+def kill_all(runtime_dir: Path) -> None:
+    for pid in runsc_pids(runtime_dir):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
 def runsc_pids(runtime_dir: Path) -> list[int]:

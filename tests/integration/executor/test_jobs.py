@@ -5,7 +5,7 @@ import math
 
 import pytest
 from soliloquy.v1 import sandbox_pb2
-from soliloquy.v1.sandbox_pb2 import LANE_FORK, Execution
+from soliloquy.v1.sandbox_pb2 import LANE_FAST, LANE_FORK, Execution, Lane
 
 from services.executor.pool import SandboxPool
 from tests.integration.executor.support import assert_ordinary_job_is_right, job, needs_runsc, value_of
@@ -13,12 +13,13 @@ from tests.integration.executor.support import assert_ordinary_job_is_right, job
 pytestmark = [needs_runsc, pytest.mark.asyncio(loop_scope="session")]
 
 
-async def test_an_execution_says_what_contained_it(pool: SandboxPool) -> None:
-    done = await assert_ordinary_job_is_right(pool)
-    assert done.lane == LANE_FORK
+@pytest.mark.parametrize("lane", [LANE_FAST, LANE_FORK])
+async def test_an_execution_says_what_contained_it(pool: SandboxPool, lane: Lane) -> None:
+    done = await assert_ordinary_job_is_right(pool, lane=lane)
     assert done.isolation in ("gvisor-ptrace", "gvisor-systrap")
     assert done.runsc_version
     assert 0 < done.seconds < 1
+    assert 0 < done.waited_seconds < 1
 
 
 async def test_the_same_job_gives_the_same_execution(pool: SandboxPool) -> None:
@@ -26,6 +27,7 @@ async def test_the_same_job_gives_the_same_execution(pool: SandboxPool) -> None:
     first, second = [await pool.execute(job(code, "x")) for _ in range(2)]
     for done in (first, second):
         done.ClearField("seconds")
+        done.ClearField("waited_seconds")
     assert first == second
     assert first.stdout
 

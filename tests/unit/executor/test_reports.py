@@ -12,7 +12,7 @@ from soliloquy.v1.sandbox_pb2 import Execution
 
 from services.executor import reports
 from services.executor.guest.values import Tagger
-from services.executor.guest.wire import ENDED, FLOODED, REPORT, TIMED_OUT
+from services.executor.guest.wire import DIED, ENDED, FLOODED, REFUSED, REPORT, TIMED_OUT
 from services.executor.policy import LIMITS
 
 _UNREADABLE = "the job left no readable result"
@@ -21,11 +21,14 @@ _UNREADABLE = "the job left no readable result"
 def payload(
     result: bytes = b"", *, end: int = ENDED, killer: int = 0, seconds: float = 0.1, stdout: bytes = b""
 ) -> bytes:
-    return REPORT.pack(end, 0, killer, False, seconds, len(stdout)) + stdout + result
+    return REPORT.pack(1, end, 0, killer, False, seconds, len(stdout)) + stdout + result
 
 
 def outcome(told: Any, *names: str) -> Execution:
-    return reports.execution(reports.parse(payload(json.dumps(told).encode())), list(names))
+    """What becomes of a result that a forked child tells."""
+    if isinstance(told, dict):
+        told = {"evidence": []} | told
+    return reports.execution(reports.parse(payload(json.dumps(told).encode())), names, verdicts=())
 
 
 @settings(deadline=None)
@@ -58,7 +61,7 @@ def test_a_result_is_read_or_refused_whatever_its_bytes(result: bytes) -> None:
         payload()[:-1],
         payload(end=7),
         payload(seconds=math.nan),
-        REPORT.pack(ENDED, 0, 0, False, 0.1, 100) + b"short",
+        REPORT.pack(1, ENDED, 0, 0, False, 0.1, 100) + b"short",
     ],
 )
 def test_a_report_that_no_sound_zygote_writes_is_refused(data: bytes) -> None:
@@ -77,6 +80,8 @@ def test_a_report_that_no_sound_zygote_writes_is_refused(data: bytes) -> None:
         {"status": "ok", "values": []},
         {"status": "ok", "values": [["y", ["none"]]]},
         {"status": "ok", "values": [["x", []]]},
+        {"status": "ok", "values": [["x", ["none"]]], "evidence": [["y", ["real"]]]},
+        {"status": "ok", "values": [["x", ["none"]]], "evidence": None},
         {"status": "ok", "values": [["x", [["none"]]]]},
         {"status": "ok", "values": [["x", ["integer", "1; drop"]]]},
         {"status": "ok", "values": [["x", ["integer", "١"]]]},
@@ -116,8 +121,40 @@ def test_how_a_job_ended_decides_its_status(data: bytes, status: int) -> None:
     assert reports.execution(reports.parse(data), []).status == status
 
 
+@pytest.mark.parametrize(
+    "verdicts",
+    [None, [[]], [["x", 1, 2, 0.1]], [[[], 1, 2, 0.1, 0.0]], [["x", [], 2, 0.1, 0.0]], [["x", 1, 2, -0.1, 0.0]]],
+)
+def test_verdicts_that_no_vetted_worker_tells_are_an_error_of_the_job(verdicts: Any) -> None:
+    told = json.dumps({"status": "ok", "values": [["x", ["boolean", True]]], "evidence": [], "verdicts": verdicts})
+    assert reports.execution(reports.parse(payload(told.encode())), ["x"]).error == _UNREADABLE
+
+
+def test_a_forked_child_cannot_vouch_for_its_own_verdict() -> None:
+    told = {"status": "ok", "values": [["x", ["boolean", True]]], "verdicts": [["x", 1.0, 1.0, 0.1, 0.0]]}
+    assert not outcome(told, "x").recomputed
+
+
+def test_a_refusal_says_what_the_code_imports() -> None:
+    told = json.dumps({"refused": "line 1: import numpy", "imports": ["numpy"], "verdicts": [["x", "a", 2.5, 0.01, 0]]})
+    vetting = reports.vetting(reports.parse(payload(told.encode(), end=REFUSED)))
+    assert (vetting.refused, vetting.imports) == ("line 1: import numpy", ("numpy",))
+    assert vetting.verdicts[0].left == "a"
+
+
+@pytest.mark.parametrize("told", [b"", b"[]", b'{"refused": 5, "imports": [], "verdicts": []}', b'{"refused": ""}'])
+def test_a_refusal_that_cannot_be_read_is_the_sandboxes_fault(told: bytes) -> None:
+    with pytest.raises(reports.BadReport):
+        reports.vetting(reports.parse(payload(told, end=REFUSED)))
+
+
+def test_a_worker_that_died_has_refused() -> None:
+    vetting = reports.vetting(reports.parse(payload(end=DIED, killer=11)))
+    assert vetting.refused == "the vetted worker died on it: killed by SIGSEGV"
+
+
 def test_output_that_is_no_utf8_is_still_text() -> None:
-    result = json.dumps({"status": "ok", "values": []}).encode()
+    result = json.dumps({"status": "ok", "values": [], "evidence": [], "verdicts": []}).encode()
     assert reports.execution(reports.parse(payload(result, stdout=b"v\xff")), []).stdout == "v\ufffd"
 
 
@@ -131,7 +168,7 @@ _VALUES = st.recursive(
 @settings(deadline=None)
 @given(_VALUES)
 def test_what_the_guest_tags_the_host_reads(value: Any) -> None:
-    tagged = json.loads(json.dumps(Tagger(LIMITS["value_units"], LIMITS["value_depth"]).tag(value)))
+    tagged = json.loads(json.dumps(Tagger(units=LIMITS["value_units"], depth=LIMITS["value_depth"]).tag(value)))
     done = outcome({"status": "ok", "values": [["x", tagged]]}, "x")
     assert done.status == sandbox_pb2.STATUS_OK
     assert repr(_plain(done.values[0].value)) == repr(value)

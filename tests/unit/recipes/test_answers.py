@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from services.recipes.soliloquy.answers import Decision, Program, Reply, Spoken, unfenced
+from services.recipes.soliloquy.answers import Decision, Program, Reply, Spoken
 from services.runtime.answers import Unreadable
 
 REPLY = {
@@ -77,24 +77,6 @@ def test_the_other_name_of_the_action_field_is_read() -> None:
 def test_what_cannot_be_meant_is_asked_about(bent: dict[str, Any], reason: str) -> None:
     with pytest.raises(Unreadable, match=reason):
         reply(**bent)
-
-
-@pytest.mark.parametrize(
-    "fenced",
-    [
-        "```python\nx = 1\n```",
-        "```\nx = 1\n```",
-        "``python\nx = 1\n``",
-        "`x = 1`",
-        "`python x = 1`",
-        "x = 1",
-        "python\nx = 1",
-        "```python\nx = 1\n```python",
-        "```py\nx = 1```",
-    ],
-)
-def test_code_is_freed_from_every_kind_of_fence(fenced: str) -> None:
-    assert unfenced(fenced) == "x = 1"
 
 
 def test_a_program_keeps_its_indentation_and_splits_its_variables() -> None:

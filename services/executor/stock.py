@@ -1,0 +1,91 @@
+"""Sandboxes for one job each: some booted ahead, and no more in use than the machine serves well."""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from services.executor.lane import Busy
+from services.executor.runsc import SandboxUnavailable
+from services.executor.sandbox import Sandbox
+from services.executor.works import Works
+
+_log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+
+class Stock:
+    def __init__(
+        self,
+        boot: Callable[[str], Awaitable[Sandbox]],
+        works: Works,
+        *,
+        kind: str,
+        spares: int,
+        at_once: int,
+        max_waiting: int,
+    ) -> None:
+        self._boot = boot
+        self._works = works
+        # What the spares are; any other kind is booted when it is needed.
+        self._kind = kind
+        self._spares = spares
+        self._places = asyncio.Semaphore(at_once)
+        self._max_waiting = max_waiting
+        self._waiting = 0
+        self.busy = 0
+        self._ready: deque[Sandbox] = deque()
+        self._refilling: asyncio.Task[None] | None = None
+
+    async def run(self, kind: str, work: Callable[[Sandbox], Awaitable[T]]) -> T:
+        """Does the work in a sandbox that has run nothing and is ended afterwards."""
+        if self._waiting >= self._max_waiting:
+            raise Busy(f"{self._waiting} jobs wait for a sandbox of their own already: try again later")
+        self._waiting += 1
+        try:
+            await self._places.acquire()
+        finally:
+            self._waiting -= 1
+        return await self._works.do(self._use(kind, work))
+
+    def refill(self) -> None:
+        if self._refilling is None or self._refilling.done():
+            self._refilling = asyncio.create_task(self._boot_spares())
+
+    async def stop(self) -> None:
+        if self._refilling:
+            self._refilling.cancel()
+            await asyncio.gather(self._refilling, return_exceptions=True)
+        await asyncio.gather(*(spare.close() for spare in self._ready))
+        self._ready.clear()
+
+    async def _use(self, kind: str, work: Callable[[Sandbox], Awaitable[T]]) -> T:
+        try:
+            sandbox = await self._fresh(kind)
+            self.busy += 1
+            try:
+                self.refill()
+                return await work(sandbox)
+            finally:
+                self.busy -= 1
+                await sandbox.close()
+        finally:
+            self._places.release()
+
+    async def _fresh(self, kind: str) -> Sandbox:
+        while self._ready and kind == self._kind:
+            spare = self._ready.popleft()
+            if spare.usable:
+                return spare
+            await spare.close()
+        return await self._boot(kind)
+
+    async def _boot_spares(self) -> None:
+        try:
+            while len(self._ready) < self._spares:
+                self._ready.append(await self._boot(self._kind))
+        except SandboxUnavailable as fault:
+            # Whoever needs one boots it, and hears why if it cannot be.
+            _log.warning("no spare sandbox: %s", fault)

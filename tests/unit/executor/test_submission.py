@@ -1,0 +1,85 @@
+"""What a caller sends is made a job that a sandbox can be given, or told what is wrong with it."""
+
+import math
+
+import pytest
+from soliloquy.v1.sandbox_pb2 import STATUS_ERROR, Job, Limits
+
+from services.executor.policy import LIMITS
+from services.executor.settings import SandboxSettings
+from services.executor.submission import LimitExceeded, Submission, fault, submission
+
+SETTINGS = SandboxSettings(wall_seconds=2.0, memory_bytes=1 << 29)
+
+
+def of(code: str = "x = 1", *names: str) -> Submission:
+    return submission(Job(code=code, result_variables=names), SETTINGS)
+
+
+def test_code_comes_out_of_its_fence() -> None:
+    assert of("```python\nx = 1\n```").code == "x = 1"
+
+
+@pytest.mark.parametrize("listed", [["a", "b"], ["a, b"], ["['a', 'b']"], ["a", "b, a"]])
+def test_names_come_one_by_one_and_once(listed: list[str]) -> None:
+    assert of("a = b = 1", *listed).names == ("a", "b")
+
+
+def test_a_greek_name_is_looked_up_as_python_spells_it() -> None:
+    micro_sign, greek_mu = "\N{MICRO SIGN}", "\N{GREEK SMALL LETTER MU}"
+    wanted = of(f"{micro_sign} = 0.3", micro_sign, "Δv")
+    assert wanted.names == (micro_sign, "Δv")
+    assert wanted.identifiers == [greek_mu, "Δv"]
+
+
+def test_what_is_not_asked_for_is_the_services_own_limit() -> None:
+    wanted = of()
+    assert (wanted.wall_seconds, wanted.memory_bytes) == (2.0, 1 << 29)
+    assert wanted.stdout_bytes == LIMITS["stdout_bytes"]
+
+
+def test_less_may_be_asked_for() -> None:
+    limits = Limits(wall_seconds=0.5, memory_bytes=1 << 28, stdout_bytes=10)
+    wanted = submission(Job(code="x = 1", limits=limits), SETTINGS)
+    assert (wanted.wall_seconds, wanted.memory_bytes, wanted.stdout_bytes) == (0.5, 1 << 28, 10)
+
+
+@pytest.mark.parametrize(
+    ("limits", "told"),
+    [
+        (Limits(wall_seconds=2.5), r"wall_seconds is 2\.5: .* to 2\.0"),
+        (Limits(wall_seconds=math.nan), "wall_seconds is nan"),
+        (Limits(wall_seconds=math.inf), "wall_seconds is inf"),
+        (Limits(wall_seconds=-1), r"wall_seconds is -1\.0"),
+        (Limits(memory_bytes=1 << 30), "memory_bytes is 1073741824: .* to 536870912"),
+        (Limits(memory_bytes=1000), "memory_bytes is 1000: a job may ask for 134217728 to"),
+        (Limits(stdout_bytes=1 << 20), "stdout_bytes is 1048576: .* to 65536"),
+    ],
+)
+def test_more_than_the_service_allows_is_told_the_limit(limits: Limits, told: str) -> None:
+    with pytest.raises(LimitExceeded, match=told):
+        submission(Job(code="x = 1", limits=limits), SETTINGS)
+
+
+@pytest.mark.parametrize(
+    ("code", "names", "error"),
+    [
+        ("", [], "there is no code"),
+        ("\n \t\n", [], "there is no code"),
+        ("```python\n```", [], "there is no code"),
+        ("x = 1\n" * 200_000, [], "1199999 bytes of code; a job may have 262144"),
+        ("x = 1", ["2x"], "result variable '2x' is not a name"),
+        ("x = 1", ["x.y"], "result variable 'x.y' is not a name"),
+        ("x = 1", [f"x{n}" for n in range(65)], "65 result variables; a job may have 64"),
+    ],
+)
+def test_a_job_that_no_sandbox_needs_to_see_is_an_error_that_says_why(code: str, names: list[str], error: str) -> None:
+    done = fault(of(code, *names))
+    assert done is not None
+    assert (done.status, done.error) == (STATUS_ERROR, error)
+
+
+def test_an_audit_runs_every_job_alone() -> None:
+    assert submission(Job(code="x = 1"), SandboxSettings(audit=True)).single_use
+    assert submission(Job(code="x = 1", single_use=True), SETTINGS).single_use
+    assert not of().single_use

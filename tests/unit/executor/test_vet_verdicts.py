@@ -1,0 +1,108 @@
+"""The verdicts that the host can compute again, and those that it must leave alone."""
+
+import ast
+import math
+
+import pytest
+
+from services.executor.guest.verdicts import Verdict
+from services.executor.guest.vet import vet
+
+
+def found(code: str) -> tuple[Verdict, ...]:
+    return vet(ast.parse(code)).verdicts
+
+
+def verdict(left: str | float, right: str | float, rel_tol: float = 1e-09, abs_tol: float = 0.0) -> Verdict:
+    return Verdict(name="ok", left=left, right=right, rel_tol=rel_tol, abs_tol=abs_tol)
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("import math\na = b = 1\nok = math.isclose(a, b)", verdict("a", "b")),
+        ("import math as m\na = 1\nok = m.isclose(a, 2.5, rel_tol=0.01)", verdict("a", 2.5, rel_tol=0.01)),
+        ("from math import isclose\na = 1\nok = isclose(-3, a, abs_tol=1)", verdict(-3, "a", abs_tol=1)),
+        ("from math import isclose as near\nok = near(+1.5, 2, rel_tol=0, abs_tol=0)", verdict(1.5, 2, rel_tol=0)),
+        ("from math import *\na = 1\nok = isclose(a, pi)", verdict("a", "pi")),
+        ("import math\nfor a in [1, 2]:\n  b = a\nok = math.isclose(a, b)", verdict("a", "b")),
+        ("import math\nif 1: a = 2\nelse: a = 3\nok = math.isclose(a, 2)", verdict("a", 2)),
+        ("import math\ndef f(a):\n  b = a\n  return b\na = f(1)\nok = math.isclose(a, 1)", verdict("a", 1)),
+        ("import math\na = 1\na += 1\nok = math.isclose(a, 2)\nprint(a, ok)", verdict("a", 2)),
+        ("import math, numpy as np\na = np.sum([1])\nok = math.isclose(a, 1)", verdict("a", 1)),
+        ("import math\ntry: a = 1\nexcept TypeError: a = 2\nok = math.isclose(a, 1)", verdict("a", 1)),
+        ("import math\nclass A:\n  x = 1\na = A.x\nok = math.isclose(a, 1)", verdict("a", 1)),
+    ],
+)
+def test_a_verdict_on_what_still_holds_at_the_end_is_found(code: str, expected: Verdict) -> None:
+    assert found(code) == (expected,)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import math\na = 1\nok = math.isclose(a, 1)\na = 2",
+        "import math\na = 1\nok = math.isclose(a, 1)\nfor a in [2]: pass",
+        "import math\na = 1\nok = math.isclose(a, 1)\ndef a(): pass",
+        "import math\na = 1\nok = math.isclose(a, 1)\nprint(a := 2)",
+        "import math\na = 1\ndel a\na = 2\nok = math.isclose(a, 1)\ndel a",
+        "import math\na = 1\ndef f():\n  global a\n  a = 2\nok = math.isclose(a, 1)\nf()",
+        "import math\na = 1\nok = math.isclose(a, 1)\nimport numpy as a",
+        "import math\na = 1\nok = math.isclose(a, 1)\ntry: pass\nexcept TypeError as a: pass",
+        "import math\na = 1\nok = math.isclose(a, 1)\nmatch 2:\n  case a: pass",
+        "import math\na = 1\nok = math.isclose(a, 1)\nwith open('x') as a: pass",
+        "import math\na = 1\nok = math.isclose(a, 1)\nok = True",
+        "import math\nok = False\na = 1\nok = math.isclose(a, 1)",
+        "import math\na = 1\nok = math.isclose(a, 1)\nok |= True",
+        "import math\na = 1\nif a: ok = math.isclose(a, 1)",
+        "import math\nfor a in [1]: ok = math.isclose(a, 1)",
+        "import math\na = 1\ndef f():\n  ok = math.isclose(a, 1)",
+        "import math\nok = math.isclose(a, 1)",
+        "import math\nok = math.isclose(ok, 1)",
+        "import math\na = 1\nok = bool(math.isclose(a, 1))",
+        "import math\na = 1\nok = not math.isclose(a, 1)",
+        "import math\na = 1\nok = other = math.isclose(a, 1)",
+        "import math\na = 1\nok, b = math.isclose(a, 1), 2",
+        "import math\na = [1]\na[0] = math.isclose(1, 1)",
+        "import math\na = 1\nok = math.isclose(a + 1, 1)",
+        "import math\na = 1\nok = math.isclose(a, True)",
+        "import math\na = 1\nok = math.isclose(a, --1)",
+        "import math\na = 1\nok = math.isclose(a, '1')",
+        "import math\na = t = 1\nok = math.isclose(a, 1, rel_tol=t)",
+        "import math\na = 1\nok = math.isclose(a, 1, rel_tol=-1)",
+        "import math\na = 1\nok = math.isclose(a, 1, abs_tol=1e999)",
+        "import math\na = 1\nok = math.isclose(a, 1, tol=1)",
+        "import math\na = 1\nok = math.isclose(a, 1, **{'rel_tol': 1})",
+        "import math\na = 1\nok = math.isclose(*[a, 1])",
+        "import math\na = 1\nok = math.isclose(a=a, b=1)",
+        "import math\na = 1\nok = math.isclose(a, 1, 0.1)",
+        "import math\na = 1\nok = math.isclose(a, " + "9" * 400 + ")",
+        "import cmath\na = 1\nok = cmath.isclose(a, 1)",
+        "import numpy as math\na = 1\nok = math.isclose(a, 1)",
+        "import math\nmath = 3\na = 1\nok = math.isclose(a, 1)",
+        "from math import isclose\ndef isclose(a, b): return True\na = 1\nok = isclose(a, 1)",
+        "from math import isclose\nfrom cmath import *\na = 1\nok = isclose(a, 1)",
+        "from math import isclose\nfrom numpy import *\na = 1\nok = isclose(a, 1)",
+        "from numpy import isclose\na = 1\nok = isclose(a, 1)",
+        "from .math import isclose\na = 1\nok = isclose(a, 1)",
+        "a = 1\nok = isclose(a, 1)",
+        "x = 1",
+    ],
+)
+def test_what_might_not_hold_at_the_end_or_is_no_such_verdict_is_left_alone(code: str) -> None:
+    assert found(code) == ()
+
+
+def test_every_verdict_is_found_in_order_even_in_code_that_is_refused() -> None:
+    code = "import math, os\na = 1\nfirst = math.isclose(a, 1)\nb = 2\nsecond = math.isclose(b, 1, rel_tol=0.5)"
+    assert [v.name for v in found(code)] == ["first", "second"]
+
+
+def test_an_integer_stays_exact_and_an_infinity_infinite() -> None:
+    (found_verdict,) = found(f"import math\nok = math.isclose({2**60 + 1}, 1e999)")
+    assert (found_verdict.left, found_verdict.right) == (2**60 + 1, math.inf)
+
+
+def test_thousands_of_verdicts_on_one_variable_take_no_longer_than_their_number() -> None:
+    code = "import math\n" + "a = 1\n" * 9_000 + "".join(f"v{n} = math.isclose(a, 1)\n" for n in range(1_000))
+    assert len(found(code)) == 1_000
