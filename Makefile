@@ -46,7 +46,7 @@ clean: ## Remove everything the build made
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
 
-.venv/installed: .venv/bin/python requirements.lock pyproject.toml $(wildcard protos/soliloquy/v1/*.proto)
+.venv/installed: .venv/bin/python requirements.lock pyproject.toml protos/hatch_build.py $(wildcard protos/soliloquy/v1/*.proto)
 	$(BIN)/pip install --quiet --require-hashes -r requirements.lock
 	$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@

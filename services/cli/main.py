@@ -4,8 +4,10 @@ import sys
 
 import click
 
+from services.cli.bench import bench
 from services.cli.dead_letters import dlq
 from services.cli.generate import INTERRUPTED, generate
+from services.cli.sandbox import sandbox
 from services.cli.show import show
 
 
@@ -15,7 +17,7 @@ def commands() -> None:
     """Grow tutoring conversations whose numbers are right."""
 
 
-for command in (generate, show, dlq):
+for command in (generate, show, dlq, sandbox, bench):
     commands.add_command(command)
 
 

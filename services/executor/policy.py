@@ -66,7 +66,12 @@ def guest_policy(settings: SandboxSettings, kind: str = MATH) -> bytes:
             },
             "values": {"units": LIMITS["value_units"], "depth": LIMITS["value_depth"]},
             "worker": {"jobs": LIMITS["worker_jobs"], "memory_bytes": settings.memory_bytes},
-            "result_bytes": LIMITS["result_bytes"],
+            "desk": {
+                # JSON writes a character in up to six.
+                "job_bytes": 6 * LIMITS["code_bytes"] + 65_536,
+                "stdout_bytes": LIMITS["stdout_bytes"],
+                "result_bytes": LIMITS["result_bytes"],
+            },
             "scratch_entries": LIMITS["scratch_entries"],
             "first_uid": _POLICY["ids"]["first_job"],
         }

@@ -29,6 +29,8 @@ class Sandbox:
         self._numbers = itertools.count(1)
         self._spent = False
         self.jobs = 0
+        # What it has shown from inside before its first job.
+        self.proofs: list[str] = []
 
     @property
     def usable(self) -> bool:

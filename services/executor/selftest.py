@@ -38,16 +38,17 @@ proofs = {
     "its root is read-only": refused(open, "/file", "w"),
 }
 unproven = [proof for proof, holds in proofs.items() if not holds]
+proven = list(proofs)
 """
 
 
-async def selftest(sandbox: Sandbox, settings: SandboxSettings, *, canary: Path) -> None:
-    """Raises SandboxUnavailable with what the sandbox could not prove; the canary is any file of the host."""
+async def selftest(sandbox: Sandbox, settings: SandboxSettings, *, canary: Path) -> list[str]:
+    """What the sandbox has proved, or SandboxUnavailable with what it could not; the canary is any file of the host."""
     told = f"CANARY, MEMORY_BYTES = {str(canary)!r}, {settings.memory_bytes}"
     job = Submission(
         id="selftest",
         code=f"{told}\n{_CODE}",
-        names=("unproven",),
+        names=("unproven", "proven"),
         wall_seconds=_WALL_SECONDS,
         memory_bytes=settings.memory_bytes,
         stdout_bytes=1,
@@ -59,6 +60,7 @@ async def selftest(sandbox: Sandbox, settings: SandboxSettings, *, canary: Path)
         raise SandboxUnavailable(f"the sandbox died in its self-test: {error}") from error
     if done.status != STATUS_OK:
         raise SandboxUnavailable(f"the sandbox failed its self-test: {done.error} (line {done.error_line})")
-    unproven = [item.text for item in done.values[0].value.items.items]
+    unproven, proven = ([item.text for item in named.value.items.items] for named in done.values)
     if unproven:
         raise SandboxUnavailable(f"the sandbox failed its self-test; unproven: {', '.join(unproven)}")
+    return proven

@@ -47,7 +47,7 @@ class Site:
                 await sandbox.greet(guest_policy(self.settings, kind))
             if plan.cgroup and not plan.cgroup.binds(self._memory_bytes):
                 raise SandboxUnavailable(f"runsc has put the sandbox under no limit of {self._memory_bytes} bytes")
-            await selftest(sandbox, self.settings, canary=self.folder.path / folder.OWNER)
+            sandbox.proofs = await selftest(sandbox, self.settings, canary=self.folder.path / folder.OWNER)
         except (TimeoutError, OSError, asyncio.IncompleteReadError, BadReport, SandboxDied) as error:
             await sandbox.close()
             why = running.last_words or f"{type(error).__name__} {error}".strip()

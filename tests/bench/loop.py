@@ -1,4 +1,4 @@
-"""A whole run with the fork lane: how near its executions come to what the sandbox can do by itself."""
+"""A whole run: how near its executions come to what the sandbox can do by itself."""
 
 import asyncio
 import json
@@ -17,6 +17,7 @@ from tests.e2e.runs import grown
 
 CONVERSATIONS = 1000
 SANDBOX_JOBS = 1000
+CALLERS = 16
 
 
 async def measure(conversations: int = CONVERSATIONS) -> dict[str, float]:
@@ -46,12 +47,22 @@ async def _own_rate(jobs: list[Job]) -> float:
     pool = SandboxPool(SandboxSettings(sandboxes=os.cpu_count() or 1))
     await pool.start()
     try:
-        await asyncio.gather(*(pool.execute(job) for job in jobs[:20]))
+        await _execute(pool, jobs[:20])
         started = time.perf_counter()
-        await asyncio.gather(*(pool.execute(job) for job in jobs))
+        await _execute(pool, jobs)
         return len(jobs) / (time.perf_counter() - started)
     finally:
         await pool.stop()
+
+
+async def _execute(pool: SandboxPool, jobs: list[Job]) -> None:
+    waiting = iter(jobs)
+
+    async def call() -> None:
+        for job in waiting:
+            await pool.execute(job)
+
+    await asyncio.gather(*(call() for _ in range(CALLERS)))
 
 
 if __name__ == "__main__":

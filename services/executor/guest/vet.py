@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 from .reading import Reading
 from .verdicts import Verdict, find
-from .vocabulary import builtins as builtins
 
 MAX_NODES = 20_000
 

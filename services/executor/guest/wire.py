@@ -40,7 +40,11 @@ def read(end: int, size: int) -> bytes:
     return bytes(data)
 
 
-def write(end: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(end, view) :]
+def write(end: int, *parts: bytes | memoryview) -> None:
+    left = [memoryview(part) for part in parts if part]
+    while left:
+        written = os.writev(end, left)
+        while left and written >= len(left[0]):
+            written -= len(left.pop(0))
+        if written:
+            left[0] = left[0][written:]

@@ -11,21 +11,19 @@ import mmap
 import os
 import select
 import signal
-import stat
 import sys
 import time
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NoReturn
 
-from . import forked, vetted, wire
+from . import environment, forked, vetted, wire
+from .desk import CHUNK, Desk
 from .foreign import plain_types
 from .jail import Jail, limit
 from .values import Tagger
 
 _HOST_IN, _HOST_OUT = 0, 1
-_SCRATCH = Path("/tmp")
-_CHUNK = 65_536
+_SCRATCH = "/tmp"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,7 +49,7 @@ def main() -> None:
         importlib.import_module(name)
     limit(**policy["zygote_limits"])
     zygote = Zygote(policy)
-    os.environ.clear()
+    environment.forget()
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=False)
     gc.collect()
@@ -64,8 +62,8 @@ class Zygote:
 
     def __init__(self, policy: dict[str, Any]) -> None:
         self._jail = Jail(**policy["jail"])
+        self._desk = Desk(**policy["desk"])
         self._policy = policy
-        self._scratch_entries: int = policy["scratch_entries"]
         self._next_uid: int = policy["first_uid"]
         self._plain_types = plain_types()
         self._null = os.open(os.devnull, os.O_WRONLY)
@@ -73,7 +71,7 @@ class Zygote:
     def serve(self) -> None:
         child = self._fork()
         wire.write(_HOST_OUT, wire.frame(wire.READY))
-        while (payload := wire.read_frame(_HOST_IN)) is not None:
+        while (payload := self._desk.read_frame(_HOST_IN)) is not None:
             if payload == wire.VET:
                 os.close(child.job)
                 os.waitpid(child.pid, 0)
@@ -108,7 +106,7 @@ class Zygote:
         finally:
             os._exit(1)
 
-    def _run(self, child: Child, payload: bytes) -> bool:
+    def _run(self, child: Child, payload: memoryview) -> bool:
         """Gives the job to the child and reports; true if the sandbox must not be used again."""
         number, wall_seconds, _, stdout_bytes = wire.JOB.unpack_from(payload)
         started = time.monotonic()
@@ -121,15 +119,16 @@ class Zygote:
         status, late = _reap(child.pid, deadline)
         seconds = time.monotonic() - started
         child.hang_up()
-        spent = not self._wipe_scratch()
+        spent = not self._desk.empty(_SCRATCH, self._policy["scratch_entries"])
         _report(number, wire.TIMED_OUT if late else end, status, seconds, spent=spent, stdout=stdout, result=result)
         return spent
 
-    def _collect(self, child: Child, deadline: float, stdout_bytes: int) -> tuple[int, bytes, bytes]:
+    def _collect(self, child: Child, deadline: float, stdout_bytes: int) -> tuple[int, memoryview, memoryview]:
         """Drains both pipes until the child closes them, time is up or one brings more than its cap."""
-        caps = {child.stdout: stdout_bytes, child.result: self._policy["result_bytes"]}
-        taken = {pipe: bytearray() for pipe in caps}
-        unfinished = set(caps)
+        areas = {child.stdout: self._desk.stdout, child.result: self._desk.result}
+        caps = {child.stdout: stdout_bytes, child.result: self._policy["desk"]["result_bytes"]}
+        taken = dict.fromkeys(areas, 0)
+        unfinished = set(areas)
         poll = select.poll()
         for pipe in unfinished:
             poll.register(pipe, select.POLLIN)
@@ -143,24 +142,15 @@ class Zygote:
             for pipe, _ in ready:
                 if pipe == _HOST_IN:
                     os._exit(0)
-                chunk = os.read(pipe, _CHUNK)
-                taken[pipe] += chunk
-                if not chunk:
+                got = os.readv(pipe, [areas[pipe][taken[pipe] : taken[pipe] + CHUNK]])
+                taken[pipe] += got
+                if not got:
                     poll.unregister(pipe)
                     unfinished.remove(pipe)
-                if len(taken[pipe]) > caps[pipe]:
+                if taken[pipe] > caps[pipe]:
                     end = wire.FLOODED
-        stdout, result = (bytes(data[: caps[pipe]]) for pipe, data in taken.items())
+        stdout, result = (areas[pipe][: min(taken[pipe], caps[pipe])] for pipe in areas)
         return end, stdout, result
-
-    def _wipe_scratch(self) -> bool:
-        """Leaves the next job an empty /tmp; false where that would take long."""
-        entries = list(_SCRATCH.iterdir())
-        if len(entries) > self._scratch_entries or any(stat.S_ISDIR(entry.lstat().st_mode) for entry in entries):
-            return False
-        for entry in entries:
-            entry.unlink()
-        return True
 
     def _serve_vetted(self) -> None:
         """Keeps a vetted worker at the host's pipes, and speaks for the one that dies on a job."""
@@ -212,8 +202,15 @@ def _reap(pid: int, deadline: float) -> tuple[int, bool]:
 
 
 def _report(
-    number: int, end: int, status: int, seconds: float, *, spent: bool = False, stdout: bytes = b"", result: bytes = b""
+    number: int,
+    end: int,
+    status: int,
+    seconds: float,
+    *,
+    spent: bool = False,
+    stdout: memoryview | bytes = b"",
+    result: memoryview | bytes = b"",
 ) -> None:
     code, killer = (os.WEXITSTATUS(status), 0) if os.WIFEXITED(status) else (0, os.WTERMSIG(status))
     header = wire.REPORT.pack(number, end, code, killer, spent, seconds, len(stdout))
-    wire.write(_HOST_OUT, wire.frame(header + stdout + result))
+    wire.write(_HOST_OUT, wire.LENGTH.pack(len(header) + len(stdout) + len(result)), header, stdout, result)

@@ -6,9 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from services.executor import folder
 from services.executor.guest.jail import seccomp_filter
-from services.executor.policy import guest_policy
+from services.executor.policy import KINDS, MATH, guest_policy, kind_for
 from services.executor.settings import SandboxSettings
 
 _ALLOW, _REFUSE, _KILL = 0x7FFF0000, 0x00050001, 0x80000000
@@ -51,6 +53,28 @@ def test_the_policy_denies_the_ways_to_processes_and_sockets() -> None:
     denied = json.loads(guest_policy(SandboxSettings()))["jail"]["denied"]
     assert len(denied) < 250, "a BPF jump reaches 255 instructions"
     assert len(set(denied)) == len(denied)
+
+
+@pytest.mark.parametrize(
+    ("imports", "kind"),
+    [
+        ([], "math"),
+        (["math", "os", "pandas"], "math"),
+        (["numpy", "os"], "numpy"),
+        (["sympy"], "sympy"),
+        (["sympy", "numpy"], "sympy"),
+        (["mpmath"], "sympy"),
+    ],
+)
+def test_code_is_run_where_what_it_imports_is_and_little_else(imports: list[str], kind: str) -> None:
+    assert kind_for(imports) == kind
+
+
+def test_each_kind_loads_its_packages_ahead_and_math_none() -> None:
+    loaded = {kind: set(json.loads(guest_policy(SandboxSettings(), kind))["preload"]) for kind in KINDS}
+    assert "math" in loaded[MATH]
+    assert loaded["numpy"] - loaded[MATH] == {"numpy"}
+    assert loaded["sympy"] - loaded[MATH] == {"numpy", "sympy"}
 
 
 def test_only_the_folders_of_dead_owners_are_swept(tmp_path: Path) -> None:

@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from services.executor.guest.vet import builtins as given
 from services.executor.guest.vocabulary import BUILTINS
+from services.executor.guest.vocabulary import builtins as given
 from tests.unit.executor.vetted_code import as_python_does, as_the_worker_does
 
 

@@ -33,7 +33,7 @@ def refusal(code: str) -> str | None:
 
 def as_the_worker_does(code: str) -> Ran:
     written: list[str] = []
-    return _run(code, {"__builtins__": vet.builtins(written.append)}, lambda: "".join(written))
+    return _run(code, {"__builtins__": vocabulary.builtins(written.append)}, lambda: "".join(written))
 
 
 def as_python_does(code: str) -> Ran:
@@ -51,7 +51,7 @@ def world() -> dict[str, object]:
         "limits": (sys.getrecursionlimit(), sys.get_int_max_str_digits()),
         "warnings": list(warnings.filters),
         "codecs": sorted(sys.modules["encodings"].__dict__["_cache"]),
-        "given": {name: id(value) for name, value in vet.builtins(print).items() if name != "print"},
+        "given": {name: id(value) for name, value in vocabulary.builtins(print).items() if name != "print"},
     }
 
 

@@ -1,0 +1,18 @@
+"""Addresses on the command line: 127.0.0.1:50051, [::1]:50051, sandbox.example:50051."""
+
+import re
+
+import click
+
+
+class Address(click.ParamType[str]):
+    name = "address"
+
+    def convert(self, value: object, param: click.Parameter | None, context: click.Context | None) -> str:
+        match = re.fullmatch(r"(?:[\w.-]+|\[[0-9a-fA-F:]+\]):(\d{1,5})", str(value))
+        if match is None or int(match[1]) > 65_535:
+            self.fail(f"{value!r} is no address: write HOST:PORT, such as 127.0.0.1:50051", param, context)
+        return match[0]
+
+
+ADDRESS = Address()

@@ -1,0 +1,41 @@
+"""The ways to run a snippet that are compared: in the pool's sandboxes, and in a subprocess without any."""
+
+import asyncio
+import json
+import sys
+from collections import Counter
+
+from soliloquy.v1.sandbox_pb2 import Lane
+
+from services.executor.bench.load import Run
+from services.executor.bench.mixes import Snippet, WrongResult
+from services.executor.pool import SandboxPool
+
+_TELL = "import json\nprint(json.dumps({{name: globals()[name] for name in {names}}}))"
+
+
+def in_pool(pool: SandboxPool, lanes: Counter[str]) -> Run:
+    """Counts the jobs by the lane that they took."""
+
+    async def run(snippet: Snippet) -> None:
+        done = await pool.execute(snippet.job)
+        snippet.check(done)
+        lanes[lane_name(done.lane)] += 1
+
+    return run
+
+
+def lane_name(lane: Lane) -> str:
+    return Lane.Name(lane).removeprefix("LANE_").lower().replace("_", "-")
+
+
+async def in_subprocess(snippet: Snippet) -> None:
+    code = f"{snippet.job.code}\n{_TELL.format(names=list(snippet.expected))}"
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", code, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+    )
+    output, errors = await process.communicate()
+    if process.returncode != 0:
+        said = errors.decode(errors="replace").strip().rpartition("\n")[2]
+        raise WrongResult(f"{snippet.name!r} ended with {process.returncode} in a subprocess: {said}")
+    snippet.check_values(json.loads(output.splitlines()[-1]))

@@ -1,0 +1,184 @@
+"""`soliloquy sandbox`: one job or a service, and one line with status 2 for what cannot be done."""
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from services.client.sandbox import Job, SandboxClient
+from tests.e2e.runs import SOLILOQUY, run, start
+
+SHOT = """import math
+reach = 12.5**2 * math.sin(math.radians(60)) / 9.8
+is_correct = math.isclose(reach, 13.8, rel_tol=0.01)
+"""
+ANY_PORT = ("--listen", "127.0.0.1:0")
+
+
+@pytest.fixture
+def shot(tmp_path: Path) -> Path:
+    path = tmp_path / "shot.py"
+    path.write_text(SHOT, "utf-8")
+    return path
+
+
+def sandbox(*arguments: str | Path) -> list[str]:
+    return [SOLILOQUY, "sandbox", *map(str, arguments)]
+
+
+def with_input(text: bytes, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(sandbox("run", "-", *arguments), input=text, capture_output=True, check=False)
+
+
+def refused(arguments: list[str], environment: dict[str, str] | None = None) -> str:
+    result = run(arguments, environment=environment)
+    assert (result.returncode, result.stdout) == (2, ""), result.stdout + result.stderr
+    [line] = result.stderr.strip().splitlines()
+    assert line.startswith("soliloquy: ")
+    return line
+
+
+@contextmanager
+def service(*arguments: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """The address of a service that runs as a user would run it."""
+    process = start(sandbox("serve", *ANY_PORT, *arguments))
+    assert process.stdout is not None
+    try:
+        yield process.stdout.readline().removeprefix("serving on ").strip(), process
+    finally:
+        process.terminate()
+        _, log = process.communicate(timeout=30)
+        assert process.returncode == 0, log
+
+
+def test_a_job_shows_its_values_and_what_contained_it(shot: Path) -> None:
+    result = run(sandbox("run", shot, "--vars", "reach,is_correct"))
+    assert (result.returncode, result.stderr) == (0, "")
+    status, reach, verdict, where = result.stdout.splitlines()
+    assert status == "ok"
+    assert reach == "reach = 13.807802994012095"
+    assert verdict.startswith("is_correct = True")
+    assert where.startswith("fast lane, ")
+    assert "gvisor-" in where
+
+
+def test_a_job_alone_and_with_less_than_the_limits_is_reported_as_json(shot: Path) -> None:
+    options = ("--wall", "900ms", "--memory", "256MiB", "--single-use", "--json")
+    result = run(sandbox("run", shot, "--vars", "reach, is_correct", *options))
+    assert (result.returncode, result.stderr) == (0, "")
+    report = json.loads(result.stdout)
+    assert report["values"] == {"reach": pytest.approx(13.8078, abs=1e-4), "is_correct": True}
+    assert (report["status"], report["lane"]) == ("ok", "single_use")
+
+
+def test_a_job_that_fails_says_where_with_status_1() -> None:
+    result = with_input(b"print('before')\nx = 1 / 0\n", "--vars", "x")
+    assert (result.returncode, result.stderr) == (1, b"")
+    lines = result.stdout.decode().splitlines()
+    assert lines[:3] == ["error: ZeroDivisionError: division by zero (line 2)", "stdout:", "    before"]
+
+
+@pytest.mark.parametrize(
+    ("code", "error"),
+    [
+        (b"", "there is no code"),
+        (b"x = ", "SyntaxError"),
+        (b"x = '\0'", "null bytes"),
+        (b"y = 1", "'x' is not defined"),
+        (b"#" * 1_000_000, "1000000 bytes of code; a job may have"),
+        (b"while True: pass", "no end within the time limit"),
+    ],
+    ids=["empty", "syntax error", "NUL", "undefined variable", "1 MB", "endless"],
+)
+def test_code_that_cannot_work_is_a_failed_job_and_says_why(code: bytes, error: str) -> None:
+    result = with_input(code, "--vars", "x")
+    assert (result.returncode, result.stderr) == (1, b"")
+    assert error in result.stdout.decode().splitlines()[0]
+
+
+@pytest.mark.parametrize("code", [b"\xef\xbb\xbfx = 1", b"```python\nx = 1\n```", "µ = 1; x = µ".encode()])
+def test_a_byte_order_mark_a_fence_and_greek_letters_do_no_harm(code: bytes) -> None:
+    result = with_input(code, "--vars", "x")
+    assert result.returncode == 0
+    assert result.stdout.decode().splitlines()[1] == "x = 1"
+
+
+def test_what_cannot_be_read_is_named(tmp_path: Path, shot: Path) -> None:
+    assert "nowhere.py" in refused(sandbox("run", tmp_path / "nowhere.py"))
+    assert "directory" in refused(sandbox("run", tmp_path))
+    shot.write_bytes(b"x = '\xff'\n")
+    assert "shot.py is not UTF-8 (byte 5)" in refused(sandbox("run", shot))
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (("--vars", "a,1b"), "'1b' is not the name of a variable"),
+        (("--wall", "soon"), "write 200ms, 1.5s or 2m"),
+        (("--memory", "lots"), "write 256MiB or 1GiB"),
+        (("--address", "nowhere"), "write HOST:PORT"),
+        (("--wall", "60s"), "wall_seconds is 60.0: a job may ask for"),
+        (("--memory", "64GiB"), "memory_bytes is 68719476736: a job may ask for"),
+        (("--address", "127.0.0.1:1"), "Connection refused"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
+)
+def test_what_cannot_be_had_is_named(shot: Path, options: tuple[str, ...], complaint: str) -> None:
+    assert complaint in refused(sandbox("run", shot, *options))
+
+
+@pytest.mark.parametrize("arguments", [("run", __file__), ("serve", *ANY_PORT), ("selftest",)], ids=lambda it: it[0])
+def test_without_gvisor_nothing_runs(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    assert "apt-get install runsc" in refused(sandbox(*arguments), {"PATH": str(tmp_path)})
+
+
+def test_a_runsc_that_fails_is_quoted(tmp_path: Path, shot: Path) -> None:
+    runsc = tmp_path / "runsc"
+    runsc.write_text("#!/bin/sh\necho out of order >&2\nexit 1\n", "utf-8")
+    runsc.chmod(0o755)
+    environment = {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
+    assert "out of order" in refused(sandbox("run", shot), environment)
+
+
+def test_the_selftest_proves_each_kind_of_sandbox() -> None:
+    result = run(sandbox("selftest"))
+    assert (result.returncode, result.stderr) == (0, "")
+    runsc, cgroups, *kinds = result.stdout.splitlines()
+    assert runsc.startswith("runsc ")
+    assert cgroups.startswith("control groups: ")
+    assert [line.split(":")[0] for line in kinds] == ["math", "numpy", "sympy"]
+
+
+def test_a_service_takes_jobs_from_other_programs(shot: Path) -> None:
+    with service("--wall", "5s") as (address, process):
+        result = run(sandbox("run", shot, "--vars", "reach", "--wall", "4s", "--address", address))
+        assert (result.returncode, result.stderr) == (0, "")
+        assert "reach = 13.807802994012095" in result.stdout
+        over = refused(sandbox("run", shot, "--wall", "6s", "--address", address))
+        assert "wall_seconds is 6.0" in over
+        taken = refused(sandbox("serve", "--listen", address))
+        assert "Address already in use" in taken
+        assert process.poll() is None
+
+
+async def test_a_terminated_service_answers_the_job_that_it_runs(tmp_path: Path) -> None:
+    jobs = [Job(id="quick", code="x = 1"), Job(id="slow", code="import time; time.sleep(1)")]
+    answers = []
+    with service() as (address, process):
+        async with SandboxClient(address) as client:
+            async for execution in client.execute_many(jobs):
+                answers.append((execution.job_id, execution.status))
+                if execution.job_id == "quick":
+                    process.terminate()
+    assert answers == [("quick", "ok"), ("slow", "ok")]
+
+
+def test_help_says_what_each_command_is_for() -> None:
+    listed = run(sandbox("--help")).stdout
+    for command in ("run", "selftest", "serve"):
+        assert f"\n  {command} " in listed
+        assert run(sandbox(command, "--help")).returncode == 0

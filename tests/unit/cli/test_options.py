@@ -1,0 +1,29 @@
+"""Sizes and addresses as people write them."""
+
+import click
+import pytest
+
+from services.cli.addresses import ADDRESS
+from services.cli.sizes import SIZE
+
+
+@pytest.mark.parametrize(("text", "size"), [("256MiB", 2**28), ("1GiB", 2**30), ("4KiB", 4096)])
+def test_a_size_is_read(text: str, size: int) -> None:
+    assert SIZE.convert(text, None, None) == size
+
+
+@pytest.mark.parametrize("text", ["lots", "256", "0MiB", "-1MiB", "256MB", "1.5GiB", "", "9" * 30 + "MiB"])
+def test_what_is_no_size_is_said_so(text: str) -> None:
+    with pytest.raises(click.BadParameter, match="write 256MiB or 1GiB"):
+        SIZE.convert(text, None, None)
+
+
+@pytest.mark.parametrize("text", ["127.0.0.1:0", "localhost:65535", "[::1]:50051", "sandbox.example-1:1"])
+def test_an_address_is_taken_as_it_is(text: str) -> None:
+    assert ADDRESS.convert(text, None, None) == text
+
+
+@pytest.mark.parametrize("text", ["", "localhost", ":1", "127.0.0.1:65536", "127.0.0.1:http", "::1", "a b:1", "h:-1"])
+def test_what_is_no_address_is_said_so(text: str) -> None:
+    with pytest.raises(click.BadParameter, match="write HOST:PORT"):
+        ADDRESS.convert(text, None, None)

@@ -1,0 +1,70 @@
+"""What `soliloquy sandbox run` prints of an execution."""
+
+import json
+
+from soliloquy.v1.sandbox_pb2 import (
+    LANE_FAST,
+    LANE_SINGLE_USE,
+    STATUS_ERROR,
+    STATUS_OK,
+    Execution,
+    NamedValue,
+    Value,
+)
+
+from services.cli import outcome
+
+_DONE = Execution(
+    status=STATUS_OK,
+    values=[
+        NamedValue(name="reach", value=Value(real=13.8)),
+        NamedValue(name="right", value=Value(boolean=True)),
+        NamedValue(name="digits", value=Value(integer="9" * 5_000)),
+        NamedValue(name="nothing", value=Value(real=float("nan"))),
+    ],
+    stdout="one\ntwo\n",
+    lane=LANE_FAST,
+    isolation="gvisor-ptrace",
+    runsc_version="1",
+    seconds=0.0012,
+    waited_seconds=0.03,
+    recomputed=["right"],
+)
+
+
+def test_a_person_reads_values_output_and_where_it_ran() -> None:
+    assert list(outcome.lines(_DONE)) == [
+        "ok",
+        "reach = 13.8",
+        "right = True  (computed again on the host)",
+        f"digits = {'9' * 5_000}",
+        "nothing = nan",
+        "stdout:",
+        "    one",
+        "    two",
+        "fast lane, 1.2 ms after waiting 30.0 ms; gvisor-ptrace, runsc 1",
+    ]
+
+
+def test_a_program_reads_the_same_as_json() -> None:
+    report = json.loads(json.dumps(outcome.as_json(_DONE)))
+    assert report["values"] == {"reach": 13.8, "right": True, "digits": "9" * 5_000, "nothing": "nan"}
+    assert (report["status"], report["lane"], report["recomputed"]) == ("ok", "fast", ["right"])
+
+
+def test_an_error_names_its_line_and_a_job_that_ran_nowhere_has_no_lane() -> None:
+    failed = Execution(
+        status=STATUS_ERROR, error="NameError: x", error_line=3, lane=LANE_SINGLE_USE, isolation="gvisor"
+    )
+    first, last = outcome.lines(failed)
+    assert first == "error: NameError: x (line 3)"
+    assert last.startswith("single-use lane")
+    assert list(outcome.lines(Execution(status=STATUS_ERROR, error="there is no code"))) == ["error: there is no code"]
+
+
+def test_a_job_cannot_steer_the_terminal() -> None:
+    hostile = "\x1b[2J\x1b]0;owned\x07\x9b1m\r\u202e"
+    value = NamedValue(name="x", value=Value(unserialisable=hostile))
+    shown = "\n".join(outcome.lines(Execution(status=STATUS_ERROR, error=hostile, stdout=hostile, values=[value])))
+    assert all(char.isprintable() or char == "\n" for char in shown)
+    assert shown.count("\\x1b[2J") == 3
