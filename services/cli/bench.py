@@ -36,9 +36,9 @@ def bench() -> None:
 @click.option(
     "--seconds",
     default=_DEFAULT_SECONDS,
-    show_default=f"{_DEFAULT_SECONDS:g}",
+    show_default=True,
     type=click.FloatRange(min=1),
-    help="For each mix.",
+    help="For each mix; single-use takes twice that.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 def sandbox(*, mix: str, seconds: float, as_json: bool) -> None:

@@ -174,7 +174,7 @@ async def _boot_each_kind() -> None:
     site = await open_site(SandboxSettings())
     try:
         # Already up, so that it would not show how long one takes.
-        await site.proofs.pop().close()
+        await site.booted.pop().close()
         click.echo(f"runsc {site.runsc.version} on {site.platform} ({site.runsc.path})")
         click.echo(f"control groups: {'memory and pids' if site.cgroup else f'none ({site.unbounded})'}")
         for kind in KINDS:

@@ -48,26 +48,28 @@ def claim(runtime_dir: Path) -> PrivateFolder:
 def sweep(runtime_dir: Path) -> None:
     """Ends and removes what owners that were killed have left."""
     for path in runtime_dir.glob(f"{PREFIX}*"):
-        if path.stat().st_uid == os.geteuid():
-            _remove_if_stale(path)
+        # Or another start has swept it meanwhile.
+        with contextlib.suppress(FileNotFoundError):
+            if path.stat().st_uid == os.geteuid():
+                _remove_if_stale(path)
 
 
 def clear(path: Path) -> None:
-    """Removes the folder, what runsc mounted in it before."""
+    """Removes the folder, and first what runsc has mounted in it."""
     mounts.unmount_below(path)
     shutil.rmtree(path)
 
 
 def _remove_if_stale(path: Path) -> None:
-    try:
-        with (path / OWNER).open("r+", encoding="utf-8") as owner:
+    with (path / OWNER).open("r+", encoding="utf-8") as owner:
+        try:
             fcntl.flock(owner, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            # Empty: its owner is about to take the lock.
-            if owner.read():
-                _remove(path)
-    except (FileNotFoundError, BlockingIOError):
-        # Swept by another start meanwhile, or its owner lives.
-        return
+        except BlockingIOError:
+            # Its owner lives.
+            return
+        # Empty: its owner is about to take the lock.
+        if owner.read():
+            _remove(path)
 
 
 def _remove(path: Path) -> None:
@@ -77,9 +79,8 @@ def _remove(path: Path) -> None:
         if (path / _CGROUPS).exists():
             noted = map(Path, (path / _CGROUPS).read_text("utf-8").splitlines())
             cgroups.remove(folder for folder in noted if folder.name == path.name)
-        for entry in path.iterdir():
-            if entry.is_dir():
-                clear(entry)
+        for entry in filter(Path.is_dir, path.iterdir()):
+            clear(entry)
         shutil.rmtree(path)
     except OSError as error:
         _log.warning("%s cannot be removed: %s", path, error)

@@ -32,12 +32,12 @@ class Site:
     unbounded: str
     ordinals: "itertools.count[int]" = field(default_factory=itertools.count)
     # The sandbox that showed that all this works, until somebody wants it.
-    proofs: list[Sandbox] = field(default_factory=list)
+    booted: list[Sandbox] = field(default_factory=list)
 
     async def boot(self, kind: str = MATH) -> Sandbox:
         """A sandbox that has passed its self-test; SandboxUnavailable where none comes up."""
-        if kind == MATH and self.proofs:
-            return self.proofs.pop()
+        if kind == MATH and self.booted:
+            return self.booted.pop()
         started = time.monotonic()
         plan = self._plan(str(next(self.ordinals)), kind)
         running = await container.start(plan)
@@ -125,7 +125,7 @@ async def _probed(site: Site) -> Site:
         for platform in platforms:
             candidate = dataclasses.replace(site, platform=platform, cgroup=cgroup, unbounded=unbounded)
             try:
-                candidate.proofs.append(await candidate.boot())
+                candidate.booted.append(await candidate.boot())
             except SandboxUnavailable as fault:
                 faults.append(str(fault))
                 continue

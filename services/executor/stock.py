@@ -38,6 +38,7 @@ class Stock:
         self.busy = 0
         self._ready: deque[Sandbox] = deque()
         self._refilling: asyncio.Task[None] | None = None
+        self._closing: set[asyncio.Task[None]] = set()
 
     async def run(self, kind: str, work: Callable[[Sandbox], Awaitable[T]]) -> T:
         """Does the work in a sandbox that has run nothing and is ended afterwards."""
@@ -58,7 +59,7 @@ class Stock:
         if self._refilling:
             self._refilling.cancel()
             await asyncio.gather(self._refilling, return_exceptions=True)
-        await asyncio.gather(*(spare.close() for spare in self._ready))
+        await asyncio.gather(*self._closing, *(spare.close() for spare in self._ready))
         self._ready.clear()
 
     async def _use(self, kind: str, work: Callable[[Sandbox], Awaitable[T]]) -> T:
@@ -70,7 +71,9 @@ class Stock:
                 return await work(sandbox)
             finally:
                 self.busy -= 1
-                await sandbox.close()
+                # The answer need not wait for its end.
+                self._closing.add(closing := asyncio.create_task(sandbox.close()))
+                closing.add_done_callback(self._closing.discard)
         finally:
             self._places.release()
 

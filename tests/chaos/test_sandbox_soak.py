@@ -18,6 +18,7 @@ from services.executor.bench.mixes import Snippet, WrongResult, mixes
 from services.executor.pool import SandboxPool
 from tests.integration.executor.bypasses import BYPASSES
 from tests.integration.executor.hostile import HOSTILE
+from tests.integration.executor.leftovers import leftovers
 from tests.integration.executor.legacies import LEGACIES
 from tests.integration.executor.support import needs_runsc, started
 
@@ -46,14 +47,11 @@ async def test_thousands_of_jobs_hostile_ones_among_them_leave_the_pool_as_it_wa
         await asyncio.gather(*(pool.execute(snippet.job) for snippet in mixes()["science"].snippets * 2))
         soak = Soak(pool, tmp_path)
         await asyncio.gather(*(soak.call() for _ in range(CALLERS)))
-        homes = [home.name for home in tmp_path.iterdir()]
     print(f"\n{JOBS} jobs in {time.monotonic() - began:.0f} s\n{soak.summary()}")
     assert soak.ended.total() == JOBS
     assert soak.wrong == []
     assert living_children() == []
-    assert list(tmp_path.iterdir()) == []
-    assert str(tmp_path) not in Path("/proc/self/mountinfo").read_text("utf-8")
-    assert [cgroup for home in homes for cgroup in Path("/sys/fs/cgroup").rglob(f"{home}*")] == []
+    assert leftovers(tmp_path) == []
     assert _descriptors() == descriptors
     for memory in (soak.host_mib, soak.sandboxes_mib):
         second, last = quarters(memory)

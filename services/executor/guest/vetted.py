@@ -87,6 +87,8 @@ class Worker:
         try:
             tree = ast.parse(told["code"], snippet.FILENAME)
             vetting = vet(tree)
+            if vetting.refused or told["vet_only"]:
+                return wire.REFUSED, _refusal(vetting)
             code = compile(tree, snippet.FILENAME, "exec", dont_inherit=True)
         except (SyntaxError, ValueError) as error:
             if told["vet_only"]:
@@ -94,8 +96,6 @@ class Worker:
             return wire.ENDED, {"status": "error", "error": snippet.describe(error), "line": snippet.line_of(error)}
         except (RecursionError, MemoryError):
             return wire.REFUSED, _refusal(_UNREADABLE)
-        if vetting.refused or told["vet_only"]:
-            return wire.REFUSED, _refusal(vetting)
         result = self._run(code, builtins(output.write), told["names"], vetting)
         return (wire.FLOODED if output.flooded else wire.ENDED), result
 

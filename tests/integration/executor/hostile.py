@@ -120,7 +120,7 @@ PROCESSES = {
     ),
     "its zygote's pipes are closed": fork("open('/proc/1/fd/1', 'wb')", ERROR, "PermissionError"),
     "its zygote's environment tells nothing of the host": fork(
-        "x = open('/proc/1/environ').read().split('\\0')\nassert set(x) <= {'PYTHONHASHSEED=0', 'HOME=/', ''}, x", OK
+        "try: x = open('/proc/1/environ').read().strip('\\0')\nexcept PermissionError: x = ''\nassert x == '', x", OK
     ),
     "it has no environment": fork("import os\nx = dict(os.environ)\nassert x == {}, x", OK),
     "root's uid is out of reach": fork("import os; os.setuid(0)", ERROR, "PermissionError"),

@@ -14,6 +14,7 @@ import pytest
 from soliloquy.v1.sandbox_pb2 import LANE_FORK, LANE_SINGLE_USE, STATUS_OK, STATUS_SANDBOX_DIED
 
 from services.executor.runsc import SandboxUnavailable
+from tests.integration.executor import nobody
 from tests.integration.executor.support import (
     ORDINARY,
     Runsc,
@@ -183,38 +184,10 @@ async def test_the_folder_of_a_living_owner_is_left_alone(tmp_path: Path) -> Non
 
 
 @needs_runsc
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user; as one, every test here is rootless")
+@nobody.only_root_can
 def test_an_ordinary_user_can_run_sandboxes_too() -> None:
-    python = next(filter(_runs_as_nobody, _PYTHONS), None)
-    if python is None and "CI" not in os.environ:
-        pytest.skip("no Python with this environment's packages that nobody may read")
-    assert python is not None, f"an ordinary user can run none of {', '.join(_PYTHONS)}"
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o777)
-        ran = _as_nobody(python, "-c", _OWNER, folder, "end")
+        ran = nobody.run(nobody.python(), "-c", _OWNER, folder, "end")
         assert (ran.stdout, ran.stderr) == ("42\n", "")
         assert list(Path(folder).iterdir()) == []
-
-
-# This Python, and the distribution's of the same version, which can use the same packages.
-_PYTHONS = (sys.executable, f"/usr/bin/python{sys.version_info.major}.{sys.version_info.minor}")
-
-
-def _runs_as_nobody(python: str) -> bool:
-    return _as_nobody(python, "-c", "import services.executor.pool").returncode == 0
-
-
-def _as_nobody(*command: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        # The shell between: what setpriv starts itself is still found with root's rights.
-        ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "sh", "-c", 'exec "$0" "$@"', *command],
-        env={
-            "PATH": os.environ["PATH"],
-            "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
-            "PYTHONDONTWRITEBYTECODE": "1",
-        },
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
