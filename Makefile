@@ -56,5 +56,5 @@ clean: ## Remove everything the build made
 	@touch $@
 
 .venv/runsc: .venv/bin/python
-	@sh services/executor/install-runsc.sh
+	@sh services/executor/gvisor/install-runsc.sh
 	@touch $@

@@ -13,7 +13,7 @@ from rich.text import Text
 from services.cli.failure import Failure
 from services.executor.bench.mixes import WrongResult, mixes
 from services.executor.bench.sandbox import measure
-from services.executor.runsc import SandboxUnavailable
+from services.executor.gvisor.runsc import SandboxUnavailable
 
 _MIXES = mixes()
 _ALL = "all"

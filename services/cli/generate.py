@@ -21,8 +21,8 @@ from services.cli.progress import Bar, Quiet
 from services.collector.dataset import write_dataset
 from services.collector.journal import Journal
 from services.curriculum.problems import BadProblemFile, ProblemSource, UnknownProblems, problem_source
-from services.executor import runsc
-from services.executor.runsc import SandboxUnavailable
+from services.executor.gvisor import runsc
+from services.executor.gvisor.runsc import SandboxUnavailable
 from services.recipes.recipe import find
 from services.runtime.ask import BrokenPrompt
 from services.runtime.events import EventTooLarge

@@ -18,9 +18,9 @@ from services.cli.durations import DURATION
 from services.cli.failure import Failure
 from services.cli.sizes import SIZE
 from services.client.sandbox import JobRefused, SandboxClient, ServiceUnavailable
+from services.executor.gvisor.runsc import SandboxUnavailable
 from services.executor.policy import KINDS
 from services.executor.pool import SandboxPool
-from services.executor.runsc import SandboxUnavailable
 from services.executor.serving import CannotListen, SandboxServer
 from services.executor.settings import SandboxSettings
 from services.executor.site import open_site

@@ -22,8 +22,8 @@ from services.cli.workers import HOPELESS
 from services.codegen.settings import CodegenSettings
 from services.composer.settings import ComposerSettings
 from services.curriculum.problems import problem_source
+from services.executor.gvisor.runsc import SandboxUnavailable
 from services.executor.pool import SandboxPool
-from services.executor.runsc import SandboxUnavailable
 from services.executor.settings import SandboxSettings
 from services.model.engines.noise import real_noise
 from services.model.engines.scripted import ScriptedEngine

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
-from services.executor.runsc import SandboxUnavailable
+from services.executor.gvisor.runsc import SandboxUnavailable
 from services.executor.sandbox import Sandbox
 
 _log = logging.getLogger(__name__)

@@ -9,9 +9,9 @@ import grpc
 from soliloquy.v1.sandbox_pb2 import ExecuteRequest, ExecuteResponse, Execution, Job
 from soliloquy.v1.sandbox_pb2_grpc import SandboxServiceServicer
 
+from services.executor.gvisor.runsc import SandboxUnavailable
 from services.executor.lane import Busy
 from services.executor.pool import SandboxPool
-from services.executor.runsc import SandboxUnavailable
 from services.executor.settings import SandboxSettings
 from services.executor.submission import LimitExceeded
 

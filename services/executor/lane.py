@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from services.executor.berth import Berth
-from services.executor.runsc import SandboxUnavailable
+from services.executor.gvisor.runsc import SandboxUnavailable
 from services.executor.sandbox import Sandbox
 from services.executor.works import Works
 from services.runtime.retry import Transient

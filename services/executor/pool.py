@@ -8,10 +8,10 @@ from functools import partial
 
 from soliloquy.v1.sandbox_pb2 import LANE_SINGLE_USE, STATUS_SANDBOX_DIED, Execution, Job
 
+from services.executor.gvisor.runsc import SandboxUnavailable
 from services.executor.lane import Lane
 from services.executor.policy import KINDS, MATH, kind_for
 from services.executor.reports import Vetting
-from services.executor.runsc import SandboxUnavailable
 from services.executor.sandbox import Sandbox, SandboxDied
 from services.executor.settings import SandboxSettings
 from services.executor.site import Site, open_site

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from soliloquy.v1.sandbox_pb2 import STATUS_OK
 
+from services.executor.gvisor.runsc import SandboxUnavailable
 from services.executor.reports import Vetting
-from services.executor.runsc import SandboxUnavailable
 from services.executor.sandbox import Sandbox, SandboxDied
 from services.executor.settings import SandboxSettings
 from services.executor.submission import Submission

@@ -7,13 +7,13 @@ import logging
 import time
 from dataclasses import dataclass, field
 
-from services.executor import bundle, cgroups, container, folder, runsc
-from services.executor.cgroups import Cgroup, NoCgroups
-from services.executor.container import Plan
-from services.executor.folder import PrivateFolder
+from services.executor.gvisor import bundle, cgroups, container, folder, runsc
+from services.executor.gvisor.cgroups import Cgroup, NoCgroups
+from services.executor.gvisor.container import Plan
+from services.executor.gvisor.folder import PrivateFolder
+from services.executor.gvisor.runsc import PLATFORMS, Runsc, SandboxUnavailable
 from services.executor.policy import CGROUP, MATH, guest_policy, supported_machine
 from services.executor.reports import BadReport
-from services.executor.runsc import PLATFORMS, Runsc, SandboxUnavailable
 from services.executor.sandbox import Sandbox, SandboxDied
 from services.executor.selftest import selftest
 from services.executor.settings import SandboxSettings

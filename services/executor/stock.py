@@ -6,8 +6,8 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
+from services.executor.gvisor.runsc import SandboxUnavailable
 from services.executor.lane import Busy
-from services.executor.runsc import SandboxUnavailable
 from services.executor.sandbox import Sandbox
 from services.executor.works import Works
 

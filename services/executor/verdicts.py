@@ -3,22 +3,11 @@
 import math
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from soliloquy.v1.sandbox_pb2 import STATUS_ERROR, Execution, Value
 
+from services.executor.guest.verdicts import Verdict
 from services.runtime.code import identifier
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Verdict:
-    """`name = math.isclose(left, right, ..)`; a side is a variable's name or a number."""
-
-    name: str
-    left: str | float
-    right: str | float
-    rel_tol: float
-    abs_tol: float
 
 
 def recomputed(done: Execution, verdicts: Sequence[Verdict], evidence: dict[str, float | None]) -> Execution:

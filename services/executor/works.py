@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-from services.executor.runsc import SandboxUnavailable
+from services.executor.gvisor.runsc import SandboxUnavailable
 
 T = TypeVar("T")
 

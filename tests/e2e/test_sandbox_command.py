@@ -147,10 +147,11 @@ def test_a_runsc_that_fails_is_quoted(tmp_path: Path, shot: Path) -> None:
 def test_the_selftest_proves_each_kind_of_sandbox() -> None:
     result = run(sandbox("selftest"))
     assert (result.returncode, result.stderr) == (0, "")
-    runsc, cgroups, *kinds = result.stdout.splitlines()
+    runsc, cgroups, *kinds, proved = result.stdout.splitlines()
     assert runsc.startswith("runsc ")
     assert cgroups.startswith("control groups: ")
     assert [line.split(":")[0] for line in kinds] == ["math", "numpy", "sympy"]
+    assert "its kernel is gVisor" in proved
 
 
 def test_a_service_takes_jobs_from_other_programs(shot: Path) -> None:

@@ -3,8 +3,8 @@
 import os
 from pathlib import Path
 
-from services.executor import mounts
-from services.executor.folder import PREFIX
+from services.executor.gvisor import mounts
+from services.executor.gvisor.folder import PREFIX
 
 _PARENT = 1
 

@@ -14,14 +14,14 @@ from typing import Any
 import pytest
 from soliloquy.v1.sandbox_pb2 import LANE_FAST, STATUS_OK, Execution, Job, Lane, Value
 
+from services.executor.gvisor.runsc import SandboxUnavailable
 from services.executor.pool import SandboxPool
-from services.executor.runsc import SandboxUnavailable
 from services.executor.settings import SandboxSettings
 
 # In CI a missing runsc is a failure, not a reason to skip.
 needs_runsc = pytest.mark.skipif(
     shutil.which("runsc") is None and os.environ.get("CI") != "true",
-    reason="gVisor is missing: run services/executor/install-runsc.sh",
+    reason="gVisor is missing: run services/executor/gvisor/install-runsc.sh",
 )
 
 ORDINARY = """import math

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 from soliloquy.v1.sandbox_pb2 import STATUS_MEMORY, STATUS_OK, Execution, Job
 
+from services.executor.gvisor.runsc import SandboxUnavailable
 from services.executor.policy import CGROUP, KINDS, MATH
 from services.executor.reports import Vetting
-from services.executor.runsc import SandboxUnavailable
 from services.executor.sandbox import Sandbox, SandboxDied
 from services.executor.settings import SandboxSettings
 from services.executor.site import Site, open_site

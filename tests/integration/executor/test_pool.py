@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from soliloquy.v1.sandbox_pb2 import LANE_FORK, LANE_SINGLE_USE, STATUS_OK, STATUS_SANDBOX_DIED
 
-from services.executor.runsc import SandboxUnavailable
+from services.executor.gvisor.runsc import SandboxUnavailable
 from tests.integration.executor import nobody
 from tests.integration.executor.support import (
     ORDINARY,

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from services.executor.gvisor.runsc import SandboxUnavailable
 from services.executor.pool import SandboxPool
-from services.executor.runsc import SandboxUnavailable
 from services.executor.selftest import selftest
 from services.executor.settings import SandboxSettings
 from services.executor.site import open_site

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from services.executor import cgroups, folder
-from services.executor.cgroups import Cgroup, NoCgroups, placed
+from services.executor.gvisor import cgroups, folder
+from services.executor.gvisor.cgroups import Cgroup, NoCgroups, placed
 
 _FIRST = """30 25 0:27 / /sys/fs/cgroup rw,relatime - tmpfs tmpfs rw,mode=755
 31 30 0:28 / /sys/fs/cgroup/cpu,cpuacct rw,relatime - cgroup cgroup rw,cpu,cpuacct

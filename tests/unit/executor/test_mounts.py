@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from services.executor import mounts
-from services.executor.mounts import Mount
+from services.executor.gvisor import mounts
+from services.executor.gvisor.mounts import Mount
 
 
 def test_mounts_are_read_with_their_names_unescaped() -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from services.executor import folder
 from services.executor.guest.jail import seccomp_filter
+from services.executor.gvisor import folder
 from services.executor.policy import KINDS, MATH, guest_policy, kind_for
 from services.executor.settings import SandboxSettings
 
@@ -108,7 +108,7 @@ def test_a_folder_names_its_owner(tmp_path: Path) -> None:
 _CLAIM = """
 import os, sys
 from pathlib import Path
-from services.executor import folder
+from services.executor.gvisor import folder
 print(folder.claim(Path(sys.argv[1])).path, flush=True)
 os._exit(0)
 """

@@ -5,7 +5,8 @@ import re
 import pytest
 from soliloquy.v1.sandbox_pb2 import STATUS_ERROR, STATUS_OK, Execution, NamedValue, Value
 
-from services.executor.verdicts import Verdict, recomputed
+from services.executor.guest.verdicts import Verdict
+from services.executor.verdicts import recomputed
 
 
 def done(**values: Value) -> Execution:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from services.executor import mounts
+from services.executor.gvisor import mounts
 
 _UNIFIED = Path("/sys/fs/cgroup")
 _LIMITS = ("memory.limit_in_bytes", "memory.max")

@@ -11,10 +11,10 @@ import sysconfig
 from pathlib import Path
 from typing import Any
 
+from services.executor.gvisor.runsc import SandboxUnavailable
 from services.executor.policy import ENVIRONMENT, EXTENSIONS, KINDS, LIMITS, ZYGOTE_UID
-from services.executor.runsc import SandboxUnavailable
 
-_GUEST = Path(__file__).with_name("guest")
+_GUEST = Path(__file__).parents[1] / "guest"
 _GUEST_HOME = "/soliloquy"
 _ROOT, _HIDDEN = "rootfs", "hidden"
 _START = "import sys; sys.path += {}; from guest.zygote import main; main()"
