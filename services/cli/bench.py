@@ -81,10 +81,10 @@ def _load(measured: dict[str, Any]) -> Table:
         table.add_row(
             name,
             _spread(full["jobs_per_second_a_core"]),
-            f"{full['cpu_ms_a_job']['median']:.3g}",
+            _three(full["cpu_ms_a_job"]["median"]),
             _latency(figures["one_caller_a_core"]),
             _latency(figures["half_load"]),
-            f"{beside['jobs_per_second']['median']:.3g} times" if beside else "",
+            f"{_three(beside['jobs_per_second']['median'])} times" if beside else "",
         )
     return table
 
@@ -99,8 +99,13 @@ def _targets(judged: list[dict[str, Any]]) -> Table:
 
 
 def _spread(figure: dict[str, float]) -> str:
-    return f"{figure['median']:.3g} ({figure['min']:.3g}-{figure['max']:.3g})"
+    return f"{_three(figure['median'])} ({_three(figure['min'])}-{_three(figure['max'])})"
 
 
 def _latency(figures: dict[str, Any]) -> str:
-    return f"{figures['p50_ms']['median']:.3g}, {figures['p99_ms']['median']:.3g}"
+    return f"{_three(figures['p50_ms']['median'])}, {_three(figures['p99_ms']['median'])}"
+
+
+def _three(figure: float) -> str:
+    """Three digits, or as many as a larger number has."""
+    return f"{figure:,.0f}" if figure >= 100 else f"{figure:.3g}"

@@ -6,6 +6,7 @@ import itertools
 import logging
 import time
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from services.executor.gvisor import bundle, cgroups, container, folder, runsc
 from services.executor.gvisor.cgroups import Cgroup, NoCgroups
@@ -92,10 +93,8 @@ async def open_site(settings: SandboxSettings) -> Site:
     found = await runsc.find()
     if supported_machine() is None:
         raise SandboxUnavailable("policy.toml lists no denied system calls for this machine: add its table")
-    await asyncio.to_thread(folder.sweep, settings.runtime_dir)
-    home = folder.claim(settings.runtime_dir)
+    home = await asyncio.to_thread(_settle, settings.runtime_dir)
     try:
-        await asyncio.to_thread(bundle.lay_out, home.path)
         cgroup, unbounded = _cgroup(home)
         site = Site(
             runsc=found, platform=PLATFORMS[0], folder=home, settings=settings, cgroup=cgroup, unbounded=unbounded
@@ -104,6 +103,23 @@ async def open_site(settings: SandboxSettings) -> Site:
     except BaseException:
         home.remove()
         raise
+
+
+def _settle(runtime_dir: Path) -> PrivateFolder:
+    """A folder with the root of all sandboxes, where others have left theirs before."""
+    try:
+        folder.sweep(runtime_dir)
+        home = folder.claim(runtime_dir)
+    except OSError as error:
+        raise SandboxUnavailable(f"no sandbox can live in {runtime_dir}: {error.strerror}") from error
+    try:
+        bundle.lay_out(home.path)
+    except BaseException as error:
+        home.remove()
+        if isinstance(error, OSError):
+            raise SandboxUnavailable(f"no sandbox can live in {runtime_dir}: {error.strerror}") from error
+        raise
+    return home
 
 
 def _cgroup(home: PrivateFolder) -> tuple[Cgroup | None, str]:

@@ -118,6 +118,23 @@ async def test_sandboxes_that_stop_answering_are_replaced(tmp_path: Path) -> Non
 
 
 @needs_runsc
+async def test_sandboxes_that_can_make_no_process_any_more_are_replaced(tmp_path: Path) -> None:
+    async with started(tmp_path, spares=0, wall_seconds=0.5) as pool:
+        limits = _process_limits(tmp_path)
+        if not limits and os.geteuid() != 0:
+            pytest.skip("no control group bounds an ordinary user's sandboxes")
+        for limit in limits:
+            limit.write_text("1")
+        # The child for the first was forked ahead.
+        for _ in range(3):
+            done = await pool.execute(job(f"import os\n{ORDINARY}", "tutor_range"))
+            assert done.values[0].value.real == pytest.approx(13.8078, abs=1e-4)
+        await assert_soon_right(pool, lane=LANE_FORK)
+        await assert_soon_right(pool)
+        assert not all(limit.exists() for limit in limits)
+
+
+@needs_runsc
 async def test_a_killed_sandbox_is_replaced_within_a_second_without_a_job_asking(tmp_path: Path) -> None:
     async with started(tmp_path) as pool:
         killed = set(runsc_pids(tmp_path))
@@ -191,3 +208,9 @@ def test_an_ordinary_user_can_run_sandboxes_too() -> None:
         ran = nobody.run(nobody.python(), "-c", _OWNER, folder, "end")
         assert (ran.stdout, ran.stderr) == ("42\n", "")
         assert list(Path(folder).iterdir()) == []
+
+
+def _process_limits(runtime_dir: Path) -> list[Path]:
+    """Of each running sandbox."""
+    [noted] = runtime_dir.glob("*/cgroups")
+    return sorted(limit for folder in noted.read_text().split() for limit in Path(folder).glob("*/pids.max"))

@@ -1,5 +1,7 @@
 """Without a sandbox that boots and proves itself there is no pool, and nothing is left of the attempt."""
 
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -49,3 +51,21 @@ async def test_a_sandbox_that_sees_the_canary_gets_no_job(tmp_path: Path) -> Non
     finally:
         await sandbox.close()
         site.close()
+
+
+@needs_runsc
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a disk that is full")
+async def test_a_full_disk_means_not_ready_and_leaves_nothing(tmp_path: Path) -> None:
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", tmp_path], check=True)
+    try:
+        with pytest.raises(SandboxUnavailable, match=r"no sandbox can live in .*: No space left on device"):
+            await SandboxPool(SandboxSettings(runtime_dir=tmp_path)).start()
+        assert list(tmp_path.iterdir()) == []
+    finally:
+        subprocess.run(["umount", tmp_path], check=True)
+
+
+@needs_runsc
+async def test_a_folder_that_is_not_there_means_not_ready(tmp_path: Path) -> None:
+    with pytest.raises(SandboxUnavailable, match=r"no sandbox can live in .*: No such file or directory"):
+        await SandboxPool(SandboxSettings(runtime_dir=tmp_path / "missing")).start()
