@@ -20,6 +20,11 @@ def command(out: Path, *, conversations: int = 6, problems: str | Path = "physic
     return [SOLILOQUY, "generate", *wanted, "--seed", "7", "--json", *flags]
 
 
+def paced(out: Path, *, workers: int = 1) -> list[str]:
+    """A run of twelve that lasts some seconds on any machine; its dataset is that of an unpaced one."""
+    return command(out, conversations=12, latency="50ms", in_flight=6, workers=workers)
+
+
 def run(arguments: list[str], *, environment: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         arguments, capture_output=True, text=True, check=False, env={**os.environ, **(environment or {})}

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.runs import SOLILOQUY, command, dataset, grown, kill_run, run, start, wait_for_end, wait_for_lines
+from tests.e2e.runs import SOLILOQUY, command, dataset, grown, kill_run, paced, run, start, wait_for_end, wait_for_lines
 
 
 def refused(arguments: list[str], environment: dict[str, str] | None = None) -> str:
@@ -86,7 +86,7 @@ def test_a_folder_where_a_file_is_in_the_way_is_refused(tmp_path: Path) -> None:
 @pytest.fixture
 def unfinished(tmp_path: Path) -> Path:
     out = tmp_path / "out"
-    process = start(command(out, conversations=12))
+    process = start(paced(out))
     wait_for_lines(out, 1, process)
     wait_for_end(kill_run(process))
     return out

@@ -12,7 +12,7 @@ from soliloquy.v1.events_pb2 import ProblemSubmitted
 
 from services.runtime.events import Event
 from services.runtime.transports.embedded import EmbeddedTransport
-from tests.e2e.runs import SOLILOQUY, command, dataset, grown, kill_run, run, start, wait_for_end, wait_for_lines
+from tests.e2e.runs import SOLILOQUY, command, dataset, grown, kill_run, paced, run, start, wait_for_end, wait_for_lines
 
 
 def publish(log: Path, event: Event) -> None:
@@ -27,7 +27,7 @@ def publish(log: Path, event: Event) -> None:
 def unfinished(tmp_path: Path) -> Path:
     """A run of twelve, killed when the first conversation was collected."""
     out = tmp_path / "out"
-    process = start(command(out, conversations=12))
+    process = start(paced(out))
     wait_for_lines(out, 1, process)
     wait_for_end(kill_run(process))
     return out

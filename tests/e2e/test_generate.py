@@ -13,6 +13,7 @@ from tests.e2e.runs import (
     journal_lines,
     kill,
     kill_run,
+    paced,
     run,
     start,
     wait_for_end,
@@ -67,7 +68,7 @@ def test_another_seed_makes_other_conversations(reference: Path, tmp_path: Path)
 @pytest.mark.parametrize("lines", [0, 1, 4, 8])
 def test_a_killed_run_goes_on_to_the_same_dataset(reference: Path, tmp_path: Path, lines: int) -> None:
     out = tmp_path / "out"
-    process = start(command(out, conversations=12))
+    process = start(paced(out))
     wait_for_lines(out, lines, process)
     workers = kill_run(process)
     grown(out, conversations=12)
@@ -77,7 +78,7 @@ def test_a_killed_run_goes_on_to_the_same_dataset(reference: Path, tmp_path: Pat
 
 def test_a_killed_worker_is_replaced_and_loses_nothing(reference: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    process = start(command(out, conversations=12, workers=2))
+    process = start(paced(out, workers=2))
     for lines in (1, 4):
         wait_for_lines(out, lines, process)
         kill(worker_pids(process.pid)[0])
@@ -88,7 +89,7 @@ def test_a_killed_worker_is_replaced_and_loses_nothing(reference: Path, tmp_path
 
 def test_an_interrupted_run_stops_cleanly_and_goes_on(reference: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    process = start(command(out, conversations=12))
+    process = start(paced(out))
     wait_for_lines(out, 3, process)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=4)
