@@ -27,7 +27,7 @@ protos: .venv/dev ## Compile the protobuf contract and compare it with the last 
 	$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable .
 	$(BIN)/python protos/check.py
 
-faults: .venv/dev .venv/runsc ## Kill runs and workers at random moments (minutes)
+faults: .venv/dev .venv/runsc ## Kill runs and workers at random moments, soak the sandbox (minutes)
 	$(BIN)/python -m pytest -s tests/chaos
 
 bench: .venv/dev .venv/runsc ## Measure the transport, the sandbox and the whole loop (minutes)
