@@ -3,19 +3,19 @@
 from collections.abc import Iterator
 from typing import Any
 
-from soliloquy.v1.sandbox_pb2 import Execution, Lane, Status
+from soliloquy.v1.sandbox_pb2 import Execution
 
-from services.runtime.values import plain, shown
+from services.runtime.values import lane_name, plain, shown, status_name
 
 
 def as_json(done: Execution) -> dict[str, Any]:
     return {
-        "status": _status(done),
+        "status": status_name(done),
         "values": {named.name: plain(named.value) for named in done.values},
         "stdout": done.stdout,
         "error": done.error,
         "error_line": done.error_line,
-        "lane": _lane(done),
+        "lane": lane_name(done),
         "isolation": done.isolation,
         "runsc_version": done.runsc_version,
         "seconds": done.seconds,
@@ -26,7 +26,7 @@ def as_json(done: Execution) -> dict[str, Any]:
 
 def lines(done: Execution) -> Iterator[str]:
     line = f" (line {done.error_line})" if done.error_line else ""
-    yield _printable(f"{_status(done)}: {done.error}{line}" if done.error else _status(done))
+    yield _printable(f"{status_name(done)}: {done.error}{line}" if done.error else status_name(done))
     for named in done.values:
         again = "  (computed again on the host)" if named.name in done.recomputed else ""
         yield _printable(f"{named.name} = {shown(named.value)}{again}")
@@ -34,17 +34,9 @@ def lines(done: Execution) -> Iterator[str]:
         yield "stdout:"
         yield from (f"    {_printable(printed)}" for printed in done.stdout.splitlines())
     if done.isolation:
-        lane = _lane(done).replace("_", "-")
+        lane = lane_name(done).replace("_", "-")
         times = f"{_milliseconds(done.seconds)} after waiting {_milliseconds(done.waited_seconds)}"
         yield f"{lane} lane, {times}; {done.isolation}, runsc {done.runsc_version}"
-
-
-def _status(done: Execution) -> str:
-    return Status.Name(done.status).removeprefix("STATUS_").lower()
-
-
-def _lane(done: Execution) -> str:
-    return Lane.Name(done.lane).removeprefix("LANE_").lower()
 
 
 def _milliseconds(seconds: float) -> str:

@@ -8,12 +8,13 @@ from typing import Any, Self
 
 import grpc
 from soliloquy.v1 import sandbox_pb2
-from soliloquy.v1.sandbox_pb2 import ExecuteRequest, ExecuteResponse, Job, Lane, Limits, Status
+from soliloquy.v1.sandbox_pb2 import ExecuteRequest, ExecuteResponse, Job, Limits
 from soliloquy.v1.sandbox_pb2_grpc import SandboxServiceStub
 
 from services.client.batch import Batch
 from services.client.patience import JobRefused, Patience, ServiceUnavailable
 from services.client.values import Unserialisable, python_value
+from services.runtime.values import lane_name, status_name
 
 __all__ = ["Execution", "Job", "JobRefused", "Limits", "SandboxClient", "ServiceUnavailable", "Unserialisable"]
 
@@ -49,12 +50,12 @@ class Execution:
     def of(cls, job_id: str, done: sandbox_pb2.Execution) -> Self:
         return cls(
             job_id=job_id,
-            status=Status.Name(done.status).removeprefix("STATUS_").lower(),
+            status=status_name(done),
             values={named.name: python_value(named.value) for named in done.values},
             stdout=done.stdout,
             error=done.error,
             error_line=done.error_line,
-            lane=Lane.Name(done.lane).removeprefix("LANE_").lower(),
+            lane=lane_name(done),
             isolation=done.isolation,
             runsc_version=done.runsc_version,
             seconds=done.seconds,

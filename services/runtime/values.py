@@ -1,8 +1,8 @@
-"""Tagged values from the sandbox, shown as Python would print them and turned into JSON."""
+"""What comes from the sandbox, shown as Python would print it and turned into JSON."""
 
 from typing import Any
 
-from soliloquy.v1.sandbox_pb2 import Execution, Status, Value
+from soliloquy.v1.sandbox_pb2 import Execution, Lane, Status, Value
 
 # Python reads and writes no longer integer.
 _MOST_DIGITS = 4_300
@@ -52,6 +52,14 @@ def plain(value: Value) -> Any:
             return None
         case _:
             return shown(value)
+
+
+def status_name(execution: Execution) -> str:
+    return Status.Name(execution.status).removeprefix("STATUS_").lower()
+
+
+def lane_name(execution: Execution) -> str:
+    return Lane.Name(execution.lane).removeprefix("LANE_").lower()
 
 
 def verdict(execution: Execution) -> bool | None:

@@ -16,7 +16,7 @@ from soliloquy.v1.sandbox_pb2 import LANE_FORK, STATUS_TIMEOUT, Job, Limits, Sta
 from services.executor.bench import processes
 from services.executor.bench.figures import spread
 from services.executor.bench.mixes import WrongResult, endless, mixes
-from services.executor.bench.runners import in_pool, lane_name
+from services.executor.bench.runners import in_pool, lane_of
 from services.executor.pool import SandboxPool
 from services.executor.settings import SandboxSettings
 
@@ -83,8 +83,8 @@ async def _overshoot(pool: SandboxPool, lane: str, code: str) -> float:
     sent = time.perf_counter()
     done = await pool.execute(Job(code=code, limits=Limits(wall_seconds=_WALL_SECONDS), single_use=alone))
     answered = time.perf_counter() - sent
-    if done.status != STATUS_TIMEOUT or lane_name(done.lane) != lane:
-        ended = f"{Status.Name(done.status)} in the {lane_name(done.lane)} lane: {done.error}"
+    if done.status != STATUS_TIMEOUT or lane_of(done) != lane:
+        ended = f"{Status.Name(done.status)} in the {lane_of(done)} lane: {done.error}"
         raise WrongResult(f"an endless loop for the {lane} lane ended with {ended}")
     return ((done.seconds if alone else answered) - _WALL_SECONDS) * 1000
 

@@ -5,11 +5,12 @@ import json
 import sys
 from collections import Counter
 
-from soliloquy.v1.sandbox_pb2 import Lane
+from soliloquy.v1.sandbox_pb2 import Execution
 
 from services.executor.bench.load import Run
 from services.executor.bench.mixes import Snippet, WrongResult
 from services.executor.pool import SandboxPool
+from services.runtime.values import lane_name
 
 _TELL = "import json\nprint(json.dumps({{name: globals()[name] for name in {names}}}))"
 
@@ -20,13 +21,14 @@ def in_pool(pool: SandboxPool, lanes: Counter[str]) -> Run:
     async def run(snippet: Snippet) -> None:
         done = await pool.execute(snippet.job)
         snippet.check(done)
-        lanes[lane_name(done.lane)] += 1
+        lanes[lane_of(done)] += 1
 
     return run
 
 
-def lane_name(lane: Lane) -> str:
-    return Lane.Name(lane).removeprefix("LANE_").lower().replace("_", "-")
+def lane_of(done: Execution) -> str:
+    """As the mixes are named."""
+    return lane_name(done).replace("_", "-")
 
 
 async def in_subprocess(snippet: Snippet) -> None:

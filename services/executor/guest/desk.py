@@ -42,11 +42,11 @@ class Desk:
         return self._job[:size] if taken == size else None
 
     def empty(self, folder: str, most: int) -> bool:
-        """Removes the files in the folder; false where there are too many, or folders among them."""
+        """Removes the files in the folder; false where there are too many, or folders among them, or nobody can say."""
         opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         try:
             size = self._libc.getdents64(opened, ctypes.c_void_p(self._listing_address), _LISTING_BYTES)
-            names = self._names(size)
+            names = self._names(size) if size >= 0 else None
             if names is None or len(names) > most:
                 return False
             return all(self._libc.unlinkat(opened, ctypes.c_void_p(name), 0) == 0 for name in names)

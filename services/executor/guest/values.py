@@ -1,4 +1,4 @@
-"""Python values as tagged JSON, read without running a line of the job's code."""
+"""Python values as tagged JSON, read without running a line of the job's code; numpy and sympy convert their own."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

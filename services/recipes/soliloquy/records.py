@@ -14,11 +14,10 @@ from soliloquy.v1.conversation_pb2 import (
     Turn,
     TutorReply,
 )
-from soliloquy.v1.sandbox_pb2 import Lane, Status
 
 from services.recipes.soliloquy.codes import EVALUATION_LETTERS, INTENTS, STATE_LETTERS, STRATEGIES
 from services.recipes.soliloquy.filters import agrees
-from services.runtime.values import plain, verdict
+from services.runtime.values import lane_name, plain, status_name, verdict
 
 
 def record(conversation: Conversation) -> dict[str, Any]:
@@ -87,12 +86,12 @@ def _attempt(attempt: CodeAttempt) -> dict[str, Any]:
     return {
         "code": attempt.code,
         "result_variables": list(attempt.result_variables),
-        "status": _name(Status.Name(execution.status), "STATUS_"),
+        "status": status_name(execution),
         "values": {named.name: plain(named.value) for named in execution.values},
         "stdout": execution.stdout,
         "error": execution.error,
         "error_line": execution.error_line,
-        "lane": _name(Lane.Name(execution.lane), "LANE_"),
+        "lane": lane_name(execution),
         "isolation": execution.isolation,
     }
 

@@ -2,10 +2,8 @@
 
 import asyncio
 import logging
-import math
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,11 +14,12 @@ from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoRe
 from soliloquy.v1.sandbox_pb2 import STATUS_ERROR, STATUS_OK, ExecuteRequest, ExecuteResponse, Execution, Job, Limits
 from soliloquy.v1.sandbox_pb2_grpc import SandboxServiceStub
 
-from services.client.sandbox import JobRefused, SandboxClient, ServiceUnavailable, Unserialisable
+from services.client.sandbox import JobRefused, SandboxClient, ServiceUnavailable
 from services.executor.calls import READ_AHEAD
 from services.executor.pool import SandboxPool
 from services.executor.serving import SERVICE, CannotListen, SandboxServer
 from services.executor.settings import SandboxSettings
+from tests.integration.executor.calling import ANY_PORT, client_of, connected, served
 from tests.integration.executor.support import (
     Runsc,
     assert_ordinary_job_is_right,
@@ -32,36 +31,14 @@ from tests.integration.executor.support import (
 )
 
 if TYPE_CHECKING:
-    from soliloquy.v1.sandbox_pb2_grpc import SandboxServiceAsyncStub
+    pass
 
 pytestmark = [needs_runsc, pytest.mark.asyncio(loop_scope="session")]
 
 _ENDLESS = "x = sum(1 for n in range(10 ** 12))"
 _GARBAGE = (b"GET / HTTP/1.1\r\n\r\n", b"\0" * 65_536, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\xff" * 4_096)
-_ANY_PORT = "127.0.0.1:0"
 _SERVING = health_pb2.HealthCheckResponse.SERVING
 _NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
-
-
-@asynccontextmanager
-async def served(pool: SandboxPool, *, address: str = _ANY_PORT, wall_seconds: float = 1.0) -> AsyncIterator[str]:
-    server = SandboxServer(pool, SandboxSettings(wall_seconds=wall_seconds))
-    try:
-        yield await server.start(address)
-    finally:
-        await server.stop(5.0)
-
-
-@asynccontextmanager
-async def connected(address: str) -> AsyncIterator["SandboxServiceAsyncStub"]:
-    async with grpc.aio.insecure_channel(address) as channel:
-        yield SandboxServiceStub(channel)
-
-
-@asynccontextmanager
-async def client_of(pool: SandboxPool) -> AsyncIterator[SandboxClient]:
-    async with served(pool) as address, SandboxClient(address) as client:
-        yield client
 
 
 async def refusal_of(call: grpc.aio.UnaryUnaryCall[ExecuteRequest, ExecuteResponse]) -> grpc.aio.AioRpcError:
@@ -70,35 +47,10 @@ async def refusal_of(call: grpc.aio.UnaryUnaryCall[ExecuteRequest, ExecuteRespon
     return raised.value
 
 
-async def test_values_come_back_as_the_python_objects_they_were(pool: SandboxPool) -> None:
-    code = "import math\ni, n, z = 7 ** 6000, math.nan, 2 + 1j\nd = {(1, 'a'): [None, True]}\no = object()\nprint('hi')"
-    async with client_of(pool) as client:
-        done = await client.execute(code, ["i", "n", "z", "d", "o"])
-    assert (done.status, done.stdout) == ("ok", "hi\n")
-    assert math.isnan(done.values.pop("n"))
-    assert done.values == {"i": 7**6000, "z": 2 + 1j, "d": {(1, "a"): [None, True]}, "o": Unserialisable("object")}
-    assert done.isolation.startswith("gvisor-")
-
-
 async def test_a_failing_job_is_an_answer_and_no_error_of_the_service(pool: SandboxPool) -> None:
     async with client_of(pool) as client:
         done = await client.execute("y = 1\nx = y / 0", ["x"])
     assert (done.status, done.error, done.error_line) == ("error", "ZeroDivisionError: division by zero", 2)
-
-
-async def test_each_job_of_a_stream_gets_its_own_answer_as_soon_as_it_ends(pool: SandboxPool) -> None:
-    slow = range(0, 200, 40)
-    jobs = [
-        Job(id=f"job-{n}", code=f"import time; time.sleep(.2); x = {n} ** 2" if n in slow else f"x = {n} ** 2")
-        for n in range(200)
-    ]
-    for each in jobs:
-        each.result_variables.append("x")
-    async with client_of(pool) as client:
-        done = [execution async for execution in client.execute_many(jobs)]
-    assert [execution.job_id for execution in done] != [each.id for each in jobs]
-    assert {execution.job_id: execution.values for execution in done} == {f"job-{n}": {"x": n**2} for n in range(200)}
-    assert len(done) == 200
 
 
 async def test_who_asks_for_more_than_there_is_is_told_the_limit(pool: SandboxPool) -> None:
@@ -159,26 +111,6 @@ async def test_bytes_that_are_no_call_end_their_connection_and_nothing_else(pool
         assert (await client.execute("x = 1", ["x"])).values == {"x": 1}
 
 
-async def test_a_full_pool_pushes_back_and_the_client_comes_again(tmp_path: Path) -> None:
-    async with (
-        started(tmp_path, max_waiting=1, wall_seconds=1.0) as pool,
-        served(pool) as address,
-        connected(address) as stub,
-        SandboxClient(address) as client,
-    ):
-        running = asyncio.ensure_future(client.execute(_ENDLESS))
-        await until_in_a_sandbox(pool, "fast")
-        waiting = [stub.Execute(ExecuteRequest(job=job("x = 1", "x"))) for _ in range(2)]
-        done, _ = await asyncio.wait(map(asyncio.ensure_future, waiting), return_when=asyncio.FIRST_COMPLETED)
-        [refused] = [call.exception() for call in done]
-        assert isinstance(refused, grpc.aio.AioRpcError)
-        assert refused.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
-        assert dict(refused.trailing_metadata())["grpc-retry-pushback-ms"] == "100"
-        assert (await client.execute("x = 1", ["x"])).values == {"x": 1}
-        assert (await running).status == "timeout"
-        await asyncio.gather(*waiting, return_exceptions=True)
-
-
 async def test_a_stream_waits_for_a_full_pool_instead_of_being_refused(tmp_path: Path) -> None:
     jobs = (Job(id=str(n), code="x = 1") for n in range(60))
     async with started(tmp_path, max_waiting=1, wall_seconds=1.0) as pool, client_of(pool) as client:
@@ -229,17 +161,6 @@ async def test_the_waiting_job_of_a_caller_that_has_gone_is_not_started(tmp_path
         await running
 
 
-async def test_a_stream_that_is_left_half_way_leaves_the_pool_to_others(tmp_path: Path) -> None:
-    async with started(tmp_path, wall_seconds=1.0) as pool, client_of(pool) as client:
-        jobs = [Job(id="quick", code="x = 1"), *(Job(id=str(n), code=_ENDLESS) for n in range(40))]
-        async for execution in client.execute_many(jobs):
-            assert execution.job_id == "quick"
-            break
-        before = time.monotonic()
-        assert (await client.execute("x = 1", ["x"])).values == {"x": 1}
-        assert time.monotonic() - before < 5
-
-
 async def test_health_follows_the_sandboxes(tmp_path: Path, runsc: Runsc) -> None:
     async with (
         started(tmp_path) as pool,
@@ -280,7 +201,7 @@ async def test_reflection_tells_the_contract(pool: SandboxPool) -> None:
 async def test_a_stop_answers_what_runs_and_turns_away_what_comes(tmp_path: Path) -> None:
     async with started(tmp_path, wall_seconds=1.0) as pool:
         server = SandboxServer(pool, SandboxSettings(wall_seconds=1.0))
-        address = await server.start(_ANY_PORT)
+        address = await server.start(ANY_PORT)
         async with connected(address) as stub, grpc.aio.insecure_channel(address) as channel:
             health: Any = health_pb2_grpc.HealthStub(channel)
             watching = health.Watch(health_pb2.HealthCheckRequest())
@@ -300,31 +221,13 @@ async def test_a_stop_answers_what_runs_and_turns_away_what_comes(tmp_path: Path
 async def test_a_stop_waits_no_longer_than_its_grace_period(tmp_path: Path) -> None:
     async with started(tmp_path, wall_seconds=60.0) as pool:
         server = SandboxServer(pool, SandboxSettings(wall_seconds=60.0))
-        async with SandboxClient(await server.start(_ANY_PORT), deadline_seconds=1.0) as client:
+        async with SandboxClient(await server.start(ANY_PORT), deadline_seconds=1.0) as client:
             running = asyncio.create_task(client.execute(_ENDLESS))
             await until_in_a_sandbox(pool, "fast")
             async with asyncio.timeout(5):
                 await server.stop(0.1)
             with pytest.raises(ServiceUnavailable):
                 await running
-
-
-async def test_a_batch_survives_the_restart_of_its_service(pool: SandboxPool) -> None:
-    server = SandboxServer(pool, SandboxSettings(wall_seconds=1.0))
-    address = await server.start(_ANY_PORT)
-    jobs = (Job(id=str(n), code=f"x = {n}", result_variables=["x"]) for n in range(300))
-    answers: list[tuple[str, int]] = []
-    async with SandboxClient(address) as client:
-        unary = [asyncio.create_task(client.execute("x = 1", ["x"])) for _ in range(5)]
-        async for execution in client.execute_many(jobs):
-            answers.append((execution.job_id, execution.values["x"]))
-            if len(answers) == 20:
-                await server.stop(5.0)
-                server = SandboxServer(pool, SandboxSettings(wall_seconds=1.0))
-                await server.start(address)
-        assert [(await call).values for call in unary] == [{"x": 1}] * 5
-    await server.stop(5.0)
-    assert sorted(answers, key=lambda answer: answer[1]) == [(str(n), n) for n in range(300)]
 
 
 async def test_what_breaks_in_the_service_is_logged_there_and_not_told(
@@ -341,39 +244,6 @@ async def test_what_breaks_in_the_service_is_logged_there_and_not_told(
     [record] = [record for record in caplog.records if record.levelno == logging.ERROR]
     assert record.exc_info is not None
     assert "secret" in str(record.exc_info[1])
-
-
-async def test_a_service_that_is_not_there_is_named_within_the_deadline() -> None:
-    async with SandboxClient("127.0.0.1:1", deadline_seconds=0.5) as client:
-        before = time.monotonic()
-        with pytest.raises(ServiceUnavailable, match=r"127\.0\.0\.1:1: .*Connection refused.*\(UNAVAILABLE\)"):
-            await client.execute("x = 1")
-        with pytest.raises(ServiceUnavailable, match="Connection refused"):
-            assert [execution async for execution in client.execute_many([job("x = 1")])] == []
-        assert time.monotonic() - before < 5
-
-
-async def test_a_batch_of_slow_jobs_is_given_up_once_none_has_ended_within_the_deadline(tmp_path: Path) -> None:
-    async with (
-        started(tmp_path, wall_seconds=60.0) as pool,
-        served(pool, wall_seconds=60.0) as address,
-        SandboxClient(address, deadline_seconds=1.0) as client,
-    ):
-        with pytest.raises(ServiceUnavailable, match="none of 1 jobs ended"):
-            assert [execution async for execution in client.execute_many([job(_ENDLESS)])] == []
-
-
-async def test_the_faults_of_a_callers_own_batch_reach_the_caller(pool: SandboxPool) -> None:
-    async def failing() -> AsyncIterator[Job]:
-        yield job("x = 1")
-        raise LookupError("no further job")
-
-    async with client_of(pool) as client:
-        with pytest.raises(LookupError, match="no further job"):
-            assert [execution.status async for execution in client.execute_many(failing())] == ["ok"]
-        with pytest.raises(ValueError, match="two jobs of a batch have the id 'a-job'"):
-            assert [execution.status async for execution in client.execute_many([job(_ENDLESS)] * 2)] == []
-        assert [execution async for execution in client.execute_many([])] == []
 
 
 async def test_an_address_that_is_taken_is_said_so(pool: SandboxPool) -> None:

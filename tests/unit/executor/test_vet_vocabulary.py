@@ -3,6 +3,7 @@
 import builtins
 import cmath
 import math
+from types import ModuleType
 
 import pytest
 
@@ -24,10 +25,10 @@ def test_what_one_job_does_to_its_builtins_no_other_sees() -> None:
 
 
 @pytest.mark.parametrize("module", [math, cmath])
-def test_a_module_is_the_job_s_own_copy_of_what_is_public(module: object) -> None:
+def test_a_module_is_the_job_s_own_copy_of_what_is_public(module: ModuleType) -> None:
     bring = given(print)["__import__"]
     assert callable(bring)
-    name = module.__name__  # type: ignore[attr-defined]
+    name = module.__name__
     copy = bring(name, {}, {}, ("pi",), 0)
     assert copy is not module
     assert copy is not bring(name)

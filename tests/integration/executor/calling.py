@@ -1,0 +1,39 @@
+"""A pool served over gRPC for a test, and the ways to call it."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import grpc
+from soliloquy.v1.sandbox_pb2_grpc import SandboxServiceStub
+
+from services.client.sandbox import SandboxClient
+from services.executor.pool import SandboxPool
+from services.executor.serving import SandboxServer
+from services.executor.settings import SandboxSettings
+
+if TYPE_CHECKING:
+    from soliloquy.v1.sandbox_pb2_grpc import SandboxServiceAsyncStub
+
+ANY_PORT = "127.0.0.1:0"
+
+
+@asynccontextmanager
+async def served(pool: SandboxPool, *, address: str = ANY_PORT, wall_seconds: float = 1.0) -> AsyncIterator[str]:
+    server = SandboxServer(pool, SandboxSettings(wall_seconds=wall_seconds))
+    try:
+        yield await server.start(address)
+    finally:
+        await server.stop(5.0)
+
+
+@asynccontextmanager
+async def connected(address: str) -> AsyncIterator["SandboxServiceAsyncStub"]:
+    async with grpc.aio.insecure_channel(address) as channel:
+        yield SandboxServiceStub(channel)
+
+
+@asynccontextmanager
+async def client_of(pool: SandboxPool) -> AsyncIterator[SandboxClient]:
+    async with served(pool) as address, SandboxClient(address) as client:
+        yield client
