@@ -5,7 +5,7 @@ BIN := .venv/bin
 RESOLVE = $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --no-header --no-annotate
 
-.PHONY: help demo test lint protos faults bench lock clean
+.PHONY: help demo test lint protos kafka faults bench lock clean
 
 help: ## Show this help
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -14,7 +14,7 @@ demo: .venv/installed .venv/runsc ## Grow 50 conversations on this machine, set-
 	$(BIN)/soliloquy generate --problems physics --conversations 50 --seed 17 --out demo-dataset
 	@echo "Read one:   $(BIN)/soliloquy show demo-dataset"
 
-test: .venv/dev .venv/runsc ## Run the tests, set-up included
+test: .venv/dev .venv/runsc .venv/kafka ## Run the tests, set-up included
 	$(BIN)/python -m pytest
 
 lint: .venv/dev ## Check style, types and the protobuf contract
@@ -27,7 +27,10 @@ protos: .venv/dev ## Compile the protobuf contract and compare it with the last 
 	$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable .
 	$(BIN)/python protos/check.py
 
-faults: .venv/dev .venv/runsc ## Kill runs and workers at random moments, soak the sandbox (minutes)
+kafka: .venv/dev ## Run a Kafka broker on 127.0.0.1:9092 until Ctrl-C, for development
+	$(BIN)/python -m tests.kafka
+
+faults: .venv/dev .venv/runsc .venv/kafka ## Kill runs and workers at random moments, soak the sandbox (minutes)
 	$(BIN)/python -m pytest -s tests/chaos
 
 bench: .venv/dev .venv/runsc ## Measure the transport, the sandbox and the whole loop (minutes)
@@ -54,6 +57,10 @@ clean: ## Remove everything the build made
 .venv/dev: .venv/installed requirements-dev.lock
 	$(BIN)/pip install --quiet --require-hashes -r requirements-dev.lock
 	@touch $@
+
+# Where it cannot be had, the tests say why.
+.venv/kafka: .venv/dev tests/kafka/pom.xml
+	@-$(BIN)/python -m tests.kafka.jars && touch $@
 
 .venv/runsc: .venv/bin/python
 	@sh services/executor/gvisor/install-runsc.sh

@@ -1,4 +1,4 @@
-"""`soliloquy generate`: grows a dataset on this machine."""
+"""`soliloquy generate`: grows a dataset, on this machine or with the services of a Kafka."""
 
 import asyncio
 import json
@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 import uvloop
+from click.core import ParameterSource
 from rich.console import Console
 from rich.table import Table
 
@@ -16,6 +17,8 @@ from services.cli.driver import Driver
 from services.cli.durations import DURATION
 from services.cli.failure import Failure
 from services.cli.folder import RunFolder
+from services.cli.grounds import KafkaGround, OwnGround
+from services.cli.kafka_options import kafka_options
 from services.cli.plan import Plan
 from services.cli.progress import Bar, Quiet
 from services.collector.dataset import write_dataset
@@ -27,6 +30,8 @@ from services.recipes.recipe import find
 from services.runtime.ask import BrokenPrompt
 from services.runtime.events import EventTooLarge
 from services.runtime.transports.embedded import LogUnavailable
+from services.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
+from services.runtime.transports.port import Unanswered
 
 INCOMPLETE = 1
 INTERRUPTED = 130
@@ -47,25 +52,32 @@ INTERRUPTED = 130
 @click.option("--max-attempts", default=10, show_default=True, type=click.IntRange(min=1), help="Tries at a problem.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+@kafka_options()
 @click.pass_context
 def generate(
     context: click.Context,
     /,
     *,
+    kafka: KafkaSettings | None,
     problems: str,
     out: Path,
     as_json: bool,
     quiet: bool,
     **settings: Any,
 ) -> None:
-    """Grow a dataset of tutoring conversations on this machine.
+    """Grow a dataset of tutoring conversations.
+
+    On this machine, or with --kafka by the services that `soliloquy up` or a cluster keeps running; what their model
+    is, how slow and how noisy, is theirs: --noise then only says what it is.
 
     The same command resumes what was interrupted. The same seed gives the same files, byte for byte, whatever the
-    number of workers and conversations in flight.
+    number of workers and conversations in flight, and wherever they grow.
     """
     recipe = "soliloquy"
+    _refuse_with_kafka(context, kafka)
     try:
-        asyncio.run(runsc.find())
+        if kafka is None:
+            asyncio.run(runsc.find())
         source = problem_source(problems)
         prompts = find(recipe).fingerprints()
     except (SandboxUnavailable, BadProblemFile, UnknownProblems, BrokenPrompt) as unusable:
@@ -78,7 +90,7 @@ def generate(
         **settings,
     )
     started = time.monotonic()
-    growth = _grow(plan, source, out, quiet=quiet or as_json)
+    growth = _grow(plan, source, out, kafka, quiet=quiet or as_json)
     report = growth.report(seconds=time.monotonic() - started)
     if as_json:
         click.echo(json.dumps(report))
@@ -112,7 +124,7 @@ class Growth:
         }
 
 
-def _grow(plan: Plan, source: ProblemSource, out: Path, *, quiet: bool) -> Growth:
+def _grow(plan: Plan, source: ProblemSource, out: Path, kafka: KafkaSettings | None, *, quiet: bool) -> Growth:
     """Grows what is missing, and writes the dataset once nothing is."""
     console = Console(stderr=True)
     with RunFolder(out, plan) as folder:
@@ -124,7 +136,8 @@ def _grow(plan: Plan, source: ProblemSource, out: Path, *, quiet: bool) -> Growt
                 if begun and not quiet:
                     console.print(f"resuming: {begun} of {plan.conversations} conversations are there")
                 display = Quiet() if quiet else Bar(console, wanted=plan.conversations, resumed_from=begun)
-                driver = Driver(plan, source, journal, folder.log)
+                ground = KafkaGround(kafka, folder) if kafka else OwnGround(plan, folder.log)
+                driver = Driver(plan, source, journal, ground)
                 with display:
                     uvloop.run(driver.grow(display))
                 counts = journal.tally.as_json()
@@ -137,8 +150,14 @@ def _grow(plan: Plan, source: ProblemSource, out: Path, *, quiet: bool) -> Growt
                 folder.remove_working_files()
             return _finished(plan, counts)
     if driver.interrupted.is_set():
-        return _stopped(plan, counts, given_up=driver.given_up)
-    return _waiting_for_replay(plan, counts, out)
+        return _stopped(plan, counts, given_up=driver.given_up, dropped=driver.dropped)
+    return _waiting_for_replay(plan, counts, letters=f"--kafka {kafka.bootstrap}" if kafka else str(out))
+
+
+def _refuse_with_kafka(context: click.Context, kafka: KafkaSettings | None) -> None:
+    for name in ("workers", "latency"):
+        if kafka and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"--{name} says nothing with --kafka: it is for those who start the services")
 
 
 def _failure(error: BaseException, out: Path) -> BaseException:
@@ -146,7 +165,7 @@ def _failure(error: BaseException, out: Path) -> BaseException:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     match error:
-        case LogUnavailable() | EventTooLarge():
+        case LogUnavailable() | KafkaUnavailable() | EventTooLarge() | Unanswered():
             return Failure(str(error))
         case OSError():
             return Failure(f"{out} cannot be written ({error}): make room and run the command again")
@@ -168,24 +187,25 @@ def _finished(plan: Plan, counts: dict[str, Any]) -> Growth:
     )
 
 
-def _stopped(plan: Plan, counts: dict[str, Any], *, given_up: int) -> Growth:
+def _stopped(plan: Plan, counts: dict[str, Any], *, given_up: int, dropped: int | None) -> Growth:
+    left = f", {dropped} under way were dropped" if dropped is not None else ""
     return Growth(
         requested=plan.conversations,
         counts=counts,
         failed=given_up,
-        shortfall=f"stopped at {counts['accepted']} of {plan.conversations}; the same command goes on from here",
+        shortfall=f"stopped at {counts['accepted']} of {plan.conversations}{left}; the same command goes on from here",
         exit_code=INTERRUPTED,
     )
 
 
-def _waiting_for_replay(plan: Plan, counts: dict[str, Any], out: Path) -> Growth:
+def _waiting_for_replay(plan: Plan, counts: dict[str, Any], *, letters: str) -> Growth:
     missing = plan.conversations - counts["accepted"]
     return Growth(
         requested=plan.conversations,
         counts=counts,
         failed=missing,
-        shortfall=f"{missing} conversations ended among the dead letters; soliloquy dlq list {out} says why, "
-        f"soliloquy dlq replay {out} puts them back, and the same command goes on from there",
+        shortfall=f"{missing} conversations ended among the dead letters; soliloquy dlq list {letters} says why, "
+        f"soliloquy dlq replay {letters} puts them back, and the same command goes on from there",
         exit_code=INCOMPLETE,
     )
 

@@ -4,11 +4,15 @@ import sys
 
 import click
 
+from services.cli.asyncapi import asyncapi
 from services.cli.bench import bench
 from services.cli.dead_letters import dlq
 from services.cli.generate import INTERRUPTED, generate
 from services.cli.sandbox import sandbox
+from services.cli.service import service
 from services.cli.show import show
+from services.cli.topics import topics
+from services.cli.up import up
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -17,7 +21,7 @@ def commands() -> None:
     """Grow tutoring conversations whose numbers are right."""
 
 
-for command in (generate, show, dlq, sandbox, bench):
+for command in (generate, show, dlq, topics, service, up, asyncapi, sandbox, bench):
     commands.add_command(command)
 
 

@@ -41,7 +41,7 @@ class Plan:
             "prompts_sha256": self.prompts_sha256,
         }
 
-    def run(self) -> Run:
+    def run(self, growing: str = "") -> Run:
         # Not from how many are wanted: a longer run begins with the conversations of a shorter one.
         source = {name: value for name, value in self.identity().items() if name != "conversations"}
         return Run(
@@ -51,6 +51,7 @@ class Plan:
             in_flight=self.in_flight,
             max_turns=self.max_turns,
             max_attempts=self.max_attempts,
+            growing=growing,
         )
 
     def to_json(self) -> str:

@@ -1,104 +1,214 @@
-"""One worker of a run on this machine: student, tutor, codegen, executor and composer in one process.
+"""A process at its assignment: one of its own, `python -m services.cli.worker NAME`, or that of `soliloquy service`.
 
-Its standard input is a lifeline: the plan comes in by it, and when it closes the worker ends.
+One of its own has its standard input as a lifeline: the assignment comes in by it, and when it closes the worker ends.
 """
 
 import asyncio
-import os
+import contextlib
+import logging
 import signal
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import uvloop
+from aiokafka.errors import KafkaError
 
-import services.codegen.app
-import services.composer.app
-import services.executor.app
-import services.student.app
-import services.tutor.app
-from services.cli.plan import Plan
-from services.cli.workers import HOPELESS
-from services.codegen.settings import CodegenSettings
-from services.composer.settings import ComposerSettings
-from services.curriculum.problems import problem_source
+from services.cli.failure import Failure
+from services.cli.supervision import READY
+from services.cli.wiring import ORDERS, Assignment, assembled
+from services.curriculum.problems import BadProblemFile, UnknownProblems
 from services.executor.gvisor.runsc import SandboxUnavailable
 from services.executor.pool import SandboxPool
-from services.executor.settings import SandboxSettings
-from services.model.engines.noise import real_noise
-from services.model.engines.scripted import ScriptedEngine
+from services.executor.serving import CannotListen, SandboxServer
 from services.runtime.handling import Service
-from services.runtime.model import Model
+from services.runtime.health import PortTaken, answering
 from services.runtime.stage import Stage
+from services.runtime.topics import RETRY
 from services.runtime.transports.embedded import EmbeddedTransport, LogUnavailable
-from services.student.settings import StudentSettings
-from services.tutor.settings import TutorSettings
+from services.runtime.transports.kafka import KafkaSettings, KafkaTransport, KafkaUnavailable
+from services.runtime.transports.kafka.layout import check
+from services.runtime.transports.port import Transport, Unanswered
 
-GRACE_SECONDS = 3.0
+LOOK_SECONDS = 0.1
+# What is over sooner is not worth a line: a start, and a fault.
+START_SECONDS = 30.0
+LASTING_SECONDS = 5.0
+# Between two tries to reach a broker that does not answer.
+PAUSE_SECONDS = 1.0
+# Beyond the grace period, for what closes connections.
+CLOSE_SECONDS = 1.0
+
+_HOPELESS = (
+    SandboxUnavailable,
+    KafkaUnavailable,
+    LogUnavailable,
+    CannotListen,
+    PortTaken,
+    BadProblemFile,
+    UnknownProblems,
+)
+_PASSING = (Unanswered, KafkaError)
 
 
-def loop_services(model: Model, sandboxes: SandboxPool, sandbox_settings: SandboxSettings) -> Sequence[Service]:
-    return [
-        services.student.app.service(StudentSettings(), model),
-        services.tutor.app.service(TutorSettings(), model),
-        services.codegen.app.service(CodegenSettings(), model),
-        services.executor.app.service(sandbox_settings, sandboxes),
-        services.composer.app.service(ComposerSettings(), model),
-    ]
+class Broken(Failure):
+    """What broke while it was at work; starting it again may help."""
+
+    exit_code = 1
 
 
-def scripted_model(plan: Plan) -> Model:
-    book = problem_source(plan.problems).book
-    return ScriptedEngine(book, latency=plan.latency, noise=real_noise() if plan.noise == "real" else None)
-
-
-async def work(plan: Plan, log: Path, lifeline: asyncio.StreamReader) -> None:
-    settings = SandboxSettings(sandboxes=max(1, (os.cpu_count() or 1) // plan.workers))
-    model = scripted_model(plan)
-    sandboxes = SandboxPool(settings)
-    await sandboxes.start()
+async def work(assignment: Assignment, stopped: asyncio.Event, tell: Callable[[str], None]) -> None:
+    """Until it is stopped; raises Failure where it cannot go on. Tells when it serves, and what keeps it from it."""
+    # It logs each of its tries; what they come to is told.
+    logging.getLogger("aiokafka").setLevel(logging.CRITICAL)
     try:
-        async with EmbeddedTransport(log) as transport:
-            await _serve([Stage(service, transport) for service in loop_services(model, sandboxes, settings)], lifeline)
-    finally:
-        await sandboxes.stop()
+        async with asyncio.TaskGroup() as group:
+            worker = Worker(assignment)
+            serving = group.create_task(worker.serve())
+            standing = group.create_task(_tell_standing(worker, tell))
+            await stopped.wait()
+            standing.cancel()
+            worker.stop()
+            await asyncio.wait([serving], timeout=assignment.grace + CLOSE_SECONDS if worker.at_work else 0.0)
+            serving.cancel()
+    except ExceptionGroup as faults:
+        raise _said(faults) from faults
 
 
-async def _serve(stages: Sequence[Stage], lifeline: asyncio.StreamReader) -> None:
-    """Until the lifeline closes or a SIGTERM comes; what runs then is finished first."""
+class Worker:
+    def __init__(self, assignment: Assignment) -> None:
+        self._assignment = assignment
+        self._stages: Sequence[Stage] = ()
+        self._sandboxes: SandboxPool | None = None
+        self._stopping = asyncio.Event()
+        self._delay = "is starting"
+        # Where others reach it.
+        self.addresses: list[str] = []
 
-    def stop() -> None:
-        for stage in stages:
-            stage.stop(GRACE_SECONDS)
+    @property
+    def at_work(self) -> bool:
+        return bool(self._stages)
 
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop)
-    async with asyncio.TaskGroup() as group:
-        serving = [group.create_task(stage.run()) for stage in stages]
-        print("ready", flush=True)
-        closed = group.create_task(lifeline.read())
-        closed.add_done_callback(lambda _: stop())
-        await asyncio.wait(serving)
+    @property
+    def faults(self) -> list[str]:
+        """What keeps it from serving; nothing where it serves."""
+        if not self._stages:
+            return [f"{', '.join(self._assignment.services)} {self._delay}"]
+        found = [stage.fault for stage in self._stages]
+        if self._sandboxes:
+            found.append(self._sandboxes.fault or "")
+        return [fault for fault in found if fault]
+
+    async def serve(self) -> None:
+        async with AsyncExitStack() as opened:
+            if self._assignment.http:
+                address = await opened.enter_async_context(answering(self._assignment.http, lambda: self.faults))
+                self.addresses.append(f"http on {address}")
+            assembly = await opened.enter_async_context(assembled(self._assignment))
+            self._sandboxes = assembly.sandboxes
+            async with asyncio.TaskGroup() as group:
+                if self._assignment.grpc and self._sandboxes:
+                    group.create_task(self._answer_calls(self._sandboxes, self._assignment.grpc))
+                transport = await self._transport(assembly.services, opened)
+                self._stages = [Stage(service, transport) for service in assembly.services]
+                for stage in self._stages:
+                    group.create_task(_run(stage))
+
+    def stop(self) -> None:
+        """Take nothing more; what runs may finish within the grace period."""
+        self._stopping.set()
+        for stage in self._stages:
+            stage.stop(self._assignment.grace)
+
+    async def _answer_calls(self, sandboxes: SandboxPool, address: str) -> None:
+        server = SandboxServer(sandboxes, self._assignment.sandbox)
+        self.addresses.append(f"grpc on {await server.start(address)}")
+        try:
+            await self._stopping.wait()
+        finally:
+            await server.stop(self._assignment.grace)
+
+    async def _transport(self, services: Sequence[Service], opened: AsyncExitStack) -> Transport:
+        where = self._assignment.transport
+        if isinstance(where, Path):
+            return await opened.enter_async_context(EmbeddedTransport(where))
+        while True:
+            try:
+                return await self._kafka(where, services, opened)
+            except (KafkaUnavailable, *_PASSING) as error:
+                if not self._assignment.patient:
+                    raise
+                self._delay = f"waits for Kafka: {error}"
+            await asyncio.sleep(PAUSE_SECONDS)
+
+    async def _kafka(self, settings: KafkaSettings, services: Sequence[Service], opened: AsyncExitStack) -> Transport:
+        read = [topic for service in services for topic in service.topics]
+        await check(settings, [topic + suffix for topic in read for suffix in ("", RETRY)])
+        return await opened.enter_async_context(KafkaTransport(settings))
+
+
+async def _run(stage: Stage) -> None:
+    try:
+        await stage.run()
+    except KafkaUnavailable as error:
+        raise Broken(str(error)) from error
+
+
+async def _tell_standing(worker: Worker, tell: Callable[[str], None]) -> None:
+    """One line when it serves, one for a fault that lasts, one when it serves again."""
+    told, worth_a_line_at = "", time.monotonic() + START_SECONDS
+    while True:
+        faults = worker.faults
+        if not faults:
+            worth_a_line_at = time.monotonic() + LASTING_SECONDS
+            if told != READY:
+                tell(", ".join([READY, *worker.addresses]))
+                told = READY
+        elif told in ("", READY) and time.monotonic() >= worth_a_line_at:
+            tell(told := "; ".join(faults))
+        await asyncio.sleep(LOOK_SECONDS)
+
+
+def _said(error: Exception) -> Exception:
+    """The first of what went wrong, in one line where a person can mend it."""
+    while isinstance(error, ExceptionGroup):
+        error = error.exceptions[0]
+    if isinstance(error, _PASSING):
+        return Broken(str(error))
+    return Failure(str(error)) if isinstance(error, _HOPELESS) else error
+
+
+async def _main() -> None:
+    lifeline = asyncio.StreamReader(limit=2**20)
+    loop = asyncio.get_running_loop()
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lifeline), sys.stdin)
+    if orders := await lifeline.readline():
+        stopped = asyncio.Event()
+        loop.add_signal_handler(signal.SIGTERM, stopped.set)
+        closed = asyncio.create_task(lifeline.read())
+        closed.add_done_callback(lambda _: stopped.set())
+        await work(ORDERS.validate_json(orders), stopped, _tell)
         closed.cancel()
 
 
-async def _main(log: Path) -> None:
-    lifeline = asyncio.StreamReader()
-    loop = asyncio.get_running_loop()
-    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lifeline), sys.stdin)
-    plan = Plan.from_json(await lifeline.readline())
-    await work(plan, log, lifeline)
+def _tell(line: str) -> None:
+    # Whoever heard it may have been killed; the lifeline says so too.
+    with contextlib.suppress(BrokenPipeError):
+        print(line, flush=True)
 
 
 def main() -> int:
-    # An interrupt from the terminal reaches every process of the run; the first of them decides what follows.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    status = 0
+    # What the terminal sends reaches every process; the first of them decides what follows.
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
     try:
-        uvloop.run(_main(Path(sys.argv[1])))
-    except* (SandboxUnavailable, LogUnavailable) as unavailable:
-        print(unavailable.exceptions[0], file=sys.stderr)
-        status = HOPELESS
-    return status
+        uvloop.run(_main())
+    except Failure as failure:
+        print(failure.message, file=sys.stderr)
+        return failure.exit_code
+    return 0
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from soliloquy.v1.events_pb2 import CalculationNeeded, CodeFailed
+from soliloquy.v1.events_pb2 import CalculationNeeded, CodeFailed, CodeWritten, ConversationFinished
 
 from services.codegen.handler import write
 from services.codegen.settings import CodegenSettings
@@ -15,5 +15,6 @@ def service(settings: CodegenSettings, model: Model) -> Service:
     return Service(
         name="codegen",
         handlers={CalculationNeeded: handle, CodeFailed: handle},
+        emits=(CodeWritten, ConversationFinished),
         max_in_flight=settings.max_in_flight,
     )

@@ -2,17 +2,17 @@
 
 from functools import partial
 
-from soliloquy.v1.events_pb2 import ConversationFinished
+from soliloquy.v1.events_pb2 import ConversationCollected, ConversationFinished
 
-from services.collector.handler import collect
-from services.collector.journal import Journal
+from services.collector.handler import Store, collect
 from services.collector.settings import CollectorSettings
 from services.runtime.handling import Service
 
 
-def service(settings: CollectorSettings, journal: Journal) -> Service:
+def service(settings: CollectorSettings, store: Store) -> Service:
     return Service(
         name="collector",
-        handlers={ConversationFinished: partial(collect, store=journal)},
+        handlers={ConversationFinished: partial(collect, store=store)},
+        emits=(ConversationCollected,),
         max_in_flight=settings.max_in_flight,
     )

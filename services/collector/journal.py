@@ -44,6 +44,9 @@ class Journal:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
         self._file.close()
 
     def rejected_at(self, attempt: int) -> int:

@@ -5,14 +5,19 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 
 from soliloquy.v1.conversation_pb2 import Conversation
-from soliloquy.v1.events_pb2 import ConversationCollected, ConversationStarted
+from soliloquy.v1.events_pb2 import RunStanding
+from soliloquy.v1.runs_pb2 import Run
+
+from services.runtime.events import growing_of
+from services.runtime.handling import NotYet
 
 
 @dataclass
 class _Run:
     # The problems of the run, by ordinal, that have a conversation under way.
     under_way: set[int] = field(default_factory=set)
-    room: asyncio.Condition = field(default_factory=asyncio.Condition)
+    # Done when there is room again; only there while something waits for it.
+    room: asyncio.Future[None] | None = None
 
 
 class Admission:
@@ -21,32 +26,42 @@ class Admission:
     def __init__(self) -> None:
         self._runs: defaultdict[str, _Run] = defaultdict(_Run)
 
-    def recall_started(self, start: ConversationStarted) -> None:
-        """Takes up the count where the log says it stood: every start first, every judgement after."""
-        self._runs[start.conversation.run.id].under_way.add(start.conversation.ordinal)
+    def recall(self, standing: RunStanding) -> None:
+        """Takes up the count where the log says it stood."""
+        self._change(standing.run, set(standing.under_way))
 
-    def recall_collected(self, judgement: ConversationCollected) -> None:
-        if is_final(judgement):
-            self._runs[judgement.conversation.run.id].under_way.discard(judgement.conversation.ordinal)
+    def standing(self, run: Run) -> RunStanding:
+        known = self._runs.get(growing_of(run))
+        return RunStanding(run=run, under_way=sorted(known.under_way) if known else ())
 
-    async def enter(self, conversation: Conversation) -> bool:
-        """Waits until there is room; False for a problem that has a conversation under way already."""
-        run = self._runs[conversation.run.id]
+    def enter(self, conversation: Conversation) -> bool:
+        """False for a problem that has a conversation under way already; raises NotYet while there is no room."""
+        run = self._runs[growing_of(conversation.run)]
         if conversation.ordinal in run.under_way:
             return False
-        async with run.room:
-            await run.room.wait_for(lambda: len(run.under_way) < conversation.run.in_flight)
-            run.under_way.add(conversation.ordinal)
+        if len(run.under_way) >= conversation.run.in_flight:
+            run.room = run.room or asyncio.get_running_loop().create_future()
+            raise NotYet(run.room)
+        run.under_way.add(conversation.ordinal)
         return True
 
-    async def leave(self, conversation: Conversation) -> None:
-        run = self._runs[conversation.run.id]
-        async with run.room:
-            run.under_way.discard(conversation.ordinal)
-            run.room.notify()
+    def leave(self, conversation: Conversation) -> bool:
+        """False for a problem that had left before."""
+        known = self._runs.get(growing_of(conversation.run))
+        if known is None or conversation.ordinal not in known.under_way:
+            return False
+        self._change(conversation.run, known.under_way - {conversation.ordinal})
+        return True
 
+    def clear(self, run: Run) -> None:
+        """Nothing of the run is under way any longer."""
+        self._change(run, set())
 
-def is_final(judgement: ConversationCollected) -> bool:
-    """Whether the problem is done with: its conversation was accepted, or every attempt was rejected."""
-    conversation = judgement.conversation
-    return judgement.accepted or conversation.attempt + 1 >= conversation.run.max_attempts
+    def _change(self, run: Run, under_way: set[int]) -> None:
+        known = self._runs[growing_of(run)]
+        known.under_way = under_way
+        if known.room and not known.room.done():
+            known.room.set_result(None)
+        known.room = None
+        if not under_way:
+            del self._runs[growing_of(run)]

@@ -2,20 +2,31 @@
 
 from functools import partial
 
-from soliloquy.v1.events_pb2 import ConversationCollected, ProblemSubmitted
+from soliloquy.v1.events_pb2 import (
+    ConversationCollected,
+    ConversationStarted,
+    ProblemSubmitted,
+    RunCancelled,
+    RunStanding,
+)
 
 from services.curriculum.admission import Admission
-from services.curriculum.handler import follow_up, start
+from services.curriculum.handler import cancel, follow_up, start
 from services.curriculum.settings import CurriculumSettings
 from services.runtime.handling import Service
 
 
-def service(settings: CurriculumSettings, admission: Admission) -> Service:
+def service(settings: CurriculumSettings) -> Service:
+    admission = Admission()
     return Service(
         name="curriculum",
         handlers={
             ProblemSubmitted: partial(start, admission=admission),
             ConversationCollected: partial(follow_up, admission=admission),
+            RunCancelled: partial(cancel, admission=admission),
         },
+        emits=(ConversationStarted, RunStanding),
+        tables={RunStanding: admission.recall},
         max_in_flight=settings.max_in_flight,
+        max_fetched=settings.max_waiting,
     )

@@ -5,5 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CurriculumSettings:
-    # Runs that can wait for room at once, and judgements handled beside them.
+    # Events handled at once.
     max_in_flight: int = 64
+    # Problems of one partition, of all runs together, that may wait in memory for room in their runs.
+    max_waiting: int = 2048

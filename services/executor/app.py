@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from soliloquy.v1.events_pb2 import CodeWritten
+from soliloquy.v1.events_pb2 import CodeFailed, CodeWritten, ReplyNeeded
 
 from services.executor.handler import run
 from services.executor.pool import SandboxPool
@@ -14,6 +14,7 @@ def service(settings: SandboxSettings, sandboxes: SandboxPool) -> Service:
     return Service(
         name="executor",
         handlers={CodeWritten: partial(run, sandbox=sandboxes)},
+        emits=(ReplyNeeded, CodeFailed),
         # For each sandbox of the two lanes one job that runs and one that waits; the rest waits in the log.
-        max_in_flight=4 * settings.sandboxes,
+        max_in_flight=settings.max_in_flight or 4 * settings.sandboxes,
     )

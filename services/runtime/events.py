@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from google.protobuf.message import DecodeError, Message
 from soliloquy.v1.events_pb2 import (
@@ -13,9 +14,12 @@ from soliloquy.v1.events_pb2 import (
     ConversationStarted,
     ProblemSubmitted,
     ReplyNeeded,
+    RunCancelled,
+    RunStanding,
     StudentReplied,
     TutorReplied,
 )
+from soliloquy.v1.runs_pb2 import Run
 
 from services.runtime.seeds import digest
 from services.runtime.topics import TOPIC_OF, TOPICS, Topic, origin
@@ -34,11 +38,15 @@ ConversationEvent = (
     | ConversationCollected
 )
 
+RunEvent = ProblemSubmitted | RunStanding | RunCancelled
+
 # What a handler returns: the messages that follow from the one it was given.
 Outcome = Sequence[ConversationEvent]
+AnyOutcome = Sequence[ConversationEvent | RunEvent]
+E = TypeVar("E", bound=ConversationEvent | RunEvent)
 
 
-def emit(*messages: ConversationEvent) -> Outcome:
+def emit(*messages: E) -> Sequence[E]:
     return messages
 
 
@@ -57,6 +65,11 @@ class Event:
     attempt: int = 0
     not_before: float = 0.0
     error: str = ""
+    # Whether it was among the dead letters and a person sent it back.
+    replayed: bool = False
+    # Why its record is no event of ours, and the type that the record gives itself; empty where it is one.
+    flaw: str = ""
+    type: str = ""
 
 
 class Undecodable(Exception):
@@ -72,6 +85,8 @@ class UnknownTopic(Exception):
 
 
 def message_of(event: Event) -> Message:
+    if event.flaw:
+        raise Undecodable(f"{event.topic}: {event.flaw}")
     try:
         return TOPICS[origin(event.topic)].message.FromString(event.payload)
     except DecodeError as error:
@@ -98,21 +113,23 @@ def checked(event: Event) -> Event:
     return event
 
 
-def first_event(message: ProblemSubmitted | ConversationEvent, *, source: str, time: float) -> Event:
-    """An event that no other event caused; its id follows from its content."""
+def first_event(message: ConversationEvent | RunEvent, *, source: str, time: float) -> Event:
+    """An event that no other event caused; its id, and that of its trace, follow from its content."""
     payload = message.SerializeToString(deterministic=True)
     topic = topic_of(message)
+    event_id = digest(topic.name, payload.hex())
     return Event(
-        id=digest(topic.name, payload.hex()),
+        id=event_id,
         topic=topic.name,
         key=key_of(message),
         payload=payload,
         source=source,
         time=time,
+        traceparent=f"00-{event_id}{digest('trace', event_id)[:8]}-{event_id[:16]}-01",
     )
 
 
-def caused_events(cause: Event, outcome: Outcome, *, source: str, time: float) -> list[Event]:
+def caused_events(cause: Event, outcome: AnyOutcome, *, source: str, time: float) -> list[Event]:
     """The events of a handler's outcome. Ids follow from the cause, so a redelivery repeats them."""
     return [
         Event(
@@ -129,7 +146,16 @@ def caused_events(cause: Event, outcome: Outcome, *, source: str, time: float) -
     ]
 
 
-def key_of(message: ProblemSubmitted | ConversationEvent) -> str:
-    if isinstance(message, ProblemSubmitted):
-        return message.run.id
-    return message.conversation.run.id if TOPIC_OF[type(message)].key == "run" else message.conversation.id
+def key_of(message: ConversationEvent | RunEvent) -> str:
+    if isinstance(message, ConversationEvent) and TOPIC_OF[type(message)].key == "conversation":
+        return message.conversation.id
+    return growing_of(run_of(message))
+
+
+def run_of(message: ConversationEvent | RunEvent) -> Run:
+    return message.conversation.run if isinstance(message, ConversationEvent) else message.run
+
+
+def growing_of(run: Run) -> str:
+    """What tells one growing of a run from another."""
+    return f"{run.id}-{run.growing}" if run.growing else run.id

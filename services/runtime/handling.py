@@ -2,27 +2,32 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from google.protobuf.message import Message
+from soliloquy.v1.events_pb2 import RunCancelled
 
+from services.runtime.cancelled import CancelledRuns
 from services.runtime.events import (
+    AnyOutcome,
+    ConversationEvent,
     Event,
     EventTooLarge,
-    Outcome,
+    RunEvent,
     Undecodable,
     UnknownTopic,
     caused_events,
     checked,
     message_of,
+    run_of,
 )
 from services.runtime.metrics import TopicMetrics
 from services.runtime.retry import Refused, RetryPolicy, Transient
 from services.runtime.topics import TOPIC_OF, origin
 
-Handler = Callable[[Any], Awaitable[Outcome]]
+Handler = Callable[[Any], Awaitable[AnyOutcome]]
 
 # What can never work, whatever the handler or the services behind it do.
 HOPELESS = (Refused, Undecodable, EventTooLarge, UnknownTopic)
@@ -32,6 +37,14 @@ class Interrupted(Exception):
     """The handler was cancelled by something of its own."""
 
 
+class NotYet(Exception):
+    """The event has to wait, in its place and without a worker, until a future is done."""
+
+    def __init__(self, until: asyncio.Future[None]) -> None:
+        super().__init__("not yet")
+        self.until = until
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Service:
     """A service's name, its handler of each message it reads, and how many it runs at once."""
@@ -39,6 +52,12 @@ class Service:
     name: str
     handlers: Mapping[type[Message], Handler]
     max_in_flight: int = 64
+    # Events of one partition that may be fetched and not finished; those that wait for something long need room.
+    max_fetched: int | None = None
+    # What its handlers return.
+    emits: Sequence[type[Message]] = ()
+    # What is told the latest event of each key of a topic, before any event of the same partition is handled.
+    tables: Mapping[type[Message], Callable[[Any], None]] = field(default_factory=dict)
     retry: RetryPolicy = field(default_factory=RetryPolicy)
 
     @property
@@ -47,8 +66,9 @@ class Service:
 
 
 class Handling:
-    def __init__(self, service: Service, metrics: Mapping[str, TopicMetrics]) -> None:
+    def __init__(self, service: Service, metrics: Mapping[str, TopicMetrics], cancelled: CancelledRuns) -> None:
         self._name = service.name
+        self._cancelled = cancelled
         self._policy = service.retry
         self._metrics = metrics
         self._handlers = dict(zip(service.topics, service.handlers.values(), strict=True))
@@ -65,21 +85,37 @@ class Handling:
             checked(output)
         return outputs
 
-    async def _outcome(self, event: Event) -> Outcome:
+    async def _outcome(self, event: Event) -> AnyOutcome:
+        message = message_of(event)
+        assert isinstance(message, ConversationEvent | RunEvent)
+        run = run_of(message)
+        if isinstance(message, RunCancelled):
+            self._cancelled.add(run)
+        elif run in self._cancelled:
+            self._metrics[origin(event.topic)].cancelled.inc()
+            return ()
+        with self._cancelled.interrupting(run):
+            return await self._tried(event, message)
+        self._metrics[origin(event.topic)].cancelled.inc()
+        return ()
+
+    async def _tried(self, event: Event, message: Message) -> AnyOutcome:
         handler = self._handlers[origin(event.topic)]
         tries = 0
         while True:
             tries += 1
             try:
-                return await _undisturbed(handler(message_of(event)))
+                return await _undisturbed(handler(message))
             except Transient:
                 if tries == self._policy.tries_in_place:
                     raise
             self._metrics[origin(event.topic)].retries.inc()
             await asyncio.sleep(self._policy.pause_after(event, tries))
+            # A handler may have changed the one that it was given.
+            message = message_of(event)
 
 
-async def _undisturbed(run: Awaitable[Outcome]) -> Outcome:
+async def _undisturbed(run: Awaitable[AnyOutcome]) -> AnyOutcome:
     """Its outcome, unless this task is to end: then a handler that goes on regardless has none."""
     task = asyncio.current_task()
     assert task

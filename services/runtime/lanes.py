@@ -4,16 +4,18 @@ import asyncio
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Collection, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from services.runtime.transports.port import Delivery, Partition
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Hold:
-    """Keep a delivery at the head of its lane for so many seconds."""
+    """Keep a delivery at the head of its lane for so many seconds, or until a future is done."""
 
     delivery: Delivery
-    seconds: float
+    seconds: float = 0.0
+    until: asyncio.Future[None] | None = None
 
 
 @dataclass(kw_only=True, slots=True, eq=False)
@@ -24,7 +26,8 @@ class Lane:
     partition: Partition
     waiting: deque[Delivery]
     worker: asyncio.Task[None] | None = None
-    timer: asyncio.TimerHandle | None = None
+    # Ends the wait of a delivery that is held.
+    unhold: Callable[[], object] | None = None
     # Set once the lane takes no more; resolved when what it runs has ended.
     ended: asyncio.Future[None] | None = None
 
@@ -91,12 +94,12 @@ class Lanes:
         return (lane for lane in list(self._lanes.values()) if lane.partition in partitions)
 
     def _forget(self, lane: Lane) -> None:
-        if lane.timer:
-            lane.timer.cancel()
+        if lane.unhold:
+            lane.unhold()
         del self._lanes[lane.key]
 
     def _make_ready(self, lane: Lane) -> None:
-        lane.timer = None
+        lane.unhold = None
         self._ready.append(lane)
         self._employ()
 
@@ -128,7 +131,7 @@ class Lanes:
             self._forget(lane)
         elif hold:
             lane.waiting.appendleft(hold.delivery)
-            lane.timer = asyncio.get_running_loop().call_later(hold.seconds, self._make_ready, lane)
+            self._hold(lane, hold)
         else:
             self.load[lane.partition] -= 1
             if lane.waiting:
@@ -136,3 +139,14 @@ class Lanes:
                 self._ready.append(lane)
             else:
                 del self._lanes[lane.key]
+
+    def _hold(self, lane: Lane, hold: Hold) -> None:
+        if hold.until is None:
+            lane.unhold = asyncio.get_running_loop().call_later(hold.seconds, self._make_ready, lane).cancel
+            return
+
+        def wake(_: asyncio.Future[None]) -> None:
+            self._make_ready(lane)
+
+        hold.until.add_done_callback(wake)
+        lane.unhold = partial(hold.until.remove_done_callback, wake)

@@ -15,12 +15,15 @@ PARKED = Counter("soliloquy_events_parked", "Failed events sent to the retry top
 DEAD = Counter("soliloquy_events_dead", "Events given up and sent to the dead letters.", LABELS)
 DUPLICATES = Counter("soliloquy_events_duplicate", "Events dropped because their id was completed lately.", LABELS)
 FENCED = Counter("soliloquy_events_fenced", "Results discarded because the partition had been lost.", LABELS)
+CANCELLED = Counter("soliloquy_events_cancelled", "Events dropped because their run was cancelled.", LABELS)
 RETRIES = Counter("soliloquy_handler_retries", "Handler runs repeated in place after a fault that may pass.", LABELS)
 HANDLER = Histogram(
     "soliloquy_handler_seconds", "Time in a handler, retries in place included.", LABELS, buckets=SECONDS
 )
-LAG = Gauge("soliloquy_lag_events", "Events of the held partitions that are not finished.", LABELS)
-OLDEST = Gauge("soliloquy_oldest_uncommitted_seconds", "Age of the oldest event that is not finished.", LABELS)
+LAG = Gauge("soliloquy_lag_events", "Events of a held partition that are not finished.", (*LABELS, "partition"))
+OLDEST = Gauge(
+    "soliloquy_oldest_uncommitted_seconds", "Age of its oldest event that is not finished.", (*LABELS, "partition")
+)
 DEAD_LETTERS = Gauge("soliloquy_dead_letters", "Events in a topic's dead-letter topic.", LABELS)
 LANES = Gauge("soliloquy_lanes_in_use", "Handlers running.", LABELS[:1])
 
@@ -35,6 +38,7 @@ class TopicMetrics:
     dead: Counter
     duplicates: Counter
     fenced: Counter
+    cancelled: Counter
     retries: Counter
     seconds: Histogram
     dead_letters: Gauge
@@ -48,6 +52,7 @@ class TopicMetrics:
             dead=DEAD.labels(service, topic),
             duplicates=DUPLICATES.labels(service, topic),
             fenced=FENCED.labels(service, topic),
+            cancelled=CANCELLED.labels(service, topic),
             retries=RETRIES.labels(service, topic),
             seconds=HANDLER.labels(service, topic),
             dead_letters=DEAD_LETTERS.labels(service, topic),

@@ -1,24 +1,28 @@
 """A stage: one service's handlers between the topics they read and the topics they write."""
 
 import asyncio
+import contextlib
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from services.runtime import metrics
-from services.runtime.events import Event
-from services.runtime.handling import HOPELESS, Handling, Service
+from services.runtime.cancelled import CancelledRuns
+from services.runtime.events import Event, message_of
+from services.runtime.handling import HOPELESS, Handling, NotYet, Service
 from services.runtime.lanes import Hold, Lanes
 from services.runtime.retry import dead, failed, parked
-from services.runtime.topics import DLQ, RETRY, is_retry, origin
-from services.runtime.transports.port import Delivery, Partition, Result, Transport
+from services.runtime.topics import DLQ, RETRY, TOPIC_OF, is_retry, origin
+from services.runtime.transports.port import Delivery, Lag, Partition, Result, Transport, Unanswered
 
 POLL_SECONDS = 1.0
 SAMPLE_SECONDS = 5.0
 # How long running handlers may take when their partition goes to another member.
 REVOKE_SECONDS = 5.0
 REMEMBERED_IDS = 10_000
+# A loop that has not come round for so long is stuck.
+STUCK_SECONDS = 10 * POLL_SECONDS
 
 
 class Stage:
@@ -26,34 +30,54 @@ class Stage:
         self._service = service
         self._transport = transport
         self._metrics = metrics.topic_metrics(service.name, service.topics)
-        self._handling = Handling(service, self._metrics)
+        self._cancelled = CancelledRuns()
+        self._handling = Handling(service, self._metrics, self._cancelled)
         topics = [topic + suffix for topic in service.topics for suffix in ("", RETRY)]
         self._consumer = transport.consumer(service.name, topics, self)
         # Per partition held, the events of each key in its retry partition; both partitions share one counter.
         self._parked: dict[Partition, Counter[str]] = {}
         self._paused: set[Partition] = set()
         self._completed: OrderedDict[str, None] = OrderedDict()
+        self._recalled: OrderedDict[str, None] = OrderedDict()
         self._outbox: list[Result] = []
         self._outbox_filled = asyncio.Event()
         self._committing = 0
         self._commit_turn = asyncio.Lock()
         self._stopping = asyncio.Event()
         self._grace = 0.0
+        self._polled_at = 0.0
+        self._sampled: set[tuple[str, str, int]] = set()
+
+    @property
+    def fault(self) -> str:
+        """Why it does not serve; empty while it does."""
+        name = self._service.name
+        if not self._polled_at:
+            return f"{name} has not begun to read"
+        if self._stopping.is_set():
+            return f"{name} is stopping"
+        if (seconds := time.monotonic() - self._polled_at) > STUCK_SECONDS:
+            return f"{name} has not polled for {seconds:.0f} s"
+        return self._consumer.fault
 
     async def run(self) -> None:
         """Serve until stopped; raises what makes the transport unusable."""
         try:
-            async with self._consumer, asyncio.TaskGroup() as tasks:
+            async with asyncio.TaskGroup() as tasks:
                 self._lanes = Lanes(self._service.max_in_flight, self._run, tasks)
                 metrics.LANES.labels(self._service.name).set_function(lambda: self._lanes.in_use)
-                loops = [tasks.create_task(loop()) for loop in (self._poll, self._commit_always, self._sample)]
-                await self._stopping.wait()
-                loops[0].cancel()
-                await self._settle(list(self._parked), self._grace)
-                for loop in loops[1:]:
-                    loop.cancel()
+                async with self._consumer:
+                    await self._serve(tasks)
         except ExceptionGroup as faults:
             raise faults.exceptions[0] from faults
+
+    async def _serve(self, tasks: asyncio.TaskGroup) -> None:
+        loops = [tasks.create_task(loop()) for loop in (self._poll, self._commit_always, self._sample, self._follow)]
+        await self._stopping.wait()
+        loops[0].cancel()
+        await self._settle(list(self._parked), self._grace)
+        for loop in loops[1:]:
+            loop.cancel()
 
     def stop(self, grace: float) -> None:
         """Take nothing more; what runs may finish for `grace` seconds, then its events are left to others."""
@@ -61,6 +85,10 @@ class Stage:
         self._stopping.set()
 
     async def assigned(self, partitions: Collection[Partition]) -> None:
+        numbers = {partition.number for partition in partitions}
+        for message, tell in self._service.tables.items():
+            async for delivery in self._transport.read(TOPIC_OF[message].name, numbers):
+                tell(message_of(delivery.event))
         for partition in partitions:
             if is_retry(partition.topic):
                 keys = await self._consumer.unfinished_keys(partition)
@@ -73,6 +101,9 @@ class Stage:
     def lost(self, partitions: Collection[Partition]) -> None:
         self._lanes.cancel(partitions)
         self._forget(partitions)
+
+    def recalled(self, event_id: str) -> None:
+        _remember(self._recalled, event_id)
 
     def _forget(self, partitions: Collection[Partition]) -> None:
         for partition in partitions:
@@ -91,13 +122,15 @@ class Stage:
             for delivery in await self._consumer.poll(self._service.max_in_flight, POLL_SECONDS):
                 self._metrics[origin(delivery.partition.topic)].received.inc()
                 self._lanes.add(delivery)
+            self._polled_at = time.monotonic()
             self._throttle()
 
     def _throttle(self) -> None:
         """Pause what has enough on its hands and resume the rest; polling goes on either way."""
         limit = self._service.max_in_flight
+        most = self._service.max_fetched or limit
         full = self._lanes.ready + len(self._outbox) + self._committing >= 2 * limit
-        enough = {partition for partition in self._parked if full or self._lanes.load[partition] >= limit}
+        enough = {partition for partition in self._parked if full or self._lanes.load[partition] >= most}
         if more := enough - self._paused:
             self._consumer.pause(more)
         if fewer := self._paused - enough:
@@ -123,15 +156,30 @@ class Stage:
                 self._throttle()
 
     async def _sample(self) -> None:
-        name = self._service.name
         while True:
-            for backlog in await self._consumer.backlog():
-                metrics.LAG.labels(name, backlog.topic).set(backlog.events)
-                metrics.OLDEST.labels(name, backlog.topic).set(backlog.oldest_seconds)
-            counts = await self._transport.dead_letters()
-            for topic, handles in self._metrics.items():
-                handles.dead_letters.set(counts.get(topic + DLQ, 0))
+            # The consumer's fault tells of a transport that stays silent.
+            with contextlib.suppress(Unanswered):
+                self._tell_lag(await self._consumer.lag())
+                counts = await self._transport.dead_letters()
+                for topic, handles in self._metrics.items():
+                    handles.dead_letters.set(counts.get(topic + DLQ, 0))
             await asyncio.sleep(SAMPLE_SECONDS)
+
+    def _tell_lag(self, lags: Sequence[Lag]) -> None:
+        held = set()
+        for lag in lags:
+            labels = (self._service.name, lag.partition.topic, lag.partition.number)
+            metrics.LAG.labels(*labels).set(lag.events)
+            metrics.OLDEST.labels(*labels).set(lag.oldest_seconds)
+            held.add(labels)
+        # Whoever holds them is asked about the others.
+        for labels in self._sampled - held:
+            metrics.LAG.remove(*labels)
+            metrics.OLDEST.remove(*labels)
+        self._sampled = held
+
+    async def _follow(self) -> None:
+        await self._cancelled.follow(self._transport)
 
     async def _run(self, delivery: Delivery) -> Hold | None:
         event = delivery.event
@@ -141,18 +189,20 @@ class Stage:
         elif self._parked[delivery.partition][event.key]:
             self._forward(delivery, parked(event))
             return None
-        if event.id in self._completed:
+        if self._is_done(event):
             self._metrics[origin(event.topic)].duplicates.inc()
             self._finish(delivery, [])
             return None
         try:
             outputs = await self._handling.outputs(event)
+        except NotYet as waiting:
+            return Hold(delivery=delivery, until=waiting.until)
         except HOPELESS as error:
             self._bury(delivery, dead(event, error))
         except Exception as error:
             return self._park(delivery, error)
         else:
-            self._remember(event.id)
+            _remember(self._completed, event.id)
             self._metrics[origin(event.topic)].succeeded.inc()
             self._finish(delivery, outputs)
         return None
@@ -188,7 +238,14 @@ class Stage:
         self._outbox.append(Result(delivery=delivery, outputs=outputs))
         self._outbox_filled.set()
 
-    def _remember(self, event_id: str) -> None:
-        self._completed[event_id] = None
-        if len(self._completed) > REMEMBERED_IDS:
-            self._completed.popitem(last=False)
+    def _is_done(self, event: Event) -> bool:
+        """Whether another delivery of it was seen to; one that was parked or given up is still to be done."""
+        if event.id in self._completed:
+            return True
+        return event.id in self._recalled and not is_retry(event.topic) and not event.replayed
+
+
+def _remember(ids: OrderedDict[str, None], event_id: str) -> None:
+    ids[event_id] = None
+    if len(ids) > REMEMBERED_IDS:
+        ids.popitem(last=False)

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from soliloquy.v1.events_pb2 import ConversationStarted, TutorReplied
+from soliloquy.v1.events_pb2 import ConversationFinished, ConversationStarted, StudentReplied, TutorReplied
 
 from services.runtime.handling import Service
 from services.runtime.model import Model
@@ -15,5 +15,6 @@ def service(settings: StudentSettings, model: Model) -> Service:
     return Service(
         name="student",
         handlers={ConversationStarted: handle, TutorReplied: handle},
+        emits=(StudentReplied, ConversationFinished),
         max_in_flight=settings.max_in_flight,
     )

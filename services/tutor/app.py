@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from soliloquy.v1.events_pb2 import StudentReplied
+from soliloquy.v1.events_pb2 import CalculationNeeded, ConversationFinished, ReplyNeeded, StudentReplied
 
 from services.runtime.handling import Service
 from services.runtime.model import Model
@@ -15,5 +15,6 @@ def service(settings: TutorSettings, model: Model) -> Service:
     return Service(
         name="tutor",
         handlers={StudentReplied: handle},
+        emits=(CalculationNeeded, ReplyNeeded, ConversationFinished),
         max_in_flight=settings.max_in_flight,
     )

@@ -1,28 +1,40 @@
-"""Every benchmark, one after the other, with what the figures were measured on."""
+"""Every benchmark, one after the other, with what the figures were measured on; on Kafka too where one is named."""
 
-import asyncio
 import json
+import os
 import subprocess
 from typing import Any
 
 import uvloop
 
+from services.cli.bench import loop
+from services.cli.bench.grown import Wanted
 from services.executor.bench import sandbox
 from services.executor.bench.mixes import mixes
-from tests.bench import loop, transport
+from services.runtime.bench import transport
+from services.runtime.transports.kafka import KafkaSettings
 
 SECONDS_A_MIX = 10.0
+ROUNDS = 3
+WANTED = Wanted(conversations=1024, in_flight=256, latency=loop.EVEN)
 
 
 def main() -> dict[str, Any]:
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
-    alone = sandbox.measure(list(mixes().values()), seconds=SECONDS_A_MIX, tell=lambda _: None)
+    grounds: list[KafkaSettings | None] = [None]
+    if bootstrap := os.environ.get("KAFKA_BOOTSTRAP"):
+        grounds.append(KafkaSettings(bootstrap=bootstrap))
+    alone = sandbox.measure(list(mixes().values()), seconds=SECONDS_A_MIX, tell=_say_nothing)
     return {
         "commit": commit.stdout.strip(),
         "sandbox": uvloop.run(alone),
-        "transport": asyncio.run(transport.measure()),
-        "loop": asyncio.run(loop.measure()),
+        "transport": [uvloop.run(transport.measure(kafka, rounds=ROUNDS, tell=_say_nothing)) for kafka in grounds],
+        "pipeline": [loop.measure(WANTED, kafka, rounds=1, long=True, tell=_say_nothing) for kafka in grounds],
     }
+
+
+def _say_nothing(_: str) -> None:
+    pass
 
 
 if __name__ == "__main__":

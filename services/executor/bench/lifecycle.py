@@ -14,11 +14,11 @@ from typing import Any
 from soliloquy.v1.sandbox_pb2 import LANE_FORK, STATUS_TIMEOUT, Job, Limits, Status
 
 from services.executor.bench import processes
-from services.executor.bench.figures import spread
 from services.executor.bench.mixes import WrongResult, endless, mixes
 from services.executor.bench.runners import in_pool, lane_of
 from services.executor.pool import SandboxPool
 from services.executor.settings import SandboxSettings
+from services.runtime.bench.figures import spread
 
 _BOOTS = 5
 _KILLED_JOBS = 10

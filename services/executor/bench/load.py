@@ -6,8 +6,8 @@ import time
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 
-from services.executor.bench.figures import quantile
 from services.executor.bench.mixes import Snippet
+from services.runtime.bench.figures import quantile
 
 # Runs a snippet and checks its values.
 Run = Callable[[Snippet], Awaitable[None]]

@@ -2,17 +2,18 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
-from services.executor.bench import machine
-from services.executor.bench.figures import merged
 from services.executor.bench.lifecycle import lifecycle, running
 from services.executor.bench.load import Run, closed, paced
 from services.executor.bench.mixes import Mix
 from services.executor.bench.processes import adopt_orphans, cpu_seconds
 from services.executor.bench.runners import in_pool, in_subprocess
-from services.executor.bench.targets import judged
 from services.executor.pool import SandboxPool
+from services.runtime.bench import machine
+from services.runtime.bench.figures import merged
+from services.runtime.bench.targets import judged
 
 Tell = Callable[[str], None]
 
@@ -21,6 +22,7 @@ ROUNDS = 3
 _SATURATED, _ONE_CALLER, _HALF_LOAD, _SUBPROCESS = 0.35, 0.25, 0.25, 0.15
 _WARM_UP_SECONDS = 0.5
 _SEED = 17
+_TARGETS = Path(__file__).with_name("targets.toml")
 
 
 async def measure(mixes: Sequence[Mix], *, seconds: float, tell: Tell, whole: bool = True) -> dict[str, Any]:
@@ -33,7 +35,7 @@ async def measure(mixes: Sequence[Mix], *, seconds: float, tell: Tell, whole: bo
         figures["mixes"] = {mix.name: await _measure(mix, pool, seconds * mix.time, tell) for mix in mixes}
     if whole:
         figures["lifecycle"] = await lifecycle(tell)
-    return figures | {"targets": judged(figures)}
+    return figures | {"targets": judged(figures, _TARGETS)}
 
 
 async def _measure(mix: Mix, pool: SandboxPool, seconds: float, tell: Tell) -> dict[str, Any]:

@@ -9,6 +9,10 @@ from typing import NamedTuple, Protocol, Self
 from services.runtime.events import Event
 
 
+class Unanswered(Exception):
+    """The transport does not answer at the moment, and may later."""
+
+
 class Partition(NamedTuple):
     topic: str
     number: int
@@ -41,6 +45,15 @@ class Backlog:
     oldest_seconds: float
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Lag:
+    """The same of one partition that a consumer holds."""
+
+    partition: Partition
+    events: int
+    oldest_seconds: float
+
+
 class Listener(Protocol):
     """Hears which partitions its consumer holds. May be called while a poll is waiting."""
 
@@ -52,6 +65,9 @@ class Listener(Protocol):
 
     def lost(self, partitions: Collection[Partition]) -> None:
         """Another member has them already: results of theirs would be refused."""
+
+    def recalled(self, event_id: str) -> None:
+        """The group was done with this event lately, before its partition came to this consumer."""
 
 
 class Consumer(Protocol):
@@ -76,24 +92,31 @@ class Consumer(Protocol):
     async def unfinished_keys(self, partition: Partition) -> Counter[str]:
         """How many events of each key the group has yet to finish in a partition."""
 
-    async def backlog(self) -> list[Backlog]:
-        """Of the partitions held."""
+    async def lag(self) -> list[Lag]:
+        """Of each partition held; raises Unanswered."""
+
+    @property
+    def fault(self) -> str:
+        """Why it does not consume; empty while it does."""
 
 
 class Transport(Protocol):
     async def publish(self, events: Sequence[Event]) -> None:
-        """Returns when the events are durable; all or none."""
+        """Returns when the events are durable; none is published where one is refused."""
 
     def consumer(self, group: str, topics: Sequence[str], listener: Listener) -> Consumer: ...
 
-    def read(self, topic: str) -> AsyncIterator[Delivery]:
-        """Every event that a topic holds, from the first to the last there was at the call."""
+    def read(self, topic: str, numbers: Collection[int] | None = None) -> AsyncIterator[Delivery]:
+        """Every event that a topic, or those of its partitions, held at the call, from the first to the last."""
+
+    def follow(self, topic: str) -> AsyncIterator[Delivery]:
+        """Every event that a topic holds, and then each as it comes."""
 
     async def backlog(self) -> list[Backlog]:
         """Of every group and topic it reads."""
 
     async def dead_letters(self) -> Mapping[str, int]:
-        """How many each dead-letter topic holds; topics without any are left out."""
+        """How many each dead-letter topic holds; topics without any are left out. Raises Unanswered."""
 
     async def replay(self, letters: Sequence[Delivery]) -> None:
         """Publish dead letters to their origin as they first were, and take them out of the dead-letter topic."""

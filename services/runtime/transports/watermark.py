@@ -21,12 +21,27 @@ class Watermark:
         self._open.add(offset)
         return True
 
+    def is_finished(self, offset: int) -> bool:
+        return offset <= self.position or offset in self.ahead
+
     def is_open(self, offset: int) -> bool:
         return offset in self._open
+
+    def unfinished(self, end: int) -> int:
+        """How many offsets below `end` are not finished."""
+        return end - 1 - self.position - len(self.ahead)
 
     def finish(self, offset: int) -> None:
         self._open.remove(offset)
         self.ahead.add(offset)
         while self._taken and self._taken[0] in self.ahead:
             self.position = self._taken.popleft()
+            self.ahead.remove(self.position)
+
+    def skip(self, offset: int) -> None:
+        """Finish an offset that nobody took."""
+        if offset > self.position:
+            self.ahead.add(offset)
+        while self.position + 1 in self.ahead:
+            self.position += 1
             self.ahead.remove(self.position)

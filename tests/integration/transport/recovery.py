@@ -136,6 +136,8 @@ class RecoveryContract:
             return emit()
 
         async with connect() as transport, serving(student(work), transport):
+            # Once the group has joined.
+            await until(lambda: idle(transport))
             await transport.publish([started(f"c{number}") for number in range(30)])
             (left,) = [backlog for backlog in await transport.backlog() if backlog.events]
             assert (left.group, left.topic, left.events) == ("student", "conversation.started", 30)

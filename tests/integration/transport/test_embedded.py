@@ -17,6 +17,7 @@ from services.runtime.transports.embedded import EmbeddedTransport, LogUnavailab
 from tests.integration.transport.contract import TransportContract
 from tests.integration.transport.embedded import connect as open_log
 from tests.integration.transport.recovery import RecoveryContract
+from tests.integration.transport.runs import RunsContract
 from tests.integration.transport.support import Connect, held, idle, reply, serving, started, student, until
 
 Started = events_pb2.ConversationStarted
@@ -38,6 +39,10 @@ def connect(address: str) -> Connect:
 
 
 class TestEmbedded(TransportContract):
+    pass
+
+
+class TestEmbeddedRuns(RunsContract):
     pass
 
 
@@ -68,22 +73,20 @@ class TestEmbeddedRecovery(RecoveryContract):
             return emit()
 
         readers = [Service(name=name, handlers={events_pb2.StudentReplied: swallow}) for name in ("tutor", "auditor")]
-        async with connect() as transport:
-            async with serving(readers[0], transport), serving(student(reply), transport):
-                async with serving(readers[1], transport):
-                    await until(lambda: idle(transport, "auditor"))
-                await transport.publish([started(f"c{number}") for number in range(40)])
-                await until(lambda: idle(transport))
-                await until(lambda: idle(transport, "tutor"))
-                assert len(await held(transport, "student.replied")) == 40
+        async with connect() as transport, serving(readers[0], transport), serving(student(reply), transport):
+            async with serving(readers[1], transport):
+                await until(lambda: idle(transport, "auditor"))
+            await transport.publish([started(f"c{number}") for number in range(40)])
+            await until(lambda: idle(transport))
+            await until(lambda: idle(transport, "tutor"))
+            assert len(await held(transport, "student.replied")) == 40
 
-                async with serving(readers[1], transport):
+            async with serving(readers[1], transport):
 
-                    async def emptied() -> bool:
-                        return not await held(transport, "student.replied")
+                async def emptied() -> bool:
+                    return not await held(transport, "student.replied")
 
-                    await until(emptied)
-            assert len(await held(transport, "conversation.started")) == 40
+                await until(emptied)
 
 
 async def test_a_full_disk_ends_the_run_with_one_clear_line_and_loses_nothing(address: str) -> None:

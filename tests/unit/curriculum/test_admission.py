@@ -1,14 +1,19 @@
 """No run has more conversations under way than it asked for, before and after a restart."""
 
-import asyncio
-
+import pytest
 from soliloquy.v1.conversation_pb2 import Problem
-from soliloquy.v1.events_pb2 import ConversationCollected, ConversationStarted, ProblemSubmitted
+from soliloquy.v1.events_pb2 import (
+    ConversationCollected,
+    ConversationStarted,
+    ProblemSubmitted,
+    RunCancelled,
+    RunStanding,
+)
 from soliloquy.v1.runs_pb2 import Run
 
 from services.curriculum.admission import Admission
-from services.curriculum.handler import follow_up, start
-from services.runtime.events import ConversationEvent
+from services.curriculum.handler import cancel, follow_up, start
+from services.runtime.handling import NotYet
 
 
 def submitted(ordinal: int, run: str = "run") -> ProblemSubmitted:
@@ -16,31 +21,34 @@ def submitted(ordinal: int, run: str = "run") -> ProblemSubmitted:
     return ProblemSubmitted(run=spec, ordinal=ordinal, problem=Problem(id=f"problem-{ordinal}"))
 
 
-def collected(started: ConversationEvent, *, accepted: bool) -> ConversationCollected:
+def collected(started: ConversationStarted, *, accepted: bool) -> ConversationCollected:
     return ConversationCollected(conversation=started.conversation, accepted=accepted)
 
 
-async def started(ordinal: int, admission: Admission) -> ConversationEvent:
-    [event] = await start(submitted(ordinal), admission)
+async def started(ordinal: int, admission: Admission) -> ConversationStarted:
+    event, *_ = await start(submitted(ordinal), admission)
+    assert isinstance(event, ConversationStarted)
     return event
 
 
 async def has_room(admission: Admission) -> bool:
     """Whether another problem of the run would start without waiting."""
-    another = asyncio.create_task(start(submitted(99), admission))
-    await asyncio.sleep(0)
-    return another.done() or not another.cancel()
+    try:
+        return bool(await start(submitted(99), admission))
+    except NotYet:
+        return False
 
 
 async def test_a_problem_waits_until_there_is_room() -> None:
     admission = Admission()
     first = await started(0, admission)
     await started(1, admission)
-    third = asyncio.create_task(started(2, admission))
-    await asyncio.sleep(0)
-    assert not third.done()
+    with pytest.raises(NotYet) as waiting:
+        await started(2, admission)
+    assert not waiting.value.until.done()
     await follow_up(collected(first, accepted=True), admission)
-    assert (await third).conversation.ordinal == 2
+    assert waiting.value.until.done()
+    assert (await started(2, admission)).conversation.ordinal == 2
 
 
 async def test_a_run_does_not_wait_for_the_room_of_another() -> None:
@@ -55,6 +63,7 @@ async def test_a_rejected_conversation_is_tried_again_in_its_own_place() -> None
     first = await started(0, admission)
     await started(1, admission)
     [again] = await follow_up(collected(first, accepted=False), admission)
+    assert isinstance(again, ConversationStarted)
     assert (again.conversation.ordinal, again.conversation.attempt) == (0, 1)
     assert again.conversation.id != first.conversation.id
     assert not await has_room(admission)
@@ -64,23 +73,52 @@ async def test_a_problem_is_given_up_after_its_last_attempt() -> None:
     admission = Admission()
     event = await started(0, admission)
     for _ in range(2):
-        [event] = await follow_up(collected(event, accepted=False), admission)
-    assert await follow_up(collected(event, accepted=False), admission) == ()
+        [again] = await follow_up(collected(event, accepted=False), admission)
+        assert isinstance(again, ConversationStarted)
+        event = again
+    await follow_up(collected(event, accepted=False), admission)
     await started(1, admission)
     assert await has_room(admission)
 
 
-async def test_the_count_is_recalled_from_the_log() -> None:
+async def test_the_count_is_recalled_from_the_latest_standing() -> None:
     admission = Admission()
-    first, second = await started(0, admission), await started(1, admission)
+    first, _ = await started(0, admission), await started(1, admission)
     recalled = Admission()
-    for event in (first, second):
-        assert isinstance(event, ConversationStarted)
-        recalled.recall_started(event)
-    recalled.recall_collected(collected(second, accepted=False))
+    recalled.recall(admission.standing(first.conversation.run))
     assert not await has_room(recalled)
-    recalled.recall_collected(collected(first, accepted=True))
+    await follow_up(collected(first, accepted=True), admission)
+    recalled.recall(admission.standing(first.conversation.run))
     assert await has_room(recalled)
+
+
+async def test_a_judgement_heard_twice_frees_one_place() -> None:
+    admission = Admission()
+    first, _ = await started(0, admission), await started(1, admission)
+    assert len(await follow_up(collected(first, accepted=True), admission)) == 1
+    await started(2, admission)
+    assert await follow_up(collected(first, accepted=True), admission) == ()
+    assert not await has_room(admission)
+
+
+async def test_a_cancelled_run_has_nothing_under_way_and_nothing_waiting() -> None:
+    admission = Admission()
+    for ordinal in range(2):
+        await started(ordinal, admission)
+    with pytest.raises(NotYet) as waiting:
+        await started(2, admission)
+    run = submitted(0).run
+    assert await cancel(RunCancelled(run=run), admission) == (RunStanding(run=run),)
+    assert waiting.value.until.done()
+
+
+async def test_two_growings_of_a_run_do_not_share_room() -> None:
+    admission = Admission()
+    for ordinal in range(2):
+        await started(ordinal, admission)
+    other = submitted(0)
+    other.run.growing = "another"
+    assert await start(other, admission)
 
 
 async def test_a_problem_under_way_is_not_started_twice() -> None:

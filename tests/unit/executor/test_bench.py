@@ -8,11 +8,9 @@ from typing import Any
 import pytest
 from soliloquy.v1.sandbox_pb2 import STATUS_ERROR, STATUS_OK, Execution, Job, NamedValue, Value
 
-from services.executor.bench import figures
 from services.executor.bench.load import closed, paced
 from services.executor.bench.mixes import Snippet, WrongResult, mixes
 from services.executor.bench.runners import in_subprocess
-from services.executor.bench.targets import judged
 from services.executor.guest.vet import vet
 from services.executor.policy import kind_for
 
@@ -123,25 +121,3 @@ async def test_paced_load_waits_for_no_answer() -> None:
 
     stint = await paced(run, itertools.repeat(snippet()), rate=1_000, seconds=0.1, seed=1)
     assert stint.jobs == sent > 5
-
-
-def test_a_quantile_is_one_of_the_values() -> None:
-    values = [float(number) for number in range(100, 0, -1)]
-    assert [figures.quantile(values, part) for part in (0.5, 0.99, 1.0)] == [50.0, 99.0, 100.0]
-    assert figures.quantile([7.0], 0.99) == 7.0
-
-
-def test_rounds_become_medians_with_their_lowest_and_highest() -> None:
-    rounds = [{"load": {"rate": rate}} for rate in (3.0, 10.0, 4.0)]
-    assert figures.merged(rounds) == {"load": {"rate": {"median": 4.0, "min": 3.0, "max": 10.0}}}
-
-
-def test_a_target_is_held_against_the_median_and_left_out_where_nothing_was_measured() -> None:
-    measured = {
-        "mixes": {"fast": {"saturated": {"jobs_per_second_a_core": {"median": 499.0, "min": 450.0, "max": 800.0}}}},
-        "lifecycle": {"boot_seconds": {"median": 1.9, "min": 1.0, "max": 3.0}},
-    }
-    assert [(target["name"], target["reached"]) for target in judged(measured)] == [
-        ("fast: jobs a second a core", False),
-        ("boot to ready: s", True),
-    ]

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from soliloquy.v1 import events_pb2
 
+from services.runtime.cancelled import CancelledRuns
 from services.runtime.events import Event, Outcome, emit, first_event
 from services.runtime.handling import Handler, Handling, Interrupted, Service
 from services.runtime.metrics import topic_metrics
@@ -24,7 +25,7 @@ def started() -> Event:
 def handling(handler: Handler) -> Handling:
     policy = RetryPolicy(tries_in_place=3, pause=0.001)
     service = Service(name="handling", handlers={Started: handler}, retry=policy)
-    return Handling(service, topic_metrics(service.name, service.topics))
+    return Handling(service, topic_metrics(service.name, service.topics), CancelledRuns())
 
 
 async def test_the_same_event_yields_the_same_outputs() -> None:

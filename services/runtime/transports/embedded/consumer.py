@@ -15,7 +15,7 @@ from typing import Any, Self
 from services.runtime.events import Event
 from services.runtime.transports.embedded import leases, records
 from services.runtime.transports.embedded.log import Log, LogUnavailable
-from services.runtime.transports.port import Backlog, Delivery, Listener, Partition, Result
+from services.runtime.transports.port import Delivery, Lag, Listener, Partition, Result
 from services.runtime.transports.watermark import Watermark
 
 
@@ -133,9 +133,12 @@ class EmbeddedConsumer:
     async def unfinished_keys(self, partition: Partition) -> Counter[str]:
         return self._log.read(partial(records.unfinished_keys, group=self._group, partition=partition))
 
-    async def backlog(self) -> list[Backlog]:
-        held = {(self._group, partition) for partition in self._held}
-        return self._log.read(partial(records.backlog, held=held))
+    async def lag(self) -> list[Lag]:
+        return self._log.read(partial(records.lag, group=self._group, partitions=list(self._held)))
+
+    @property
+    def fault(self) -> str:
+        return str(self._failure or "")
 
     def _changes(self, results: Sequence[Result]) -> tuple[list[Result], dict[Partition, _Changes]]:
         refused: list[Result] = []

@@ -17,7 +17,7 @@ T = TypeVar("T")
 Job = Callable[[sqlite3.Connection], T]
 
 PARTITIONS = 8
-FORMAT = 1
+FORMAT = 2
 BUSY_SECONDS = 10.0
 PURGE_EVERY_SECONDS = 0.25
 # How long the thread waits for a job before it looks for commits of other processes: short while there are any.

@@ -10,7 +10,7 @@ from pathlib import Path
 from services.runtime.events import Event
 from services.runtime.seeds import seed
 from services.runtime.topics import DLQ, RETRY, TOPICS, origin
-from services.runtime.transports.port import Backlog, Delivery, Partition
+from services.runtime.transports.port import Backlog, Delivery, Lag, Partition
 
 SCHEMA = [
     statement for statement in Path(__file__).with_name("schema.sql").read_text("utf-8").split(";\n") if statement
@@ -47,6 +47,17 @@ def append(connection: sqlite3.Connection, events: Sequence[Event], partitions: 
             for event in events
         ],
     )
+    latest = {(event.topic, event.key) for event in events if _keep(event.topic) == "latest"}
+    for topic, key in latest:
+        place = {"topic": topic, "partition": partition_of(key, partitions), "key": key}
+        connection.execute(
+            """
+            DELETE FROM event WHERE topic = :topic AND partition = :partition AND key = :key AND offset < (
+              SELECT max(offset) FROM event WHERE topic = :topic AND partition = :partition AND key = :key
+            )
+            """,
+            place,
+        )
 
 
 def fetch(
@@ -66,14 +77,17 @@ def fetch(
     return found
 
 
-def page(topic: str, after: int, until: int) -> Callable[[sqlite3.Connection], list[Delivery]]:
-    """The next deliveries of a whole topic, in the order they were published."""
+def page(
+    topic: str, after: int, until: int, numbers: Collection[int] | None = None
+) -> Callable[[sqlite3.Connection], list[Delivery]]:
+    """The next deliveries of a whole topic, or of those of its partitions, in the order they were published."""
+    chosen = f"AND partition IN ({', '.join(str(int(number)) for number in numbers)})" if numbers is not None else ""
 
     def select(connection: sqlite3.Connection) -> list[Delivery]:
         # In offset order without the index: its order within a topic is by partition.
         rows = connection.execute(
             f"SELECT {COLUMNS} FROM event NOT INDEXED"
-            " WHERE offset > ? AND offset <= ? AND topic = ? ORDER BY offset LIMIT ?",
+            f" WHERE offset > ? AND offset <= ? AND topic = ? {chosen} ORDER BY offset LIMIT ?",
             (after, until, topic, READ_PAGE),
         )
         return [delivery(row, Partition(row[1], row[2])) for row in rows]
@@ -127,30 +141,43 @@ def unfinished_keys(connection: sqlite3.Connection, group: str, partition: Parti
     return Counter(dict(rows))
 
 
-def backlog(connection: sqlite3.Connection, held: Collection[tuple[str, Partition]] | None = None) -> list[Backlog]:
-    """Of every group and topic, or of the partitions that a group holds."""
+def backlog(connection: sqlite3.Connection) -> list[Backlog]:
+    """Of every group and topic it reads."""
     counted: dict[tuple[str, str], tuple[int, float]] = {}
-    now = time.time()
-    for group, topic, partition, watermark in connection.execute("SELECT * FROM position").fetchall():
-        if held is not None and (group, Partition(topic, partition)) not in held:
-            continue
-        place = (topic, partition, watermark)
-        ((events,),) = connection.execute(
-            "SELECT count(*) FROM event WHERE topic = ? AND partition = ? AND offset > ?", place
-        )
-        ((ahead,),) = connection.execute(
-            "SELECT count(*) FROM ahead WHERE grp = ? AND topic = ? AND partition = ?", (group, topic, partition)
-        )
-        first = connection.execute(
-            "SELECT time FROM event WHERE topic = ? AND partition = ? AND offset > ? ORDER BY offset LIMIT 1", place
-        ).fetchone()
-        before, oldest = counted.get((group, topic), (0, 0.0))
-        age = max(0.0, now - first[0]) if first else 0.0
-        counted[group, topic] = (before + events - ahead, max(oldest, age))
+    for group, topic, number, watermark in connection.execute("SELECT * FROM position").fetchall():
+        of_partition = _lag(connection, group, Partition(topic, number), watermark)
+        events, oldest = counted.get((group, topic), (0, 0.0))
+        counted[group, topic] = (events + of_partition.events, max(oldest, of_partition.oldest_seconds))
     return [
-        Backlog(group=group, topic=topic, events=events, oldest_seconds=oldest if events else 0.0)
+        Backlog(group=group, topic=topic, events=events, oldest_seconds=oldest)
         for (group, topic), (events, oldest) in counted.items()
     ]
+
+
+def lag(connection: sqlite3.Connection, group: str, partitions: Collection[Partition]) -> list[Lag]:
+    """Of partitions that a group reads."""
+    watermarks = {
+        Partition(topic, number): watermark
+        for topic, number, watermark in connection.execute(
+            "SELECT topic, partition, watermark FROM position WHERE grp = ?", (group,)
+        )
+    }
+    return [_lag(connection, group, partition, watermarks[partition]) for partition in partitions]
+
+
+def _lag(connection: sqlite3.Connection, group: str, partition: Partition, watermark: int) -> Lag:
+    ((events,),) = connection.execute(
+        "SELECT count(*) FROM event WHERE topic = ? AND partition = ? AND offset > ?", (*partition, watermark)
+    )
+    ((ahead,),) = connection.execute(
+        "SELECT count(*) FROM ahead WHERE grp = ? AND topic = ? AND partition = ?", (group, *partition)
+    )
+    first = connection.execute(
+        "SELECT time FROM event WHERE topic = ? AND partition = ? AND offset > ? ORDER BY offset LIMIT 1",
+        (*partition, watermark),
+    ).fetchone()
+    age = max(0.0, time.time() - first[0]) if first and events > ahead else 0.0
+    return Lag(partition=partition, events=events - ahead, oldest_seconds=age)
 
 
 def dead_letters(connection: sqlite3.Connection) -> dict[str, int]:
@@ -177,7 +204,7 @@ def purge(connection: sqlite3.Connection) -> None:
     passed = connection.execute("SELECT topic, partition, min(watermark) FROM position GROUP BY topic, partition")
     left = PURGE_LIMIT
     for topic, partition, watermark in passed.fetchall():
-        if left > 0 and _until_read(topic):
+        if left > 0 and _keep(topic) == "until-read":
             left -= connection.execute(
                 """
                 DELETE FROM event WHERE offset IN (
@@ -188,5 +215,8 @@ def purge(connection: sqlite3.Connection) -> None:
             ).rowcount
 
 
-def _until_read(topic: str) -> bool:
-    return topic.endswith(RETRY) or (topic in TOPICS and TOPICS[topic].keep == "until-read")
+def _keep(topic: str) -> str:
+    """How long its events are kept; dead letters stay until they are replayed."""
+    if topic.endswith(RETRY):
+        return "until-read"
+    return TOPICS[topic].keep if topic in TOPICS else "until-replayed"

@@ -1,5 +1,6 @@
 """The transport port over the log."""
 
+import asyncio
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -11,6 +12,9 @@ from services.runtime.transports.embedded import records
 from services.runtime.transports.embedded.consumer import EmbeddedConsumer
 from services.runtime.transports.embedded.log import Log
 from services.runtime.transports.port import Backlog, Delivery, Listener
+
+# How often a follower looks for more.
+FOLLOW_SECONDS = 0.5
 
 
 class EmbeddedTransport:
@@ -38,12 +42,21 @@ class EmbeddedTransport:
     def consumer(self, group: str, topics: Sequence[str], listener: Listener) -> EmbeddedConsumer:
         return EmbeddedConsumer(self._log, self._members, group=group, topics=topics, listener=listener)
 
-    async def read(self, topic: str) -> AsyncIterator[Delivery]:
+    async def read(self, topic: str, numbers: Collection[int] | None = None) -> AsyncIterator[Delivery]:
         after, until = 0, self._log.read(records.end)
-        while deliveries := self._log.read(records.page(topic, after, until)):
+        while deliveries := self._log.read(records.page(topic, after, until, numbers)):
             for delivery in deliveries:
                 yield delivery
             after = deliveries[-1].offset
+
+    async def follow(self, topic: str) -> AsyncIterator[Delivery]:
+        after = 0
+        while True:
+            while deliveries := self._log.read(records.page(topic, after, self._log.read(records.end))):
+                for delivery in deliveries:
+                    yield delivery
+                after = deliveries[-1].offset
+            await asyncio.sleep(FOLLOW_SECONDS)
 
     async def backlog(self) -> list[Backlog]:
         return self._log.read(records.backlog)

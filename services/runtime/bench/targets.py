@@ -5,13 +5,14 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from services.executor.bench.figures import figure
+from services.runtime.bench.figures import figure
 
 
-def judged(figures: dict[str, Any]) -> list[dict[str, Any]]:
-    """Every target whose figure was measured, held against the figure's median."""
-    targets = tomllib.loads(Path(__file__).with_name("targets.toml").read_text("utf-8"))["target"]
-    found = [(target, figure(figures, target["figure"])) for target in targets]
+def judged(figures: dict[str, Any], targets: Path) -> list[dict[str, Any]]:
+    """Every target of a file whose figure was measured, held against the figure's median."""
+    found = [
+        (target, figure(figures, target["figure"])) for target in tomllib.loads(targets.read_text("utf-8"))["target"]
+    ]
     return [
         target | {"measured": measured, "reached": _reached(measured["median"], **target)}
         for target, measured in found

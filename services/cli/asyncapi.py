@@ -1,0 +1,23 @@
+"""`soliloquy asyncapi`: what travels between the services, as an AsyncAPI document."""
+
+import json
+from importlib.metadata import version
+
+import click
+from soliloquy.v1.events_pb2 import ProblemSubmitted, RunCancelled
+
+from services.cli.wiring import declared
+from services.runtime.handling import Service
+from services.runtime.transports.kafka.asyncapi import document
+
+
+@click.command()
+@click.option("--kafka", default="127.0.0.1:9092", show_default=True, metavar="HOST:PORT", help="The server it names.")
+def asyncapi(kafka: str) -> None:
+    """Print the AsyncAPI 3.0 document of all services, as JSON, which is YAML too.
+
+    Every topic is a channel; what a service receives and sends are its operations. Nothing is connected.
+    """
+    command = Service(name="soliloquy", handlers={}, emits=(ProblemSubmitted, RunCancelled))
+    described = document([*declared(), command], version=version("soliloquy"), bootstrap=kafka)
+    click.echo(json.dumps(described, indent=2))

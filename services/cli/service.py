@@ -1,0 +1,91 @@
+"""`soliloquy service`: one service as a process of its own, as in a container."""
+
+import asyncio
+import signal
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import click
+import uvloop
+
+from services.cli.addresses import ADDRESS
+from services.cli.kafka_options import kafka_options
+from services.cli.service_options import DATA, GRACE, MODEL, SANDBOX, option, sandbox_settings, with_options
+from services.cli.wiring import Assignment, ModelSettings
+from services.cli.worker import work
+from services.runtime.transports.kafka import KafkaSettings
+
+_OWN = (
+    option("--http", metavar="HOST:PORT", type=ADDRESS, help="Serve /healthz, /readyz and /metrics there."),
+    option("--max-in-flight", type=click.IntRange(min=1), help="Events handled at once."),
+    GRACE,
+)
+_SPEAKERS = {
+    "student": "Speak as the student.",
+    "tutor": "Decide as the tutor whether a reply needs a calculation.",
+    "codegen": "Write the code of calculations.",
+    "composer": "Write the tutor's replies.",
+}
+
+
+@click.group()
+def service() -> None:
+    """Run one service as a process of its own, on Kafka.
+
+    A SIGTERM or an interrupt ends it once what runs is finished and committed. The exit status is 1 where a start anew
+    may help, and 2 where it would not.
+    """
+
+
+@service.command()
+@kafka_options(required=True, member=True)
+@with_options(_OWN)
+def curriculum(**options: Any) -> None:
+    """Turn submitted problems into conversations."""
+    _run("curriculum", **options)
+
+
+def _speaker(name: str, purpose: str) -> click.Command:
+    @kafka_options(required=True, member=True)
+    @with_options((*MODEL, *_OWN))
+    def run(*, problems: Sequence[str], latency: float, noise: str, **options: Any) -> None:
+        _run(name, model=ModelSettings(problems=problems, latency=latency, noise=noise), **options)
+
+    return click.command(name, help=purpose)(run)
+
+
+for name, purpose in _SPEAKERS.items():
+    service.add_command(_speaker(name, purpose))
+
+
+@service.command()
+@kafka_options(required=True, member=True)
+@with_options(SANDBOX)
+@option("--grpc", metavar="HOST:PORT", type=ADDRESS, help="Take jobs of other programs there too.")
+@with_options(_OWN)
+def executor(
+    *, sandboxes: int, wall: float, memory: int, audit: bool, max_in_flight: int | None, **options: Any
+) -> None:
+    """Run code in gVisor."""
+    settings = sandbox_settings(sandboxes=sandboxes, wall=wall, memory=memory, audit=audit, max_in_flight=max_in_flight)
+    _run("executor", sandbox=settings, **options)
+
+
+@service.command()
+@kafka_options(required=True, member=True)
+@with_options((DATA, *_OWN))
+def collector(**options: Any) -> None:
+    """Judge finished conversations and keep them."""
+    _run("collector", **options)
+
+
+def _run(name: str, *, kafka: KafkaSettings, **options: Any) -> None:
+    assignment = Assignment(services=[name], transport=kafka, **options)
+    uvloop.run(_work(assignment, lambda line: click.echo(f"{name}: {line}", err=True)))
+
+
+async def _work(assignment: Assignment, tell: Callable[[str], None]) -> None:
+    stopped = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+    await work(assignment, stopped, tell)

@@ -1,0 +1,150 @@
+"""Puts services together: what a process is to serve, and what its services are made of."""
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pydantic import TypeAdapter
+
+import services.codegen.app
+import services.collector.app
+import services.composer.app
+import services.curriculum.app
+import services.executor.app
+import services.student.app
+import services.tutor.app
+from services.cli.failure import Failure
+from services.codegen.settings import CodegenSettings
+from services.collector.journals import Journals
+from services.collector.settings import CollectorSettings
+from services.composer.settings import ComposerSettings
+from services.curriculum.book import ProblemBook
+from services.curriculum.problems import problem_source
+from services.curriculum.settings import CurriculumSettings
+from services.executor.pool import SandboxPool
+from services.executor.settings import SandboxSettings
+from services.model.engines.noise import real_noise
+from services.model.engines.scripted import ScriptedEngine
+from services.runtime.handling import Service
+from services.runtime.model import Model
+from services.runtime.transports.kafka import KafkaSettings
+from services.student.settings import StudentSettings
+from services.tutor.settings import TutorSettings
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ModelSettings:
+    # Banks and files of the problems that the scripted model knows.
+    problems: Sequence[str] = ()
+    # Seconds that each answer takes.
+    latency: float = 0.0
+    # "real" imitates the malformed output of real models.
+    noise: str = "none"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Assignment:
+    """What one process serves."""
+
+    services: Sequence[str]
+    # A Kafka, or the file of an embedded log.
+    transport: KafkaSettings | Path
+    model: ModelSettings = field(default_factory=ModelSettings)
+    sandbox: SandboxSettings = field(default_factory=SandboxSettings)
+    # The collector's folder.
+    data: Path = Path()
+    # Events that each service handles at once; None leaves it to the service.
+    max_in_flight: int | None = None
+    # Addresses of health and metrics, and of the executor's gRPC.
+    http: str | None = None
+    grpc: str | None = None
+    # For what runs when the process is to end.
+    grace: float = 20.0
+    # Whether a broker that does not answer at the start is waited for.
+    patient: bool = False
+
+
+# As it travels to a process: passwords in it are on no command line.
+ORDERS: TypeAdapter[Assignment] = TypeAdapter(Assignment)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parts:
+    """What services are made of."""
+
+    model: Model
+    sandboxes: SandboxPool
+    journals: Journals
+    sandbox: SandboxSettings
+    # Settings that are not the defaults.
+    chosen: Mapping[str, int]
+
+
+MAKERS: Mapping[str, Callable[[Parts], Service]] = {
+    "curriculum": lambda parts: services.curriculum.app.service(CurriculumSettings(**parts.chosen)),
+    "student": lambda parts: services.student.app.service(StudentSettings(**parts.chosen), parts.model),
+    "tutor": lambda parts: services.tutor.app.service(TutorSettings(**parts.chosen), parts.model),
+    "codegen": lambda parts: services.codegen.app.service(CodegenSettings(**parts.chosen), parts.model),
+    "executor": lambda parts: services.executor.app.service(parts.sandbox, parts.sandboxes),
+    "composer": lambda parts: services.composer.app.service(ComposerSettings(**parts.chosen), parts.model),
+    "collector": lambda parts: services.collector.app.service(CollectorSettings(**parts.chosen), parts.journals),
+}
+LOOP = ("student", "tutor", "codegen", "executor", "composer")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Assembly:
+    services: Sequence[Service]
+    # Running, where one of the services is the executor.
+    sandboxes: SandboxPool | None
+
+
+@asynccontextmanager
+async def assembled(assignment: Assignment) -> AsyncIterator[Assembly]:
+    """The services of an assignment, with what they need at hand for as long."""
+    parts = Parts(
+        model=scripted_model(assignment.model),
+        sandboxes=SandboxPool(assignment.sandbox),
+        journals=Journals(assignment.data),
+        sandbox=assignment.sandbox,
+        chosen={} if assignment.max_in_flight is None else {"max_in_flight": assignment.max_in_flight},
+    )
+    async with AsyncExitStack() as at_hand:
+        if "collector" in assignment.services:
+            _open(parts.journals, assignment.data, at_hand)
+        executes = "executor" in assignment.services
+        if executes:
+            at_hand.push_async_callback(parts.sandboxes.stop)
+            await parts.sandboxes.start()
+        yield Assembly(
+            services=[MAKERS[name](parts) for name in assignment.services],
+            sandboxes=parts.sandboxes if executes else None,
+        )
+
+
+def _open(journals: Journals, data: Path, at_hand: AsyncExitStack) -> None:
+    try:
+        at_hand.enter_context(journals)
+    except BlockingIOError:
+        raise Failure(f"another collector writes {data}: end it, or choose another --data") from None
+    except OSError as error:
+        raise Failure(f"{data} cannot be written ({error.strerror}): choose another --data") from error
+
+
+def declared() -> list[Service]:
+    """Every service as it is, with nothing at hand that it could work with."""
+    parts = Parts(
+        model=scripted_model(ModelSettings()),
+        sandboxes=SandboxPool(SandboxSettings()),
+        journals=Journals(Path()),
+        sandbox=SandboxSettings(),
+        chosen={},
+    )
+    return [make(parts) for make in MAKERS.values()]
+
+
+def scripted_model(settings: ModelSettings) -> Model:
+    books = [problem_source(problems).book for problems in settings.problems]
+    book = ProblemBook(lambda question: next(filter(None, (book.recognise(question) for book in books)), None))
+    return ScriptedEngine(book, latency=settings.latency, noise=real_noise() if settings.noise == "real" else None)

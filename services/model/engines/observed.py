@@ -1,0 +1,68 @@
+"""A model under observation: every answered call on a line of a file, after a time of its own.
+
+Switched on by the environment, so that it reaches every process of a run: OBSERVATION names the file that says how.
+"""
+
+import asyncio
+import json
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Self
+
+from soliloquy.v1.model_pb2 import Completion, GenerateRequest
+
+from services.runtime.model import Model
+from services.runtime.seeds import digest, draw
+
+OBSERVATION = "SOLILOQUY_OBSERVATION"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Observation:
+    # The file that the calls are written to.
+    calls: str
+    # Seconds that an answer takes, each with the share of the calls that take so long.
+    latency: Sequence[tuple[float, float]] = ((0.0, 1.0),)
+
+    @classmethod
+    def from_file(cls, path: Path) -> Self:
+        return cls(**json.loads(path.read_bytes()))
+
+    def to_file(self, path: Path) -> None:
+        path.write_text(json.dumps(asdict(self)), "utf-8")
+
+    def seconds(self, call: str) -> float:
+        """The same call always takes the same time."""
+        seconds, shares = zip(*self.latency, strict=True)
+        return float(draw("latency", call).choices(seconds, shares)[0])
+
+
+class Observed:
+    def __init__(self, model: Model, observation: Observation) -> None:
+        self._model = model
+        self._observation = observation
+        self._calls = os.open(observation.calls, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+
+    async def generate(self, request: GenerateRequest) -> Completion:
+        began = time.thread_time()
+        completion = await self._model.generate(request)
+        spent = time.thread_time() - began
+        call = call_id(request.role, request.prompt, request.seed)
+        seconds = self._observation.seconds(call)
+        await asyncio.sleep(seconds)
+        os.write(self._calls, f"{call} {time.time():.6f} {seconds:g} {spent:.6f}\n".encode())
+        return completion
+
+
+def observed(model: Model, environment: Mapping[str, str] = os.environ) -> Model:
+    """The model itself where nobody observes."""
+    path = environment.get(OBSERVATION)
+    return Observed(model, Observation.from_file(Path(path))) if path else model
+
+
+def call_id(role: str, prompt: str, seed: int) -> str:
+    """What a call is known by, in whatever process it is made."""
+    return digest(role, prompt, seed)

@@ -1,0 +1,160 @@
+"""Reads topics from any offset, as a member of no group, and asks the cluster how far its groups are."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import Self, TypeVar
+
+from aiokafka import AIOKafkaConsumer
+from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.errors import KafkaError
+
+from services.runtime.transports.kafka.connection import client_options
+from services.runtime.transports.kafka.names import Names
+from services.runtime.transports.kafka.positions import decoded
+from services.runtime.transports.kafka.records import delivery_of
+from services.runtime.transports.kafka.settings import KafkaSettings
+from services.runtime.transports.port import Delivery, Partition, Unanswered
+from services.runtime.transports.watermark import Watermark
+
+T = TypeVar("T")
+
+PAGE_SECONDS = 0.2
+PAGE_RECORDS = 500
+# Long enough for a leader to be elected, short enough to tell that there is none.
+ANSWER_SECONDS = 5.0
+PAUSE_SECONDS = 0.5
+
+
+class Reader:
+    def __init__(self, settings: KafkaSettings) -> None:
+        self._settings = settings
+        self._names = Names(settings.prefix)
+        self._admin = AIOKafkaAdminClient(**client_options(settings), request_timeout_ms=int(1000 * ANSWER_SECONDS))
+        self._looking = self._consumer()
+        self._partitions: dict[str, list[Partition]] = {}
+
+    async def __aenter__(self) -> Self:
+        await self._admin.start()
+        await self._looking.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._looking.stop()
+        await self._admin.close()
+
+    async def partitions(self, topics: Sequence[str]) -> list[Partition]:
+        """Of the topics that exist."""
+        if unknown := [topic for topic in topics if topic not in self._partitions]:
+            with _answered():
+                there = set(await self._admin.list_topics())
+                wanted = [self._names.prefix + topic for topic in unknown]
+                described = await self._admin.describe_topics([topic for topic in wanted if topic in there])
+            for topic in described:
+                found = [self._names.here(topic["topic"], partition["partition"]) for partition in topic["partitions"]]
+                self._partitions[found[0].topic] = sorted(found)
+        return [partition for topic in topics for partition in self._partitions.get(topic, ())]
+
+    async def begins(self, partitions: Collection[Partition]) -> dict[Partition, int]:
+        there = {self._names.there(partition): partition for partition in partitions}
+        with _answered():
+            offsets = await self._looking.beginning_offsets(list(there)) if there else {}
+        return {there[partition]: offset for partition, offset in offsets.items()}
+
+    async def ends(self, partitions: Collection[Partition]) -> dict[Partition, int]:
+        """The offset that each partition's next event will have."""
+        there = {self._names.there(partition): partition for partition in partitions}
+        with _answered():
+            offsets = await self._looking.end_offsets(list(there)) if there else {}
+        return {there[partition]: offset for partition, offset in offsets.items()}
+
+    async def groups(self) -> list[str]:
+        with _answered():
+            groups = {group for group, *_ in await self._admin.list_consumer_groups()}
+        return sorted(group.removeprefix(self._names.prefix) for group in groups if self._names.is_ours(group))
+
+    async def watermarks(
+        self, group: str, partitions: Collection[Partition] | None = None
+    ) -> dict[Partition, Watermark]:
+        """How far a group is: in these partitions, or wherever it has committed anything."""
+        if partitions is not None and not partitions:
+            return {}
+        asked = None if partitions is None else [self._names.there(partition) for partition in partitions]
+        with _answered():
+            committed = await self._admin.list_consumer_group_offsets(self._names.prefix + group, partitions=asked)
+        return {
+            self._names.here(*partition): Watermark(found.offset - 1, decoded(found.offset, found.metadata))
+            for partition, found in committed.items()
+            if found.offset >= 0 and self._names.is_ours(partition.topic)
+        }
+
+    async def deliveries(self, starts: Mapping[Partition, int]) -> AsyncIterator[Delivery]:
+        """Those from each start to the end there was at the call; each partition's in order."""
+        ends = await self.ends(starts)
+        unread = {partition for partition, start in starts.items() if start < ends[partition]}
+        if not unread:
+            return
+        async with self._reading({partition: starts[partition] for partition in unread}) as consumer:
+            while unread:
+                for delivery in await self._page(consumer):
+                    if delivery.offset < ends[delivery.partition]:
+                        yield delivery
+                for partition in list(unread):
+                    # The last offsets may belong to nothing: compaction and transactions leave gaps.
+                    if await consumer.position(self._names.there(partition)) >= ends[partition]:
+                        unread.remove(partition)
+                        consumer.pause(self._names.there(partition))
+
+    async def endless_deliveries(self, starts: Mapping[Partition, int]) -> AsyncIterator[Delivery]:
+        """All there are from each start on, and all that come."""
+        async with self._reading(starts) as consumer:
+            while True:
+                for delivery in await self._page(consumer):
+                    yield delivery
+
+    async def _page(self, consumer: AIOKafkaConsumer) -> list[Delivery]:
+        pages = await consumer.getmany(timeout_ms=int(1000 * PAGE_SECONDS), max_records=PAGE_RECORDS)
+        return [
+            delivery_of(record, self._names.here(*partition)) for partition, page in pages.items() for record in page
+        ]
+
+    @contextlib.asynccontextmanager
+    async def _reading(self, starts: Mapping[Partition, int]) -> AsyncIterator[AIOKafkaConsumer]:
+        consumer = self._consumer()
+        try:
+            with _answered():
+                await consumer.start()
+            consumer.assign([self._names.there(partition) for partition in starts])
+            for partition, start in starts.items():
+                consumer.seek(self._names.there(partition), start)
+            yield consumer
+        finally:
+            await consumer.stop()
+
+    def _consumer(self) -> AIOKafkaConsumer:
+        return AIOKafkaConsumer(
+            **client_options(self._settings),
+            enable_auto_commit=False,
+            auto_offset_reset="earliest",
+            request_timeout_ms=int(1000 * ANSWER_SECONDS),
+        )
+
+
+async def patiently(ask: Callable[[], Awaitable[T]]) -> T:
+    """Asks again for as long as nothing answers."""
+    while True:
+        try:
+            return await ask()
+        except Unanswered:
+            await asyncio.sleep(PAUSE_SECONDS)
+
+
+@contextlib.contextmanager
+def _answered() -> Iterator[None]:
+    try:
+        yield
+    except KafkaError as error:
+        raise Unanswered(f"Kafka does not answer: {error}") from error

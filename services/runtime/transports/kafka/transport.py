@@ -1,0 +1,249 @@
+"""The transport port over a Kafka cluster."""
+
+import asyncio
+import contextlib
+import itertools
+import time
+from collections import defaultdict
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from types import TracebackType
+from typing import Any, Self
+
+from aiokafka import AIOKafkaConsumer
+from aiokafka.errors import KafkaError
+from faststream.kafka import KafkaBroker
+from faststream.kafka.opentelemetry import KafkaTelemetryMiddleware
+from faststream.kafka.prometheus import KafkaPrometheusMiddleware
+from opentelemetry.trace import TracerProvider
+from prometheus_client import REGISTRY
+
+from services.runtime.events import Event, checked
+from services.runtime.topics import DLQ, TOPICS, origin
+from services.runtime.transports.kafka.connection import (
+    KafkaUnavailable,
+    client_options,
+    connecting,
+    faststream_security,
+)
+from services.runtime.transports.kafka.consumer import KafkaConsumer
+from services.runtime.transports.kafka.names import Names
+from services.runtime.transports.kafka.positions import position_of
+from services.runtime.transports.kafka.reader import PAUSE_SECONDS, Reader, patiently
+from services.runtime.transports.kafka.records import headers_of
+from services.runtime.transports.kafka.settings import KafkaSettings
+from services.runtime.transports.port import Backlog, Delivery, Listener, Partition, Unanswered
+from services.runtime.transports.watermark import Watermark
+
+# Its position in a dead-letter topic says which letters were replayed: Kafka cannot take out a record.
+REPLAYED = "soliloquy-replayed"
+
+
+class KafkaTransport:
+    """Shared by all stages of a process."""
+
+    def __init__(self, settings: KafkaSettings, *, tracer_provider: TracerProvider | None = None) -> None:
+        self._settings = settings
+        self._traced = tracer_provider is not None
+        self.broker = KafkaBroker(
+            settings.bootstrap.split(","),
+            security=faststream_security(settings),
+            request_timeout_ms=int(1000 * settings.request_seconds),
+            enable_idempotence=True,
+            acks="all",
+            compression_type="lz4",
+            allow_auto_create_topics=False,
+            # Our handlers take no injected parameters: each costs a thread hop an event.
+            apply_types=False,
+            logger=None,
+            middlewares=[
+                KafkaPrometheusMiddleware(registry=REGISTRY),
+                *([KafkaTelemetryMiddleware(tracer_provider=tracer_provider)] if tracer_provider else []),
+            ],
+        )
+        self._reader = Reader(settings)
+
+    async def __aenter__(self) -> Self:
+        async with contextlib.AsyncExitStack() as stack:
+            async with connecting(self._settings):
+                await stack.enter_async_context(self._reader)
+                stack.push_async_callback(self.broker.stop)
+                await self.broker.start()
+            self._open = stack.pop_all()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._open.aclose()
+
+    async def publish(self, events: Sequence[Event]) -> None:
+        for event in events:
+            checked(event)
+        await self._publish(events)
+
+    def consumer(self, group: str, topics: Sequence[str], listener: Listener) -> KafkaConsumer:
+        return KafkaConsumer(
+            self.broker,
+            self._reader,
+            self._publish,
+            self._settings,
+            group=group,
+            topics=topics,
+            listener=listener,
+        )
+
+    async def read(self, topic: str, numbers: Collection[int] | None = None) -> AsyncIterator[Delivery]:
+        partitions = [
+            partition
+            for partition in await self._reader.partitions([topic])
+            if numbers is None or partition.number in numbers
+        ]
+        replayed = await self._reader.watermarks(REPLAYED, partitions) if topic.endswith(DLQ) else {}
+        async for delivery in self._reader.deliveries(await self._reader.begins(partitions)):
+            known = replayed.get(delivery.partition)
+            if known is None or not known.is_finished(delivery.offset):
+                yield delivery
+
+    async def follow(self, topic: str, starts: Mapping[int, int] | None = None) -> AsyncIterator[Delivery]:
+        """From the first event of each partition, or from the offsets given by their numbers."""
+        begins = await patiently(partial(self._begins, topic))
+        chosen = {place: max(begin, (starts or {}).get(place.number, begin)) for place, begin in begins.items()}
+        while True:
+            try:
+                async for delivery in self._reader.endless_deliveries(chosen):
+                    yield delivery
+                    chosen[delivery.partition] = delivery.offset + 1
+            except Unanswered:
+                await asyncio.sleep(PAUSE_SECONDS)
+
+    async def ends(self, topic: str) -> dict[int, int]:
+        """The offset that the next event of each partition will have."""
+        ends = await self._reader.ends(await self._reader.partitions([topic]))
+        return {partition.number: end for partition, end in ends.items()}
+
+    async def backlog(self) -> list[Backlog]:
+        return [
+            backlog
+            for group in await self._reader.groups()
+            if group != REPLAYED
+            for backlog in await self._backlog_of(group)
+        ]
+
+    async def dead_letters(self) -> Mapping[str, int]:
+        partitions = await self._reader.partitions([topic + DLQ for topic in TOPICS])
+        begins, ends = await self._reader.begins(partitions), await self._reader.ends(partitions)
+        filled = [partition for partition in partitions if begins[partition] < ends[partition]]
+        replayed = await self._reader.watermarks(REPLAYED, filled)
+        counts: defaultdict[str, int] = defaultdict(int)
+        for partition in filled:
+            known = replayed.get(partition)
+            left = known.unfinished(ends[partition]) if known else ends[partition] - begins[partition]
+            counts[partition.topic] += left
+        return {topic: count for topic, count in counts.items() if count}
+
+    async def replay(self, letters: Sequence[Delivery]) -> None:
+        await self._publish(
+            [
+                replace(
+                    letter.event, topic=origin(letter.event.topic), attempt=0, not_before=0.0, error="", replayed=True
+                )
+                for letter in letters
+            ]
+        )
+        partitions = {letter.partition for letter in letters}
+        begins, replayed = await self._reader.begins(partitions), await self._reader.watermarks(REPLAYED, partitions)
+        watermarks = {partition: replayed.get(partition, Watermark(begins[partition] - 1)) for partition in partitions}
+        for letter in letters:
+            watermarks[letter.partition].skip(letter.offset)
+        await self._commit(REPLAYED, watermarks)
+
+    async def _begins(self, topic: str) -> Mapping[Partition, int]:
+        return await self._reader.begins(await self._reader.partitions([topic]))
+
+    async def _publish(self, events: Sequence[Event]) -> None:
+        """What a table says has happened: its events go after all others are durable."""
+        first: list[Event] = []
+        tables: list[Event] = []
+        for event in events:
+            (tables if TOPICS[origin(event.topic)].keep == "latest" else first).append(event)
+        await self._send(first)
+        await self._send(tables)
+
+    async def _send(self, events: Sequence[Event]) -> None:
+        """Again and again while no broker takes them; with an event that failed go all those of its key."""
+        while events:
+            answers = await asyncio.gather(*[await self._sent(event) for event in events], return_exceptions=True)
+            failed = {}
+            for event, answer in zip(events, answers, strict=True):
+                if isinstance(answer, KafkaError) and answer.retriable:
+                    failed[event.key] = answer
+                elif isinstance(answer, BaseException):
+                    raise KafkaUnavailable(f"{event.topic}: event {event.id} cannot be published: {answer}") from answer
+            events = [event for event in events if event.key in failed]
+            if events:
+                await asyncio.sleep(PAUSE_SECONDS)
+
+    async def _sent(self, event: Event) -> "asyncio.Future[Any]":
+        """A future that is done when the event is durable."""
+        try:
+            return await self.broker.publish(
+                event.payload,
+                self._settings.prefix + event.topic,
+                key=event.key.encode(),
+                headers=headers_of(event),
+                correlation_id=event.id,
+                no_confirm=True,
+            )
+        except KafkaError as error:
+            failed: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+            failed.set_exception(error)
+            return failed
+
+    async def _backlog_of(self, group: str) -> list[Backlog]:
+        watermarks = {
+            partition: known
+            for partition, known in (await self._reader.watermarks(group)).items()
+            if origin(partition.topic) in TOPICS
+        }
+        ends = await self._reader.ends(watermarks)
+        left = {partition: known.unfinished(ends[partition]) for partition, known in watermarks.items()}
+        oldest = await self._oldest({partition: watermarks[partition] for partition in left if left[partition]})
+        by_topic = itertools.groupby(sorted(watermarks), key=lambda partition: partition.topic)
+        return [
+            Backlog(
+                group=group,
+                topic=topic,
+                events=sum(left[partition] for partition in partitions),
+                oldest_seconds=max(oldest.get(partition, 0.0) for partition in partitions),
+            )
+            for topic, partitions in ((topic, list(partitions)) for topic, partitions in by_topic)
+        ]
+
+    async def _oldest(self, watermarks: Mapping[Partition, Watermark]) -> dict[Partition, float]:
+        """How many seconds ago the first unfinished event of each was made."""
+        found: dict[Partition, float] = {}
+        starts = {partition: known.position + 1 for partition, known in watermarks.items()}
+        async for delivery in self._reader.deliveries(starts):
+            partition = delivery.partition
+            if partition not in found and not watermarks[partition].is_finished(delivery.offset):
+                found[partition] = max(0.0, time.time() - delivery.event.time)
+                if len(found) == len(watermarks):
+                    break
+        return found
+
+    async def _commit(self, group: str, watermarks: Mapping[Partition, Watermark]) -> None:
+        """For a group that has no members at the moment."""
+        names = Names(self._settings.prefix)
+        consumer = AIOKafkaConsumer(
+            **client_options(self._settings), group_id=self._settings.prefix + group, enable_auto_commit=False
+        )
+        await consumer.start()
+        try:
+            consumer.assign([names.there(partition) for partition in watermarks])
+            await consumer.commit(
+                {names.there(partition): position_of(known) for partition, known in watermarks.items()}
+            )
+        finally:
+            await consumer.stop()

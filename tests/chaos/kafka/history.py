@@ -1,0 +1,59 @@
+"""What the topics of an installation say of its runs: what was done more than once, and in which order."""
+
+import asyncio
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+
+from services.runtime.events import ConversationEvent, message_of
+from services.runtime.topics import TOPICS
+from services.runtime.transports.kafka import KafkaSettings, KafkaTransport
+
+RUN_TOPICS = ("run.standing", "run.cancelled")
+WORK = tuple(topic for topic in TOPICS if topic not in RUN_TOPICS)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class History:
+    # Events of each topic, each counted once.
+    events: Counter[str] = field(default_factory=Counter)
+    # How often one was published beyond the first time.
+    repeats: Counter[str] = field(default_factory=Counter)
+    repeated_conversations: set[str] = field(default_factory=set)
+    # Conversations with an event that came before one of an earlier turn, by topic.
+    disordered: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+
+    @property
+    def summary(self) -> str:
+        """Repeats of what only the driver publishes are its own affair: they are dropped where they are read."""
+        where = ", ".join(f"{topic} {count}" for topic, count in sorted(self.repeats.items()))
+        return (
+            f"{self.repeats.total()} of {self.events.total()} events were published again, "
+            f"of {len(self.repeated_conversations)} conversations ({where or 'none'})"
+        )
+
+
+def history(settings: KafkaSettings) -> History:
+    return asyncio.run(_history(settings))
+
+
+async def _history(settings: KafkaSettings) -> History:
+    found = History()
+    async with KafkaTransport(settings) as transport:
+        for topic in WORK:
+            seen: set[str] = set()
+            turns: dict[str, int] = {}
+            async for delivery in transport.read(topic):
+                event = delivery.event
+                message = message_of(event)
+                if event.id in seen:
+                    found.repeats[topic] += 1
+                    found.repeated_conversations.add(event.key)
+                    continue
+                seen.add(event.id)
+                found.events[topic] += 1
+                if isinstance(message, ConversationEvent):
+                    conversation = message.conversation
+                    if len(conversation.turns) < turns.get(conversation.id, 0):
+                        found.disordered[topic].add(conversation.id)
+                    turns[conversation.id] = len(conversation.turns)
+    return found

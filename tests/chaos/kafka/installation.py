@@ -1,0 +1,211 @@
+"""An installation of its own on a Kafka: topics, and `soliloquy up` with processes that a test may harm."""
+
+import asyncio
+import contextlib
+import json
+import os
+import random
+import signal
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.request
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from prometheus_client.parser import text_string_to_metric_families
+from prometheus_client.samples import Sample
+
+from services.cli.wiring import MAKERS
+from services.collector.journals import JOURNAL
+from services.runtime.transports.kafka import KafkaSettings
+from services.runtime.transports.kafka.layout import apply
+from tests.e2e.runs import SOLILOQUY, alive, kill, worker_pids
+
+READY_SECONDS = 120.0
+END_SECONDS = 60.0
+PROBE_SECONDS = 5.0
+# Below the ports that the system hands to outgoing connections.
+_PORTS = range(12000, 19900, 20)
+
+
+def until(holds: Callable[[], object], what: str, seconds: float) -> float:
+    """How many seconds it took until it held."""
+    began = time.monotonic()
+    while not holds():
+        assert time.monotonic() - began < seconds, f"{what}: not within {seconds:g} s"
+        time.sleep(0.02)
+    return time.monotonic() - began
+
+
+class Installation:
+    def __init__(
+        self, folder: Path, bootstrap: str, *options: str, replication: int = 1, scales: dict[str, int] | None = None
+    ) -> None:
+        """The options are those of `soliloquy up`."""
+        self.settings = KafkaSettings(bootstrap=bootstrap, prefix=f"faults-{uuid.uuid4().hex[:8]}.")
+        self.data = folder / "data"
+        self.posts = [f"{name}-{number}" for name in MAKERS for number in range((scales or {}).get(name, 1))]
+        self._log = folder / "up.log"
+        self._options = [*options, *(f"--scale={name}={number}" for name, number in (scales or {}).items())]
+        self._replication = replication
+        self._ports = _free_ports(len(self.posts))
+        self._up: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        asyncio.run(apply(self.settings, replication=self._replication))
+        self.start()
+        self.wait_until_ready()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            self.signal_up(signal.SIGKILL)
+        self._process.wait()
+
+    @property
+    def reach(self) -> dict[str, str]:
+        """Options of the commands that use this installation."""
+        return {"kafka": self.settings.bootstrap, "kafka_prefix": self.settings.prefix}
+
+    @property
+    def said(self) -> str:
+        return self._log.read_text("utf-8")
+
+    @property
+    def runs(self) -> bool:
+        return self._process.poll() is None
+
+    def start(self, *options: str) -> None:
+        """Does not wait until it serves."""
+        reach = ["--kafka", self.settings.bootstrap, "--kafka-prefix", self.settings.prefix]
+        own = ["--data", str(self.data), "--http-from", str(self._ports.start), "--sandboxes", "1"]
+        command = [SOLILOQUY, "up", *reach, *own, *self._options, *options]
+        with self._log.open("ab") as log:
+            self._up = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+            )
+
+    def signal_up(self, number: signal.Signals) -> None:
+        self._process.send_signal(number)
+
+    def kill_up(self) -> None:
+        """Its services end by themselves."""
+        self.signal_up(signal.SIGKILL)
+        self._process.wait()
+
+    def stop_up(self) -> int:
+        """Its exit status after a SIGTERM."""
+        self.signal_up(signal.SIGTERM)
+        return self._process.wait(END_SECONDS)
+
+    def pids(self) -> dict[str, int]:
+        """Of the processes that run, by their posts."""
+        found = {}
+        for pid in worker_pids(self._process.pid):
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                words = Path(f"/proc/{pid}/cmdline").read_text("utf-8").split("\0")
+                found[words[words.index("services.cli.worker") + 1]] = pid
+        return {post: pid for post, pid in found.items() if alive(pid)}
+
+    def pid(self, post: str) -> int:
+        """Once it has a process."""
+        until(lambda: post in self.pids(), f"{post} has no process; {self.said[-500:]}", READY_SECONDS)
+        return self.pids()[post]
+
+    def kill(self, post: str) -> int:
+        """The process that was killed."""
+        pid = self.pid(post)
+        kill(pid)
+        return pid
+
+    def signal(self, post: str, number: signal.Signals) -> None:
+        os.kill(self.pid(post), number)
+
+    def is_ready(self, post: str) -> bool:
+        status, _ = self._get(post, "/readyz")
+        return status == 200
+
+    def wait_until_ready(self, seconds: float = READY_SECONDS) -> float:
+        def serves() -> bool:
+            assert self.runs, f"up has ended: {self.said[-1000:]}"
+            return all(map(self.is_ready, self.posts))
+
+        return until(serves, f"not all of {', '.join(self.posts)} are ready", seconds)
+
+    def metric(self, post: str, name: str) -> float:
+        """The sum over all of its labels; 0 while the process does not answer."""
+        return sum(sample.value for sample in self.samples(post, name))
+
+    def samples(self, post: str, name: str) -> list[Sample]:
+        _, text = self._get(post, "/metrics")
+        return [
+            sample
+            for family in text_string_to_metric_families(text)
+            for sample in family.samples
+            if sample.name == name
+        ]
+
+    def held(self, post: str) -> int:
+        """How many partitions it holds."""
+        return len(self.samples(post, "soliloquy_lag_events"))
+
+    def collected(self) -> list[str]:
+        """The ids of the conversations that the collector keeps, a line each."""
+        return [
+            json.loads(line)["record"]["id"]
+            for journal in self.data.glob(f"*/{JOURNAL}")
+            for line in journal.read_bytes().splitlines()
+        ]
+
+    def memory_mib(self) -> dict[str, float]:
+        """Resident memory of each post's process."""
+        return {post: _resident_mib(pid) for post, pid in self.pids().items()}
+
+    @property
+    def _process(self) -> subprocess.Popen[bytes]:
+        assert self._up is not None, "it has not been started"
+        return self._up
+
+    def _get(self, post: str, path: str) -> tuple[int, str]:
+        address = f"http://127.0.0.1:{self._ports[self.posts.index(post)]}{path}"
+        try:
+            with urllib.request.urlopen(address, timeout=PROBE_SECONDS) as response:
+                return response.status, response.read().decode()
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, ""
+        except OSError:
+            return 0, ""
+
+
+def _resident_mib(pid: int) -> float:
+    pages = int(Path(f"/proc/{pid}/statm").read_text("utf-8").split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1024**2
+
+
+def _free_ports(count: int) -> range:
+    """So many in a row."""
+
+    def candidates() -> Iterator[range]:
+        while True:
+            first = random.choice(_PORTS)
+            yield range(first, first + count)
+
+    return next(ports for ports in candidates() if all(map(_is_free, ports)))
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+        return True

@@ -1,0 +1,99 @@
+"""What was given up for a fault that a person mends is put back, and the run becomes what it would have been."""
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.chaos.kafka.conftest import Undisturbed
+from tests.chaos.kafka.installation import Installation
+from tests.chaos.kafka.run import Run
+from tests.e2e.runs import SOLILOQUY, dataset
+from tests.e2e.runs import run as run_command
+
+CONVERSATIONS = 60
+IN_FLIGHT = 16
+OTHER_PROBLEM = {
+    "question": "A cart rolls 6 m in 2 s. How fast is it?",
+    "solution": "v = 6 / 2 = 3 m/s",
+    "answer": {"value": 3, "unit": "m/s"},
+}
+
+
+@pytest.mark.timeout(900)
+def test_conversations_that_a_wrong_problem_book_refused_are_replayed(
+    kafka: str, undisturbed: Undisturbed, tmp_path: Path
+) -> None:
+    wrong = tmp_path / "other.jsonl"
+    wrong.write_text(json.dumps(OTHER_PROBLEM), "utf-8")
+    with Installation(tmp_path, kafka, "--problems", str(wrong)) as installation:
+        run = Run(installation, tmp_path / "out", conversations=CONVERSATIONS, in_flight=IN_FLIGHT)
+        status, said = run.end()
+        assert (status, "soliloquy dlq replay --kafka" in said) == (1, True), said
+        found = letters(installation)
+        assert len(found) == IN_FLIGHT
+        assert all("student" in text or "conversation.started" in text for text in found), found
+        assert installation.stop_up() == 0
+        installation.start("--problems", "physics")
+        installation.wait_until_ready()
+        # Those that follow are not refused.
+        assert replay(installation) == IN_FLIGHT
+        run.start()
+        run.finish()
+        assert dataset(run.out) == undisturbed(CONVERSATIONS)
+        assert letters(installation) == []
+    print(f"\n{IN_FLIGHT} conversations refused, replayed and finished")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small disk needs root")
+@pytest.mark.timeout(900)
+def test_conversations_that_a_full_disk_kept_out_are_replayed(
+    kafka: str, undisturbed: Undisturbed, tmp_path: Path
+) -> None:
+    with disk(tmp_path / "data") as data, Installation(tmp_path, kafka) as installation:
+        run = Run(installation, tmp_path / "out", conversations=CONVERSATIONS, in_flight=IN_FLIGHT)
+        status, said = run.end()
+        assert (status, "soliloquy dlq list --kafka" in said) == (1, True), said
+        found = letters(installation)
+        assert len(found) >= IN_FLIGHT
+        assert all("after 5 attempts" in text and "No space left" in text for text in found), found
+        subprocess.run(["mount", "-o", "remount,size=64m", str(data)], check=True)
+        assert replay(installation) == len(found)
+        run.start()
+        run.finish()
+        assert dataset(run.out) == undisturbed(CONVERSATIONS)
+        assert letters(installation) == []
+        assert len(installation.collected()) == CONVERSATIONS
+    print(f"\n{len(found)} conversations kept out by a full disk after 5 attempts each, replayed and collected")
+
+
+@contextmanager
+def disk(folder: Path) -> Iterator[Path]:
+    """One that is full after a few conversations."""
+    folder.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=128k", "tmpfs", str(folder)], check=True)
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+def letters(installation: Installation) -> list[str]:
+    """Each as `dlq list` shows it."""
+    shown = _dlq(installation, "list")
+    return [] if shown == "no dead letters\n" else shown.replace("\n    ", " ").splitlines()
+
+
+def replay(installation: Installation) -> int:
+    return int(_dlq(installation, "replay").split()[0])
+
+
+def _dlq(installation: Installation, what: str) -> str:
+    reach = ["--kafka", installation.settings.bootstrap, "--kafka-prefix", installation.settings.prefix]
+    done = run_command([SOLILOQUY, "dlq", what, *reach])
+    assert done.returncode == 0, done.stderr
+    return done.stdout

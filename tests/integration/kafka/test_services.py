@@ -1,0 +1,237 @@
+"""Services as real processes over a real broker: ready or why not, drained at the end, kept alive by `up`."""
+
+import asyncio
+import signal
+import urllib.error
+import urllib.request
+import uuid
+from asyncio.subprocess import PIPE, Process
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+import pytest
+from soliloquy.v1.events_pb2 import ConversationStarted
+from soliloquy.v1.runs_pb2 import Run
+
+from services.cli.wiring import MAKERS
+from services.client.sandbox import SandboxClient
+from services.curriculum.handler import attempt_at
+from services.curriculum.problems import problem_source
+from services.runtime.events import first_event
+from services.runtime.transports.kafka import KafkaSettings, KafkaTransport
+from services.runtime.transports.kafka.layout import apply
+from tests.e2e.runs import SOLILOQUY, alive, kill, worker_pids
+from tests.integration.transport.support import held, idle, until
+from tests.kafka.cluster import KafkaCluster
+from tests.kafka.fixtures import started
+
+pytestmark = pytest.mark.timeout(240)
+
+ANY_PORT = ("--http", "127.0.0.1:0")
+LINE_SECONDS = 60.0
+
+
+class Command:
+    """A `soliloquy` process, and what it says one line after the other."""
+
+    def __init__(self, process: Process) -> None:
+        self.process = process
+
+    async def line(self) -> str:
+        assert self.process.stderr
+        async with asyncio.timeout(LINE_SECONDS):
+            return (await self.process.stderr.readline()).decode().strip()
+
+    async def says(self, expected: str) -> None:
+        """Whatever else it says before: on a busy machine a broker may keep a process waiting for too long."""
+        while (line := await self.line()) != expected:
+            assert line, f"it ended without a word of {expected!r}"
+
+    async def address(self) -> str:
+        """Where it answers probes, once it is ready."""
+        ready = await self.line()
+        assert ": ready, http on " in ready
+        return ready.rpartition(" on ")[2]
+
+    async def ended(self) -> tuple[int | None, list[str]]:
+        """Its exit status, and the lines that nobody has heard."""
+        assert self.process.stderr
+        async with asyncio.timeout(LINE_SECONDS):
+            rest = (await self.process.stderr.read()).decode().splitlines()
+            return await self.process.wait(), rest
+
+    async def terminated(self) -> tuple[int | None, list[str]]:
+        self.process.terminate()
+        return await self.ended()
+
+
+@asynccontextmanager
+async def running(*arguments: str | Path, kafka: KafkaSettings) -> AsyncIterator[Command]:
+    reach = ("--kafka", kafka.bootstrap, "--kafka-prefix", kafka.prefix)
+    process = await asyncio.create_subprocess_exec(SOLILOQUY, *map(str, arguments), *reach, stderr=PIPE)
+    try:
+        yield Command(process)
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+async def probe(address: str, path: str = "/readyz") -> tuple[int, str]:
+    def get() -> tuple[int, str]:
+        try:
+            with urllib.request.urlopen(f"http://{address}{path}", timeout=10) as response:
+                return response.status, response.read().decode()
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, error.read().decode()
+
+    return await asyncio.to_thread(get)
+
+
+@pytest.fixture
+async def topics(kafka: str) -> KafkaSettings:
+    """A Kafka with all topics, under names that nobody has used."""
+    settings = KafkaSettings(bootstrap=kafka, prefix=f"test-{uuid.uuid4().hex[:8]}.")
+    await apply(settings, replication=1)
+    return settings
+
+
+def own(name: str, folder: Path) -> tuple[str | Path, ...]:
+    return ("--data", folder) if name == "collector" else ()
+
+
+async def test_every_service_becomes_ready_and_ends_with_status_0(topics: KafkaSettings, tmp_path: Path) -> None:
+    async with AsyncExitStack() as stack:
+        commands = [
+            await stack.enter_async_context(running("service", name, *ANY_PORT, *own(name, tmp_path), kafka=topics))
+            for name in MAKERS
+        ]
+        for name, command in zip(MAKERS, commands, strict=True):
+            address = await command.address()
+            assert await probe(address) == (200, "ok\n")
+            assert await probe(address, "/healthz") == (200, "ok\n")
+            _, metrics = await probe(address, "/metrics")
+            assert f'soliloquy_lanes_in_use{{service="{name}"}} 0.0' in metrics
+        for command in commands:
+            assert await command.terminated() == (0, [])
+
+
+async def test_a_service_is_not_ready_while_its_broker_is_down_and_says_why(tmp_path: Path) -> None:
+    with started(KafkaCluster(tmp_path)) as cluster:
+        settings = KafkaSettings(bootstrap=cluster.bootstrap)
+        await apply(settings, replication=1)
+        async with running("service", "student", *ANY_PORT, kafka=settings) as student:
+            address = await student.address()
+            await asyncio.to_thread(cluster.stop_node, 1)
+
+            async def is_ready() -> bool:
+                assert (await probe(address, "/healthz"))[0] == 200
+                return (await probe(address))[0] == 200
+
+            async def is_not_ready() -> bool:
+                return not await is_ready()
+
+            await until(is_not_ready, seconds=60)
+            status, why = await probe(address)
+            assert (status, "no broker has answered student" in why) == (503, True), why
+            await asyncio.to_thread(cluster.start_node, 1)
+            await until(is_ready, seconds=60)
+            ended, said = await student.terminated()
+            assert ended == 0, said
+
+
+async def test_a_terminated_service_finishes_and_commits_what_it_is_at(topics: KafkaSettings) -> None:
+    run = Run(id="drained", recipe="soliloquy", in_flight=1, max_turns=2, max_attempts=1)
+    conversation = attempt_at(problem_source("physics").problem(0, 0), run=run, ordinal=0, attempt=0)
+    event = first_event(ConversationStarted(conversation=conversation), source="test", time=0.0)
+    async with KafkaTransport(topics) as transport:
+        async with running("service", "student", "--latency", "3s", *ANY_PORT, kafka=topics) as student:
+            address = await student.address()
+            await transport.publish([event])
+
+            async def is_at_it() -> bool:
+                return 'soliloquy_lanes_in_use{service="student"} 1.0' in (await probe(address, "/metrics"))[1]
+
+            await until(is_at_it)
+            student.process.terminate()
+
+            async def is_stopping() -> bool:
+                return await probe(address) == (503, "student is stopping\n")
+
+            await until(is_stopping)
+            assert await student.ended() == (0, [])
+        [reply] = await held(transport, "student.replied")
+        assert reply.event.key == conversation.id
+        assert await idle(transport)
+
+
+async def test_the_executor_takes_jobs_of_other_programs_beside_its_topic(topics: KafkaSettings) -> None:
+    async with running("service", "executor", "--grpc", "127.0.0.1:0", *ANY_PORT, kafka=topics) as executor:
+        ready = await executor.line()
+        assert ready.startswith("executor: ready, http on 127.0.0.1:")
+        async with SandboxClient(ready.rpartition("grpc on ")[2]) as client:
+            execution = await client.execute("x = 1 + 1", ["x"])
+        assert (execution.status, execution.values) == ("ok", {"x": 2})
+        assert await executor.terminated() == (0, [])
+
+
+async def test_what_cannot_be_done_is_one_line_with_status_2(topics: KafkaSettings, tmp_path: Path) -> None:
+    async def refused(*arguments: str | Path, kafka: KafkaSettings = topics) -> str:
+        async with running(*arguments, kafka=kafka) as command:
+            status, lines = await command.ended()
+        assert (status, len(lines)) == (2, 1), lines
+        return lines[0]
+
+    nowhere = KafkaSettings(bootstrap="127.0.0.1:1", prefix="x")
+    bare = KafkaSettings(bootstrap=topics.bootstrap, prefix="bare-")
+    for command in (("service", "student"), ("up", "--data", tmp_path)):
+        assert "refuses connections" in await refused(*command, kafka=nowhere)
+        assert "soliloquy topics apply" in await refused(*command, kafka=bare)
+    assert "'alchemy' is neither" in await refused("service", "tutor", "--problems", "alchemy")
+    (tmp_path / "file").touch()
+    assert "cannot be written" in await refused("service", "collector", "--data", tmp_path / "file" / "inside")
+    async with running("service", "collector", "--data", tmp_path, *ANY_PORT, kafka=topics) as collector:
+        address = await collector.address()
+        assert "another collector writes" in await refused("service", "collector", "--data", tmp_path)
+        assert f"cannot listen on {address}" in await refused("service", "tutor", "--http", address)
+
+
+@asynccontextmanager
+async def up(folder: Path, kafka: KafkaSettings, *options: str) -> AsyncIterator[Command]:
+    async with running("up", "--data", folder, "--sandboxes", "1", *options, kafka=kafka) as supervisor:
+        await supervisor.says(f"7 services ready in 7 processes on {kafka.bootstrap}")
+        assert len(worker_pids(supervisor.process.pid)) == len(MAKERS)
+        yield supervisor
+
+
+def worker(supervisor: Command, name: str) -> int:
+    [pid] = [
+        pid
+        for pid in worker_pids(supervisor.process.pid)
+        if f"{name}-0" in Path(f"/proc/{pid}/cmdline").read_text("utf-8")
+    ]
+    return pid
+
+
+async def test_up_starts_again_what_dies_and_replaces_each_on_a_sighup(topics: KafkaSettings, tmp_path: Path) -> None:
+    async with up(tmp_path, topics) as supervisor:
+        before = {name: worker(supervisor, name) for name in MAKERS}
+        kill(before["executor"])
+        await supervisor.says("executor-0 was ended by SIGKILL; started again")
+        supervisor.process.send_signal(signal.SIGHUP)
+        for name in MAKERS:
+            await supervisor.says(f"{name}-0 replaced")
+            assert worker(supervisor, name) != before[name]
+        await supervisor.says("7 processes replaced")
+        workers = worker_pids(supervisor.process.pid)
+        assert await supervisor.terminated() == (0, [])
+        assert not any(map(alive, workers))
+
+
+async def test_killing_up_leaves_no_process(topics: KafkaSettings, tmp_path: Path) -> None:
+    async with up(tmp_path, topics) as supervisor:
+        workers = worker_pids(supervisor.process.pid)
+        supervisor.process.kill()
+        await until(lambda: not any(map(alive, workers)), seconds=30)

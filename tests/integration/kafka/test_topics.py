@@ -1,0 +1,236 @@
+"""A cluster gets the topics it is to have, whatever it had before, and nothing of theirs is lost by it."""
+
+import asyncio
+import json
+import uuid
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from aiokafka import AIOKafkaProducer
+from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
+
+from services.runtime.events import MAX_EVENT_BYTES
+from services.runtime.topics import DLQ, RETRY, shapes
+from services.runtime.transports.kafka.admin import Found, admin
+from services.runtime.transports.kafka.connection import KafkaUnavailable, client_options
+from services.runtime.transports.kafka.layout import LayoutRefused, apply, check, plan
+from services.runtime.transports.kafka.settings import KafkaSettings
+from tests.e2e.runs import SOLILOQUY, run
+from tests.integration.transport.support import until
+from tests.kafka.cluster import KafkaCluster
+from tests.kafka.fixtures import started
+
+STARTED = "conversation.started"
+ALL = {shape.topic for shape in shapes()}
+NOTHING = "nothing to do: every topic is as it is to be\n"
+
+
+class Operator:
+    """Somebody else, who makes and alters topics by hand."""
+
+    def __init__(self, client: AIOKafkaAdminClient, settings: KafkaSettings) -> None:
+        self._client = client
+        self._settings = settings
+
+    async def make(self, partitions: dict[str, int], configs: dict[str, str] | None = None) -> None:
+        prefix = self._settings.prefix
+        topics = [NewTopic(prefix + topic, count, 1, topic_configs=configs) for topic, count in partitions.items()]
+        await self._client.create_topics(topics)
+        await until(lambda: self.has(partitions))
+
+    async def has(self, partitions: dict[str, int]) -> bool:
+        return await there(self._settings) == partitions
+
+    async def configure(self, topic: str, configs: dict[str, str]) -> None:
+        name = self._settings.prefix + topic
+        await self._client.alter_configs([ConfigResource(ConfigResourceType.TOPIC, name, configs)])
+
+        async def known() -> bool:
+            return (await found(self._settings, topic)).own_configs == configs
+
+        # The controller takes it, and the broker hears of it a little later.
+        await until(known)
+
+    async def delete_all(self) -> None:
+        names = await self._client.list_topics()
+        await self._client.delete_topics([name for name in names if name.startswith(self._settings.prefix)])
+
+
+@pytest.fixture
+def settings(kafka: str) -> KafkaSettings:
+    return KafkaSettings(bootstrap=kafka, prefix=f"{uuid.uuid4().hex[:8]}.")
+
+
+@pytest_asyncio.fixture
+async def operator(settings: KafkaSettings) -> AsyncIterator[Operator]:
+    client = AIOKafkaAdminClient(**client_options(settings))
+    await client.start()
+    operator = Operator(client, settings)
+    yield operator
+    await operator.delete_all()
+    await client.close()
+
+
+async def there(settings: KafkaSettings) -> dict[str, int]:
+    async with admin(settings) as cluster:
+        return await cluster.partitions()
+
+
+async def found(settings: KafkaSettings, topic: str) -> Found:
+    async with admin(settings) as cluster:
+        return (await cluster.find({topic}))[topic]
+
+
+async def brokers(settings: KafkaSettings) -> int:
+    async with admin(settings) as cluster:
+        return await cluster.brokers()
+
+
+async def test_an_empty_cluster_gets_every_topic_and_then_there_is_nothing_to_do(
+    settings: KafkaSettings, operator: Operator
+) -> None:
+    changes = await apply(settings, replication=1)
+    assert {(change.action, change.wanted.topic) for change in changes} == {("create", topic) for topic in ALL}
+    assert await there(settings) == {shape.topic: shape.partitions for shape in shapes()}
+    assert await plan(settings, replication=1) == []
+    assert await apply(settings, replication=1) == []
+    await check(settings, sorted(ALL))
+
+
+async def test_several_at_once_do_each_other_no_harm(settings: KafkaSettings, operator: Operator) -> None:
+    await operator.make({STARTED: 2, STARTED + RETRY: 2}, {"retention.ms": "1000"})
+    await asyncio.gather(*(apply(settings, replication=1, grow=True) for _ in range(3)))
+    assert await plan(settings, replication=1) == []
+
+
+async def test_an_applied_topic_takes_the_largest_event(settings: KafkaSettings, operator: Operator) -> None:
+    await apply(settings, replication=1)
+    options = client_options(settings)
+    async with AIOKafkaProducer(**options, acks="all", max_request_size=2 * MAX_EVENT_BYTES) as producer:
+        for topic in (STARTED, STARTED + RETRY, STARTED + DLQ):
+            value, headers = bytes(MAX_EVENT_BYTES), [("error", bytes(8_000))]
+            sent = await producer.send_and_wait(settings.prefix + topic, value, headers=headers)
+            assert sent.offset == 0
+
+
+async def test_partitions_are_never_taken_away(settings: KafkaSettings, operator: Operator) -> None:
+    await operator.make({STARTED: 24})
+    for attempt in (plan, apply):
+        with pytest.raises(LayoutRefused, match=r"^conversation\.started has 24 partitions, not 12: .*topics\.toml"):
+            await attempt(settings, replication=1, grow=True)
+    assert await there(settings) == {STARTED: 24}
+
+
+async def test_topics_grow_only_where_that_is_asked_for(settings: KafkaSettings, operator: Operator) -> None:
+    await operator.make({STARTED: 3})
+    for attempt in (plan, apply):
+        with pytest.raises(LayoutRefused, match=r"^conversation\.started has 3 partitions, not 12: .*--grow"):
+            await attempt(settings, replication=1)
+    assert await there(settings) == {STARTED: 3}
+    await apply(settings, replication=1, grow=True)
+    assert (await there(settings))[STARTED] == 12
+
+
+async def test_copies_are_left_as_they_are(settings: KafkaSettings, operator: Operator) -> None:
+    await apply(settings, replication=1)
+    for attempt in (plan, apply):
+        with pytest.raises(LayoutRefused, match=r"kept once, not 3 times.*--replication"):
+            await attempt(settings)
+    assert (await found(settings, STARTED)).replication == 1
+
+
+async def test_too_few_brokers_are_said_before_anything_is_made(settings: KafkaSettings, operator: Operator) -> None:
+    number = await brokers(settings)
+    for attempt in (plan, apply):
+        with pytest.raises(LayoutRefused, match=rf"^{number + 1} copies .* this cluster has .*--replication {number}$"):
+            await attempt(settings, replication=number + 1)
+    assert await there(settings) == {}
+
+
+async def test_configs_are_set_back_and_others_on_the_topic_stay(settings: KafkaSettings, operator: Operator) -> None:
+    await apply(settings, replication=1)
+    await operator.configure(STARTED, {"retention.ms": "1000", "flush.messages": "7"})
+    [change] = await apply(settings, replication=1)
+    assert (change.action, change.wanted.topic) == ("configure", STARTED)
+    assert change.differences()["retention.ms"] == ("1000", "604800000")
+    assert (await found(settings, STARTED)).own_configs == {**change.wanted.configs, "flush.messages": "7"}
+
+
+async def test_a_cluster_that_has_lost_a_broker_passes_the_check_all_the_same(tmp_path: Path) -> None:
+    with started(KafkaCluster(tmp_path, brokers=3, heap="256m")) as cluster:
+        settings = KafkaSettings(bootstrap=cluster.bootstrap)
+        await apply(settings)
+        cluster.kill(3)
+        # Which broker is asked is drawn each time, and the dead one is known as dead only later.
+        await asyncio.gather(*(check(settings, sorted(ALL)) for _ in range(5)))
+        assert await plan(settings) == []
+
+
+async def test_missing_topics_are_named_with_the_command_that_makes_them(
+    settings: KafkaSettings, operator: Operator
+) -> None:
+    await operator.make({STARTED: 12})
+    with pytest.raises(KafkaUnavailable) as caught:
+        await check(settings, [STARTED, STARTED + RETRY, "tutor.replied"])
+    assert str(caught.value) == (
+        f"{settings.bootstrap}: conversation.started.retry, tutor.replied are missing: "
+        f"run `soliloquy topics apply --kafka {settings.bootstrap} --kafka-prefix {settings.prefix}`"
+    )
+
+
+@pytest.mark.parametrize(
+    ("partitions", "complaint"),
+    [
+        ({STARTED: 12, STARTED + RETRY: 4}, f"{STARTED}.retry has 4 partitions and {STARTED} has 12"),
+        (
+            {"problem.submitted": 12, "conversation.collected": 6},
+            "problem.submitted has 12, conversation.collected has 6",
+        ),
+    ],
+    ids=["a retry topic unlike its origin", "topics of a run unlike each other"],
+)
+async def test_partitions_that_would_lose_the_order_are_refused(
+    settings: KafkaSettings, operator: Operator, partitions: dict[str, int], complaint: str
+) -> None:
+    await operator.make(partitions)
+    with pytest.raises(KafkaUnavailable) as caught:
+        await check(settings, list(partitions))
+    assert complaint in str(caught.value)
+
+
+async def test_the_command_plans_applies_and_has_nothing_left_to_do(
+    settings: KafkaSettings, operator: Operator
+) -> None:
+    def topics(action: str, *options: str) -> tuple[int, str]:
+        reach = ["--kafka", settings.bootstrap, "--kafka-prefix", settings.prefix]
+        result = run([SOLILOQUY, "topics", action, *reach, "--replication", "1", *options])
+        assert result.stderr == ""
+        return result.returncode, result.stdout
+
+    await operator.make({STARTED: 12}, {"retention.ms": "1000"})
+    status, printed = topics("plan")
+    assert status == 1
+    assert f"{len(ALL)} changes to make" in printed
+    [line] = [line for line in printed.splitlines() if STARTED + " " in line]
+    assert line.startswith("configure")
+    assert "retention.ms 1000 -> 604800000" in line
+    status, printed = topics("apply", "--json")
+    assert status == 0
+    changes = {change["topic"]: change for change in json.loads(printed)["changes"]}
+    assert changes.keys() == ALL
+    assert changes[STARTED]["before"]["retention.ms"] == "1000"
+    assert changes[STARTED + DLQ]["after"]["partitions"] == "3"
+    assert topics("plan") == (0, NOTHING)
+    assert topics("apply") == (0, NOTHING)
+
+
+async def test_what_the_command_cannot_do_is_one_line(settings: KafkaSettings, operator: Operator) -> None:
+    copies = str(await brokers(settings) + 1)
+    environment = {"SOLILOQUY_KAFKA": settings.bootstrap, "SOLILOQUY_KAFKA_PREFIX": settings.prefix}
+    result = run([SOLILOQUY, "topics", "apply", "--replication", copies], environment=environment)
+    assert (result.returncode, result.stdout) == (2, "")
+    [line] = result.stderr.splitlines()
+    assert line.startswith(f"soliloquy: {copies} copies of each topic are wanted")

@@ -1,0 +1,40 @@
+"""A Kafka as the contract's tests and their workers reach it: the address is BOOTSTRAP/PREFIX."""
+
+import uuid
+
+from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+
+from services.runtime.topics import DLQ, RETRY
+from services.runtime.transports.kafka import KafkaSettings, KafkaTransport
+from tests.integration.transport.support import until
+
+PARTITIONS = 4
+TOPICS = ("conversation.started", "student.replied", "run.cancelled", "run.standing")
+
+
+def settings(address: str) -> KafkaSettings:
+    bootstrap, prefix = address.split("/")
+    return KafkaSettings(bootstrap=bootstrap, prefix=prefix, session_seconds=6.0)
+
+
+def connect(address: str) -> KafkaTransport:
+    return KafkaTransport(settings(address))
+
+
+async def fresh_address(bootstrap: str) -> str:
+    """Empty topics under names that nobody has used."""
+    prefix = f"test-{uuid.uuid4().hex[:8]}."
+    admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap)
+    await admin.start()
+    try:
+        names = [f"{prefix}{topic}{suffix}" for topic in TOPICS for suffix in ("", RETRY, DLQ)]
+        await admin.create_topics([NewTopic(name, PARTITIONS, 1) for name in names])
+
+        async def led() -> bool:
+            found = await admin.describe_topics(names)
+            return all(part["leader"] >= 0 for topic in found for part in topic["partitions"] or [{"leader": -1}])
+
+        await until(led)
+    finally:
+        await admin.close()
+    return f"{bootstrap}/{prefix}"

@@ -1,0 +1,142 @@
+"""What every transport promises about whole runs: what is remembered of them, who waits, what a cancellation ends."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Iterable
+
+from soliloquy.v1 import events_pb2
+from soliloquy.v1.runs_pb2 import Run
+
+from services.runtime.events import AnyOutcome, Event, Outcome, emit, first_event
+from services.runtime.handling import NotYet, Service
+from services.runtime.transports.port import Transport
+from tests.integration.transport.support import QUICK, Connect, held, idle, serving, started, student, until
+
+Started = events_pb2.ConversationStarted
+Standing = events_pb2.RunStanding
+
+
+def standing(run: str, *under_way: int) -> Event:
+    return first_event(Standing(run=Run(id=run), under_way=under_way), source="test", time=1.0)
+
+
+def cancelled(run: str) -> Event:
+    return first_event(events_pb2.RunCancelled(run=Run(id=run)), source="test", time=1.0)
+
+
+def of_run(run: str, ordinal: int) -> Event:
+    message = Started()
+    message.conversation.id = f"{run}-{ordinal}"
+    message.conversation.ordinal = ordinal
+    message.conversation.run.id = run
+    return first_event(message, source="test", time=1.0)
+
+
+async def keys(transport: Transport, topic: str, numbers: Iterable[int] | None = None) -> set[str]:
+    chosen = None if numbers is None else set(numbers)
+    return {delivery.event.key async for delivery in transport.read(topic, chosen)}
+
+
+class RunsContract:
+    """Needs the fixture `connect`."""
+
+    async def test_a_table_is_told_before_any_event_of_its_partitions(self, connect: Connect) -> None:
+        known: dict[str, list[int]] = {}
+        found: list[dict[str, list[int]]] = []
+
+        def recall(message: Standing) -> None:
+            known[message.run.id] = list(message.under_way)
+
+        async def work(_message: Started) -> Outcome:
+            found.append(dict(known))
+            return emit()
+
+        latest = {f"r{number}": [number, number + 1] for number in range(8)}
+        async with connect() as transport:
+            await transport.publish([standing(run, 99) for run in latest])
+            await transport.publish([standing(run, *ordinals) for run, ordinals in latest.items()])
+            await transport.publish([started("c")])
+            service = Service(name="student", handlers={Started: work}, tables={Standing: recall}, retry=QUICK)
+            async with serving(service, transport):
+                await until(lambda: bool(found))
+        assert found == [latest]
+
+    async def test_a_topic_can_be_read_by_its_partitions(self, connect: Connect) -> None:
+        every = {f"c{number}" for number in range(40)}
+        async with connect() as transport:
+            await transport.publish([started(key) for key in every])
+            of_partition: defaultdict[int, set[str]] = defaultdict(set)
+            for delivery in await held(transport, "conversation.started"):
+                of_partition[delivery.partition.number].add(delivery.event.key)
+            assert len(of_partition) > 1
+            for number, expected in of_partition.items():
+                assert await keys(transport, "conversation.started", [number]) == expected
+            assert await keys(transport, "conversation.started", of_partition) == every
+
+    async def test_a_follower_hears_what_was_and_what_comes(self, connect: Connect) -> None:
+        heard: set[str] = set()
+
+        async def follow(transport: Transport) -> None:
+            async for delivery in transport.follow("run.cancelled"):
+                heard.add(delivery.event.key)
+
+        async with connect() as transport:
+            await transport.publish([cancelled("before")])
+            following = asyncio.create_task(follow(transport))
+            await until(lambda: heard == {"before"})
+            await transport.publish([cancelled("after")])
+            await until(lambda: heard == {"before", "after"})
+            following.cancel()
+            await asyncio.gather(following, return_exceptions=True)
+
+    async def test_a_cancelled_run_is_interrupted_and_dropped_and_no_other_is(self, connect: Connect) -> None:
+        begun: set[str] = set()
+        interrupted: set[str] = set()
+        go_on = asyncio.Event()
+
+        async def work(message: Started) -> Outcome:
+            begun.add(message.conversation.id)
+            try:
+                await go_on.wait()
+            except asyncio.CancelledError:
+                interrupted.add(message.conversation.id)
+                raise
+            return emit(events_pb2.StudentReplied(conversation=message.conversation))
+
+        ours, theirs = {f"ours-{number}" for number in range(4)}, {f"theirs-{number}" for number in range(4)}
+        async with connect() as transport, serving(student(work), transport):
+            await transport.publish([of_run(run, number) for number in range(4) for run in ("ours", "theirs")])
+            await until(lambda: begun == ours | theirs)
+            await transport.publish([cancelled("ours")])
+            await until(lambda: interrupted == ours)
+            await transport.publish([of_run("ours", number) for number in range(4, 8)])
+            go_on.set()
+            await until(lambda: idle(transport))
+            assert await keys(transport, "student.replied") == theirs
+            assert not await transport.dead_letters()
+        assert interrupted == ours
+        assert begun == ours | theirs
+
+    async def test_what_waits_for_room_takes_no_worker_and_keeps_its_place(self, connect: Connect) -> None:
+        room: dict[str, asyncio.Future[None]] = {}
+        order: defaultdict[str, list[int]] = defaultdict(list)
+
+        async def work(message: Started) -> AnyOutcome:
+            key = message.conversation.id
+            gate = room.setdefault(key, asyncio.get_running_loop().create_future())
+            if key != "free" and not gate.done():
+                raise NotYet(gate)
+            order[key].append(message.conversation.ordinal)
+            return emit()
+
+        waiting = [f"w{number}" for number in range(12)]
+        async with connect() as transport:
+            service = Service(name="student", handlers={Started: work}, max_in_flight=4, max_fetched=500, retry=QUICK)
+            async with serving(service, transport):
+                await transport.publish([started(key, number) for number in range(5) for key in waiting])
+                await transport.publish([started("free", number) for number in range(20)])
+                await until(lambda: order == {"free": list(range(20))})
+                for key in waiting:
+                    room[key].set_result(None)
+                await until(lambda: idle(transport))
+        assert order == {"free": list(range(20)), **{key: list(range(5)) for key in waiting}}

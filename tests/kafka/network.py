@@ -1,0 +1,137 @@
+"""A switch with one cable to every node, each in a network namespace of its own."""
+
+import os
+import random
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+from tests.kafka import processes
+from tests.kafka.jars import KafkaUnavailable
+
+_PROGRAMS = ("ip", "nsenter", "unshare")
+_NAMESPACE_SECONDS = 5.0
+# Of 198.18.0.0/15, which is set aside for tests of networks.
+_SUBNETS = range(256)
+
+
+class Network:
+    """It needs root.
+
+    Each namespace lasts as long as an idle process in it, and a cable as long as the namespaces that it joins,
+    so nothing is left even of a test that was killed. The switch has a namespace too: the host's firewall filters
+    what crosses a bridge of the host.
+    """
+
+    def __init__(self, folder: Path, nodes: range) -> None:
+        self._log = folder / "network.log"
+        self._nodes = nodes
+        self._holders: dict[str, subprocess.Popen[bytes]] = {}
+        self._subnet: int | None = None
+
+    def open(self) -> None:
+        _require_root_and_programs()
+        for name in ("switch", *map(self._port, self._nodes)):
+            self._holders[name] = self._hold()
+        self._switch("link", "add", "bridge", "type", "bridge")
+        self._switch("link", "set", "bridge", "up")
+        self._join_host()
+        for node in self._nodes:
+            self._join(node)
+
+    def close(self) -> None:
+        if self._subnet is not None:
+            subprocess.run(["ip", "link", "delete", self._cable], capture_output=True, check=False)
+            self._subnet = None
+        processes.end(self._holders.values(), seconds=1.0)
+        self._holders.clear()
+
+    def host(self, node: int) -> str:
+        return f"198.18.{self._subnet}.{node}"
+
+    def prefix(self, node: int) -> tuple[str, ...]:
+        """Put before a command, it runs it in the node's namespace."""
+        return self._in(self._port(node))
+
+    def cut(self, node: int) -> None:
+        """Nothing gets through, and no connection is told: the cable is pulled from the switch only."""
+        self._switch("link", "set", self._port(node), "nomaster")
+
+    def mend(self, node: int) -> None:
+        self._plug(self._port(node))
+
+    @property
+    def _cable(self) -> str:
+        """The host's end of its cable, which no other cluster of this machine has."""
+        return f"kafka-test-{self._subnet}"
+
+    @staticmethod
+    def _port(node: int) -> str:
+        return f"node-{node}"
+
+    def _hold(self) -> subprocess.Popen[bytes]:
+        holder = processes.start(["unshare", "--net", "sleep", "infinity"], self._log)
+        deadline = time.monotonic() + _NAMESPACE_SECONDS
+        while holder.poll() is None and _namespace(holder.pid) == _namespace(os.getpid()):
+            if time.monotonic() > deadline:
+                holder.kill()
+            time.sleep(0.005)
+        if holder.returncode is not None:
+            raise KafkaUnavailable(f"no network namespace can be made: {self._log.read_text('utf-8').strip()}")
+        return holder
+
+    def _join_host(self) -> None:
+        switch = str(self._holders["switch"].pid)
+        for subnet in random.sample(_SUBNETS, len(_SUBNETS)):
+            self._subnet = subnet
+            if _ip("link", "add", self._cable, "type", "veth", "peer", "name", "host", "netns", switch, taken=True):
+                break
+        else:
+            self._subnet = None
+            raise KafkaUnavailable(f"all {len(_SUBNETS)} test networks are in use")
+        _ip("address", "add", f"{self.host(254)}/24", "dev", self._cable)
+        _ip("link", "set", self._cable, "up")
+        self._plug("host")
+
+    def _join(self, node: int) -> None:
+        port, switch = self._port(node), str(self._holders["switch"].pid)
+        inside = self._in(port)
+        _ip("link", "add", "cable", "type", "veth", "peer", "name", port, "netns", switch, inside=inside)
+        _ip("address", "add", f"{self.host(node)}/24", "dev", "cable", inside=inside)
+        _ip("link", "set", "cable", "up", inside=inside)
+        _ip("link", "set", "lo", "up", inside=inside)
+        self._plug(port)
+
+    def _plug(self, port: str) -> None:
+        self._switch("link", "set", port, "master", "bridge", "up")
+
+    def _switch(self, *arguments: str) -> None:
+        _ip(*arguments, inside=self._in("switch"))
+
+    def _in(self, name: str) -> tuple[str, ...]:
+        return ("nsenter", f"--target={self._holders[name].pid}", "--net")
+
+
+def _namespace(pid: int) -> int | None:
+    try:
+        return Path(f"/proc/{pid}/ns/net").stat().st_ino
+    except OSError:
+        return None
+
+
+def _require_root_and_programs() -> None:
+    if os.geteuid() != 0:
+        raise KafkaUnavailable("a network of namespaces needs root")
+    if missing := [program for program in _PROGRAMS if shutil.which(program) is None]:
+        raise KafkaUnavailable(f"{', '.join(missing)} missing: install iproute2 and util-linux")
+
+
+def _ip(*arguments: str, inside: tuple[str, ...] = (), taken: bool = False) -> bool:
+    """False where there is such a thing already and that was to be expected."""
+    done = subprocess.run([*inside, "ip", *arguments], capture_output=True, text=True, check=False)
+    if taken and "File exists" in done.stderr:
+        return False
+    if done.returncode != 0:
+        raise KafkaUnavailable(f"ip {' '.join(arguments)} failed: {done.stderr.strip()}")
+    return True

@@ -1,0 +1,158 @@
+"""How a Kafka is named on the command line and in the environment, and what does not fit together."""
+
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from services.cli.kafka_options import kafka_options
+from services.runtime.transports.kafka.settings import KafkaSettings
+
+ALICE = ["--kafka-security", "SASL_SSL", "--kafka-username", "alice"]
+
+
+class Asked:
+    """A command that takes the options, and what it was handed."""
+
+    def __init__(self, *, required: bool = False, member: bool = False) -> None:
+        self.settings: list[KafkaSettings | None] = []
+
+        @click.command()
+        @kafka_options(required=required, member=member)
+        @click.option("--quiet", is_flag=True)
+        def command(*, kafka: KafkaSettings | None, quiet: bool) -> None:
+            self.settings.append(kafka)
+
+        self._command = command
+
+    def run(self, *arguments: str, **environment: str) -> Result:
+        variables = {f"SOLILOQUY_{name}": value for name, value in environment.items()}
+        return CliRunner().invoke(self._command, list(arguments), env=variables)
+
+
+def handed(*arguments: str, **environment: str) -> KafkaSettings | None:
+    asked = Asked(member=True)
+    result = asked.run(*arguments, **environment)
+    assert result.exit_code == 0, result.output
+    [settings] = asked.settings
+    return settings
+
+
+def refused(*arguments: str, **environment: str) -> str:
+    asked = Asked(member=True)
+    result = asked.run(*arguments, **environment)
+    assert (result.exit_code, asked.settings) == (2, [])
+    return result.output.splitlines()[-1]
+
+
+@pytest.fixture
+def password_file(tmp_path: Path) -> Path:
+    path = tmp_path / "password"
+    path.write_text("s=cr, t\n", "utf-8")
+    return path
+
+
+def test_without_a_kafka_there_are_no_settings() -> None:
+    assert handed() is None
+
+
+def test_a_command_that_needs_a_kafka_asks_for_it() -> None:
+    result = Asked(required=True).run()
+    assert result.exit_code == 2
+    assert "--kafka HOST:PORT, or set SOLILOQUY_KAFKA" in result.output
+
+
+def test_an_address_is_all_that_an_open_kafka_needs() -> None:
+    assert handed("--kafka", "k:9092") == KafkaSettings(bootstrap="k:9092")
+
+
+def test_several_brokers_are_named_with_commas_between() -> None:
+    assert handed("--kafka", "a:1,[::1]:2,c.d:3") == KafkaSettings(bootstrap="a:1,[::1]:2,c.d:3")
+
+
+@pytest.mark.parametrize("text", ["k", "k:9092,", "k:9092;l:9092", "k:9092, l:9092", "kafka://k:9092", "k:0x1", ""])
+def test_what_is_no_address_is_named(text: str) -> None:
+    assert "write HOST:PORT, such as 127.0.0.1:9092" in refused("--kafka", text)
+
+
+def test_every_option_can_be_in_the_environment(password_file: Path) -> None:
+    settings = handed(
+        KAFKA="k:9092",
+        KAFKA_SECURITY="SASL_PLAINTEXT",
+        KAFKA_MECHANISM="SCRAM-SHA-512",
+        KAFKA_USERNAME="alice",
+        KAFKA_PASSWORD_FILE=str(password_file),
+        KAFKA_PREFIX="staging.",
+        KAFKA_INSTANCE="tutor-3",
+        KAFKA_SESSION_SECONDS="7.5",
+        KAFKA_REBALANCE_SECONDS="20",
+    )
+    assert settings == KafkaSettings(
+        bootstrap="k:9092",
+        security="SASL_PLAINTEXT",
+        mechanism="SCRAM-SHA-512",
+        username="alice",
+        password="s=cr, t",
+        prefix="staging.",
+        instance="tutor-3",
+        session_seconds=7.5,
+        rebalance_seconds=20.0,
+    )
+
+
+def test_the_command_line_wins_over_the_environment() -> None:
+    assert handed("--kafka", "k:1", KAFKA="other:1") == KafkaSettings(bootstrap="k:1")
+
+
+def test_a_password_comes_from_the_environment_or_from_a_file(password_file: Path) -> None:
+    reach = ["--kafka", "k:1", *ALICE]
+    by_environment = handed(*reach, KAFKA_PASSWORD="hunter2")
+    by_file = handed(*reach, "--kafka-password-file", str(password_file), KAFKA_PASSWORD="hunter2")
+    assert by_environment is not None
+    assert by_file is not None
+    assert (by_environment.password, by_file.password) == ("hunter2", "s=cr, t")
+
+
+def test_a_password_is_neither_an_option_nor_shown() -> None:
+    assert "No such option" in refused("--kafka", "k:1", *ALICE, "--kafka-password", "hunter2")
+    settings = handed("--kafka", "k:1", *ALICE, KAFKA_PASSWORD="hunter2")
+    assert "alice" in repr(settings)
+    assert "hunter2" not in repr(settings)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--kafka-username", "alice"], "--kafka-username does not go with --kafka-security PLAINTEXT"),
+        (["--kafka-mechanism", "SCRAM-SHA-256"], "--kafka-mechanism does not go with --kafka-security PLAINTEXT"),
+        (["--kafka-ca-file", __file__], "--kafka-ca-file does not go with --kafka-security PLAINTEXT"),
+        (
+            ["--kafka-certificate-file", __file__],
+            "--kafka-certificate-file does not go with --kafka-security PLAINTEXT",
+        ),
+        (["--kafka-security", "SSL", "--kafka-key-file", __file__], "--kafka-key-file needs --kafka-certificate-file"),
+        (["--kafka-security", "SASL_SSL"], "needs --kafka-username"),
+        (ALICE, "needs a password, in SOLILOQUY_KAFKA_PASSWORD or by --kafka-password-file"),
+        (["--kafka-security", "SSL", "--kafka-ca-file", "missing.pem"], "'missing.pem' does not exist"),
+        (["--kafka-security", "SSL", "--kafka-ca-file", __file__], "holds no certificate of an authority"),
+        (["--kafka-security", "SSL", "--kafka-certificate-file", __file__], "are no certificate and its key"),
+        (["--kafka-security", "TLS"], "'TLS' is not one of"),
+        (["--kafka-prefix", "a b"], "'a b' cannot begin a name in Kafka"),
+        (["--kafka-session-seconds", "0"], "--kafka-session-seconds"),
+    ],
+    ids=lambda value: " ".join(value).replace(__file__, "FILE") if isinstance(value, list) else "",
+)
+def test_options_that_do_not_fit_together_are_named(arguments: list[str], complaint: str) -> None:
+    assert complaint in refused("--kafka", "k:1", *arguments)
+
+
+def test_a_password_for_a_kafka_that_takes_none_is_not_dropped_in_silence() -> None:
+    assert "a password does not go with --kafka-security SSL" in refused(
+        "--kafka", "k:1", "--kafka-security", "SSL", KAFKA_PASSWORD="hunter2"
+    )
+
+
+def test_an_option_without_the_kafka_it_is_about_is_named() -> None:
+    assert "--kafka-username says nothing without --kafka" in refused("--kafka-username", "alice")
+    assert handed(KAFKA_USERNAME="alice") is None
