@@ -11,6 +11,7 @@ from services.cli.plan import Plan
 from services.cli.progress import Display, Standing
 from services.collector.journal import Journal
 from services.curriculum.problems import ProblemSource
+from services.curriculum.standing import under_way
 from services.runtime.events import first_event
 from services.runtime.transports.port import Transport
 
@@ -60,8 +61,10 @@ class Driver:
     async def _submit(self, transport: Transport) -> None:
         """The problems that are not settled, in order and a little ahead of need."""
         settled = self._journal.settled_ordinals(self._plan.max_attempts)
-        open_ordinals = (ordinal for ordinal in range(self._plan.conversations) if ordinal not in settled)
-        for submitted, ordinal in enumerate(open_ordinals):
+        # Submitted again, one under way would wait behind those that are waiting, and be grown once more.
+        begun = await under_way(transport, self._run) - settled
+        left = (number for number in range(self._plan.conversations) if number not in settled and number not in begun)
+        for submitted, ordinal in enumerate(left, start=len(begun)):
             while submitted - (self.settled - len(settled)) >= self._plan.in_flight + SUBMITTED_AHEAD:
                 await self._look.wait()
                 self._look.clear()
@@ -73,7 +76,7 @@ class Driver:
         looked_at, stood_still_at = time.monotonic(), -1
         while self.settled < self._plan.conversations and not self.interrupted.is_set():
             self._look.set()
-            display.update(self._standing())
+            display.update(self._standing(), self._ground.fault)
             if time.monotonic() - looked_at >= LOOK_FOR_STANDSTILL_SECONDS:
                 looked_at = time.monotonic()
                 stands_still = await self._ground.stands_still(self._run)
@@ -81,7 +84,7 @@ class Driver:
                     break
                 stood_still_at = self.settled if stands_still else -1
             await asyncio.sleep(LOOK_SECONDS)
-        display.update(self._standing())
+        display.update(self._standing(), "")
 
     def _standing(self) -> Standing:
         tally = self._journal.tally

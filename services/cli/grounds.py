@@ -33,6 +33,7 @@ from services.runtime.events import (
     message_of,
     run_of,
 )
+from services.runtime.passing import messages
 from services.runtime.stage import Stage
 from services.runtime.topics import TOPIC_OF
 from services.runtime.transports.embedded import EmbeddedTransport
@@ -51,6 +52,8 @@ CANCEL_SECONDS = 5.0
 class Ground(Protocol):
     # Which growing of its run this is; empty where the run has a transport of its own.
     growing: str
+    # Why the run cannot go on at the moment; empty while it can.
+    fault: str
 
     def prepared(self, run: Run, journal: Journal) -> AbstractAsyncContextManager[Transport]:
         """While it is entered, problems that are submitted become conversations in the journal."""
@@ -69,6 +72,7 @@ class OwnGround:
     """An embedded log and worker processes, for as long as the command runs."""
 
     growing = ""
+    fault = ""
 
     def __init__(self, plan: Plan, log: Path) -> None:
         self._workers = Workers(plan, log)
@@ -112,6 +116,7 @@ class KafkaGround:
         self._note = folder.working / "kafka.json"
         self._positions: dict[int, int] = {}
         self._cancelled = False
+        self.fault = ""
         self.growing = uuid.uuid4().hex[:8]
         if self._note.exists():
             noted = json.loads(self._note.read_bytes())
@@ -140,8 +145,10 @@ class KafkaGround:
     async def stands_still(self, run: Run) -> bool:
         try:
             dead = await self._dead_ordinals(run)
+            self.fault = ""
             return bool(dead) and await under_way(self._transport, run) <= dead
-        except Unanswered:
+        except Unanswered as error:
+            self.fault = str(error)
             return False
 
     async def cancel(self, run: Run) -> int | None:
@@ -165,38 +172,34 @@ class KafkaGround:
 
     async def _collect(self, run: Run, journal: Journal, ends: dict[int, int], caught_up: asyncio.Event) -> None:
         noted_at = time.monotonic()
-
-        def look() -> None:
-            if all(self._positions.get(number, 0) >= end for number, end in ends.items()):
-                caught_up.set()
-
-        look()
+        if self._is_past(ends):
+            caught_up.set()
         async for delivery in self._transport.follow(FINISHED, self._positions):
-            try:
+            # One that cannot be decoded is given up by the collector, which says so.
+            with contextlib.suppress(Undecodable):
                 message = message_of(delivery.event)
-            except Undecodable:
-                # The collector gives it up, and says so.
-                message = ConversationFinished()
-            assert isinstance(message, ConversationFinished)
-            conversation = message.conversation
-            if growing_of(conversation.run) == growing_of(run):
-                await journal.add(conversation, find(run.recipe).faults(conversation))
+                assert isinstance(message, ConversationFinished)
+                conversation = message.conversation
+                if growing_of(conversation.run) == growing_of(run):
+                    await journal.add(conversation, find(run.recipe).faults(conversation))
             self._positions[delivery.partition.number] = delivery.offset + 1
-            look()
+            if self._is_past(ends):
+                caught_up.set()
             if time.monotonic() - noted_at >= NOTE_SECONDS:
                 noted_at = time.monotonic()
                 self._write_note()
+
+    def _is_past(self, ends: dict[int, int]) -> bool:
+        return all(self._positions.get(number, 0) >= end for number, end in ends.items())
 
     async def _dead_ordinals(self, run: Run) -> set[int]:
         """The problems of the run that ended among the dead letters; nobody knows whose an undecodable one is."""
         found = set()
         if await self._transport.dead_letters():
-            async for letter in dead_letters.letters(self._transport):
-                with contextlib.suppress(Undecodable):
-                    message = message_of(letter.event)
-                    assert isinstance(message, ConversationEvent | RunEvent)
-                    if growing_of(run_of(message)) == growing_of(run):
-                        found.add(_ordinal_of(message))
+            async for _, message in messages(dead_letters.letters(self._transport)):
+                assert isinstance(message, ConversationEvent | RunEvent)
+                if growing_of(run_of(message)) == growing_of(run):
+                    found.add(_ordinal_of(message))
         return found
 
     def _write_note(self) -> None:

@@ -20,7 +20,7 @@ class Standing:
 class Display(Protocol):
     def __enter__(self) -> Self: ...
     def __exit__(self, *_: object) -> None: ...
-    def update(self, standing: Standing) -> None: ...
+    def update(self, standing: Standing, fault: str) -> None: ...
 
 
 class Quiet:
@@ -32,7 +32,7 @@ class Quiet:
     def __exit__(self, *_: object) -> None:
         pass
 
-    def update(self, standing: Standing) -> None:
+    def update(self, standing: Standing, fault: str) -> None:
         pass
 
 
@@ -59,11 +59,12 @@ class Bar:
     def __exit__(self, *_: object) -> None:
         self._progress.stop()
 
-    def update(self, standing: Standing) -> None:
+    def update(self, standing: Standing, fault: str) -> None:
+        """A fault is why nothing can go on at the moment."""
         first = self._first = self._first or standing
         elapsed = max(time.monotonic() - self._started, 1e-3)
         conversations = (standing.accepted - first.accepted) / elapsed
         executions = (standing.executions - first.executions) / elapsed
         rejected = f"  rejected {standing.rejected}" if standing.rejected else ""
         rates = f"{conversations:.1f}/s  {executions:.1f} executions/s{rejected}"
-        self._progress.update(self._task, completed=standing.accepted, rates=rates)
+        self._progress.update(self._task, completed=standing.accepted, rates=fault or rates)

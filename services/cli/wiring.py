@@ -25,6 +25,7 @@ from services.curriculum.settings import CurriculumSettings
 from services.executor.pool import SandboxPool
 from services.executor.settings import SandboxSettings
 from services.model.engines.noise import real_noise
+from services.model.engines.observed import observed
 from services.model.engines.scripted import ScriptedEngine
 from services.runtime.handling import Service
 from services.runtime.model import Model
@@ -147,4 +148,6 @@ def declared() -> list[Service]:
 def scripted_model(settings: ModelSettings) -> Model:
     books = [problem_source(problems).book for problems in settings.problems]
     book = ProblemBook(lambda question: next(filter(None, (book.recognise(question) for book in books)), None))
-    return ScriptedEngine(book, latency=settings.latency, noise=real_noise() if settings.noise == "real" else None)
+    return observed(
+        ScriptedEngine(book, latency=settings.latency, noise=real_noise() if settings.noise == "real" else None)
+    )

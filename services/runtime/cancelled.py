@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from soliloquy.v1.events_pb2 import RunCancelled
 from soliloquy.v1.runs_pb2 import Run
 
-from services.runtime.events import growing_of, message_of
+from services.runtime.events import growing_of
+from services.runtime.passing import messages
 from services.runtime.topics import TOPIC_OF
 from services.runtime.transports.port import Transport
 
@@ -20,8 +21,7 @@ class CancelledRuns:
 
     async def follow(self, transport: Transport) -> None:
         """Learns of every cancelled run there is, and of each that comes."""
-        async for delivery in transport.follow(TOPIC_OF[RunCancelled].name):
-            message = message_of(delivery.event)
+        async for _, message in messages(transport.follow(TOPIC_OF[RunCancelled].name)):
             assert isinstance(message, RunCancelled)
             self.add(message.run)
 

@@ -25,6 +25,11 @@ OLDEST = Gauge(
     "soliloquy_oldest_uncommitted_seconds", "Age of its oldest event that is not finished.", (*LABELS, "partition")
 )
 DEAD_LETTERS = Gauge("soliloquy_dead_letters", "Events in a topic's dead-letter topic.", LABELS)
+PASSED_OVER = Counter(
+    "soliloquy_events_passed_over",
+    "Records of a topic that is read and not handled that are no message of ours.",
+    LABELS[1:],
+)
 LANES = Gauge("soliloquy_lanes_in_use", "Handlers running.", LABELS[:1])
 
 

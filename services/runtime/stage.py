@@ -9,9 +9,10 @@ from dataclasses import replace
 
 from services.runtime import metrics
 from services.runtime.cancelled import CancelledRuns
-from services.runtime.events import Event, message_of
+from services.runtime.events import Event
 from services.runtime.handling import HOPELESS, Handling, NotYet, Service
 from services.runtime.lanes import Hold, Lanes
+from services.runtime.passing import messages
 from services.runtime.retry import dead, failed, parked
 from services.runtime.topics import DLQ, RETRY, TOPIC_OF, is_retry, origin
 from services.runtime.transports.port import Delivery, Lag, Partition, Result, Transport, Unanswered
@@ -87,8 +88,8 @@ class Stage:
     async def assigned(self, partitions: Collection[Partition]) -> None:
         numbers = {partition.number for partition in partitions}
         for message, tell in self._service.tables.items():
-            async for delivery in self._transport.read(TOPIC_OF[message].name, numbers):
-                tell(message_of(delivery.event))
+            async for _, latest in messages(self._transport.read(TOPIC_OF[message].name, numbers)):
+                tell(latest)
         for partition in partitions:
             if is_retry(partition.topic):
                 keys = await self._consumer.unfinished_keys(partition)

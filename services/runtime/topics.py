@@ -1,5 +1,6 @@
 """The topics of `topics.toml`, and which message travels on which."""
 
+import functools
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -55,6 +56,7 @@ TOPICS, _LAYERS = _load()
 TOPIC_OF: dict[type[Message], Topic] = {topic.message: topic for topic in TOPICS.values()}
 
 
+@functools.cache
 def origin(topic: str) -> str:
     """The topic an event was first sent to, for a retry or dead-letter topic."""
     return topic.removesuffix(RETRY).removesuffix(DLQ)

@@ -105,7 +105,7 @@ def test_headers_are_those_that_travel(document: dict[str, Any]) -> None:
     )  # fmt: skip
     for each, schema in ((event, "Event"), (failed, "FailedEvent")):
         described = document["components"]["schemas"][schema]
-        assert described["properties"].keys() == headers_of(each).keys()
+        assert described["properties"].keys() == dict(headers_of(each)).keys()
         assert set(described["required"]) <= described["properties"].keys()
 
 

@@ -54,7 +54,7 @@ class BareClient:
                 self._settings.prefix + event.topic,
                 event.payload,
                 key=event.key.encode(),
-                headers=[(name, value.encode()) for name, value in headers_of(event).items()],
+                headers=headers_of(event),
             )
             for event in events
         ]

@@ -25,6 +25,7 @@ from services.collector.journals import JOURNAL
 from services.runtime.transports.kafka import KafkaSettings
 from services.runtime.transports.kafka.layout import apply
 from tests.e2e.runs import SOLILOQUY, alive, kill, worker_pids
+from tests.kafka import processes
 
 READY_SECONDS = 120.0
 END_SECONDS = 60.0
@@ -33,7 +34,7 @@ PROBE_SECONDS = 5.0
 _PORTS = range(12000, 19900, 20)
 
 
-def until(holds: Callable[[], object], what: str, seconds: float) -> float:
+def until(holds: Callable[[], object], what: object, seconds: float) -> float:
     """How many seconds it took until it held."""
     began = time.monotonic()
     while not holds():
@@ -87,10 +88,7 @@ class Installation:
         reach = ["--kafka", self.settings.bootstrap, "--kafka-prefix", self.settings.prefix]
         own = ["--data", str(self.data), "--http-from", str(self._ports.start), "--sandboxes", "1"]
         command = [SOLILOQUY, "up", *reach, *own, *self._options, *options]
-        with self._log.open("ab") as log:
-            self._up = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
-            )
+        self._up = processes.start(command, self._log)
 
     def signal_up(self, number: signal.Signals) -> None:
         self._process.send_signal(number)

@@ -31,8 +31,8 @@ def test_a_run_goes_on_while_one_broker_of_three_is_lost_and_then_another(
     with (
         started(cluster),
         Installation(tmp_path, cluster.bootstrap, "--latency", LATENCY, replication=3) as installation,
+        Run(installation, tmp_path / "out", conversations=CONVERSATIONS, in_flight=IN_FLIGHT) as run,
     ):
-        run = Run(installation, tmp_path / "out", conversations=CONVERSATIONS, in_flight=IN_FLIGHT)
         run.reach(IN_FLIGHT)
         for node in (1, 2):
             cluster.kill(node)
@@ -55,8 +55,8 @@ def test_a_run_goes_on_while_one_broker_of_three_is_cut_off(undisturbed: Undistu
     with (
         started(cluster),
         Installation(tmp_path, cluster.bootstrap, "--latency", LATENCY, replication=3) as installation,
+        Run(installation, tmp_path / "out", conversations=CONVERSATIONS, in_flight=IN_FLIGHT) as run,
     ):
-        run = Run(installation, tmp_path / "out", conversations=CONVERSATIONS, in_flight=IN_FLIGHT)
         run.reach(IN_FLIGHT)
         cluster.cut(1)
         began, collected = time.monotonic(), run.collected

@@ -8,7 +8,6 @@ import pytest
 
 from tests.chaos.kafka.installation import Installation, until
 from tests.chaos.kafka.run import Run
-from tests.e2e.runs import kill
 from tests.kafka.cluster import KafkaCluster
 from tests.kafka.fixtures import started
 
@@ -25,9 +24,9 @@ def test_what_was_killed_consumes_again_within_a_session_and_five_seconds(tmp_pa
     with (
         started(KafkaCluster(tmp_path)) as cluster,
         Installation(tmp_path, cluster.bootstrap, "--latency", LATENCY) as installation,
+        Run(installation, tmp_path / "out", conversations=CONVERSATIONS, in_flight=IN_FLIGHT) as run,
     ):
         allowed = installation.settings.session_seconds + MARGIN_SECONDS
-        run = Run(installation, tmp_path / "out", conversations=CONVERSATIONS, in_flight=IN_FLIGHT)
         run.reach(IN_FLIGHT)
 
         def consumed(post: str) -> float:
@@ -53,8 +52,6 @@ def test_what_was_killed_consumes_again_within_a_session_and_five_seconds(tmp_pa
         for post in installation.posts:
             until(_moves(consumed, post, before[post]), f"{post} stands still", allowed)
             broker[post] = time.monotonic() - began
-        kill(run.process.pid)
-        run.process.communicate()
     print(f"\nafter its kill -9 a service consumed again within {_shown(services)}; allowed are {allowed:g} s")
     print(f"after the broker was back, the services consumed again within {_shown(broker)}")
     assert max(broker.values()) <= allowed

@@ -10,13 +10,14 @@ from pathlib import Path
 import pytest
 
 from tests.chaos.kafka.conftest import Undisturbed
-from tests.chaos.kafka.installation import Installation
+from tests.chaos.kafka.installation import Installation, until
 from tests.chaos.kafka.run import Run
 from tests.e2e.runs import SOLILOQUY, dataset
 from tests.e2e.runs import run as run_command
 
 CONVERSATIONS = 60
 IN_FLIGHT = 16
+COLLECT_SECONDS = 60.0
 OTHER_PROBLEM = {
     "question": "A cart rolls 6 m in 2 s. How fast is it?",
     "solution": "v = 6 / 2 = 3 m/s",
@@ -30,8 +31,10 @@ def test_conversations_that_a_wrong_problem_book_refused_are_replayed(
 ) -> None:
     wrong = tmp_path / "other.jsonl"
     wrong.write_text(json.dumps(OTHER_PROBLEM), "utf-8")
-    with Installation(tmp_path, kafka, "--problems", str(wrong)) as installation:
-        run = Run(installation, tmp_path / "out", conversations=CONVERSATIONS, in_flight=IN_FLIGHT)
+    with (
+        Installation(tmp_path, kafka, "--problems", str(wrong)) as installation,
+        Run(installation, tmp_path / "out", conversations=CONVERSATIONS, in_flight=IN_FLIGHT) as run,
+    ):
         status, said = run.end()
         assert (status, "soliloquy dlq replay --kafka" in said) == (1, True), said
         found = letters(installation)
@@ -54,8 +57,11 @@ def test_conversations_that_a_wrong_problem_book_refused_are_replayed(
 def test_conversations_that_a_full_disk_kept_out_are_replayed(
     kafka: str, undisturbed: Undisturbed, tmp_path: Path
 ) -> None:
-    with disk(tmp_path / "data") as data, Installation(tmp_path, kafka) as installation:
-        run = Run(installation, tmp_path / "out", conversations=CONVERSATIONS, in_flight=IN_FLIGHT)
+    with (
+        disk(tmp_path / "data") as data,
+        Installation(tmp_path, kafka) as installation,
+        Run(installation, tmp_path / "out", conversations=CONVERSATIONS, in_flight=IN_FLIGHT) as run,
+    ):
         status, said = run.end()
         assert (status, "soliloquy dlq list --kafka" in said) == (1, True), said
         found = letters(installation)
@@ -67,7 +73,7 @@ def test_conversations_that_a_full_disk_kept_out_are_replayed(
         run.finish()
         assert dataset(run.out) == undisturbed(CONVERSATIONS)
         assert letters(installation) == []
-        assert len(installation.collected()) == CONVERSATIONS
+        until(lambda: len(installation.collected()) == CONVERSATIONS, "not all are collected", COLLECT_SECONDS)
     print(f"\n{len(found)} conversations kept out by a full disk after 5 attempts each, replayed and collected")
 
 

@@ -19,8 +19,10 @@ REPLACE_SECONDS = 180.0
 
 @pytest.mark.timeout(1200)
 def test_a_rolling_restart_under_load_repeats_nothing(kafka: str, undisturbed: Undisturbed, tmp_path: Path) -> None:
-    with Installation(tmp_path, kafka, "--latency", LATENCY) as installation:
-        run = Run(installation, tmp_path / "out", conversations=CONVERSATIONS, in_flight=IN_FLIGHT)
+    with (
+        Installation(tmp_path, kafka, "--latency", LATENCY) as installation,
+        Run(installation, tmp_path / "out", conversations=CONVERSATIONS, in_flight=IN_FLIGHT) as run,
+    ):
         run.reach(CONVERSATIONS // 20)
         before = installation.pids()
         installation.signal_up(signal.SIGHUP)
@@ -30,7 +32,7 @@ def test_a_rolling_restart_under_load_repeats_nothing(kafka: str, undisturbed: U
         assert installation.stop_up() == 0
         installation.start()
         restarted = installation.wait_until_ready()
-        assert run.process.poll() is None, "the run ended before all were replaced"
+        assert run.goes_on, "the run ended before all were replaced"
         run.finish()
         assert "killed" not in installation.said
         assert dataset(run.out) == undisturbed(CONVERSATIONS)

@@ -21,8 +21,10 @@ FENCED = "soliloquy_events_fenced_total"
 def test_a_stopped_member_that_goes_on_is_fenced_and_nothing_is_lost(
     kafka: str, undisturbed: Undisturbed, tmp_path: Path
 ) -> None:
-    with Installation(tmp_path, kafka, "--latency", LATENCY, scales={"student": 2}) as installation:
-        run = Run(installation, tmp_path / "out", conversations=CONVERSATIONS, in_flight=IN_FLIGHT)
+    with (
+        Installation(tmp_path, kafka, "--latency", LATENCY, scales={"student": 2}) as installation,
+        Run(installation, tmp_path / "out", conversations=CONVERSATIONS, in_flight=IN_FLIGHT) as run,
+    ):
         run.reach(CONVERSATIONS // 10)
         held = {post: installation.held(post) for post in ("student-0", "student-1")}
         assert all(held.values()), held

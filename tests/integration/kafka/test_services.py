@@ -11,6 +11,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import pytest
+from aiokafka.admin import AIOKafkaAdminClient
 from soliloquy.v1.events_pb2 import ConversationStarted
 from soliloquy.v1.runs_pb2 import Run
 
@@ -19,6 +20,7 @@ from services.client.sandbox import SandboxClient
 from services.curriculum.handler import attempt_at
 from services.curriculum.problems import problem_source
 from services.runtime.events import first_event
+from services.runtime.topics import shapes
 from services.runtime.transports.kafka import KafkaSettings, KafkaTransport
 from services.runtime.transports.kafka.layout import apply
 from tests.e2e.runs import SOLILOQUY, alive, kill, worker_pids
@@ -43,16 +45,15 @@ class Command:
         async with asyncio.timeout(LINE_SECONDS):
             return (await self.process.stderr.readline()).decode().strip()
 
-    async def says(self, expected: str) -> None:
-        """Whatever else it says before: on a busy machine a broker may keep a process waiting for too long."""
-        while (line := await self.line()) != expected:
+    async def says(self, expected: str) -> str:
+        """Its next line that begins so: on a busy machine there may be others before, of a broker that is slow."""
+        while not (line := await self.line()).startswith(expected):
             assert line, f"it ended without a word of {expected!r}"
+        return line
 
-    async def address(self) -> str:
+    async def address(self, name: str) -> str:
         """Where it answers probes, once it is ready."""
-        ready = await self.line()
-        assert ": ready, http on " in ready
-        return ready.rpartition(" on ")[2]
+        return (await self.says(f"{name}: ready, http on ")).split()[4].rstrip(",")
 
     async def ended(self) -> tuple[int | None, list[str]]:
         """Its exit status, and the lines that nobody has heard."""
@@ -91,11 +92,18 @@ async def probe(address: str, path: str = "/readyz") -> tuple[int, str]:
 
 
 @pytest.fixture
-async def topics(kafka: str) -> KafkaSettings:
+async def topics(kafka: str) -> AsyncIterator[KafkaSettings]:
     """A Kafka with all topics, under names that nobody has used."""
     settings = KafkaSettings(bootstrap=kafka, prefix=f"test-{uuid.uuid4().hex[:8]}.")
     await apply(settings, replication=1)
-    return settings
+    yield settings
+    admin = AIOKafkaAdminClient(bootstrap_servers=kafka)
+    await admin.start()
+    try:
+        # Every client hears of every partition that there is.
+        await admin.delete_topics([settings.prefix + shape.topic for shape in shapes()])
+    finally:
+        await admin.close()
 
 
 def own(name: str, folder: Path) -> tuple[str | Path, ...]:
@@ -109,7 +117,7 @@ async def test_every_service_becomes_ready_and_ends_with_status_0(topics: KafkaS
             for name in MAKERS
         ]
         for name, command in zip(MAKERS, commands, strict=True):
-            address = await command.address()
+            address = await command.address(name)
             assert await probe(address) == (200, "ok\n")
             assert await probe(address, "/healthz") == (200, "ok\n")
             _, metrics = await probe(address, "/metrics")
@@ -123,7 +131,7 @@ async def test_a_service_is_not_ready_while_its_broker_is_down_and_says_why(tmp_
         settings = KafkaSettings(bootstrap=cluster.bootstrap)
         await apply(settings, replication=1)
         async with running("service", "student", *ANY_PORT, kafka=settings) as student:
-            address = await student.address()
+            address = await student.address("student")
             await asyncio.to_thread(cluster.stop_node, 1)
 
             async def is_ready() -> bool:
@@ -148,7 +156,7 @@ async def test_a_terminated_service_finishes_and_commits_what_it_is_at(topics: K
     event = first_event(ConversationStarted(conversation=conversation), source="test", time=0.0)
     async with KafkaTransport(topics) as transport:
         async with running("service", "student", "--latency", "3s", *ANY_PORT, kafka=topics) as student:
-            address = await student.address()
+            address = await student.address("student")
             await transport.publish([event])
 
             async def is_at_it() -> bool:
@@ -169,8 +177,7 @@ async def test_a_terminated_service_finishes_and_commits_what_it_is_at(topics: K
 
 async def test_the_executor_takes_jobs_of_other_programs_beside_its_topic(topics: KafkaSettings) -> None:
     async with running("service", "executor", "--grpc", "127.0.0.1:0", *ANY_PORT, kafka=topics) as executor:
-        ready = await executor.line()
-        assert ready.startswith("executor: ready, http on 127.0.0.1:")
+        ready = await executor.says("executor: ready, http on 127.0.0.1:")
         async with SandboxClient(ready.rpartition("grpc on ")[2]) as client:
             execution = await client.execute("x = 1 + 1", ["x"])
         assert (execution.status, execution.values) == ("ok", {"x": 2})
@@ -193,7 +200,7 @@ async def test_what_cannot_be_done_is_one_line_with_status_2(topics: KafkaSettin
     (tmp_path / "file").touch()
     assert "cannot be written" in await refused("service", "collector", "--data", tmp_path / "file" / "inside")
     async with running("service", "collector", "--data", tmp_path, *ANY_PORT, kafka=topics) as collector:
-        address = await collector.address()
+        address = await collector.address("collector")
         assert "another collector writes" in await refused("service", "collector", "--data", tmp_path)
         assert f"cannot listen on {address}" in await refused("service", "tutor", "--http", address)
 

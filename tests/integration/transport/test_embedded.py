@@ -47,27 +47,6 @@ class TestEmbeddedRuns(RunsContract):
 
 
 class TestEmbeddedRecovery(RecoveryContract):
-    async def test_what_finished_ahead_of_a_stuck_event_is_not_run_again(self, connect: Connect) -> None:
-        runs: Counter[str] = Counter()
-        stuck = True
-
-        async def work(message: Started) -> Outcome:
-            runs[message.conversation.id] += 1
-            if stuck and message.conversation.id == "stuck":
-                await asyncio.Event().wait()
-            return await reply(message)
-
-        keys = ["stuck", *[f"c{number}" for number in range(100)]]
-        async with connect() as transport:
-            async with serving(student(work, max_in_flight=200), transport, grace=0.0):
-                await transport.publish([started(key) for key in keys])
-                await until(lambda: len(runs) == 101)
-            stuck = False
-            async with serving(student(work), transport):
-                await until(lambda: idle(transport))
-            assert len(await held(transport, "student.replied")) == 101
-        assert runs == Counter({**dict.fromkeys(keys, 1), "stuck": 2})
-
     async def test_a_topic_is_emptied_once_every_group_that_reads_it_is_past_it(self, connect: Connect) -> None:
         async def swallow(_message: events_pb2.StudentReplied) -> Outcome:
             return emit()

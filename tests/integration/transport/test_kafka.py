@@ -1,15 +1,25 @@
 """Kafka holds the contract, and what only a broker between processes can promise."""
 
+import asyncio
 from functools import partial
 
 import pytest
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from prometheus_client import REGISTRY
+from soliloquy.v1 import events_pb2
 
+from services.runtime.events import Outcome, emit
+from services.runtime.transports.kafka import KafkaTransport
 from tests.integration.transport.contract import TransportContract
+from tests.integration.transport.kafka import PARTITIONS, fresh_address, settings
 from tests.integration.transport.kafka import connect as open_kafka
-from tests.integration.transport.kafka import fresh_address
 from tests.integration.transport.recovery import RecoveryContract
 from tests.integration.transport.runs import RunsContract
-from tests.integration.transport.support import Connect
+from tests.integration.transport.support import Connect, held, idle, reply, serving, started, student, until
+
+Started = events_pb2.ConversationStarted
 
 
 @pytest.fixture
@@ -38,3 +48,76 @@ class TestKafkaRuns(RunsContract):
 class TestKafkaRecovery(RecoveryContract):
     # The 16 that a worker runs at once, and as many whose outputs were out before their positions were.
     repeats_after_a_kill = 32
+
+    async def test_what_a_crash_repeats_is_known_after_a_restart(self, connect: Connect) -> None:
+        handled: list[str] = []
+
+        async def work(message: Started) -> Outcome:
+            handled.append(message.conversation.id)
+            return await reply(message)
+
+        events = [started(f"c{number}") for number in range(40)]
+        async with connect() as transport:
+            for _ in range(2):
+                await transport.publish(events)
+                # A stage that begins anew remembers nothing but what the log tells it.
+                async with serving(student(work), transport):
+                    await until(lambda: idle(transport))
+            assert len(await held(transport, "student.replied")) == 40
+        assert len(handled) == 40
+
+
+async def test_faststream_counts_what_is_published_and_received(connect: Connect, address: str) -> None:
+    prefix = address.partition("/")[2]
+    async with connect() as transport, serving(student(reply), transport):
+        await until(lambda: idle(transport))
+        await transport.publish([started(f"c{number}") for number in range(30)])
+        await until(lambda: idle(transport))
+    labels = {"app_name": "faststream", "broker": "kafka"}
+    published = {"destination": f"{prefix}student.replied", "status": "success", **labels}
+    received = {"handler": f"{prefix}conversation.started", **labels}
+    assert REGISTRY.get_sample_value("faststream_published_messages_total", published) == 30
+    assert REGISTRY.get_sample_value("faststream_received_messages_total", received) == 30
+
+
+async def test_a_traced_transport_has_a_span_for_each_batch_and_events_keep_their_trace(address: str) -> None:
+    spans = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(spans))
+    event = started("c")
+    async with KafkaTransport(settings(address), tracer_provider=provider) as transport:
+        async with serving(student(reply), transport):
+            await transport.publish([event])
+            await until(lambda: idle(transport))
+        (delivery,) = await held(transport, "student.replied")
+    assert delivery.event.traceparent == event.traceparent
+    names = {span.name.removeprefix(address.partition("/")[2]) for span in spans.get_finished_spans()}
+    assert {"conversation.started create", "conversation.started process", "student.replied create"} <= names
+
+
+async def test_a_lag_is_told_for_each_partition_held_and_for_no_other(connect: Connect) -> None:
+    admitted = asyncio.Event()
+
+    async def work(_message: Started) -> Outcome:
+        await admitted.wait()
+        return emit()
+
+    def lag() -> list[float]:
+        found = [
+            REGISTRY.get_sample_value("soliloquy_lag_events", _of_partition(number)) for number in range(PARTITIONS)
+        ]
+        return [value for value in found if value is not None]
+
+    async with connect() as transport:
+        async with serving(student(work), transport) as stage:
+            await transport.publish([started(f"c{number}") for number in range(20)])
+            await until(lambda: sum(lag()) == 20)
+            assert len(lag()) == PARTITIONS
+            assert stage.fault == ""
+            admitted.set()
+            await until(lambda: sum(lag()) == 0)
+        assert stage.fault == "student is stopping"
+
+
+def _of_partition(number: int) -> dict[str, str]:
+    return {"service": "student", "topic": "conversation.started", "partition": str(number)}

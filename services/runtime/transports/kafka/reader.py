@@ -53,9 +53,11 @@ class Reader:
                 there = set(await self._admin.list_topics())
                 wanted = [self._names.prefix + topic for topic in unknown]
                 described = await self._admin.describe_topics([topic for topic in wanted if topic in there])
+            # One that is missing is remembered too: to ask for them all costs a cluster with many topics dear.
+            self._partitions |= {topic: [] for topic in unknown}
             for topic in described:
                 found = [self._names.here(topic["topic"], partition["partition"]) for partition in topic["partitions"]]
-                self._partitions[found[0].topic] = sorted(found)
+                self._partitions[topic["topic"].removeprefix(self._names.prefix)] = sorted(found)
         return [partition for topic in topics for partition in self._partitions.get(topic, ())]
 
     async def begins(self, partitions: Collection[Partition]) -> dict[Partition, int]:

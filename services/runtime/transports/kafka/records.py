@@ -1,5 +1,6 @@
 """Events as Kafka records: CloudEvents in binary mode, our own state of a retry beside them."""
 
+import functools
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,32 +13,30 @@ from services.runtime.transports.port import Delivery, Partition
 
 Record = ConsumerRecord[Any, Any]
 
-_CONTENT_TYPE = "application/protobuf"
-
 
 class _Foreign(Exception):
     """The record is no event of this version of the contract."""
 
 
-def headers_of(event: Event) -> dict[str, str]:
-    headers = {
-        "ce_specversion": "1.0",
-        "ce_id": event.id,
-        "ce_type": event.type if event.flaw else _type_of(event.topic),
-        "ce_source": event.source,
-        "ce_time": datetime.fromtimestamp(event.time, UTC).isoformat(timespec="microseconds"),
-        "content-type": _CONTENT_TYPE,
-    }
+def headers_of(event: Event) -> list[tuple[str, bytes]]:
+    headers = [
+        ("ce_specversion", b"1.0"),
+        ("ce_id", event.id.encode()),
+        ("ce_type", (event.type if event.flaw else _type_of(event.topic)).encode()),
+        ("ce_source", event.source.encode()),
+        ("ce_time", datetime.fromtimestamp(event.time, UTC).isoformat(timespec="microseconds").encode()),
+        ("content-type", b"application/protobuf"),
+    ]
     if event.traceparent:
-        headers["traceparent"] = event.traceparent
+        headers.append(("traceparent", event.traceparent.encode()))
     if event.attempt:
-        headers["soliloquy_attempt"] = str(event.attempt)
+        headers.append(("soliloquy_attempt", str(event.attempt).encode()))
     if event.not_before:
-        headers["soliloquy_not_before"] = repr(event.not_before)
+        headers.append(("soliloquy_not_before", repr(event.not_before).encode()))
     if event.replayed:
-        headers["soliloquy_replayed"] = "true"
+        headers.append(("soliloquy_replayed", b"true"))
     if event.error:
-        headers["soliloquy_error"] = event.error
+        headers.append(("soliloquy_error", event.error.encode()))
     return headers
 
 
@@ -113,5 +112,6 @@ def _is_oversize(record: Record) -> bool:
     return record.value is not None and len(record.value) > MAX_EVENT_BYTES
 
 
+@functools.cache
 def _type_of(topic: str) -> str:
     return TOPICS[origin(topic)].message.DESCRIPTOR.full_name

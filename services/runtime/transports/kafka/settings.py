@@ -25,6 +25,8 @@ class KafkaSettings:
     prefix: str = ""
     # A member that was not heard of for so long is given up, and its partitions go to others.
     session_seconds: float = 10.0
+    # A member that does not ask for events for so long leaves its group; a slow handler does not keep it from asking.
+    poll_seconds: float = 300.0
     # How long a member may take to hand over its partitions.
     rebalance_seconds: float = 10.0
 

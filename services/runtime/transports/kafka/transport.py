@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from aiokafka import AIOKafkaConsumer
 from aiokafka.errors import KafkaError
@@ -25,17 +25,19 @@ from services.runtime.transports.kafka.connection import (
     KafkaUnavailable,
     client_options,
     connecting,
+    described,
     faststream_security,
 )
 from services.runtime.transports.kafka.consumer import KafkaConsumer
 from services.runtime.transports.kafka.names import Names
 from services.runtime.transports.kafka.positions import position_of
+from services.runtime.transports.kafka.publishing import EventProducer, Unpublished
 from services.runtime.transports.kafka.reader import PAUSE_SECONDS, Reader, patiently
-from services.runtime.transports.kafka.records import headers_of
 from services.runtime.transports.kafka.settings import KafkaSettings
 from services.runtime.transports.port import Backlog, Delivery, Listener, Partition, Unanswered
 from services.runtime.transports.watermark import Watermark
 
+DEAD_LETTER_TOPICS = [topic.name + DLQ for topic in TOPICS.values() if topic.keep != "latest"]
 # Its position in a dead-letter topic says which letters were replayed: Kafka cannot take out a record.
 REPLAYED = "soliloquy-replayed"
 
@@ -62,6 +64,7 @@ class KafkaTransport:
                 *([KafkaTelemetryMiddleware(tracer_provider=tracer_provider)] if tracer_provider else []),
             ],
         )
+        self.broker.config.broker_config.producer = EventProducer(parser=None, decoder=None)
         self._reader = Reader(settings)
 
     async def __aenter__(self) -> Self:
@@ -132,7 +135,7 @@ class KafkaTransport:
         ]
 
     async def dead_letters(self) -> Mapping[str, int]:
-        partitions = await self._reader.partitions([topic + DLQ for topic in TOPICS])
+        partitions = await self._reader.partitions(DEAD_LETTER_TOPICS)
         begins, ends = await self._reader.begins(partitions), await self._reader.ends(partitions)
         filled = [partition for partition in partitions if begins[partition] < ends[partition]]
         replayed = await self._reader.watermarks(REPLAYED, filled)
@@ -174,32 +177,20 @@ class KafkaTransport:
     async def _send(self, events: Sequence[Event]) -> None:
         """Again and again while no broker takes them; with an event that failed go all those of its key."""
         while events:
-            answers = await asyncio.gather(*[await self._sent(event) for event in events], return_exceptions=True)
-            failed = {}
-            for event, answer in zip(events, answers, strict=True):
-                if isinstance(answer, KafkaError) and answer.retriable:
-                    failed[event.key] = answer
-                elif isinstance(answer, BaseException):
-                    raise KafkaUnavailable(f"{event.topic}: event {event.id} cannot be published: {answer}") from answer
+            failed: dict[str, BaseException] = {}
+            for topic, batch in _by_topic(events).items():
+                try:
+                    await self.broker.publish_batch(*batch, topic=self._settings.prefix + topic)
+                except Unpublished as unpublished:
+                    for event, answer in zip(batch, unpublished.answers, strict=True):
+                        if isinstance(answer, BaseException):
+                            failed[event.key] = answer
+            for answer in failed.values():
+                if not (isinstance(answer, KafkaError) and answer.retriable):
+                    raise KafkaUnavailable(described(answer, self._settings)) from answer
             events = [event for event in events if event.key in failed]
             if events:
                 await asyncio.sleep(PAUSE_SECONDS)
-
-    async def _sent(self, event: Event) -> "asyncio.Future[Any]":
-        """A future that is done when the event is durable."""
-        try:
-            return await self.broker.publish(
-                event.payload,
-                self._settings.prefix + event.topic,
-                key=event.key.encode(),
-                headers=headers_of(event),
-                correlation_id=event.id,
-                no_confirm=True,
-            )
-        except KafkaError as error:
-            failed: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-            failed.set_exception(error)
-            return failed
 
     async def _backlog_of(self, group: str) -> list[Backlog]:
         watermarks = {
@@ -247,3 +238,10 @@ class KafkaTransport:
             )
         finally:
             await consumer.stop()
+
+
+def _by_topic(events: Sequence[Event]) -> dict[str, list[Event]]:
+    batches: defaultdict[str, list[Event]] = defaultdict(list)
+    for event in events:
+        batches[event.topic].append(event)
+    return batches

@@ -1,0 +1,20 @@
+"""The messages of events that are read and not handled: tables, notices that everyone follows, results."""
+
+from collections.abc import AsyncIterator
+
+from google.protobuf.message import Message
+
+from services.runtime import metrics
+from services.runtime.events import Undecodable, message_of
+from services.runtime.transports.port import Delivery
+
+
+async def messages(deliveries: AsyncIterator[Delivery]) -> AsyncIterator[tuple[Delivery, Message]]:
+    """What is no message of ours is passed over and counted: there is nobody here to give it up."""
+    async for delivery in deliveries:
+        try:
+            message = message_of(delivery.event)
+        except Undecodable:
+            metrics.PASSED_OVER.labels(delivery.partition.topic).inc()
+        else:
+            yield delivery, message

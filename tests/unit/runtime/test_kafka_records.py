@@ -1,0 +1,123 @@
+"""What becomes of records, ours and anybody's, and of positions with what is finished ahead of them."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from aiokafka import ConsumerRecord
+from hypothesis import given
+from hypothesis import strategies as some
+from soliloquy.v1.events_pb2 import ConversationStarted
+
+from services.runtime.events import MAX_EVENT_BYTES, Event, Undecodable, first_event, message_of
+from services.runtime.retry import dead
+from services.runtime.transports.kafka.positions import MAX_CHARACTERS, decoded, encoded
+from services.runtime.transports.kafka.records import delivery_of, headers_of
+from services.runtime.transports.port import Partition
+
+PLACE = Partition("conversation.started", 3)
+
+
+def event() -> Event:
+    message = ConversationStarted()
+    message.conversation.id = "c1"
+    return first_event(message, source="student", time=1_790_000_000.123456)
+
+
+def record(event: Event, **changes: Any) -> Any:
+    found = ConsumerRecord(
+        topic=event.topic,
+        partition=3,
+        offset=41,
+        timestamp=1_790_000_000_000,
+        timestamp_type=0,
+        key=event.key.encode(),
+        value=event.payload,
+        checksum=None,
+        serialized_key_size=0,
+        serialized_value_size=0,
+        headers=headers_of(event),
+    )
+    return replace(found, **changes)
+
+
+def test_an_event_comes_back_as_it_went() -> None:
+    sent = event()
+    assert sent.traceparent.startswith("00-")
+    assert delivery_of(record(sent), PLACE).event == sent
+    parked = replace(sent, topic="conversation.started.retry", attempt=2, not_before=1.5, error="ValueError: Ω\nno")
+    assert delivery_of(record(parked), Partition("conversation.started.retry", 3)).event == parked
+    assert delivery_of(record(replace(sent, replayed=True)), PLACE).event.replayed
+
+
+def test_the_headers_are_cloud_events_in_binary_mode() -> None:
+    headers = dict(headers_of(event()))
+    assert headers["ce_specversion"] == b"1.0"
+    assert headers["ce_type"] == b"soliloquy.v1.ConversationStarted"
+    assert headers["ce_time"] == b"2026-09-21T14:13:20.123456+00:00"
+    assert headers["content-type"] == b"application/protobuf"
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"headers": []}, "it carries no ce_type"),
+        (
+            {"headers": [("ce_type", b"soliloquy.v2.ConversationStarted")]},
+            "carries soliloquy.v2.ConversationStarted, this",
+        ),
+        ({"headers": [("ce_type", b"\xff")]}, "its headers are no text"),
+        ({"headers": [("ce_type", None)]}, "it carries no ce_type"),
+        ({"headers": [("ce_type", b"soliloquy.v1.ConversationStarted")]}, "its headers are not those of an event"),
+        ({"key": None}, "it has no key"),
+        ({"value": None}, "it has no payload"),
+        ({"value": bytes(MAX_EVENT_BYTES + 1)}, "above the limit of 262144: it stays at offset 41 of partition 3"),
+    ],
+)
+def test_what_is_no_event_of_ours_says_why_and_can_be_given_up(changes: dict[str, Any], said: str) -> None:
+    found = delivery_of(record(event(), **changes), PLACE).event
+    with pytest.raises(Undecodable, match=said) as error:
+        message_of(found)
+    letter = dead(found, error.value)
+    again = delivery_of(record(letter), Partition("conversation.started.dlq", 0)).event
+    assert (again.id, again.error) == (found.id, letter.error)
+
+
+def test_an_event_of_a_later_schema_stays_one_among_the_dead_letters() -> None:
+    found = delivery_of(record(event(), headers=[("ce_type", b"soliloquy.v2.ConversationStarted")]), PLACE).event
+    again = delivery_of(record(replace(found, topic="conversation.started.dlq")), PLACE).event
+    assert again.type == "soliloquy.v2.ConversationStarted"
+    with pytest.raises(Undecodable, match=r"carries soliloquy\.v2\."):
+        message_of(again)
+
+
+@given(
+    some.binary(), some.lists(some.tuples(some.sampled_from(["ce_type", "ce_id", "x"]), some.binary() | some.none()))
+)
+def test_no_record_whatever_breaks_the_reader(value: bytes, headers: list[tuple[str, bytes | None]]) -> None:
+    found = delivery_of(record(event(), value=value, headers=headers), PLACE).event
+    assert found.flaw
+
+
+@given(some.integers(0, 2**60), some.sets(some.integers(0, 3000)))
+def test_a_position_keeps_what_is_finished_ahead_of_it(position: int, distances: set[int]) -> None:
+    ahead = {position + distance for distance in distances}
+    text = encoded(position, ahead)
+    assert len(text) <= MAX_CHARACTERS
+    assert decoded(position, text) == ahead
+
+
+def test_of_more_than_fits_a_position_keeps_the_lowest() -> None:
+    # Nothing that could be made shorter: a bit in every second place or so, as a hash has it.
+    ahead = {offset for offset in range(200_000) if hash(("x", offset)) % 3 == 0}
+    text = encoded(0, ahead)
+    assert len(text) <= MAX_CHARACTERS
+    kept = decoded(0, text)
+    assert kept
+    highest = max(kept)
+    assert kept == {offset for offset in ahead if offset <= highest}
+
+
+@pytest.mark.parametrize("metadata", ["", "written by another program", "ahead:", "ahead:~~~~", "ahead:0000"])
+def test_metadata_of_others_says_nothing(metadata: str) -> None:
+    assert decoded(5, metadata) == set()
