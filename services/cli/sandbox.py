@@ -21,11 +21,12 @@ from services.client.sandbox import JobRefused, SandboxClient, ServiceUnavailabl
 from services.executor.gvisor.runsc import SandboxUnavailable
 from services.executor.policy import KINDS
 from services.executor.pool import SandboxPool
-from services.executor.serving import CannotListen, SandboxServer
+from services.executor.serving import SandboxServer
 from services.executor.settings import SandboxSettings
 from services.executor.site import open_site
 from services.executor.submission import LimitExceeded
 from services.runtime.code import names
+from services.runtime.health import CannotListen
 
 JOB_FAILED = 1
 # For a service to be reached and to have a sandbox free.

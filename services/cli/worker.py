@@ -22,9 +22,9 @@ from services.cli.wiring import ORDERS, Assignment, assembled
 from services.curriculum.problems import BadProblemFile, UnknownProblems
 from services.executor.gvisor.runsc import SandboxUnavailable
 from services.executor.pool import SandboxPool
-from services.executor.serving import CannotListen, SandboxServer
+from services.executor.serving import SandboxServer
 from services.runtime.handling import Service
-from services.runtime.health import PortTaken, answering
+from services.runtime.health import CannotListen, answering
 from services.runtime.stage import Stage
 from services.runtime.topics import RETRY
 from services.runtime.transports.embedded import EmbeddedTransport, LogUnavailable
@@ -46,7 +46,6 @@ _HOPELESS = (
     KafkaUnavailable,
     LogUnavailable,
     CannotListen,
-    PortTaken,
     BadProblemFile,
     UnknownProblems,
 )

@@ -14,6 +14,7 @@ from services.executor.calls import SandboxCalls
 from services.executor.policy import LIMITS
 from services.executor.pool import SandboxPool
 from services.executor.settings import SandboxSettings
+from services.runtime.health import CannotListen
 
 SERVICE = sandbox_pb2.DESCRIPTOR.services_by_name["SandboxService"].full_name
 # Code that is too long is answered with the limit; what is longer than this is refused unread.
@@ -25,10 +26,6 @@ _OPTIONS = (
 )
 _LOOK_SECONDS = 0.1
 _LAST_WORDS_SECONDS = 0.5
-
-
-class CannotListen(Exception):
-    """The address is taken, or is none of this machine's."""
 
 
 class SandboxServer:

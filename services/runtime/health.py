@@ -19,7 +19,7 @@ IDLE_SECONDS = 5
 Faults = Callable[[], Sequence[str]]
 
 
-class PortTaken(Exception):
+class CannotListen(Exception):
     """The address is taken, or is none of this machine's."""
 
 
@@ -84,7 +84,7 @@ def _listening(address: str) -> Iterator[socket.socket]:
             listener.bind(place)
             listener.listen()
         except OSError as error:
-            raise PortTaken(f"cannot listen on {address}: {error.strerror}: choose another address") from error
+            raise CannotListen(f"cannot listen on {address}: {error.strerror}: choose another address") from error
         yield listener
 
 

@@ -2,20 +2,28 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
+import uuid
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 ROOT = Path(__file__).parents[2]
 BLOCKS = re.findall(r"^```sh\n(.*?)^```$", (ROOT / "README.md").read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+Completed = subprocess.CompletedProcess[str]
 COMMANDS = [line for block in BLOCKS for line in block.splitlines()]
 
 
-def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+def surroundings(additions: Mapping[str, str]) -> dict[str, str]:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    environment = {**os.environ, "PATH": path}
+    return {**os.environ, "PATH": path, **additions}
+
+
+def shell(command: str, folder: Path, additions: Mapping[str, str] = MappingProxyType({})) -> Completed:
     return subprocess.run(
-        ["sh", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, check=False
+        ["sh", "-c", command], cwd=folder, env=surroundings(additions), capture_output=True, text=True, check=False
     )
 
 
@@ -34,11 +42,34 @@ def test_every_soliloquy_command_of_the_readme_works(tmp_path: Path) -> None:
     demo = shell("make --dry-run demo", ROOT).stdout
     [grow] = [line for line in demo.splitlines() if "soliloquy generate" in line]
     commands = [grow.replace(".venv/bin/", "")]
-    commands += [line for line in COMMANDS if line.startswith(("soliloquy", "echo"))]
+    commands += [line for line in COMMANDS if line.startswith(("soliloquy", "echo")) and "--kafka" not in line]
     assert len(commands) > 5
     for command in commands:
         result = shell(command, tmp_path)
         assert result.returncode == 0, f"{command}\n{result.stderr}"
+
+
+def test_the_readme_on_kafka_works_in_its_order(kafka: str, tmp_path: Path) -> None:
+    commands = [line.replace("127.0.0.1:9092", kafka) for line in COMMANDS if "--kafka" in line]
+    [serving] = [at for at, line in enumerate(commands) if line.startswith("soliloquy up")]
+    environment = {"SOLILOQUY_KAFKA_PREFIX": f"readme-{uuid.uuid4().hex[:8]}."}
+    for command in commands[:serving]:
+        assert shell(command, tmp_path, environment).returncode == 0, command
+    up = subprocess.Popen(
+        commands[serving].split(), cwd=tmp_path, env=surroundings(environment), stderr=subprocess.PIPE, text=True
+    )
+    try:
+        assert up.stderr is not None
+        assert any("7 services ready" in line for line in up.stderr)
+        for command in commands[serving + 1 :]:
+            result = shell(command, tmp_path, environment)
+            assert result.returncode == 0, f"{command}\n{result.stderr}"
+        up.send_signal(signal.SIGTERM)
+        up.communicate(timeout=60)
+        assert up.returncode == 0
+    finally:
+        up.kill()
+    assert (tmp_path / "from-kafka" / "manifest.json").exists()
 
 
 def test_every_file_the_readme_links_to_exists() -> None:

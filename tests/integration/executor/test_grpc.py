@@ -17,8 +17,9 @@ from soliloquy.v1.sandbox_pb2_grpc import SandboxServiceStub
 from services.client.sandbox import JobRefused, SandboxClient, ServiceUnavailable
 from services.executor.calls import READ_AHEAD
 from services.executor.pool import SandboxPool
-from services.executor.serving import SERVICE, CannotListen, SandboxServer
+from services.executor.serving import SERVICE, SandboxServer
 from services.executor.settings import SandboxSettings
+from services.runtime.health import CannotListen
 from tests.integration.executor.calling import ANY_PORT, client_of, connected, served
 from tests.integration.executor.support import (
     Runsc,

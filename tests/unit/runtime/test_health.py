@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from services.runtime.health import LAST_WORDS_SECONDS, MAX_CONNECTIONS, PortTaken, answering
+from services.runtime.health import LAST_WORDS_SECONDS, MAX_CONNECTIONS, CannotListen, answering
 from services.runtime.metrics import LANES
 from tests.integration.transport.support import until
 
@@ -109,6 +109,6 @@ async def test_clients_beyond_the_limit_are_turned_away() -> None:
 async def test_an_address_that_is_taken_or_of_another_machine_is_named() -> None:
     async with probed() as service:
         for address, why in ((service.address, "Address already in use"), ("192.0.2.1:80", "Cannot assign")):
-            with pytest.raises(PortTaken, match=f"cannot listen on {address}: {why}.*: choose another address"):
+            with pytest.raises(CannotListen, match=f"cannot listen on {address}: {why}.*: choose another address"):
                 async with answering(address, list):
                     pass

@@ -13,10 +13,10 @@ from soliloquy.v1 import events_pb2
 
 from services.runtime.handling import Service
 from services.runtime.topics import DLQ, RETRY, TOPIC_OF, TOPICS, origin, shapes
+from services.runtime.transports.kafka.records import CONTENT_TYPE
 
 Document = dict[str, Any]
 
-CONTENT_TYPE = "application/protobuf"
 PROTOBUF = "application/vnd.google.protobuf;version=3"
 # What is on a topic, by its suffix.
 _KINDS = {

@@ -159,7 +159,7 @@ class KafkaConsumer(ConsumerRebalanceListener):
         for result in fresh:
             partition = result.delivery.partition
             # It may have been lost, and even gained again, while the outputs were on their way.
-            if self._held.get(partition) is held_before[partition]:
+            if self._held.get(partition) is held_before[partition] and self._is_open(result):
                 self._finish(self._held[partition], result.delivery.offset)
                 accepted[partition].append(result)
         if not await self._commit_positions(accepted):
@@ -226,6 +226,7 @@ class KafkaConsumer(ConsumerRebalanceListener):
             start = max(begin + 1, known.position + 1 - recalled)
             self._held[partition] = _Held(watermark=known, next_offset=start)
             self._consumer.seek(self._names.there(partition), start)
+            self._consumer.resume(self._names.there(partition))
         # A group without positions is invisible to whoever scales by its lag.
         fresh = {
             self._names.there(partition): begins[partition] for partition in assigned if partition not in committed

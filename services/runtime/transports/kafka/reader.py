@@ -10,7 +10,7 @@ from aiokafka import AIOKafkaConsumer
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaError
 
-from services.runtime.transports.kafka.connection import client_options
+from services.runtime.transports.kafka.connection import METADATA_MS, client_options
 from services.runtime.transports.kafka.names import Names
 from services.runtime.transports.kafka.positions import decoded
 from services.runtime.transports.kafka.records import delivery_of
@@ -31,7 +31,11 @@ class Reader:
     def __init__(self, settings: KafkaSettings) -> None:
         self._settings = settings
         self._names = Names(settings.prefix)
-        self._admin = AIOKafkaAdminClient(**client_options(settings), request_timeout_ms=int(1000 * ANSWER_SECONDS))
+        self._admin = AIOKafkaAdminClient(
+            **client_options(settings),
+            request_timeout_ms=int(1000 * ANSWER_SECONDS),
+            metadata_max_age_ms=METADATA_MS,
+        )
         self._looking = self._consumer()
         self._partitions: dict[str, list[Partition]] = {}
 
@@ -142,6 +146,7 @@ class Reader:
             enable_auto_commit=False,
             auto_offset_reset="earliest",
             request_timeout_ms=int(1000 * ANSWER_SECONDS),
+            metadata_max_age_ms=METADATA_MS,
         )
 
 

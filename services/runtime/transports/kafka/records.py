@@ -12,6 +12,7 @@ from services.runtime.topics import TOPICS, origin
 from services.runtime.transports.port import Delivery, Partition
 
 Record = ConsumerRecord[Any, Any]
+CONTENT_TYPE = "application/protobuf"
 
 
 class _Foreign(Exception):
@@ -25,7 +26,7 @@ def headers_of(event: Event) -> list[tuple[str, bytes]]:
         ("ce_type", (event.type if event.flaw else _type_of(event.topic)).encode()),
         ("ce_source", event.source.encode()),
         ("ce_time", datetime.fromtimestamp(event.time, UTC).isoformat(timespec="microseconds").encode()),
-        ("content-type", b"application/protobuf"),
+        ("content-type", CONTENT_TYPE.encode()),
     ]
     if event.traceparent:
         headers.append(("traceparent", event.traceparent.encode()))

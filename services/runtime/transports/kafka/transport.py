@@ -22,6 +22,7 @@ from prometheus_client import REGISTRY
 from services.runtime.events import Event, checked
 from services.runtime.topics import DLQ, TOPICS, origin
 from services.runtime.transports.kafka.connection import (
+    METADATA_MS,
     KafkaUnavailable,
     client_options,
     connecting,
@@ -52,6 +53,7 @@ class KafkaTransport:
             settings.bootstrap.split(","),
             security=faststream_security(settings),
             request_timeout_ms=int(1000 * settings.request_seconds),
+            metadata_max_age_ms=METADATA_MS,
             enable_idempotence=True,
             acks="all",
             compression_type="lz4",
