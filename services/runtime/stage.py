@@ -187,7 +187,8 @@ class Stage:
         if is_retry(event.topic):
             if (seconds := event.not_before - time.time()) > 0:
                 return Hold(delivery=delivery, seconds=seconds)
-        elif self._parked[delivery.partition][event.key]:
+        # What is no event of ours is given up where it is found: published again it might pass for one.
+        elif not event.flaw and self._parked[delivery.partition][event.key]:
             self._forward(delivery, parked(event))
             return None
         if self._is_done(event):

@@ -109,7 +109,8 @@ class Installation:
         for pid in worker_pids(self._process.pid):
             with contextlib.suppress(FileNotFoundError, ProcessLookupError):
                 words = Path(f"/proc/{pid}/cmdline").read_text("utf-8").split("\0")
-                found[words[words.index("services.cli.worker") + 1]] = pid
+                # One that ends has none.
+                found.update({post: pid for post in self.posts if post in words})
         return {post: pid for post, pid in found.items() if alive(pid)}
 
     def pid(self, post: str) -> int:

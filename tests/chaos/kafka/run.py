@@ -12,6 +12,7 @@ from tests.e2e.runs import command, journal_lines
 from tests.kafka import processes
 
 STALL_SECONDS = 120.0
+REFUSED = "refuses connections"
 
 
 class Run:
@@ -78,7 +79,10 @@ class Run:
         moved_at, last = time.monotonic(), self.collected
         while not there():
             if not self.goes_on:
-                return False
+                if REFUSED not in self._said:
+                    return False
+                # It was started while no broker was up: whoever did so does it again.
+                self.start()
             assert self._installation.runs, f"up has ended: {self._installation.said[-2000:]}"
             if (collected := self.collected) > last:
                 moved_at, last = time.monotonic(), collected

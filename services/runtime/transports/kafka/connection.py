@@ -16,8 +16,6 @@ from faststream.security import BaseSecurity, SASLPlaintext, SASLScram256, SASLS
 from services.runtime.transports.kafka.settings import KafkaSettings
 
 REACH_SECONDS = 8.0
-# How often a client asks who leads what, asked or not: one that waits for a broker that fell silent never asks otherwise.
-METADATA_MS = 3000
 _SASL = {"PLAIN": SASLPlaintext, "SCRAM-SHA-256": SASLScram256, "SCRAM-SHA-512": SASLScram512}
 # Where a length is expected, TLS begins with the kind of its record: 21 is an alert.
 _TLS_ALERT = 21

@@ -1,6 +1,7 @@
 """A member of a Kafka group, fed by a FastStream subscriber; commits at the contiguous watermark."""
 
 import asyncio
+import itertools
 import time
 from collections import Counter, defaultdict, deque
 from collections.abc import Awaitable, Callable, Collection, Sequence
@@ -9,7 +10,7 @@ from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
-from aiokafka import ConsumerRebalanceListener, TopicPartition
+from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, TopicPartition
 from aiokafka.coordinator.assignors.range import RangePartitionAssignor
 from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
 from faststream import AckPolicy
@@ -29,8 +30,7 @@ from services.runtime.transports.watermark import Watermark
 
 Publish = Callable[[Sequence[Event]], Awaitable[None]]
 
-# FastStream waits for a batch so long, and as long again after an empty one: it delays an event by no more than this.
-WAIT_SECONDS = 0.01
+WAIT_SECONDS = 1.0
 BATCH_RECORDS = 256
 # Events of a partition that wait here while the stage is busy; beyond that the partition is paused.
 FETCHED_AHEAD = 256
@@ -84,8 +84,6 @@ class KafkaConsumer(ConsumerRebalanceListener):
             group_id=settings.prefix + group,
             group_instance_id=f"{group}-{settings.instance}" if settings.instance else None,
             batch=True,
-            max_records=BATCH_RECORDS,
-            batch_timeout_ms=int(1000 * WAIT_SECONDS),
             auto_offset_reset="earliest",
             ack_policy=AckPolicy.MANUAL,
             # The partitions of one number go together: a retry topic's with its origin's.
@@ -100,6 +98,7 @@ class KafkaConsumer(ConsumerRebalanceListener):
             decoder=_undecoded,
         )
         self._subscriber(self._receive)
+        self._subscriber.get_msg = self._batch  # type: ignore[method-assign]
 
     async def __aenter__(self) -> Self:
         await self._subscriber.start()
@@ -237,6 +236,13 @@ class KafkaConsumer(ConsumerRebalanceListener):
         for partition in assigned:
             self._held[partition].ready = True
         self._woken.set()
+
+    async def _batch(self, consumer: AIOKafkaConsumer) -> tuple[Record, ...]:
+        """FastStream's own sleeps after a wait for nothing, as long as it waited: events would lie there meanwhile."""
+        while True:
+            found = await consumer.getmany(timeout_ms=int(1000 * WAIT_SECONDS), max_records=BATCH_RECORDS)
+            if found:
+                return tuple(itertools.chain.from_iterable(found.values()))
 
     async def _receive(self, _: object) -> None:
         records: Sequence[Record] = self._broker.context.get_local("message").raw_message

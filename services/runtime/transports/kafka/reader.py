@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from types import TracebackType
 from typing import Self, TypeVar
 
@@ -10,7 +10,7 @@ from aiokafka import AIOKafkaConsumer
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaError
 
-from services.runtime.transports.kafka.connection import METADATA_MS, client_options
+from services.runtime.transports.kafka.connection import client_options
 from services.runtime.transports.kafka.names import Names
 from services.runtime.transports.kafka.positions import decoded
 from services.runtime.transports.kafka.records import delivery_of
@@ -21,6 +21,8 @@ from services.runtime.transports.watermark import Watermark
 T = TypeVar("T")
 
 PAGE_SECONDS = 0.2
+WAIT_SECONDS = 2.0
+METADATA_MS = 3000
 PAGE_RECORDS = 500
 # Long enough for a leader to be elected, short enough to tell that there is none.
 ANSWER_SECONDS = 5.0
@@ -29,31 +31,34 @@ PAUSE_SECONDS = 0.5
 
 class Reader:
     def __init__(self, settings: KafkaSettings) -> None:
-        self._settings = settings
         self._names = Names(settings.prefix)
-        self._admin = AIOKafkaAdminClient(
-            **client_options(settings),
-            request_timeout_ms=int(1000 * ANSWER_SECONDS),
-            metadata_max_age_ms=METADATA_MS,
-        )
-        self._looking = self._consumer()
+        self._options = client_options(settings) | {"request_timeout_ms": int(1000 * ANSWER_SECONDS)}
+        self._renewing = asyncio.Lock()
         self._partitions: dict[str, list[Partition]] = {}
 
     async def __aenter__(self) -> Self:
-        await self._admin.start()
-        await self._looking.start()
+        await self._begin()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        await self._end()
+
+    async def _begin(self) -> None:
+        self._admin = AIOKafkaAdminClient(**self._options)
+        self._looking = self._consumer()
+        await self._admin.start()
+        await self._looking.start()
+
+    async def _end(self) -> None:
         await self._looking.stop()
         await self._admin.close()
 
     async def partitions(self, topics: Sequence[str]) -> list[Partition]:
         """Of the topics that exist."""
         if unknown := [topic for topic in topics if topic not in self._partitions]:
-            with _answered():
+            async with self._answered():
                 there = set(await self._admin.list_topics())
                 wanted = [self._names.prefix + topic for topic in unknown]
                 described = await self._admin.describe_topics([topic for topic in wanted if topic in there])
@@ -66,19 +71,19 @@ class Reader:
 
     async def begins(self, partitions: Collection[Partition]) -> dict[Partition, int]:
         there = {self._names.there(partition): partition for partition in partitions}
-        with _answered():
+        async with self._answered():
             offsets = await self._looking.beginning_offsets(list(there)) if there else {}
         return {there[partition]: offset for partition, offset in offsets.items()}
 
     async def ends(self, partitions: Collection[Partition]) -> dict[Partition, int]:
         """The offset that each partition's next event will have."""
         there = {self._names.there(partition): partition for partition in partitions}
-        with _answered():
+        async with self._answered():
             offsets = await self._looking.end_offsets(list(there)) if there else {}
         return {there[partition]: offset for partition, offset in offsets.items()}
 
     async def groups(self) -> list[str]:
-        with _answered():
+        async with self._answered():
             groups = {group for group, *_ in await self._admin.list_consumer_groups()}
         return sorted(group.removeprefix(self._names.prefix) for group in groups if self._names.is_ours(group))
 
@@ -89,7 +94,7 @@ class Reader:
         if partitions is not None and not partitions:
             return {}
         asked = None if partitions is None else [self._names.there(partition) for partition in partitions]
-        with _answered():
+        async with self._answered():
             committed = await self._admin.list_consumer_group_offsets(self._names.prefix + group, partitions=asked)
         return {
             self._names.here(*partition): Watermark(found.offset - 1, decoded(found.offset, found.metadata))
@@ -118,11 +123,11 @@ class Reader:
         """All there are from each start on, and all that come."""
         async with self._reading(starts) as consumer:
             while True:
-                for delivery in await self._page(consumer):
+                for delivery in await self._page(consumer, WAIT_SECONDS):
                     yield delivery
 
-    async def _page(self, consumer: AIOKafkaConsumer) -> list[Delivery]:
-        pages = await consumer.getmany(timeout_ms=int(1000 * PAGE_SECONDS), max_records=PAGE_RECORDS)
+    async def _page(self, consumer: AIOKafkaConsumer, seconds: float = PAGE_SECONDS) -> list[Delivery]:
+        pages = await consumer.getmany(timeout_ms=int(1000 * seconds), max_records=PAGE_RECORDS)
         return [
             delivery_of(record, self._names.here(*partition)) for partition, page in pages.items() for record in page
         ]
@@ -131,7 +136,7 @@ class Reader:
     async def _reading(self, starts: Mapping[Partition, int]) -> AsyncIterator[AIOKafkaConsumer]:
         consumer = self._consumer()
         try:
-            with _answered():
+            async with self._answered():
                 await consumer.start()
             consumer.assign([self._names.there(partition) for partition in starts])
             for partition, start in starts.items():
@@ -140,14 +145,22 @@ class Reader:
         finally:
             await consumer.stop()
 
-    def _consumer(self) -> AIOKafkaConsumer:
-        return AIOKafkaConsumer(
-            **client_options(self._settings),
-            enable_auto_commit=False,
-            auto_offset_reset="earliest",
-            request_timeout_ms=int(1000 * ANSWER_SECONDS),
-            metadata_max_age_ms=METADATA_MS,
-        )
+    def _consumer(self, **options: int) -> AIOKafkaConsumer:
+        return AIOKafkaConsumer(**self._options, enable_auto_commit=False, auto_offset_reset="earliest", **options)
+
+    @contextlib.asynccontextmanager
+    async def _answered(self) -> AsyncIterator[None]:
+        admin = self._admin
+        try:
+            yield
+        except KafkaError as error:
+            async with self._renewing:
+                # A client whose broker fell silent never asks another who leads: one that begins anew does.
+                if self._admin is admin:
+                    with contextlib.suppress(KafkaError):
+                        await self._end()
+                        await self._begin()
+            raise Unanswered(f"Kafka does not answer: {error}") from error
 
 
 async def patiently(ask: Callable[[], Awaitable[T]]) -> T:
@@ -157,11 +170,3 @@ async def patiently(ask: Callable[[], Awaitable[T]]) -> T:
             return await ask()
         except Unanswered:
             await asyncio.sleep(PAUSE_SECONDS)
-
-
-@contextlib.contextmanager
-def _answered() -> Iterator[None]:
-    try:
-        yield
-    except KafkaError as error:
-        raise Unanswered(f"Kafka does not answer: {error}") from error

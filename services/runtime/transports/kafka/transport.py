@@ -22,7 +22,6 @@ from prometheus_client import REGISTRY
 from services.runtime.events import Event, checked
 from services.runtime.topics import DLQ, TOPICS, origin
 from services.runtime.transports.kafka.connection import (
-    METADATA_MS,
     KafkaUnavailable,
     client_options,
     connecting,
@@ -53,7 +52,6 @@ class KafkaTransport:
             settings.bootstrap.split(","),
             security=faststream_security(settings),
             request_timeout_ms=int(1000 * settings.request_seconds),
-            metadata_max_age_ms=METADATA_MS,
             enable_idempotence=True,
             acks="all",
             compression_type="lz4",
