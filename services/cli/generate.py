@@ -143,7 +143,7 @@ def _grow(plan: Plan, source: ProblemSource, out: Path, kafka: KafkaSettings | N
                 counts = journal.tally.as_json()
                 if driver.settled == plan.conversations:
                     write_dataset(out, journal, run=plan.identity())
-        except (ExceptionGroup, LogUnavailable, OSError) as error:
+        except (ExceptionGroup, LogUnavailable, KafkaUnavailable, Unanswered, OSError) as error:
             raise _failure(error, out) from error
         if driver.settled == plan.conversations:
             if not driver.dead_letters:

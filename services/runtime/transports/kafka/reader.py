@@ -48,8 +48,12 @@ class Reader:
     async def _begin(self) -> None:
         self._admin = AIOKafkaAdminClient(**self._options)
         self._looking = self._consumer()
-        await self._admin.start()
-        await self._looking.start()
+        try:
+            await self._admin.start()
+            await self._looking.start()
+        except BaseException:
+            await self._end()
+            raise
 
     async def _end(self) -> None:
         await self._looking.stop()
