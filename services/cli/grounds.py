@@ -6,7 +6,7 @@ import json
 import time
 import uuid
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Protocol
 
@@ -156,16 +156,14 @@ class KafkaGround:
         # This growing never comes back: the next start has another grow what is missing.
         self._cancelled = True
         self._note.unlink()
-        heard = self._transport.follow(STANDING, await self._transport.ends(STANDING))
+        ends = await self._transport.ends(STANDING)
         cancelled = first_event(RunCancelled(run=run), source="soliloquy", time=time.time())
         await self._transport.publish([cancelled])
-        try:
-            async with asyncio.timeout(CANCEL_SECONDS):
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(CANCEL_SECONDS), aclosing(self._transport.follow(STANDING, ends)) as heard:
                 async for delivery in heard:
                     if delivery.event.key == cancelled.key:
                         return dropped
-        except TimeoutError:
-            pass
         raise KafkaUnavailable(
             f"no curriculum has heard within {CANCEL_SECONDS:g} s that the run is cancelled; it will when it is up"
         )

@@ -94,7 +94,8 @@ class Kept:
         assert process.stderr
         if self._stopping.is_set():
             process.kill()
-        with contextlib.suppress(ConnectionError):
+        # One that was killed as it started has closed it; uvloop says so by a RuntimeError.
+        with contextlib.suppress(ConnectionError, RuntimeError):
             process.stdin.write(self._post.orders + b"\n")
             await process.stdin.drain()
         _, last_words = await asyncio.gather(self._listen(process.stdout), _last_line(process.stderr))

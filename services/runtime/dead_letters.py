@@ -1,6 +1,7 @@
 """Events that were given up: find them, see why, send them back."""
 
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncGenerator, Collection
+from contextlib import aclosing
 
 from services.runtime.transports.port import Delivery, Transport
 
@@ -9,17 +10,19 @@ class NoSuchLetter(Exception):
     """No dead letter has this id."""
 
 
-async def letters(transport: Transport) -> AsyncIterator[Delivery]:
+async def letters(transport: Transport) -> AsyncGenerator[Delivery, None]:
     """Every dead letter, topic by topic, oldest first."""
     for topic in await transport.dead_letters():
-        async for letter in transport.read(topic):
-            yield letter
+        async with aclosing(transport.read(topic)) as found:
+            async for letter in found:
+                yield letter
 
 
 async def letter(transport: Transport, event_id: str) -> Delivery:
-    async for found in letters(transport):
-        if found.event.id == event_id:
-            return found
+    async with aclosing(letters(transport)) as every:
+        async for found in every:
+            if found.event.id == event_id:
+                return found
     raise NoSuchLetter(f"no dead letter has the id {event_id!r}: `soliloquy dlq list` shows those there are")
 
 

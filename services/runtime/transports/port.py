@@ -1,7 +1,7 @@
 """What a stage needs of a transport; every adapter holds the promises of tests/integration/transport/contract.py."""
 
 from collections import Counter
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import NamedTuple, Protocol, Self
@@ -106,10 +106,10 @@ class Transport(Protocol):
 
     def consumer(self, group: str, topics: Sequence[str], listener: Listener) -> Consumer: ...
 
-    def read(self, topic: str, numbers: Collection[int] | None = None) -> AsyncIterator[Delivery]:
+    def read(self, topic: str, numbers: Collection[int] | None = None) -> AsyncGenerator[Delivery, None]:
         """Every event that a topic, or those of its partitions, held at the call, from the first to the last."""
 
-    def follow(self, topic: str) -> AsyncIterator[Delivery]:
+    def follow(self, topic: str) -> AsyncGenerator[Delivery, None]:
         """Every event that a topic holds, and then each as it comes."""
 
     async def backlog(self) -> list[Backlog]:

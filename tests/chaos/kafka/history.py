@@ -24,7 +24,6 @@ class History:
 
     @property
     def summary(self) -> str:
-        """Repeats of what only the driver publishes are its own affair: they are dropped where they are read."""
         where = ", ".join(f"{topic} {count}" for topic, count in sorted(self.repeats.items()))
         return (
             f"{self.repeats.total()} of {self.events.total()} events were published again, "

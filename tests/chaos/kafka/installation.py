@@ -115,7 +115,12 @@ class Installation:
 
     def pid(self, post: str) -> int:
         """Once it has a process."""
-        until(lambda: post in self.pids(), f"{post} has no process; {self.said[-500:]}", READY_SECONDS)
+
+        def there() -> bool:
+            assert self.runs, f"up has ended: {self.said[-1000:]}"
+            return post in self.pids()
+
+        until(there, f"{post} has no process", READY_SECONDS)
         return self.pids()[post]
 
     def kill(self, post: str) -> int:

@@ -1,7 +1,7 @@
 """The transport port over the log."""
 
 import asyncio
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -42,14 +42,14 @@ class EmbeddedTransport:
     def consumer(self, group: str, topics: Sequence[str], listener: Listener) -> EmbeddedConsumer:
         return EmbeddedConsumer(self._log, self._members, group=group, topics=topics, listener=listener)
 
-    async def read(self, topic: str, numbers: Collection[int] | None = None) -> AsyncIterator[Delivery]:
+    async def read(self, topic: str, numbers: Collection[int] | None = None) -> AsyncGenerator[Delivery, None]:
         after, until = 0, self._log.read(records.end)
         while deliveries := self._log.read(records.page(topic, after, until, numbers)):
             for delivery in deliveries:
                 yield delivery
             after = deliveries[-1].offset
 
-    async def follow(self, topic: str) -> AsyncIterator[Delivery]:
+    async def follow(self, topic: str) -> AsyncGenerator[Delivery, None]:
         after = 0
         while True:
             while deliveries := self._log.read(records.page(topic, after, self._log.read(records.end))):

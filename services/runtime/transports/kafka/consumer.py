@@ -1,9 +1,10 @@
 """A member of a Kafka group, fed by a FastStream subscriber; commits at the contiguous watermark."""
 
 import asyncio
+import contextlib
 import itertools
 import time
-from collections import Counter, defaultdict, deque
+from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -36,6 +37,8 @@ BATCH_RECORDS = 256
 FETCHED_AHEAD = 256
 # Finished events of a partition whose ids are recalled when it is assigned: what a crash repeats comes soon after.
 RECALLED = 256
+# Positions are committed at most so often: what finished since is done again after a kill, and known by its id.
+COMMIT_SECONDS = 0.1
 SILENT_SECONDS = 3 * ANSWER_SECONDS
 
 
@@ -78,6 +81,9 @@ class KafkaConsumer(ConsumerRebalanceListener):
         self._failure: BaseException | None = None
         self._joined = False
         self._answered_at = time.monotonic()
+        self._moved: set[Partition] = set()
+        self._any_moved = asyncio.Event()
+        self._commit_turn = asyncio.Lock()
         self._broker = broker
         self._subscriber = broker.subscriber(
             *[settings.prefix + topic for topic in topics],
@@ -102,11 +108,16 @@ class KafkaConsumer(ConsumerRebalanceListener):
 
     async def __aenter__(self) -> Self:
         await self._subscriber.start()
+        self._committing = asyncio.create_task(self._commit_regularly())
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._committing.cancel()
+        # What cannot be committed is left to the next member.
+        with contextlib.suppress(*[KafkaUnavailable] if error else []):
+            await self._commit_positions()
         self._held.clear()
         await self._subscriber.stop()
 
@@ -150,21 +161,20 @@ class KafkaConsumer(ConsumerRebalanceListener):
         self._woken.set()
 
     async def commit(self, results: Sequence[Result]) -> list[Result]:
-        """Raises KafkaUnavailable where no broker takes the outputs."""
+        """Returns when outputs are durable; positions follow. Raises KafkaUnavailable where no broker takes them."""
         held_before = dict(self._held)
         fresh = [result for result in results if self._is_open(result)]
         await self._publish([output for result in fresh for output in result.outputs])
-        accepted: defaultdict[Partition, list[Result]] = defaultdict(list)
+        accepted = set()
         for result in fresh:
             partition = result.delivery.partition
             # It may have been lost, and even gained again, while the outputs were on their way.
             if self._held.get(partition) is held_before[partition] and self._is_open(result):
                 self._finish(self._held[partition], result.delivery.offset)
-                accepted[partition].append(result)
-        if not await self._commit_positions(accepted):
-            accepted.clear()
-        kept = {id(result) for results in accepted.values() for result in results}
-        return [result for result in results if id(result) not in kept]
+                self._moved.add(partition)
+                accepted.add(id(result))
+        self._any_moved.set()
+        return [result for result in results if id(result) not in accepted]
 
     async def unfinished_keys(self, partition: Partition) -> Counter[str]:
         watermark = self._held[partition].watermark
@@ -206,6 +216,7 @@ class KafkaConsumer(ConsumerRebalanceListener):
         try:
             if self._is_member():
                 await self._listener.revoked(partitions)
+                await self._commit_positions()
             else:
                 self._listener.lost(partitions)
         except Exception as error:
@@ -291,22 +302,32 @@ class KafkaConsumer(ConsumerRebalanceListener):
         del held.made[offset]
         held.moved_at = time.time()
 
-    async def _commit_positions(self, partitions: Collection[Partition]) -> bool:
-        """False where the group has passed on without this member."""
-        offsets = {
-            self._names.there(partition): position_of(self._held[partition].watermark) for partition in partitions
-        }
-        try:
-            if offsets:
-                await self._consumer.commit(offsets)
-        except (CommitFailedError, IllegalStateError):
-            lost = list(self._held)
-            self._held.clear()
-            self._listener.lost(lost)
-            return False
-        except KafkaError as error:
-            raise KafkaUnavailable(f"the position of {self._group} cannot be committed: {error}") from error
-        return True
+    async def _commit_regularly(self) -> None:
+        while True:
+            await self._any_moved.wait()
+            self._any_moved.clear()
+            try:
+                await self._commit_positions()
+            except KafkaUnavailable as error:
+                self._fail(error)
+            await asyncio.sleep(COMMIT_SECONDS)
+
+    async def _commit_positions(self) -> None:
+        async with self._commit_turn:
+            moved, self._moved = self._moved & self._held.keys(), set()
+            if not moved:
+                return
+            try:
+                await self._consumer.commit(
+                    {self._names.there(partition): position_of(self._held[partition].watermark) for partition in moved}
+                )
+            except (CommitFailedError, IllegalStateError):
+                # The group has passed on without this member.
+                lost = list(self._held)
+                self._held.clear()
+                self._listener.lost(lost)
+            except KafkaError as error:
+                raise KafkaUnavailable(f"the position of {self._group} cannot be committed: {error}") from error
 
     def _is_member(self) -> bool:
         """False after a session that expired: aiokafka has no other word for it, and revokes what others have."""

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from types import TracebackType
 from typing import Self, TypeVar
 
@@ -106,7 +106,7 @@ class Reader:
             if found.offset >= 0 and self._names.is_ours(partition.topic)
         }
 
-    async def deliveries(self, starts: Mapping[Partition, int]) -> AsyncIterator[Delivery]:
+    async def deliveries(self, starts: Mapping[Partition, int]) -> AsyncGenerator[Delivery, None]:
         """Those from each start to the end there was at the call; each partition's in order."""
         ends = await self.ends(starts)
         unread = {partition for partition, start in starts.items() if start < ends[partition]}
@@ -123,7 +123,7 @@ class Reader:
                         unread.remove(partition)
                         consumer.pause(self._names.there(partition))
 
-    async def endless_deliveries(self, starts: Mapping[Partition, int]) -> AsyncIterator[Delivery]:
+    async def endless_deliveries(self, starts: Mapping[Partition, int]) -> AsyncGenerator[Delivery, None]:
         """All there are from each start on, and all that come."""
         async with self._reading(starts) as consumer:
             while True:

@@ -5,7 +5,7 @@ import contextlib
 import itertools
 import time
 from collections import defaultdict
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from types import TracebackType
@@ -97,27 +97,29 @@ class KafkaTransport:
             listener=listener,
         )
 
-    async def read(self, topic: str, numbers: Collection[int] | None = None) -> AsyncIterator[Delivery]:
+    async def read(self, topic: str, numbers: Collection[int] | None = None) -> AsyncGenerator[Delivery, None]:
         partitions = [
             partition
             for partition in await self._reader.partitions([topic])
             if numbers is None or partition.number in numbers
         ]
         replayed = await self._reader.watermarks(REPLAYED, partitions) if topic.endswith(DLQ) else {}
-        async for delivery in self._reader.deliveries(await self._reader.begins(partitions)):
-            known = replayed.get(delivery.partition)
-            if known is None or not known.is_finished(delivery.offset):
-                yield delivery
+        async with contextlib.aclosing(self._reader.deliveries(await self._reader.begins(partitions))) as deliveries:
+            async for delivery in deliveries:
+                known = replayed.get(delivery.partition)
+                if known is None or not known.is_finished(delivery.offset):
+                    yield delivery
 
-    async def follow(self, topic: str, starts: Mapping[int, int] | None = None) -> AsyncIterator[Delivery]:
+    async def follow(self, topic: str, starts: Mapping[int, int] | None = None) -> AsyncGenerator[Delivery, None]:
         """From the first event of each partition, or from the offsets given by their numbers."""
         begins = await patiently(partial(self._begins, topic))
         chosen = {place: max(begin, (starts or {}).get(place.number, begin)) for place, begin in begins.items()}
         while True:
             try:
-                async for delivery in self._reader.endless_deliveries(chosen):
-                    yield delivery
-                    chosen[delivery.partition] = delivery.offset + 1
+                async with contextlib.aclosing(self._reader.endless_deliveries(chosen)) as deliveries:
+                    async for delivery in deliveries:
+                        yield delivery
+                        chosen[delivery.partition] = delivery.offset + 1
             except Unanswered:
                 await asyncio.sleep(PAUSE_SECONDS)
 
@@ -216,12 +218,13 @@ class KafkaTransport:
         """How many seconds ago the first unfinished event of each was made."""
         found: dict[Partition, float] = {}
         starts = {partition: known.position + 1 for partition, known in watermarks.items()}
-        async for delivery in self._reader.deliveries(starts):
-            partition = delivery.partition
-            if partition not in found and not watermarks[partition].is_finished(delivery.offset):
-                found[partition] = max(0.0, time.time() - delivery.event.time)
-                if len(found) == len(watermarks):
-                    break
+        async with contextlib.aclosing(self._reader.deliveries(starts)) as deliveries:
+            async for delivery in deliveries:
+                partition = delivery.partition
+                if partition not in found and not watermarks[partition].is_finished(delivery.offset):
+                    found[partition] = max(0.0, time.time() - delivery.event.time)
+                    if len(found) == len(watermarks):
+                        break
         return found
 
     async def _commit(self, group: str, watermarks: Mapping[Partition, Watermark]) -> None:
