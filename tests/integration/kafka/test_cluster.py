@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+import logging
 import secrets
 import shutil
 import signal
@@ -164,6 +165,7 @@ def with_password(cluster: KafkaCluster, mechanism: str, password: str) -> dict[
 async def test_the_right_password_is_admitted_and_a_wrong_one_refused(
     guarded: KafkaCluster, mechanism: str, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level(logging.WARNING, logger="aiokafka")
     await round_trip(guarded.bootstrap, **with_password(guarded, mechanism, guarded.password))
     await assert_refused(guarded, **with_password(guarded, mechanism, "wrong"))
     assert "Authentication failed" in caplog.text
@@ -183,6 +185,7 @@ async def test_a_killed_node_has_what_it_acknowledged_when_it_is_back(guarded: K
 async def test_a_client_does_not_trust_a_broker_of_another_authority(
     guarded: KafkaCluster, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level(logging.WARNING, logger="aiokafka")
     suspicious = with_password(guarded, "PLAIN", guarded.password) | {"ssl_context": ssl.create_default_context()}
     await assert_refused(guarded, **suspicious)
     assert "certificate verify failed" in caplog.text

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 from aiokafka import errors
-from aiokafka.conn import collect_hosts, create_conn
+from aiokafka.conn import AIOKafkaConnection, collect_hosts
 from aiokafka.protocol.metadata import MetadataRequest
 from faststream.security import BaseSecurity, SASLPlaintext, SASLScram256, SASLScram512
 
@@ -92,8 +92,9 @@ async def _attempt(settings: KafkaSettings, address: str, options: Mapping[str, 
     [(host, port, _)] = collect_hosts(address)
     try:
         async with asyncio.timeout(REACH_SECONDS):
-            connection = await create_conn(host, port, **options)
+            connection = AIOKafkaConnection(host, port, **options)
             try:
+                await connection.connect()
                 # One that wants a password takes its first question without one, and hangs up at the second.
                 await connection.send(MetadataRequest([]))
             finally:

@@ -8,7 +8,13 @@ from typing import Self, TypeVar
 
 from aiokafka import AIOKafkaConsumer
 from aiokafka.admin import AIOKafkaAdminClient
-from aiokafka.errors import KafkaError
+from aiokafka.errors import (
+    ConsumerStoppedError,
+    GroupCoordinatorNotAvailableError,
+    GroupLoadInProgressError,
+    KafkaError,
+    NotCoordinatorForGroupError,
+)
 
 from services.runtime.transports.kafka.connection import client_options
 from services.runtime.transports.kafka.names import Names
@@ -27,12 +33,15 @@ PAGE_RECORDS = 500
 # Long enough for a leader to be elected, short enough to tell that there is none.
 ANSWER_SECONDS = 5.0
 PAUSE_SECONDS = 0.5
+# For a moment after a coordinator began, or moved.
+_LOADING = (GroupLoadInProgressError, GroupCoordinatorNotAvailableError, NotCoordinatorForGroupError)
 
 
 class Reader:
     def __init__(self, settings: KafkaSettings) -> None:
         self._names = Names(settings.prefix)
         self._options = client_options(settings) | {"request_timeout_ms": int(1000 * ANSWER_SECONDS)}
+        self._begun = False
         self._renewing = asyncio.Lock()
         self._partitions: dict[str, list[Partition]] = {}
 
@@ -43,11 +52,13 @@ class Reader:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._end()
+        if self._begun:
+            await self._end()
 
     async def _begin(self) -> None:
         self._admin = AIOKafkaAdminClient(**self._options)
         self._looking = self._consumer()
+        self._begun = True
         try:
             await self._admin.start()
             await self._looking.start()
@@ -56,6 +67,7 @@ class Reader:
             raise
 
     async def _end(self) -> None:
+        self._begun = False
         await self._looking.stop()
         await self._admin.close()
 
@@ -87,9 +99,12 @@ class Reader:
         return {there[partition]: offset for partition, offset in offsets.items()}
 
     async def groups(self) -> list[str]:
-        async with self._answered():
-            groups = {group for group, *_ in await self._admin.list_consumer_groups()}
+        groups = await patiently(self._all_groups)
         return sorted(group.removeprefix(self._names.prefix) for group in groups if self._names.is_ours(group))
+
+    async def _all_groups(self) -> set[str]:
+        async with self._answered():
+            return {group for group, *_ in await self._admin.list_consumer_groups()}
 
     async def watermarks(
         self, group: str, partitions: Collection[Partition] | None = None
@@ -154,16 +169,22 @@ class Reader:
 
     @contextlib.asynccontextmanager
     async def _answered(self) -> AsyncIterator[None]:
+        async with self._renewing:
+            if not self._begun:
+                try:
+                    await self._begin()
+                except KafkaError as error:
+                    raise Unanswered(f"Kafka does not answer: {error}") from error
         admin = self._admin
         try:
             yield
-        except KafkaError as error:
+        except _LOADING as error:
+            raise Unanswered(f"Kafka is not ready to answer: {error}") from error
+        except (KafkaError, ConsumerStoppedError) as error:
             async with self._renewing:
                 # A client whose broker fell silent never asks another who leads: one that begins anew does.
-                if self._admin is admin:
-                    with contextlib.suppress(KafkaError):
-                        await self._end()
-                        await self._begin()
+                if self._begun and self._admin is admin:
+                    await self._end()
             raise Unanswered(f"Kafka does not answer: {error}") from error
 
 
