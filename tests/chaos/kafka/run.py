@@ -79,6 +79,7 @@ class Run:
         moved_at, last = time.monotonic(), self.collected
         while not there():
             if not self.goes_on:
+                assert "Traceback" not in self._said, self._said
                 if REFUSED not in self._said:
                     return False
                 # It was started while no broker was up: whoever did so does it again.

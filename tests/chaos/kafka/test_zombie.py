@@ -18,7 +18,7 @@ FENCED = "soliloquy_events_fenced_total"
 
 
 @pytest.mark.timeout(900)
-def test_a_stopped_member_that_goes_on_is_fenced_and_nothing_is_lost(
+def test_a_stopped_member_that_goes_on_does_no_harm(
     kafka: str, undisturbed: Undisturbed, tmp_path: Path
 ) -> None:
     with (
