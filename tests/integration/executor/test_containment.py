@@ -28,7 +28,8 @@ from tests.integration.executor.support import needs_runsc, until
 
 pytestmark = needs_runsc
 
-_SETTINGS = SandboxSettings(wall_seconds=10.0)
+# Some jobs here walk whole trees, which takes gVisor on ptrace its time.
+_SETTINGS = SandboxSettings(wall_seconds=30.0)
 
 _USES = {
     "math": "import math, os\nx = math.hypot(3, 4)",
