@@ -18,9 +18,7 @@ FENCED = "soliloquy_events_fenced_total"
 
 
 @pytest.mark.timeout(900)
-def test_a_stopped_member_that_goes_on_does_no_harm(
-    kafka: str, undisturbed: Undisturbed, tmp_path: Path
-) -> None:
+def test_a_stopped_member_that_goes_on_does_no_harm(kafka: str, undisturbed: Undisturbed, tmp_path: Path) -> None:
     with (
         Installation(tmp_path, kafka, "--latency", LATENCY, scales={"student": 2}) as installation,
         Run(installation, tmp_path / "out", conversations=CONVERSATIONS, in_flight=IN_FLIGHT) as run,

@@ -152,7 +152,7 @@ async def test_while_no_sandbox_boots_jobs_are_refused_and_afterwards_served(tmp
         runsc.break_down()
         kill_all(tmp_path)
         for _ in range(3):
-            with pytest.raises(SandboxUnavailable, match="no sandbox boots|died in its self-test"):
+            with pytest.raises(SandboxUnavailable, match=r"no sandbox boots|died in its self-test"):
                 await pool.execute(job("x = 1", "x"))
         assert "no sandbox boots" in str(pool.fault)
         runsc.repair()
