@@ -15,11 +15,11 @@ from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, TopicPartition
 from aiokafka.coordinator.assignors.range import RangePartitionAssignor
 from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
 from faststream import AckPolicy
-from faststream.kafka import KafkaBroker, KafkaMessage
-from faststream.kafka.message import FAKE_CONSUMER
+from faststream.kafka import KafkaBroker
 
 from services.runtime.events import Event
 from services.runtime.topics import is_retry
+from services.runtime.transports.kafka.batches import undecoded, unparsed
 from services.runtime.transports.kafka.connection import KafkaUnavailable
 from services.runtime.transports.kafka.names import Names
 from services.runtime.transports.kafka.positions import position_of
@@ -100,8 +100,8 @@ class KafkaConsumer(ConsumerRebalanceListener):
             rebalance_timeout_ms=int(1000 * settings.rebalance_seconds),
             listener=self,
             persistent=False,
-            parser=_unparsed,
-            decoder=_undecoded,
+            parser=unparsed,
+            decoder=undecoded,
         )
         self._subscriber(self._receive)
         self._subscriber.get_msg = self._batch  # type: ignore[method-assign]
@@ -340,20 +340,3 @@ class KafkaConsumer(ConsumerRebalanceListener):
     @property
     def _consumer(self) -> Any:
         return self._subscriber.consumer
-
-
-async def _unparsed(records: Sequence[Record]) -> KafkaMessage:
-    """As FastStream's own, which fails on a header that is no text, and then nobody would hear of the batch."""
-    return KafkaMessage(
-        raw_message=tuple(records),
-        body=[record.value or b"" for record in records],
-        batch_headers=[
-            {name: value.decode(errors="replace") for name, value in record.headers if name == "traceparent" and value}
-            for record in records
-        ],
-        consumer=FAKE_CONSUMER,
-    )
-
-
-async def _undecoded(_: object) -> None:
-    """A record becomes an event in `records.py`, whatever is in it."""
