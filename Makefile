@@ -15,7 +15,7 @@ demo: .venv/installed .venv/runsc ## Grow 50 conversations on this machine, set-
 	@echo "Read one:   $(BIN)/soliloquy show demo-dataset"
 
 test: .venv/dev .venv/runsc .venv/kafka ## Run the tests, set-up included
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 lint: .venv/dev ## Check style, types and the protobuf contract
 	$(BIN)/ruff check .

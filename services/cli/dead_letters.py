@@ -15,7 +15,7 @@ from services.runtime import dead_letters
 from services.runtime.events import Undecodable, message_of
 from services.runtime.topics import origin
 from services.runtime.transports.embedded import EmbeddedTransport, LogUnavailable
-from services.runtime.transports.kafka import KafkaSettings, KafkaTransport, KafkaUnavailable
+from services.runtime.transports.kafka import KafkaSettings, KafkaUnavailable, kafka_transport
 from services.runtime.transports.port import Delivery, Transport, Unanswered
 
 T = TypeVar("T")
@@ -94,7 +94,7 @@ def _parted(words: Sequence[str], kafka: KafkaSettings | None) -> tuple[KafkaSet
 def _at(place: KafkaSettings | Path, use: Callable[[Transport], Awaitable[T]]) -> T:
     async def run() -> T:
         if isinstance(place, KafkaSettings):
-            async with KafkaTransport(place) as kafka:
+            async with kafka_transport(place) as kafka:
                 return await use(kafka)
         async with EmbeddedTransport(_log(place)) as log:
             return await use(log)

@@ -4,6 +4,8 @@ from typing import IO, Any
 
 import click
 
+INTERRUPTED = 130
+
 
 class Failure(click.ClickException):
     exit_code = 2

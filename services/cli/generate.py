@@ -15,7 +15,7 @@ from rich.table import Table
 
 from services.cli.driver import Driver
 from services.cli.durations import DURATION
-from services.cli.failure import Failure
+from services.cli.failure import INTERRUPTED, Failure
 from services.cli.folder import RunFolder
 from services.cli.grounds import KafkaGround, OwnGround
 from services.cli.kafka_options import kafka_options
@@ -34,7 +34,6 @@ from services.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
 from services.runtime.transports.port import Unanswered
 
 INCOMPLETE = 1
-INTERRUPTED = 130
 
 
 @click.command()

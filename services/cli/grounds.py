@@ -37,7 +37,7 @@ from services.runtime.passing import messages
 from services.runtime.stage import Stage
 from services.runtime.topics import TOPIC_OF
 from services.runtime.transports.embedded import EmbeddedTransport
-from services.runtime.transports.kafka import KafkaSettings, KafkaTransport, KafkaUnavailable
+from services.runtime.transports.kafka import KafkaSettings, KafkaUnavailable, kafka_transport
 from services.runtime.transports.port import Transport, Unanswered
 
 FINISHED = TOPIC_OF[ConversationFinished].name
@@ -125,7 +125,7 @@ class KafkaGround:
 
     @asynccontextmanager
     async def prepared(self, run: Run, journal: Journal) -> AsyncIterator[Transport]:
-        async with KafkaTransport(self._settings) as transport, asyncio.TaskGroup() as group:
+        async with kafka_transport(self._settings) as transport, asyncio.TaskGroup() as group:
             self._transport = transport
             ends = await transport.ends(FINISHED)
             # What finished before this run began is none of it.

@@ -4,25 +4,30 @@ import sys
 
 import click
 
-from services.cli.asyncapi import asyncapi
-from services.cli.bench import bench
-from services.cli.dead_letters import dlq
-from services.cli.generate import INTERRUPTED, generate
-from services.cli.sandbox import sandbox
-from services.cli.service import service
-from services.cli.show import show
-from services.cli.topics import topics
-from services.cli.up import up
+from services.cli.failure import INTERRUPTED
+from services.cli.lazy import LazyGroup
+
+_MODULES = {
+    "generate": "services.cli.generate",
+    "show": "services.cli.show",
+    "dlq": "services.cli.dead_letters",
+    "topics": "services.cli.topics",
+    "service": "services.cli.service",
+    "up": "services.cli.up",
+    "asyncapi": "services.cli.asyncapi",
+    "sandbox": "services.cli.sandbox",
+    "bench": "services.cli.bench",
+}
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.group(
+    cls=LazyGroup,
+    modules=_MODULES,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
 @click.version_option(package_name="soliloquy", message="%(version)s")
 def commands() -> None:
     """Grow tutoring conversations whose numbers are right."""
-
-
-for command in (generate, show, dlq, topics, service, up, asyncapi, sandbox, bench):
-    commands.add_command(command)
 
 
 def main() -> None:

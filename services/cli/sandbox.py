@@ -26,7 +26,7 @@ from services.executor.settings import SandboxSettings
 from services.executor.site import open_site
 from services.executor.submission import LimitExceeded
 from services.runtime.code import names
-from services.runtime.health import CannotListen
+from services.runtime.listening import CannotListen
 
 JOB_FAILED = 1
 # For a service to be reached and to have a sandbox free.

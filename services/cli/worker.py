@@ -24,11 +24,11 @@ from services.executor.gvisor.runsc import SandboxUnavailable
 from services.executor.pool import SandboxPool
 from services.executor.serving import SandboxServer
 from services.runtime.handling import Service
-from services.runtime.health import CannotListen, answering
+from services.runtime.listening import CannotListen
 from services.runtime.stage import Stage
 from services.runtime.topics import RETRY
 from services.runtime.transports.embedded import EmbeddedTransport, LogUnavailable
-from services.runtime.transports.kafka import KafkaSettings, KafkaTransport, KafkaUnavailable
+from services.runtime.transports.kafka import KafkaSettings, KafkaUnavailable, kafka_transport
 from services.runtime.transports.kafka.layout import check
 from services.runtime.transports.port import Transport, Unanswered
 
@@ -103,6 +103,9 @@ class Worker:
     async def serve(self) -> None:
         async with AsyncExitStack() as opened:
             if self._assignment.http:
+                # It loads a web server, which most workers are without.
+                from services.runtime.health import answering
+
                 address = await opened.enter_async_context(answering(self._assignment.http, lambda: self.faults))
                 self.addresses.append(f"http on {address}")
             assembly = await opened.enter_async_context(assembled(self._assignment))
@@ -145,7 +148,7 @@ class Worker:
     async def _kafka(self, settings: KafkaSettings, services: Sequence[Service], opened: AsyncExitStack) -> Transport:
         read = [topic for service in services for topic in service.topics]
         await check(settings, [topic + suffix for topic in read for suffix in ("", RETRY)])
-        return await opened.enter_async_context(KafkaTransport(settings))
+        return await opened.enter_async_context(kafka_transport(settings))
 
 
 async def _run(stage: Stage) -> None:

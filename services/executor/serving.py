@@ -14,7 +14,7 @@ from services.executor.calls import SandboxCalls
 from services.executor.policy import LIMITS
 from services.executor.pool import SandboxPool
 from services.executor.settings import SandboxSettings
-from services.runtime.health import CannotListen
+from services.runtime.listening import CannotListen
 
 SERVICE = sandbox_pb2.DESCRIPTOR.services_by_name["SandboxService"].full_name
 # Code that is too long is answered with the limit; what is longer than this is refused unread.

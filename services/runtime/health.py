@@ -2,14 +2,15 @@
 
 import asyncio
 import logging
-import socket
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import ExitStack, asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager
 
 import uvicorn
 from faststream.asgi import AsgiFastStream, AsgiResponse, get
 from faststream.asgi.types import ASGIApp
 from prometheus_client import make_asgi_app
+
+from services.runtime.listening import listening
 
 # Bounds for clients: so many at once, and so long for one that does not take its answer when the service stops.
 MAX_CONNECTIONS = 64
@@ -17,10 +18,6 @@ LAST_WORDS_SECONDS = 1
 IDLE_SECONDS = 5
 
 Faults = Callable[[], Sequence[str]]
-
-
-class CannotListen(Exception):
-    """The address is taken, or is none of this machine's."""
 
 
 def application(faults: Faults) -> AsgiFastStream:
@@ -42,7 +39,7 @@ def application(faults: Faults) -> AsgiFastStream:
 @asynccontextmanager
 async def answering(address: str, faults: Faults) -> AsyncIterator[str]:
     """Answers probes on an address, and says where: port 0 takes any that is free."""
-    with _listening(address) as listener:
+    with listening(address) as listener:
         config = uvicorn.Config(
             application(faults),
             http="h11",
@@ -69,23 +66,6 @@ class _Server(uvicorn.Server):
     def capture_signals(self) -> Iterator[None]:
         """Signals are the service's own business."""
         yield
-
-
-@contextmanager
-def _listening(address: str) -> Iterator[socket.socket]:
-    host, _, port = address.rpartition(":")
-    with ExitStack() as opened:
-        try:
-            family, kind, protocol, _, place = socket.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_STREAM)[
-                0
-            ]
-            listener = opened.enter_context(socket.socket(family, kind, protocol))
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listener.bind(place)
-            listener.listen()
-        except OSError as error:
-            raise CannotListen(f"cannot listen on {address}: {error.strerror}: choose another address") from error
-        yield listener
 
 
 def _text(body: str, status: int) -> AsgiResponse:

@@ -2,15 +2,11 @@
 
 import click
 
-from services.cli.bench.pipeline import pipeline
-from services.cli.bench.sandbox import sandbox
-from services.cli.bench.transport import transport
+from services.cli.lazy import LazyGroup
+
+_MODULES = {name: f"services.cli.bench.{name}" for name in ("sandbox", "transport", "pipeline")}
 
 
-@click.group()
+@click.group(cls=LazyGroup, modules=_MODULES)
 def bench() -> None:
     """Measure this machine."""
-
-
-for command in (sandbox, transport, pipeline):
-    bench.add_command(command)

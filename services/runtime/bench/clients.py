@@ -15,7 +15,8 @@ from services.runtime.events import Event
 from services.runtime.handling import Service
 from services.runtime.stage import Stage
 from services.runtime.transports.embedded import EmbeddedTransport
-from services.runtime.transports.kafka import KafkaSettings, KafkaTransport
+from services.runtime.transports.kafka import KafkaSettings
+from services.runtime.transports.kafka.transport import KafkaTransport
 
 
 class Serving(Protocol):

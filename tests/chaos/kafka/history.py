@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 
 from services.runtime.events import ConversationEvent, message_of
 from services.runtime.topics import TOPICS
-from services.runtime.transports.kafka import KafkaSettings, KafkaTransport
+from services.runtime.transports.kafka import KafkaSettings
+from services.runtime.transports.kafka.transport import KafkaTransport
 
 RUN_TOPICS = ("run.standing", "run.cancelled")
 WORK = tuple(topic for topic in TOPICS if topic not in RUN_TOPICS)

@@ -8,7 +8,7 @@ import pytest
 from soliloquy.v1.events_pb2 import ConversationStarted
 
 from services.runtime.events import Outcome
-from services.runtime.transports.kafka import KafkaTransport
+from services.runtime.transports.kafka.transport import KafkaTransport
 from tests.integration.transport.kafka import fresh_address, settings
 from tests.integration.transport.support import held, idle, metric, reply, serving, started, student, until
 

@@ -28,8 +28,8 @@ from tests.integration.executor.support import needs_runsc, until
 
 pytestmark = needs_runsc
 
-# Some jobs here walk whole trees, which takes gVisor on ptrace its time.
-_SETTINGS = SandboxSettings(wall_seconds=30.0)
+# Some jobs here walk whole trees, which takes gVisor on ptrace its time; the CPU limit goes by the wall limit.
+_WALL_SECONDS = 30.0
 
 _USES = {
     "math": "import math, os\nx = math.hypot(3, 4)",
@@ -83,7 +83,7 @@ asyncio.run(main())
 
 @asynccontextmanager
 async def opened(runtime_dir: Path, **settings: Any) -> AsyncIterator[Site]:
-    site = await open_site(SandboxSettings(runtime_dir=runtime_dir, **settings))
+    site = await open_site(SandboxSettings(runtime_dir=runtime_dir, wall_seconds=_WALL_SECONDS, **settings))
     try:
         yield site
     finally:
@@ -100,7 +100,7 @@ async def booted(site: Site, kind: str = MATH) -> AsyncIterator[Sandbox]:
 
 
 async def run(sandbox: Sandbox, code: str, *names: str) -> Execution:
-    job = submission(Job(code=code, result_variables=names), _SETTINGS)
+    job = submission(Job(code=code, result_variables=names), SandboxSettings(wall_seconds=_WALL_SECONDS))
     return await sandbox.run(job, Vetting(refused=""))
 
 

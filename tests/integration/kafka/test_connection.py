@@ -10,8 +10,9 @@ import pytest
 from aiokafka import errors
 from faststream.kafka import KafkaBroker
 
-from services.runtime.transports.kafka.connection import KafkaUnavailable, described, faststream_security, reach
+from services.runtime.transports.kafka.connection import KafkaUnavailable, described, reach
 from services.runtime.transports.kafka.layout import apply, check, plan
+from services.runtime.transports.kafka.security import faststream_security
 from services.runtime.transports.kafka.settings import KafkaSettings
 from tests.e2e.runs import SOLILOQUY, run
 from tests.kafka.certificates import Authority

@@ -21,8 +21,9 @@ from services.curriculum.handler import attempt_at
 from services.curriculum.problems import problem_source
 from services.runtime.events import first_event
 from services.runtime.topics import shapes
-from services.runtime.transports.kafka import KafkaSettings, KafkaTransport
+from services.runtime.transports.kafka import KafkaSettings
 from services.runtime.transports.kafka.layout import apply
+from services.runtime.transports.kafka.transport import KafkaTransport
 from tests.e2e.runs import SOLILOQUY, alive, kill, worker_pids
 from tests.integration.transport.support import held, idle, until
 from tests.kafka.cluster import KafkaCluster

@@ -5,7 +5,8 @@ import uuid
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
 from services.runtime.topics import DLQ, RETRY
-from services.runtime.transports.kafka import KafkaSettings, KafkaTransport
+from services.runtime.transports.kafka import KafkaSettings
+from services.runtime.transports.kafka.transport import KafkaTransport
 from tests.integration.transport.support import until
 
 PARTITIONS = 4

@@ -11,7 +11,7 @@ from prometheus_client import REGISTRY
 from soliloquy.v1 import events_pb2
 
 from services.runtime.events import Outcome, emit
-from services.runtime.transports.kafka import KafkaTransport
+from services.runtime.transports.kafka.transport import KafkaTransport
 from tests.integration.transport.contract import TransportContract
 from tests.integration.transport.kafka import PARTITIONS, fresh_address, settings
 from tests.integration.transport.kafka import connect as open_kafka

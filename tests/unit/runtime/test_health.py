@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from services.runtime.health import LAST_WORDS_SECONDS, MAX_CONNECTIONS, CannotListen, answering
+from services.runtime.health import LAST_WORDS_SECONDS, MAX_CONNECTIONS, answering
+from services.runtime.listening import CannotListen
 from services.runtime.metrics import LANES
 from tests.integration.transport.support import until
 

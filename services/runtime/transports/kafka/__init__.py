@@ -1,7 +1,18 @@
 """Kafka as a transport: FastStream on aiokafka."""
 
+from typing import TYPE_CHECKING
+
 from services.runtime.transports.kafka.connection import KafkaUnavailable
 from services.runtime.transports.kafka.settings import KafkaSettings
-from services.runtime.transports.kafka.transport import KafkaTransport
 
-__all__ = ["KafkaSettings", "KafkaTransport", "KafkaUnavailable"]
+if TYPE_CHECKING:
+    from services.runtime.transports.kafka.transport import KafkaTransport
+
+__all__ = ["KafkaSettings", "KafkaUnavailable", "kafka_transport"]
+
+
+def kafka_transport(settings: KafkaSettings) -> "KafkaTransport":
+    """Only here, because FastStream takes longer to load than all the rest, and most commands never need it."""
+    from services.runtime.transports.kafka.transport import KafkaTransport
+
+    return KafkaTransport(settings)

@@ -11,12 +11,10 @@ from typing import Any
 from aiokafka import errors
 from aiokafka.conn import AIOKafkaConnection, collect_hosts
 from aiokafka.protocol.metadata import MetadataRequest
-from faststream.security import BaseSecurity, SASLPlaintext, SASLScram256, SASLScram512
 
 from services.runtime.transports.kafka.settings import KafkaSettings
 
 REACH_SECONDS = 8.0
-_SASL = {"PLAIN": SASLPlaintext, "SCRAM-SHA-256": SASLScram256, "SCRAM-SHA-512": SASLScram512}
 # Where a length is expected, TLS begins with the kind of its record: 21 is an alert.
 _TLS_ALERT = 21
 _LOG = logging.getLogger("aiokafka")
@@ -32,18 +30,11 @@ def client_options(settings: KafkaSettings) -> dict[str, Any]:
     return {
         "bootstrap_servers": settings.bootstrap.split(","),
         "security_protocol": settings.security,
-        "ssl_context": _ssl_context(settings),
+        "ssl_context": ssl_context(settings),
         "sasl_mechanism": settings.mechanism,
         "sasl_plain_username": settings.username,
         "sasl_plain_password": settings.password,
     }
-
-
-def faststream_security(settings: KafkaSettings) -> BaseSecurity:
-    context = _ssl_context(settings)
-    if not settings.sasl:
-        return BaseSecurity(ssl_context=context)
-    return _SASL[settings.mechanism](settings.username, settings.password, ssl_context=context)
 
 
 @asynccontextmanager
@@ -159,7 +150,7 @@ def _known(error: BaseException, settings: KafkaSettings, *, opening: bool) -> s
             return ""
 
 
-def _ssl_context(settings: KafkaSettings) -> ssl.SSLContext | None:
+def ssl_context(settings: KafkaSettings) -> ssl.SSLContext | None:
     if not settings.tls:
         return None
     try:

@@ -57,6 +57,9 @@ class _Held:
     moved_at: float = field(default_factory=time.time)
     paused: bool = False
     stopped: bool = False
+    # A retry partition in which nothing is left; this member fills it itself, or a fenced one did, at its last.
+    empty: bool = False
+    filled_at: float = 0.0
 
 
 class KafkaConsumer(ConsumerRebalanceListener):
@@ -165,6 +168,7 @@ class KafkaConsumer(ConsumerRebalanceListener):
         held_before = dict(self._held)
         fresh = [result for result in results if self._is_open(result)]
         await self._publish([output for result in fresh for output in result.outputs])
+        self._expect_retries(fresh)
         accepted = set()
         for result in fresh:
             partition = result.delivery.partition
@@ -188,10 +192,14 @@ class KafkaConsumer(ConsumerRebalanceListener):
         )
 
     async def lag(self) -> list[Lag]:
-        held = dict(self._held)
+        held, asked_at = dict(self._held), time.monotonic()
         ends = await self._reader.ends(held)
         self._answered_at = time.monotonic()
         now = time.time()
+        for partition, known in self._held.items():
+            if is_retry(partition.topic) and held.get(partition) is known and known.filled_at < asked_at:
+                known.empty = known.next_offset >= ends[partition]
+                self._regulate(partition, known)
         return [
             Lag(
                 partition=partition,
@@ -234,9 +242,11 @@ class KafkaConsumer(ConsumerRebalanceListener):
             known = found if found and begin <= found.position < ends[partition] else Watermark(begin)
             recalled = 0 if is_retry(partition.topic) else RECALLED
             start = max(begin + 1, known.position + 1 - recalled)
-            self._held[partition] = _Held(watermark=known, next_offset=start)
             self._consumer.seek(self._names.there(partition), start)
             self._consumer.resume(self._names.there(partition))
+            empty = is_retry(partition.topic) and start >= ends[partition]
+            self._held[partition] = _Held(watermark=known, next_offset=start, empty=empty)
+            self._regulate(partition, self._held[partition])
         # A group without positions is invisible to whoever scales by its lag.
         fresh = {
             self._names.there(partition): begins[partition] for partition in assigned if partition not in committed
@@ -287,11 +297,20 @@ class KafkaConsumer(ConsumerRebalanceListener):
         return taken
 
     def _regulate(self, partition: Partition, held: _Held) -> None:
-        """Fetch no more of a partition that has enough; polling goes on either way."""
-        stop = held.paused or len(held.waiting) >= FETCHED_AHEAD
+        """Fetch no more of a partition that has enough, or nothing; polling goes on either way."""
+        stop = held.paused or held.empty or len(held.waiting) >= FETCHED_AHEAD
         if stop != held.stopped:
             held.stopped = stop
             (self._consumer.pause if stop else self._consumer.resume)(self._names.there(partition))
+
+    def _expect_retries(self, results: Sequence[Result]) -> None:
+        """What a stage puts off is in the retry partition of the same number, which goes to the same member."""
+        for result in results:
+            for topic in {output.topic for output in result.outputs if is_retry(output.topic)}:
+                partition = Partition(topic, result.delivery.partition.number)
+                if held := self._held.get(partition):
+                    held.empty, held.filled_at = False, time.monotonic()
+                    self._regulate(partition, held)
 
     def _is_open(self, result: Result) -> bool:
         held = self._held.get(result.delivery.partition)

@@ -28,6 +28,7 @@ T = TypeVar("T")
 
 PAGE_SECONDS = 0.2
 WAIT_SECONDS = 2.0
+# A follower whose broker fell silent learns so soon who leads instead.
 METADATA_MS = 3000
 PAGE_RECORDS = 500
 # Long enough for a leader to be elected, short enough to tell that there is none.
@@ -140,7 +141,7 @@ class Reader:
 
     async def endless_deliveries(self, starts: Mapping[Partition, int]) -> AsyncGenerator[Delivery, None]:
         """All there are from each start on, and all that come."""
-        async with self._reading(starts) as consumer:
+        async with self._reading(starts, metadata_max_age_ms=METADATA_MS) as consumer:
             while True:
                 for delivery in await self._page(consumer, WAIT_SECONDS):
                     yield delivery
@@ -152,8 +153,8 @@ class Reader:
         ]
 
     @contextlib.asynccontextmanager
-    async def _reading(self, starts: Mapping[Partition, int]) -> AsyncIterator[AIOKafkaConsumer]:
-        consumer = self._consumer()
+    async def _reading(self, starts: Mapping[Partition, int], **options: int) -> AsyncIterator[AIOKafkaConsumer]:
+        consumer = self._consumer(**options)
         try:
             async with self._answered():
                 await consumer.start()

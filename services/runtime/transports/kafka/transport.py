@@ -26,13 +26,13 @@ from services.runtime.transports.kafka.connection import (
     client_options,
     connecting,
     described,
-    faststream_security,
 )
 from services.runtime.transports.kafka.consumer import KafkaConsumer
 from services.runtime.transports.kafka.names import Names
 from services.runtime.transports.kafka.positions import position_of
 from services.runtime.transports.kafka.publishing import EventProducer, Unpublished
 from services.runtime.transports.kafka.reader import PAUSE_SECONDS, Reader, patiently
+from services.runtime.transports.kafka.security import faststream_security
 from services.runtime.transports.kafka.settings import KafkaSettings
 from services.runtime.transports.port import Backlog, Delivery, Listener, Partition, Unanswered
 from services.runtime.transports.watermark import Watermark

@@ -1,0 +1,23 @@
+"""Commands that are imported when they are run: each starts without what the others need."""
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+import click
+
+
+class LazyGroup(click.Group):
+    def __init__(self, *arguments: Any, modules: Mapping[str, str], **options: Any) -> None:
+        """`modules` tells by a command's name in which module it has that name."""
+        super().__init__(*arguments, **options)
+        self._modules = modules
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        return list(self._modules)
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        if name not in self._modules:
+            return None
+        command: click.Command = getattr(import_module(self._modules[name]), name)
+        return command

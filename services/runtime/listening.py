@@ -1,0 +1,26 @@
+"""An address to listen on."""
+
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+
+class CannotListen(Exception):
+    """The address is taken, or is none of this machine's."""
+
+
+@contextmanager
+def listening(address: str) -> Iterator[socket.socket]:
+    host, _, port = address.rpartition(":")
+    with ExitStack() as opened:
+        try:
+            family, kind, protocol, _, place = socket.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_STREAM)[
+                0
+            ]
+            listener = opened.enter_context(socket.socket(family, kind, protocol))
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(place)
+            listener.listen()
+        except OSError as error:
+            raise CannotListen(f"cannot listen on {address}: {error.strerror}: choose another address") from error
+        yield listener
