@@ -276,7 +276,8 @@ class RecoveryContract:
             sleeper.send(signal.SIGTERM)
             assert await sleeper.process.wait() == 0
             replies = ordinals(await held(transport, "student.replied"))
-        assert sum(map(len, replies.values())) - EVENTS - KEYS <= self.repeats_after_a_kill
+        repeated = sum(map(len, replies.values())) - EVENTS - KEYS
+        assert repeated <= self.repeats_after_a_kill, repeated
         assert {key: list(dict.fromkeys(found)) for key, found in replies.items()} == {
             f"c{key}": list(range(EVENTS // KEYS + 1)) for key in range(KEYS)
         }
