@@ -179,20 +179,27 @@ class KafkaTransport:
     async def _send(self, events: Sequence[Event]) -> None:
         """Again and again while no broker takes them; with an event that failed go all those of its key."""
         while events:
-            failed: dict[str, BaseException] = {}
-            for topic, batch in _by_topic(events).items():
-                try:
-                    await self.broker.publish_batch(*batch, topic=self._settings.prefix + topic)
-                except Unpublished as unpublished:
-                    for event, answer in zip(batch, unpublished.answers, strict=True):
-                        if isinstance(answer, BaseException):
-                            failed[event.key] = answer
+            # At once: what goes to one broker goes in one request.
+            failures = await asyncio.gather(*[self._send_batch(*batch) for batch in _by_topic(events).items()])
+            failed = {key: answer for failure in failures for key, answer in failure.items()}
             for answer in failed.values():
                 if not (isinstance(answer, KafkaError) and answer.retriable):
                     raise KafkaUnavailable(described(answer, self._settings)) from answer
             events = [event for event in events if event.key in failed]
             if events:
                 await asyncio.sleep(PAUSE_SECONDS)
+
+    async def _send_batch(self, topic: str, batch: Sequence[Event]) -> dict[str, BaseException]:
+        """What came of the events that are not durable, by their keys."""
+        try:
+            await self.broker.publish_batch(*batch, topic=self._settings.prefix + topic)
+        except Unpublished as unpublished:
+            return {
+                event.key: answer
+                for event, answer in zip(batch, unpublished.answers, strict=True)
+                if isinstance(answer, BaseException)
+            }
+        return {}
 
     async def _backlog_of(self, group: str) -> list[Backlog]:
         watermarks = {
