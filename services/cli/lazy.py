@@ -19,5 +19,7 @@ class LazyGroup(click.Group):
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         if name not in self._modules:
             return None
-        command: click.Command = getattr(import_module(self._modules[name]), name)
+        # Some names are words of Python's own: list, import.
+        module = import_module(self._modules[name])
+        command: click.Command = getattr(module, f"{name}_", None) or getattr(module, name)
         return command

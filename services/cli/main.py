@@ -10,6 +10,8 @@ from services.cli.lazy import LazyGroup
 _MODULES = {
     "generate": "services.cli.generate",
     "show": "services.cli.show",
+    "problems": "services.cli.problems",
+    "check": "services.cli.check",
     "dlq": "services.cli.dead_letters",
     "topics": "services.cli.topics",
     "service": "services.cli.service",

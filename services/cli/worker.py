@@ -6,6 +6,7 @@ One of its own has its standard input as a lifeline: the assignment comes in by 
 import asyncio
 import contextlib
 import logging
+import os
 import signal
 import sys
 import time
@@ -68,6 +69,9 @@ async def work(assignment: Assignment, stopped: asyncio.Event, tell: Callable[[s
             serving = group.create_task(worker.serve())
             standing = group.create_task(_tell_standing(worker, tell))
             await stopped.wait()
+            # A client that waits for a broker which is gone waits for ever, cancelled or not.
+            last = assignment.grace + 2 * CLOSE_SECONDS
+            asyncio.get_running_loop().call_later(last, os._exit, Broken.exit_code)
             standing.cancel()
             worker.stop()
             await asyncio.wait([serving], timeout=assignment.grace + CLOSE_SECONDS if worker.at_work else 0.0)

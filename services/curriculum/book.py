@@ -5,7 +5,8 @@ from functools import lru_cache
 
 from soliloquy.v1.conversation_pb2 import Problem
 
-REMEMBERED = 8192
+# Enough for the conversations in flight: a problem that is met again later is found again.
+REMEMBERED = 1024
 
 
 class ProblemBook:

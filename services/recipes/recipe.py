@@ -23,6 +23,7 @@ from services.runtime.ask import Ask, Prompt, Unusable
 from services.runtime.events import ConversationEvent, Outcome, emit
 from services.runtime.model import Model
 from services.runtime.retry import Refused
+from services.truth.report import Checked
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +36,8 @@ class Recipe:
     composer: Callable[[ReplyNeeded, Ask], Awaitable[Outcome]]
     # Why a finished conversation is not worth keeping; nothing where it is.
     faults: Callable[[Conversation], list[str]]
+    # The same of any conversation, and what is so in each of its turns.
+    checked: Callable[[Conversation], Checked]
     record: Callable[[Conversation], dict[str, Any]]
     restore: Callable[[dict[str, Any]], Conversation]
     # A hash of each prompt file; raises BrokenPrompt for one that cannot be filled in.

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
-from grpc_tools import protoc  # type: ignore[import-untyped]
+from grpc_tools import protoc
 
 from services.cli.wiring import declared
 from services.runtime.events import Event

@@ -1,9 +1,9 @@
 """What a family's TOML file may hold."""
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
@@ -30,9 +30,11 @@ class Given(_Table):
     high: float
     step: float = Field(gt=0)
 
-    def values(self) -> tuple[float, ...]:
-        count = round((self.high - self.low) / self.step)
-        return tuple(float(f"{self.low + index * self.step:.10g}") for index in range(count + 1))
+    @model_validator(mode="after")
+    def _rising(self) -> Self:
+        if self.high < self.low:
+            raise ValueError(f"`high` is {self.high:g}, below `low`, which is {self.low:g}")
+        return self
 
 
 class Constant(_Table):
@@ -68,21 +70,56 @@ class StepTable(_Table):
         return self
 
 
+class ConceptTable(_Table):
+    """A step that is said in words; the first sentence of its explanation is the right answer."""
+
+    kind: Literal["concept"]
+    ask: Text
+    explanation: Text
+    # What students believe instead.
+    misconceptions: list[Text] = Field(min_length=2)
+
+
 class FamilyFile(_Table):
     title: Text
-    topic: Text
     difficulty: Literal[1, 2, 3]
-    answer: Symbol
-    tolerance: float = Field(gt=0, lt=0.03)
+    answer: Symbol | None = None
+    tolerance: float | None = Field(default=None, gt=0, lt=0.03)
     questions: list[Text] = Field(min_length=3)
     things: dict[Symbol, list[Text]] = {}
-    given: dict[Symbol, Given] = Field(min_length=1)
+    given: dict[Symbol, Given] = {}
     constants: dict[Symbol, Constant] = {}
-    steps: list[StepTable] = Field(min_length=2, max_length=4)
+    steps: list[Annotated[StepTable | ConceptTable, Field(discriminator="kind")]] = Field(min_length=2, max_length=4)
+
+    @model_validator(mode="after")
+    def _calculated_or_not(self) -> Self:
+        concepts = [step.kind == "concept" for step in self.steps]
+        if any(concepts) and not all(concepts):
+            raise ValueError("all steps of a family are concept steps or none is")
+        numeric = {name for name in ("answer", "tolerance", "given", "constants") if getattr(self, name)}
+        if all(concepts) and numeric:
+            raise ValueError(f"a family of concept steps calculates nothing, but has {sorted(numeric)}")
+        missing = {"answer", "tolerance", "given"} - numeric
+        if missing and not all(concepts):
+            raise ValueError(f"{sorted(missing)} of a family that calculates are missing")
+        return self
 
 
 def read_family(path: Path) -> FamilyFile:
     try:
-        return FamilyFile.model_validate(tomllib.loads(path.read_text("utf-8")))
-    except (ValidationError, tomllib.TOMLDecodeError) as error:
+        return FamilyFile.model_validate(_content(path))
+    except ValidationError as error:
+        raise BadFamily(f"{path.name}: {error}") from error
+
+
+def read_questions(path: Path) -> Sequence[str]:
+    """The questions alone: far less work than the whole family."""
+    questions: Sequence[str] = _content(path).get("questions", ())
+    return questions
+
+
+def _content(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise BadFamily(f"{path.name}: {error}") from error

@@ -1,21 +1,22 @@
-"""The steps of a family: a law that is chosen in words, or a calculation worked with the drawn values."""
+"""The steps of a family: a calculation worked with the drawn values, or what is said in words or as a law."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from soliloquy.v1 import conversation_pb2 as pb
 
-from services.curriculum.bank.family_file import StepTable
-from services.curriculum.working.expressions import Expression, compiled, in_working
-from services.curriculum.working.figures import tidy, with_unit
-from services.curriculum.working.slips import slips
+from services.curriculum.bank.family_file import ConceptTable, StepTable
+from services.curriculum.working.slips import STRATEGIES, mistakes
 from services.curriculum.working.wrong_ways import WrongWays, wrong_ways
+from services.truth.expressions import Expression, compiled, in_brackets
+from services.truth.figures import before_unit, tidy, written
 
 KINDS = {
     "equation": pb.STEP_KIND_EQUATION,
     "rearrange": pb.STEP_KIND_REARRANGE,
     "convert": pb.STEP_KIND_CONVERT,
     "compute": pb.STEP_KIND_COMPUTE,
+    "concept": pb.STEP_KIND_CONCEPT,
 }
 
 
@@ -23,95 +24,112 @@ KINDS = {
 class Known:
     """What the board holds so far: grows with each step that yields a number."""
 
-    quantities: dict[str, pb.Quantity] = field(default_factory=dict)
+    # What the slots of a text are filled with.
+    slots: dict[str, str] = field(default_factory=dict)
     values: dict[str, float] = field(default_factory=dict)
     # Each value as it stands in a written calculation.
     texts: dict[str, str] = field(default_factory=dict)
 
-    def add(self, quantity: pb.Quantity, text: str) -> None:
-        self.quantities[quantity.symbol] = quantity
-        self.values[quantity.symbol] = quantity.value
-        self.texts[quantity.symbol] = text
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ChosenLaw:
-    kind: pb.StepKind
+class StatedStep:
+    """A law that is chosen, or an idea in words: nothing is calculated."""
+
+    # All of the step but its texts.
+    outline: pb.Step
     ask: str
     explanation: str
     formula: str
-    slips: Sequence[pb.Slip]
+    # What students say instead, with slots.
+    wrong: Sequence[str]
 
-    def taken(self, number: int, known: Known, slots: Mapping[str, str], *, pick: int) -> tuple[pb.Step, str]:
-        """The step, and its line of the solution."""
-        explanation = self.explanation.format_map(slots)
-        step = pb.Step(
-            number=number,
-            kind=self.kind,
-            ask=self.ask.format_map(slots),
-            explanation=explanation,
-            formula=self.formula,
-            slips=self.slips,
-        )
-        return step, f"Step {number}) {explanation} {self.formula}."
+    def take(self, step: pb.Step, known: Known, *, pick: int) -> str:
+        """Fills in what the outline leaves open; the step's line of the solution."""
+        explanation = self.explanation.format_map(known.slots)
+        step.ask = self.ask.format_map(known.slots)
+        step.explanation = explanation
+        # Drawn without its slips, it has none to fill in.
+        for slip, working in zip(step.slips, self.wrong, strict=False):
+            slip.working = working.format_map(known.slots)
+        line = f"Step {step.number}) {explanation}"
+        return f"{line} {self.formula}." if self.formula else line
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WorkedStep:
-    kind: pb.StepKind
+    # All of the step but its texts and numbers.
+    outline: pb.Step
     ask: str
     explanation: str
     formula: str
     expression: Expression
     symbol: str
-    name: str
     unit: str
     wrong_ways: Sequence[WrongWays]
 
-    def taken(self, number: int, known: Known, slots: Mapping[str, str], *, pick: int) -> tuple[pb.Step, str]:
-        """The step, and its line of the solution."""
-        explanation = self.explanation.format_map(slots)
-        value = tidy(self.expression.value(known.values))
-        result = pb.Quantity(symbol=self.symbol, name=self.name, value=value, unit=self.unit)
-        step = pb.Step(
-            number=number,
-            kind=self.kind,
-            ask=self.ask.format_map(slots),
-            explanation=explanation,
-            formula=self.formula,
-            expression=self.expression.text,
-            inputs=[known.quantities[symbol] for symbol in self.expression.symbols],
-            result=result,
-            slips=slips(self.wrong_ways, self.expression, known.values, known.texts, result=result, pick=pick + number),
-        )
-        numbers = self.expression.template.format_map(known.texts)
-        known.add(result, in_working(value))
-        return step, f"Step {number}) {explanation} {self.formula} = {numbers} = {with_unit(value, self.unit)}."
+    def take(self, step: pb.Step, known: Known, *, pick: int) -> str:
+        """Fills in what the outline leaves open; the step's line of the solution."""
+        values, texts, expression = known.values, known.texts, self.expression
+        explanation = self.explanation.format_map(known.slots)
+        value = tidy(expression.value(values))
+        step.ask = self.ask.format_map(known.slots)
+        step.explanation = explanation
+        for quantity, symbol in zip(step.inputs, expression.symbols, strict=True):
+            quantity.value = values[symbol]
+        step.result.value = value
+        number = step.number
+        # Drawn without its slips, it has none to fill in.
+        if step.slips:
+            wrong = mistakes(self.wrong_ways, expression, values, texts, value=value, pick=pick + number)
+            for slip, (working, mistaken) in zip(step.slips, wrong, strict=True):
+                slip.working = f"{self.symbol} = {working}"
+                slip.value = mistaken
+        numbers = expression.template.format_map(texts)
+        plain = written(value)
+        values[self.symbol] = value
+        texts[self.symbol] = in_brackets(plain)
+        return f"Step {number}) {explanation} {self.formula} = {numbers} = {before_unit(plain, self.unit)}."
 
 
-def family_step(table: StepTable, converted: Mapping[str, str]) -> ChosenLaw | WorkedStep:
+def family_step(
+    table: StepTable | ConceptTable, *, number: int, known: Mapping[str, pb.Quantity], converted: Mapping[str, str]
+) -> StatedStep | WorkedStep:
     """A step as its table describes it; `converted` names what earlier steps converted, and from what."""
-    kind = KINDS[table.kind]
+    outline = pb.Step(number=number, kind=KINDS[table.kind])
+    if isinstance(table, ConceptTable):
+        outline.slips.extend(pb.Slip() for _ in table.misconceptions)
+        return StatedStep(
+            outline=outline, ask=table.ask, explanation=table.explanation, formula="", wrong=table.misconceptions
+        )
     if table.result is None:
-        return ChosenLaw(
-            kind=kind,
+        outline.formula = table.formula
+        outline.slips.add(strategy=pb.ERROR_STRATEGY_FORMULA)
+        outline.slips.add(strategy=pb.ERROR_STRATEGY_REARRANGEMENT)
+        return StatedStep(
+            outline=outline,
             ask=table.ask,
             explanation=table.explanation,
             formula=table.formula,
-            slips=[
-                pb.Slip(strategy=pb.ERROR_STRATEGY_FORMULA, working=table.wrong["formula"]),
-                pb.Slip(strategy=pb.ERROR_STRATEGY_REARRANGEMENT, working=table.wrong["rearrangement"]),
-            ],
+            wrong=[table.wrong["formula"], table.wrong["rearrangement"]],
         )
     expression = compiled(table.expression)
+    formula = f"{table.result.symbol} = {expression.formula}"
+    outline.MergeFrom(
+        pb.Step(
+            formula=formula,
+            expression=expression.text,
+            inputs=[known.get(symbol, pb.Quantity(symbol=symbol)) for symbol in expression.symbols],
+            result=pb.Quantity(symbol=table.result.symbol, name=table.result.name, unit=table.result.unit),
+            slips=[pb.Slip(strategy=strategy, unit=table.result.unit) for strategy in STRATEGIES],
+        )
+    )
     return WorkedStep(
-        kind=kind,
+        outline=outline,
         ask=table.ask,
         explanation=table.explanation,
-        formula=f"{table.result.symbol} = {expression.formula}",
+        formula=formula,
         expression=expression,
         symbol=table.result.symbol,
-        name=table.result.name,
         unit=table.result.unit,
         wrong_ways=[
             WrongWays(strategy=way.strategy, candidates=tuple(way.candidates))

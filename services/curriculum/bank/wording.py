@@ -3,18 +3,42 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from services.curriculum.bank.family_file import FamilyFile
-from services.curriculum.working.figures import with_unit
+from services.truth.figures import with_unit
 
 SLOT = re.compile(r"\{(\w+)\}")
 NUMBER = r"[0-9.e-]+"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class SlotPattern:
+    """What may stand in a slot: what is drawn, and what always follows it."""
+
+    drawn: str
+    behind: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Wording:
     template: str
-    pattern: re.Pattern[str]
+    slots: Mapping[str, SlotPattern]
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        seen: set[str] = set()
+        pattern = ""
+        for position, part in enumerate(SLOT.split(self.template)):
+            if position % 2 == 0:
+                pattern += re.escape(part)
+                continue
+            slot = self.slots[part]
+            if slot.drawn:
+                pattern += f"(?P={part})" if part in seen else f"(?P<{part}>{slot.drawn})"
+            pattern += slot.behind
+            seen.add(part)
+        return re.compile(pattern)
 
     def filled(self, slots: Mapping[str, str]) -> str:
         return self.template.format_map(slots)
@@ -25,30 +49,25 @@ class Wording:
         return match.groupdict() if match else None
 
 
-def wording(template: str, family: FamilyFile) -> Wording:
-    parts = SLOT.split(template)
-    seen: set[str] = set()
-    pattern = ""
-    for position, part in enumerate(parts):
-        if position % 2 == 0:
-            pattern += re.escape(part)
-        else:
-            pattern += _slot_pattern(part, family, again=part in seen)
-            seen.add(part)
-    return Wording(template=template, pattern=re.compile(pattern))
-
-
 def slots_in(template: str) -> Sequence[str]:
     return SLOT.findall(template)
 
 
-def _slot_pattern(slot: str, family: FamilyFile, *, again: bool) -> str:
-    if slot in family.things:
-        words = "|".join(map(re.escape, family.things[slot]))
-        return f"(?P={slot})" if again else f"(?P<{slot}>{words})"
-    if slot in family.constants:
-        constant = family.constants[slot]
-        return re.escape(with_unit(constant.value, constant.unit))
-    unit = family.given[slot].unit
-    number = f"(?P={slot})" if again else f"(?P<{slot}>{NUMBER})"
-    return number + (re.escape(f" {unit}") if unit else "")
+def longest_piece(template: str) -> str:
+    """The longest text between two slots, which every question of this wording holds."""
+    return max(SLOT.split(template)[::2], key=len)
+
+
+def slot_patterns(family: FamilyFile) -> Mapping[str, SlotPattern]:
+    things = {
+        slot: SlotPattern(drawn="|".join(map(re.escape, words)), behind="") for slot, words in family.things.items()
+    }
+    given = {
+        symbol: SlotPattern(drawn=NUMBER, behind=re.escape(f" {row.unit}") if row.unit else "")
+        for symbol, row in family.given.items()
+    }
+    constants = {
+        symbol: SlotPattern(drawn="", behind=re.escape(with_unit(row.value, row.unit)))
+        for symbol, row in family.constants.items()
+    }
+    return things | given | constants

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 from soliloquy.v1 import conversation_pb2 as pb
 
-from services.curriculum.working.expressions import Expression, compiled, in_working
 from services.curriculum.working.slips import slips
 from services.curriculum.working.wrong_ways import wrong_ways
+from services.truth.expressions import Expression, compiled, in_working
 
 # A formula of two operands, whose wrong forms can be told without knowing what it means.
 PRODUCT = re.compile(r"(?P<result>\S+) = (?P<first>\S+) (?P<sign>[×·*/]) (?P<second>\S+)")

@@ -56,7 +56,7 @@ def read_problems(path: Path) -> list[Problem]:
         try:
             problem = problem_of(ProblemRow.model_validate_json(line), source=f"{path.name}:{number}")
         except ValidationError as error:
-            raise BadProblemFile(f"{path}:{number}: {_first_complaint(error)}") from error
+            raise BadProblemFile(f"{path}:{number}: {first_complaint(error)}") from error
         except BadField as error:
             raise BadProblemFile(f"{path}:{number}: {' '.join(str(error).split())}") from error
         for field, value in (("id", problem.id), ("question", as_one_line(problem.question))):
@@ -83,7 +83,8 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
                 raise BadProblemFile(f"{path}:{number}: text: not UTF-8 at byte {error.start + 1}") from error
 
 
-def _first_complaint(error: ValidationError) -> str:
+def first_complaint(error: ValidationError) -> str:
+    """The field and the reason, in one line."""
     first = error.errors(include_url=False, include_context=False)[0]
     if first["type"] == "json_invalid":
         return f"text: not JSON: {first['msg'].removeprefix('Invalid JSON: ')}"

@@ -1,16 +1,21 @@
 """A problem from a line of a problem file: its steps worked out, its numbers checked against each other."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from soliloquy.v1 import conversation_pb2 as pb
 
 from services.curriculum.files.file_steps import numeric_step, worded_step
 from services.curriculum.files.problem_rows import AnswerRow, ProblemRow, ResultRow, StepRow
 from services.curriculum.files.solution_text import steps_of
-from services.curriculum.working.expressions import BadExpression, Expression, Unworkable, compiled
-from services.curriculum.working.figures import is_workable, tidy, with_unit
 from services.runtime.seeds import digest
+from services.truth.expressions import BadExpression, Expression, Unworkable, compiled
+from services.truth.figures import is_workable, tidy, with_unit
+
+# The step that states an answer which no other step gives.
+ANSWER_ASK = "What is the answer to the question, then?"
+ANSWER_STEP = "State the answer to the question."
 
 
 class BadField(ValueError):
@@ -18,13 +23,25 @@ class BadField(ValueError):
 
     def __init__(self, field: str, reason: str) -> None:
         super().__init__(f"{field}: {reason}")
+        self.field, self.reason = field, reason
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _WorkedStep:
+    """A stated step whose numbers agree with each other."""
+
+    row: StepRow
+    expression: Expression | None
+    inputs: Sequence[pb.Quantity]
+    # None where the step yields no number.
+    result: pb.Quantity | None
 
 
 def problem_of(row: ProblemRow, *, source: str) -> pb.Problem:
     steps = steps_of(row.solution) if row.steps is None else _stated_steps(row)
     answer = _answer(row, steps)
     return pb.Problem(
-        id=row.id or digest("problem", row.question, row.solution),
+        id=id_of(row),
         topic=row.topic,
         question=row.question,
         solution=row.solution,
@@ -35,34 +52,60 @@ def problem_of(row: ProblemRow, *, source: str) -> pb.Problem:
     )
 
 
+def id_of(row: ProblemRow) -> str:
+    return row.id or digest("problem", row.question, row.solution)
+
+
+def check(row: ProblemRow) -> None:
+    """Raises what `problem_of` would, and spares its search for slips."""
+    results = [step.result for step in _worked_steps(row) if step.result is not None]
+    if results:
+        _check_answer(row, results[-1])
+
+
 def _stated_steps(row: ProblemRow) -> list[pb.Step]:
-    steps: list[pb.Step] = []
+    return [_stated_step(step, number) for number, step in enumerate(_worked_steps(row), start=1)]
+
+
+def _stated_step(step: _WorkedStep, number: int) -> pb.Step:
+    row = step.row
+    if step.result is None:
+        return worded_step(number=number, ask=row.ask, explanation=row.explanation, formula=row.formula)
+    return numeric_step(
+        number=number,
+        ask=row.ask,
+        explanation=row.explanation,
+        formula=row.formula,
+        expression=step.expression,
+        inputs=step.inputs,
+        result=step.result,
+    )
+
+
+def _worked_steps(row: ProblemRow) -> list[_WorkedStep]:
+    steps: list[_WorkedStep] = []
     known: dict[str, pb.Quantity] = {}
-    for number, stated in enumerate(row.steps or [], start=1):
-        step = _stated_step(stated, number, known, row.tolerance)
-        if step.HasField("result"):
+    for number, stated in enumerate(row.steps or []):
+        step = _worked_step(stated, f"steps.{number}", known, row.tolerance)
+        if step.result is not None:
             known[step.result.symbol] = step.result
         steps.append(step)
     return steps
 
 
-def _stated_step(row: StepRow, number: int, known: Mapping[str, pb.Quantity], tolerance: float) -> pb.Step:
-    field = f"steps.{number - 1}"
+def _worked_step(row: StepRow, field: str, known: Mapping[str, pb.Quantity], tolerance: float) -> _WorkedStep:
     if row.result is None:
         if row.expression:
             raise BadField(f"{field}.result", "is missing, but the step has an expression")
-        return worded_step(number=number, ask=row.ask, explanation=row.explanation, formula=row.formula)
+        return _WorkedStep(row=row, expression=None, inputs=[], result=None)
     given = {
         **known,
         **{i.symbol: pb.Quantity(symbol=i.symbol, name=i.name, value=i.value, unit=i.unit) for i in row.inputs},
     }
     expression, value = _worked(row, row.result, given, field, tolerance)
     symbols = expression.symbols if expression else [i.symbol for i in row.inputs]
-    return numeric_step(
-        number=number,
-        ask=row.ask,
-        explanation=row.explanation,
-        formula=row.formula,
+    return _WorkedStep(
+        row=row,
         expression=expression,
         inputs=[given[symbol] for symbol in symbols],
         result=pb.Quantity(symbol=row.result.symbol, name=row.result.name, value=value, unit=row.result.unit),
@@ -101,19 +144,18 @@ def _answer(row: ProblemRow, steps: list[pb.Step]) -> pb.Quantity | None:
     """The result of the last step that yields a number; adds that step where prose leaves the answer out."""
     numeric = [step for step in steps if step.HasField("result")]
     if row.answer is None:
-        return numeric[-1].result if numeric else None
+        # An imported answer that is no number is kept as text, and the last number of the steps is not it.
+        return numeric[-1].result if numeric and "answer" not in row.extra else None
     if numeric and _is_answer(numeric[-1].result, row.answer, row.tolerance):
         _set_unit(numeric[-1], row.answer.unit or numeric[-1].result.unit)
         return numeric[-1].result
     if numeric and row.steps is not None:
-        stated = with_unit(row.answer.value, row.answer.unit)
-        found = with_unit(numeric[-1].result.value, numeric[-1].result.unit)
-        raise BadField("answer", f"is {stated}, but the last step that yields a number gives {found}")
+        _check_answer(row, numeric[-1].result)
     steps.append(
         numeric_step(
             number=len(steps) + 1,
-            ask="What is the answer to the question, then?",
-            explanation="State the answer to the question.",
+            ask=ANSWER_ASK,
+            explanation=ANSWER_STEP,
             formula="",
             expression=None,
             inputs=[],
@@ -121,6 +163,13 @@ def _answer(row: ProblemRow, steps: list[pb.Step]) -> pb.Quantity | None:
         )
     )
     return steps[-1].result
+
+
+def _check_answer(row: ProblemRow, result: pb.Quantity) -> None:
+    if row.answer is not None and not _is_answer(result, row.answer, row.tolerance):
+        stated = with_unit(row.answer.value, row.answer.unit)
+        found = with_unit(result.value, result.unit)
+        raise BadField("answer", f"is {stated}, but the last step that yields a number gives {found}")
 
 
 def _is_answer(result: pb.Quantity, answer: AnswerRow, tolerance: float) -> bool:

@@ -5,9 +5,9 @@ import math
 import unicodedata
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 
-from services.curriculum.working.figures import LARGEST, is_workable
+from services.truth.figures import LARGEST, is_workable
 
 
 def _sensible(value: float) -> float:
@@ -74,3 +74,5 @@ class ProblemRow(_Row):
     # Below the distance that every slip keeps from the right value.
     tolerance: float = Field(default=0.01, gt=0, le=0.03)
     steps: Annotated[list[StepRow], Field(min_length=1)] | None = None
+    # What the source of an imported problem says besides; no conversation depends on it.
+    extra: dict[str, JsonValue] = {}

@@ -6,7 +6,7 @@ from soliloquy.v1 import conversation_pb2 as pb
 
 from services.curriculum.files.file_steps import numeric_step, worded_step
 from services.curriculum.files.worked_text import calculation_in
-from services.curriculum.working.expressions import compiled
+from services.truth.expressions import compiled
 
 STEP_NUMBER = re.compile(r"(?:^|(?<=\s))(?:[Ss]tep\s+(\d+)\s*[).:-]|(\d+)[).](?=\s))\s*")
 SENTENCE_END = re.compile(r"(?<=[.!?;])\s+(?=[^\s\d])")

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from keyword import iskeyword
 
-from services.curriculum.working.expressions import BadExpression, Unworkable, compiled
-from services.curriculum.working.figures import is_workable
 from services.curriculum.working.wrong_ways import FACTORS
+from services.truth.expressions import BadExpression, Unworkable, compiled
+from services.truth.figures import is_workable
 
 # A stated result may be rounded this far from what its calculation gives.
 ROUNDING = 0.01
@@ -105,6 +105,12 @@ def _arithmetic_at_end(text: str) -> Iterator[str]:
     for start in range(len(tokens)):
         if any(token[0] in "+-*/m" for token in tokens[start + 1 :]) or tokens[start].startswith("math"):
             yield " ".join(tokens[start:])
+
+
+def unit_at(text: str, position: int) -> str:
+    """The unit of the number that stands at a position; empty where there is no number, or no unit."""
+    stated = _stated_number(text, position)
+    return _unit(stated) if stated else ""
 
 
 def _unit(stated: re.Match[str]) -> str:

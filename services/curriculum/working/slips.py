@@ -5,12 +5,21 @@ from collections.abc import Mapping, Sequence
 
 from soliloquy.v1 import conversation_pb2 as pb
 
-from services.curriculum.working.expressions import Expression, Unworkable, Values
-from services.curriculum.working.figures import SIGNIFICANT_DIGITS, tidy, written
 from services.curriculum.working.wrong_ways import WrongWays
+from services.truth.expressions import UNWORKABLE, Expression, Values
+from services.truth.figures import SIGNIFICANT_DIGITS, tidy, written
 
+# Those of the ways that lead to a wrong expression, then the slip of the pen in the right one.
+STRATEGIES = (
+    pb.ERROR_STRATEGY_FORMULA,
+    pb.ERROR_STRATEGY_REARRANGEMENT,
+    pb.ERROR_STRATEGY_CONVERSION,
+    pb.ERROR_STRATEGY_ARITHMETIC,
+)
 # A slip lies further than this from the right value, well beyond the tolerance of an answer.
 MARGIN = 0.04
+# The ways to slip with the pen; any other loses a carry.
+TRANSPOSED, POINT_RIGHT, POINT_LEFT = 0, 2, 3
 
 
 def slips(
@@ -22,48 +31,60 @@ def slips(
     result: pb.Quantity,
     pick: int,
 ) -> list[pb.Slip]:
-    """One slip a strategy; `pick` chooses among the slips of the pen."""
-    chosen = [_first_apart(way, values, texts, result=result) for way in ways]
-    value = miscalculated(result.value, pick=pick)
-    working = f"{result.symbol} = {_worked(right, texts) or written(value)}"
-    chosen.append(pb.Slip(strategy=pb.ERROR_STRATEGY_ARITHMETIC, working=working, value=value, unit=result.unit))
-    return chosen
+    """The mistakes at a step with this result."""
+    found = mistakes(ways, right, values, texts, value=result.value, pick=pick)
+    return [
+        pb.Slip(strategy=strategy, working=f"{result.symbol} = {working}", value=value, unit=result.unit)
+        for strategy, (working, value) in zip(STRATEGIES, found, strict=True)
+    ]
+
+
+def mistakes(
+    ways: Sequence[WrongWays],
+    right: Expression,
+    values: Values,
+    texts: Mapping[str, str],
+    *,
+    value: float,
+    pick: int,
+) -> list[tuple[str, float]]:
+    """A working and the wrong value it gives for each of STRATEGIES; `pick` chooses among the slips of the pen."""
+    found = [_first_apart(way, values, texts, right=value) for way in ways]
+    mistaken = miscalculated(value, pick=pick)
+    found.append((right.working.format_map(texts) or written(mistaken), mistaken))
+    return found
 
 
 def apart(wrong: float, right: float) -> bool:
     return math.isfinite(wrong) and wrong != 0 and abs(wrong - right) > MARGIN * max(abs(wrong), abs(right))
 
 
-def _first_apart(way: WrongWays, values: Values, texts: Mapping[str, str], *, result: pb.Quantity) -> pb.Slip:
+def _first_apart(way: WrongWays, values: Values, texts: Mapping[str, str], *, right: float) -> tuple[str, float]:
+    """The working of the likeliest expression whose value is clearly wrong, and that value."""
     for candidate in way.candidates:
         try:
-            value = tidy(candidate.value(values))
-        except Unworkable:
+            value = tidy(candidate.calculation(values))
+        except UNWORKABLE:
             continue
-        if apart(value, result.value):
-            working = f"{result.symbol} = {_worked(candidate, texts) or written(value)}"
-            return pb.Slip(strategy=way.strategy, working=working, value=value, unit=result.unit)
-    value = miscalculated(result.value, pick=way.strategy)
-    return pb.Slip(strategy=way.strategy, working=f"{result.symbol} = {written(value)}", value=value, unit=result.unit)
-
-
-def _worked(expression: Expression, texts: Mapping[str, str]) -> str:
-    """The formula and the same with numbers; nothing where the expression is a bare number."""
-    if not expression.operates:
-        return ""
-    numbers = expression.template.format_map(texts)
-    return f"{expression.formula} = {numbers}" if expression.symbols else numbers
+        if apart(value, right):
+            return candidate.working.format_map(texts) or written(value), value
+    value = miscalculated(right, pick=way.strategy)
+    return written(value), value
 
 
 def miscalculated(right: float, *, pick: int) -> float:
     """A slip of the pen: digits transposed, a carry lost or the point misplaced."""
     if right == 0:
         return 1.0
+    way = pick % 4
+    if way == POINT_RIGHT:
+        return tidy(right * 10)
+    if way == POINT_LEFT:
+        return tidy(right / 10)
     mantissa, exponent = f"{abs(right):.{SIGNIFICANT_DIGITS - 1}e}".split("e")
-    scale = 10.0 ** int(exponent)
-    sign = math.copysign(1.0, right)
     first, second = mantissa[0], mantissa[2]
-    lost_carry = float(mantissa) + (-1 if float(mantissa) >= 2 else 1)
-    transposed = float(f"{second}.{first}{mantissa[3:]}") if second not in ("0", first) else lost_carry
-    ways = (transposed, lost_carry, float(mantissa) * 10, float(mantissa) / 10)
-    return sign * tidy(ways[pick % len(ways)] * scale)
+    if way == TRANSPOSED and second not in ("0", first):
+        mistaken = float(f"{second}.{first}{mantissa[3:]}")
+    else:
+        mistaken = float(mantissa) + (-1 if float(mantissa) >= 2 else 1)
+    return math.copysign(tidy(mistaken * 10.0 ** int(exponent)), right)

@@ -11,7 +11,7 @@ from typing import Literal
 
 from soliloquy.v1 import conversation_pb2 as pb
 
-from services.curriculum.working.expressions import Expression, compiled, from_tree
+from services.truth.expressions import Expression, compiled, from_tree
 
 UNKNOWN_UNIT = 10.0
 FACTORS: dict[str, float] = tomllib.loads(Path(__file__).with_name("units.toml").read_text("utf-8"))["factors"]

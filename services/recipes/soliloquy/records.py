@@ -10,13 +10,15 @@ from soliloquy.v1.conversation_pb2 import (
     ParseOutcome,
     Problem,
     Quantity,
+    Step,
+    StepKind,
     StudentReply,
     Turn,
     TutorReply,
 )
 
 from services.recipes.soliloquy.codes import EVALUATION_LETTERS, INTENTS, STATE_LETTERS, STRATEGIES
-from services.recipes.soliloquy.filters import agrees
+from services.recipes.soliloquy.rules import agrees
 from services.runtime.values import lane_name, plain, status_name, verdict
 
 
@@ -41,17 +43,31 @@ def _problem(problem: Problem) -> dict[str, Any]:
         "topic": problem.topic,
         "question": problem.question,
         "solution": problem.solution,
-        "steps": [
-            {"number": step.number, "explanation": step.explanation, "formula": step.formula}
-            | ({"result": _quantity(step.result)} if step.HasField("result") else {})
-            for step in problem.steps
-        ],
+        "steps": [_step(step) for step in problem.steps],
         "answer": _quantity(problem.answer) if problem.HasField("answer") else None,
+        "tolerance": problem.tolerance,
+    }
+
+
+def _step(step: Step) -> dict[str, Any]:
+    return {
+        "number": step.number,
+        "kind": _name(StepKind.Name(step.kind), "STEP_KIND_"),
+        "ask": step.ask,
+        "explanation": step.explanation,
+        "formula": step.formula,
+        "expression": step.expression,
+        "inputs": [_quantity(quantity) for quantity in step.inputs],
+        "result": _quantity(step.result) if step.HasField("result") else None,
+        "slips": [
+            {"strategy": STRATEGIES.get(slip.strategy), "working": slip.working, "value": slip.value, "unit": slip.unit}
+            for slip in step.slips
+        ],
     }
 
 
 def _quantity(quantity: Quantity) -> dict[str, Any]:
-    return {"symbol": quantity.symbol, "value": quantity.value, "unit": quantity.unit}
+    return {"symbol": quantity.symbol, "name": quantity.name, "value": quantity.value, "unit": quantity.unit}
 
 
 def _turn(turn: Turn) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A conversation from its record, as far as its prompts need it."""
+"""A conversation from its record, as far as its prompts and the truth check need it."""
 
 from typing import Any
 
@@ -7,6 +7,8 @@ from soliloquy.v1.conversation_pb2 import (
     CodeAttempt,
     Conversation,
     Problem,
+    Quantity,
+    Slip,
     Step,
     StudentReply,
     Turn,
@@ -21,18 +23,44 @@ _STRATEGIES = {name: strategy for strategy, name in STRATEGIES.items()}
 
 
 def restored(record: dict[str, Any]) -> Conversation:
-    problem = record["problem"]
     return Conversation(
         id=record["id"],
-        problem=Problem(
-            question=problem["question"],
-            steps=[
-                Step(number=step["number"], explanation=step["explanation"], formula=step["formula"])
-                for step in problem["steps"]
-            ],
-        ),
+        problem=_problem(record["problem"]),
         turns=[_turn(turn) for turn in record["turns"]],
+        ending=f"ENDING_{record['ending'].upper()}",
+        ending_reason=record["ending_reason"],
     )
+
+
+def _problem(problem: dict[str, Any]) -> Problem:
+    return Problem(
+        id=problem["id"],
+        topic=problem["topic"],
+        question=problem["question"],
+        solution=problem["solution"],
+        steps=[_step(step) for step in problem["steps"]],
+        answer=_quantity(problem["answer"]),
+        tolerance=problem["tolerance"],
+        source=problem["source"],
+    )
+
+
+def _step(step: dict[str, Any]) -> Step:
+    return Step(
+        number=step["number"],
+        kind=f"STEP_KIND_{step['kind'].upper()}",
+        ask=step["ask"],
+        explanation=step["explanation"],
+        formula=step["formula"],
+        expression=step["expression"],
+        inputs=[Quantity(**quantity) for quantity in step["inputs"]],
+        result=_quantity(step["result"]),
+        slips=[Slip(**slip | {"strategy": _STRATEGIES.get(slip["strategy"])}) for slip in step["slips"]],
+    )
+
+
+def _quantity(quantity: dict[str, Any] | None) -> Quantity | None:
+    return None if quantity is None else Quantity(**quantity)
 
 
 def _turn(turn: dict[str, Any]) -> Turn:

@@ -151,6 +151,18 @@ async def test_a_service_is_not_ready_while_its_broker_is_down_and_says_why(tmp_
             assert ended == 0, said
 
 
+async def test_a_service_whose_broker_is_gone_ends_when_it_is_told_to(tmp_path: Path) -> None:
+    grace = 1.0
+    with started(KafkaCluster(tmp_path)) as cluster:
+        settings = KafkaSettings(bootstrap=cluster.bootstrap)
+        await apply(settings, replication=1)
+        async with running("service", "student", "--grace", f"{grace}s", *ANY_PORT, kafka=settings) as student:
+            await student.address("student")
+            await asyncio.to_thread(cluster.stop_node, 1)
+            async with asyncio.timeout(grace + 5):
+                await student.terminated()
+
+
 async def test_a_terminated_service_finishes_and_commits_what_it_is_at(topics: KafkaSettings) -> None:
     run = Run(id="drained", recipe="soliloquy", in_flight=1, max_turns=2, max_attempts=1)
     conversation = attempt_at(problem_source("physics").problem(0, 0), run=run, ordinal=0, attempt=0)

@@ -26,6 +26,7 @@ def test_every_command_of_the_list_is_there() -> None:
     assert [line.split()[0] for line in listed if line.strip()] == [
         "generate",
         "show",
+        "problems",
         "dlq",
         "topics",
         "service",

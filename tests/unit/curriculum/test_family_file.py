@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 
 from services.curriculum.bank.bank import FAMILIES
-from services.curriculum.bank.family import load_family
 from services.curriculum.bank.family_file import BadFamily
+from services.curriculum.bank.loading import load_family
+from services.truth.figures import written
 
-RIGHT = (FAMILIES / "physics" / "pulled_load.toml").read_text("utf-8")
+RIGHT = (FAMILIES / "physics" / "mechanics" / "pulled_load.toml").read_text("utf-8")
 
 
 @pytest.mark.parametrize(
@@ -38,5 +39,6 @@ def test_a_mistake_in_a_family_is_named(tmp_path: Path, old: str, changed: str, 
 def test_every_value_of_a_range_is_clean(tmp_path: Path) -> None:
     path = tmp_path / "pulled.toml"
     path.write_text(RIGHT.replace("low = 8, high = 60, step = 0.5", "low = 0.1, high = 0.9, step = 0.1"), "utf-8")
-    masses = [amount.written for amount in load_family(path).givens["m"]]
+    grid = load_family(path).givens["m"]
+    masses = [written(grid.value(position)) for position in range(grid.count)]
     assert masses == ["0.1", "0.2", "0.3", "0.4", "0.5", "0.6", "0.7", "0.8", "0.9"]

@@ -12,8 +12,8 @@ from soliloquy.v1.sandbox_pb2 import STATUS_OK, Value
 from services.curriculum.bank.bank import load_bank
 from services.model.engines.scripted import ScriptedEngine
 from services.recipes.soliloquy import codegen, composer, student, tutor
-from services.recipes.soliloquy.filters import faults
 from services.recipes.soliloquy.progress import progress_of
+from services.recipes.soliloquy.rules import faults
 from services.runtime.ask import Ask
 
 BANK = load_bank("physics")

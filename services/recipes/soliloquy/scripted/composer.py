@@ -10,7 +10,7 @@ from soliloquy.v1.conversation_pb2 import ErrorStrategy
 
 from services.recipes.soliloquy.scripted.hints import about, hints
 from services.recipes.soliloquy.scripted.numbers import rounded, told, with_unit
-from services.recipes.soliloquy.scripted.phrases import Part, compose, one_of, optional, part, verbatim
+from services.recipes.soliloquy.scripted.phrases import Part, anew, one_of, optional, part, verbatim
 from services.recipes.soliloquy.scripted.reading import Reading
 from services.recipes.soliloquy.scripted.replies import Gist, Reply, read_reply
 from services.recipes.soliloquy.scripted.steps import answer, answer_form, is_numeric, working
@@ -38,7 +38,7 @@ def reply(reading: Reading, rng: Random) -> str:
         "Action Based on Evaluation": str(move.action),
         "Step Number": str(move.step),
         "Step State": move.state,
-        "Tutorbot Response": compose(move.parts, rng, reading.word_limit),
+        "Tutorbot Response": anew(move.parts, rng, reading.word_limit, reading.said(student=False)),
     }
     return json.dumps(fields, ensure_ascii=False)
 

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from soliloquy.v1.conversation_pb2 import Problem, Step, StepKind
 
 from services.recipes.soliloquy.scripted.phrases import wordings
-from services.recipes.soliloquy.scripted.steps import gives_away, is_numeric, listed, named, says
+from services.recipes.soliloquy.scripted.steps import gives_away, is_numeric, listed, named
+from services.truth.phrases import says
 
 
 def hints(problem: Problem, step: Step) -> Sequence[str]:

@@ -10,6 +10,11 @@ from pathlib import Path
 from random import Random
 from typing import Any, overload
 
+from services.truth.phrases import shared_words
+
+# How often other words are sought, and from what share of common words on two messages say the same.
+TRIES = 6
+SAME = 0.8
 # A word that may take a capital, not the symbol that a formula begins with.
 _PROSE = re.compile(r"[a-z][a-z']+(?![\w(]|\s*[=(])")
 
@@ -90,6 +95,13 @@ def verbatim(text: str) -> Part:
 
 def one_of(rng: Random, *path: str, **slots: str) -> str:
     return rng.choice(wordings(*path, **slots))
+
+
+def anew(parts: Sequence[Part], rng: Random, limit: int, before: Sequence[str]) -> str:
+    """The same, in other words than the speaker has used before, where there are any."""
+    texts = (compose(parts, rng, limit) for _ in range(TRIES))
+    first = next(texts)
+    return next((text for text in (first, *texts) if all(shared_words(text, said) < SAME for said in before)), first)
 
 
 def compose(parts: Sequence[Part], rng: Random, limit: int = 0) -> str:

@@ -71,6 +71,10 @@ class Reading:
                 lines[-1] = Line(student=lines[-1].student, text=f"{lines[-1].text} {row.strip()}")
         return lines
 
+    def said(self, *, student: bool) -> list[str]:
+        """What a speaker has said so far."""
+        return [line.text for line in self.conversation if line.student == student]
+
     @cached_property
     def latest_reply(self) -> str:
         """The student's words that the tutor is about to answer."""

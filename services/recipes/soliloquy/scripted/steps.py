@@ -7,14 +7,10 @@ from collections.abc import Sequence
 from soliloquy.v1.conversation_pb2 import STEP_KIND_KNOWNS, Problem, Quantity, Step
 
 from services.recipes.soliloquy.scripted.numbers import answer_in, numbers_in, rounded, told
+from services.truth.phrases import without
 
 NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")
 _SENTENCE_END = re.compile(r"(?<=[.?!])\s+")
-_BETWEEN = " \t\n*×·"
-_WITHOUT_BETWEEN = str.maketrans("", "", _BETWEEN)
-# With more before it or behind it a formula is another one: 1 / R = .., F = m * a / 2.
-_BEGUN = re.compile(r"(?<!\w)(?<![-+−/^*×·])(?<![-+−/^*×·] )")
-_ENDED = re.compile(r"(?!\w|\s*[-+−/^*×·]\s*(?:\d|\w\b|\w_|\())")
 _WHOLE = re.compile(r"(?<=\d)\.0(?!\d)")
 # Two numbers closer than this are the same number to a reader.
 _SAME = 0.01
@@ -63,17 +59,6 @@ def same(one: float, other: float) -> bool:
     return math.isclose(one, other, rel_tol=_SAME)
 
 
-def says(text: str, phrase: str) -> bool:
-    """Whether a text holds a phrase or formula, however it spaces it and writes its products."""
-    return _place(text.replace("**", "^"), phrase) is not None
-
-
-def without(text: str, phrase: str) -> str:
-    text = text.replace("**", "^")
-    place = _place(text, phrase)
-    return f"{text[: place[0]]} {text[place[1] :]}" if place else text
-
-
 def stated_answer(text: str, step: Step) -> float | None:
     """The number a reply gives for the step, leaving aside those of the formula it quotes."""
     return answer_in(without(text, step.formula), step.result.unit)
@@ -105,22 +90,3 @@ def _in_working(quantity: Quantity, digits: int) -> str:
 
 def _joined(items: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(items[:-1]), *items[-1:]]))
-
-
-def _place(text: str, phrase: str) -> tuple[int, int] | None:
-    """Where a text holds a phrase, leaving aside spaces and signs of multiplication in both."""
-    tight, wanted = _tight(text), _tight(phrase.replace("**", "^").rstrip("."))
-    at = tight.find(wanted) if wanted else -1
-    kept = [position for position, mark in enumerate(text) if mark not in _BETWEEN] if at >= 0 else []
-    while at >= 0:
-        start, end = kept[at], kept[at + len(wanted) - 1] + 1
-        if _BEGUN.match(text, start) and _ENDED.match(text, end):
-            return start, end
-        at = tight.find(wanted, at + 1)
-    return None
-
-
-def _tight(text: str) -> str:
-    """The text without spaces and signs of multiplication, one character for each that is kept."""
-    tight = text.translate(_WITHOUT_BETWEEN)
-    return tight.lower() if tight.isascii() else "".join(mark.lower()[:1] for mark in tight)

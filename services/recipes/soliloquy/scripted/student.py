@@ -7,7 +7,7 @@ from random import Random
 from soliloquy.v1.conversation_pb2 import STEP_KIND_KNOWNS, ErrorStrategy, Quantity, Slip, Step
 
 from services.recipes.soliloquy.scripted.numbers import rounded, with_unit
-from services.recipes.soliloquy.scripted.phrases import Part, book, compose, optional, part, wordings
+from services.recipes.soliloquy.scripted.phrases import Part, anew, book, compose, optional, part, wordings
 from services.recipes.soliloquy.scripted.reading import Reading
 from services.recipes.soliloquy.scripted.steps import (
     answer,
@@ -33,7 +33,7 @@ def reply(reading: Reading, rng: Random) -> str:
         parts = _wrong(step, intent.get("strategy", ""), rng)
     else:
         parts = _behave(step, _behaviour(step, answered, rng), rng)
-    return compose(parts, rng, reading.word_limit)
+    return anew(parts, rng, reading.word_limit, reading.said(student=True))
 
 
 def _opening(reading: Reading) -> list[Part]:
@@ -118,6 +118,8 @@ def _wrong(step: Step, strategy: str, rng: Random) -> list[Part]:
         complete = "=" in slip.working and _gives(slip.value, slip.working, step)
         options = wordings("student", "slip", "complete" if complete else "number", working=slip.working, value=value)
         answering = Part(options=_giving(slip.value, options, step, rng) or [value])
+    elif slip.working and answer_form(step) == "idea":
+        answering = part("student", "idea", answer=slip.working.rstrip("."))
     elif slip.working:
         answering = part("student", "slip", "statement", working=slip.working)
     else:

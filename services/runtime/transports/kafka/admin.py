@@ -65,6 +65,9 @@ class Admin:
         answers: list[Any] = await _patiently(lambda: self._client.describe_configs(resources))
         found = {}
         for code, message, _, name, entries in answers[0].resources:
+            if code == errors.UnknownTopicOrPartitionError.errno:
+                # One that was just made, and this broker has not heard of it.
+                continue
             _raise_for(code, name, message)
             rows = there[name.removeprefix(self._prefix)]
             found[name.removeprefix(self._prefix)] = Found(

@@ -1,0 +1,72 @@
+"""Promises about a family's numbers."""
+
+import math
+from collections.abc import Iterator, Sequence
+
+from soliloquy.v1.conversation_pb2 import Problem, Step
+
+from services.curriculum.bank.family import Family
+from services.curriculum.bank.family_steps import WorkedStep
+from services.curriculum.working.slips import STRATEGIES
+from services.truth.figures import is_workable, with_unit
+
+# From the force between two electrons far apart to the distance of a star.
+SMALLEST, LARGEST = 1e-40, 1e20
+# No slip comes closer to the right value than this, whatever the tolerance.
+CLOSEST = 0.03
+
+
+def expressions_give_their_results(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
+    worked = {place: step for place, step in enumerate(family.steps) if isinstance(step, WorkedStep)}
+    for problem in problems:
+        for place, known in worked.items():
+            step = problem.steps[place]
+            value = known.expression.value({own.symbol: own.value for own in step.inputs})
+            if not math.isclose(value, step.result.value, rel_tol=1e-4):
+                yield f"{_named(step)} is {step.result.value:g}, but {step.expression} gives {value:g}"
+        if worked and problem.answer != problem.steps[-1].result:
+            yield "the answer is not the result of the last step"
+
+
+def roundings_do_no_harm(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
+    """With every digit kept, the answer stays within half its tolerance."""
+    if family.tolerance is None:
+        return
+    for problem in problems:
+        values = {own.symbol: own.value for step in reversed(problem.steps) for own in step.inputs}
+        for known in family.steps:
+            if isinstance(known, WorkedStep):
+                values[known.symbol] = known.expression.value(values)
+        exact, answer = values[problem.answer.symbol], problem.answer.value
+        if not math.isclose(exact, answer, rel_tol=family.tolerance / 2):
+            yield f"the answer is {answer:g}, but {exact:g} without rounding on the way: {problem.question}"
+
+
+def results_are_plausible(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
+    for problem in problems:
+        for step in numeric(problem):
+            if not (is_workable(step.result.value) and SMALLEST < step.result.value < LARGEST):
+                yield f"{_named(step)} is {with_unit(step.result.value, step.result.unit)}: {problem.question}"
+
+
+def slips_are_wrong(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
+    margin = max(CLOSEST, 2 * (family.tolerance or 0))
+    for problem in problems:
+        for step in numeric(problem):
+            right = step.result
+            if tuple(slip.strategy for slip in step.slips) != STRATEGIES:
+                yield f"{_named(step)} has not one slip for each strategy"
+            for slip in step.slips:
+                off = abs(slip.value - right.value)
+                if not (math.isfinite(slip.value) and slip.value and off > margin * abs(right.value)):
+                    yield f"{slip.working} is not wrong enough, where {right.value:g} is right: {problem.question}"
+                if slip.unit != right.unit or not slip.working.startswith(f"{right.symbol} = "):
+                    yield f"{slip.working!r} in {slip.unit} does not state {right.symbol} in {right.unit}"
+
+
+def numeric(problem: Problem) -> Sequence[Step]:
+    return [step for step in problem.steps if step.HasField("result")]
+
+
+def _named(step: Step) -> str:
+    return f"the {step.result.name} of step {step.number}"

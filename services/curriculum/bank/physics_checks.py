@@ -1,0 +1,101 @@
+"""Promises about a family's physics: its units by a units library, its laws by a computer-algebra one."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+from soliloquy.v1.conversation_pb2 import STEP_KIND_CONVERT, STEP_KIND_EQUATION, STEP_KIND_REARRANGE, Problem, Step
+
+from services.curriculum.bank.family import Family
+from services.curriculum.bank.family_steps import StatedStep, WorkedStep
+from services.curriculum.bank.number_checks import numeric
+from services.curriculum.working.laws import Law, law
+from services.curriculum.working.units import (
+    UnitsDisagree,
+    UnknownUnit,
+    calculated,
+    converted,
+    in_base_units,
+    is_known,
+)
+from services.truth.expressions import Unworkable
+
+# The units of a family are the same in every draw, and its law has the same symbols.
+ENOUGH = 5
+# What a convenient factor, as 1.602e-19 for 1.602176634e-19, may be off.
+FACTOR = 0.002
+# Its quantities count things, so that only conversions between units of measurement can be checked.
+COUNTING = "arithmetic"
+
+
+def units_agree(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
+    expressions = {step.outline.number: step.expression for step in family.steps if isinstance(step, WorkedStep)}
+    for problem in problems[:ENOUGH]:
+        for step in numeric(problem):
+            if family.bank == COUNTING and not _converts_measures(step):
+                continue
+            inputs = {own.symbol: (own.value, own.unit) for own in step.inputs}
+            try:
+                if step.kind == STEP_KIND_CONVERT and len(inputs) == 1:
+                    value = converted(*next(iter(inputs.values())), step.result.unit)
+                else:
+                    value = calculated(expressions[step.number], inputs, step.result.unit)
+            except (UnknownUnit, UnitsDisagree) as error:
+                yield f"step {step.number}: {error}"
+                continue
+            if not math.isclose(value, step.result.value, rel_tol=FACTOR):
+                yield (
+                    f"step {step.number}: {step.expression} gives {value:.5g} {step.result.unit} when worked out with "
+                    f"its units, not {step.result.value:.5g}"
+                )
+
+
+def laws_hold(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
+    """The law of the first step holds between what is given and what is worked out."""
+    if family.bank == COUNTING:
+        return
+    for known in _laws(family):
+        for problem in problems[:ENOUGH]:
+            values = _values(family, problem)
+            if known.symbols - values.keys():
+                yield f"{known.text!r} uses {sorted(known.symbols - values.keys())}, which nothing is called"
+            elif not _holds(known, values):
+                yield f"{known.text!r} does not hold: {problem.question} {problem.solution}"
+
+
+def rearrangements_solve_the_law(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
+    if family.bank == COUNTING:
+        return
+    for known in _laws(family):
+        for step in family.steps:
+            if not isinstance(step, WorkedStep) or step.outline.kind != STEP_KIND_REARRANGE:
+                continue
+            # One that yields something on the way to the unknown is held to the law's numbers alone.
+            concerned = step.symbol in known.symbols and set(step.expression.symbols) <= known.symbols
+            if concerned and not known.is_solved_by(step.symbol, step.expression):
+                yield f"{step.expression.text!r} is not {known.text!r} solved for {step.symbol}"
+
+
+def _converts_measures(step: Step) -> bool:
+    units = [step.result.unit, *(own.unit for own in step.inputs)]
+    return step.kind == STEP_KIND_CONVERT and all(unit and is_known(unit) for unit in units)
+
+
+def _laws(family: Family) -> Sequence[Law]:
+    stated = [step for step in family.steps if isinstance(step, StatedStep)]
+    return [law(step.formula) for step in stated if step.outline.kind == STEP_KIND_EQUATION]
+
+
+def _holds(known: Law, values: Mapping[str, float]) -> bool:
+    try:
+        return known.holds(values)
+    except Unworkable:
+        return False
+
+
+def _values(family: Family, problem: Problem) -> Mapping[str, float]:
+    """Everything that has a symbol, in base units."""
+    number = int(problem.source.rpartition("#")[2])
+    values = {**family.constants, **family.choice(number).values}
+    found = {symbol: in_base_units(value, family.units[symbol]) for symbol, value in values.items()}
+    results = {step.result.symbol: in_base_units(step.result.value, step.result.unit) for step in numeric(problem)}
+    return found | results

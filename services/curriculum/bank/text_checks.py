@@ -1,0 +1,107 @@
+"""Promises about a family's texts."""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+
+from soliloquy.v1.conversation_pb2 import Problem
+
+from services.curriculum.bank.family import Family
+from services.curriculum.bank.wording import SLOT
+from services.truth.figures import with_unit
+
+# Of 200 draws this many ask something else, where a family has numbers to draw.
+DIFFERENT = 0.75
+# Two wordings share at most this part of their words.
+ALIKE = 0.8
+# What no text holds: an unfilled slot, a number that is none or has the noise of a binary fraction, a gap.
+UNCLEAN = re.compile(r"[{}]|\b(?:nan|inf)\b|\.\d{9}|  ")
+# Nor does a sentence: an article against the sound behind it (an echo, a uniform field, an 8 kg box), a doubled stop.
+UNWELL = re.compile(
+    r"\b[Aa](?: [aeioAEIO]\w| (?:8\d*|11|18)(?!\d)|n (?:[bcdfgjklmnpqrstvwxyz][a-z]|[12345679](?![18])))"
+    r"|[ .][.,?]|,\?"
+)
+SENTENCE = re.compile(r"[A-Z0-9].*[.?]", re.DOTALL)
+WORDS = re.compile(r"[a-z]{2,}")
+
+
+def wordings_differ(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
+    texts = [wording.template for wording in family.wordings]
+    for one, other in combinations(texts, 2):
+        own, others = _words(one), _words(other)
+        if len(own & others) > ALIKE * len(own | others):
+            yield f"{one!r} and {other!r} are nearly the same"
+
+
+def questions_differ(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
+    different = len({problem.question for problem in problems})
+    wanted = DIFFERENT * len(problems) if family.givens else min(family.count, len(problems) // 10)
+    if different < wanted:
+        yield f"only {different} of {len(problems)} draws ask something else"
+
+
+def questions_lead_back(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
+    for problem in problems:
+        if f"{family.bank}/{family.name}#{family.number_of(problem.question)}" != problem.source:
+            yield f"not known again: {problem.question}"
+
+
+def texts_are_clean(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
+    sentences = {problem.question for problem in problems}
+    others = {problem.solution for problem in problems}
+    for step in (step for problem in problems for step in problem.steps):
+        sentences |= {step.ask, step.explanation}
+        others.update(slip.working for slip in step.slips)
+        others.add(step.formula or step.explanation)
+    for text in sorted(sentences):
+        if not SENTENCE.fullmatch(text):
+            yield f"no complete sentence: {text!r}"
+        if unwell := UNWELL.search(text):
+            yield f"{unwell[0]!r} in {text!r}"
+    for text in sorted(sentences | others):
+        if unclean := UNCLEAN.search(text):
+            yield f"{unclean[0]!r} in {text!r}"
+        if not text:
+            yield "a text is empty"
+
+
+def asks_keep_the_result(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
+    for problem in problems:
+        for place, step in enumerate(problem.steps):
+            for later in problem.steps[place:]:
+                result = with_unit(later.result.value, later.result.unit)
+                if result in step.ask and later.HasField("result"):
+                    yield f"{step.ask!r} gives {result} away"
+
+
+def no_step_is_asked_twice(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
+    for problem in problems:
+        for one, other in combinations(problem.steps, 2):
+            # The tutor's question tells at which step the student is.
+            if one.ask in other.ask or other.ask in one.ask:
+                yield f"{one.ask!r} is asked again in step {other.number}"
+
+
+def concepts_need_no_number(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
+    if family.tolerance is not None:
+        return
+    for problem in problems:
+        told = [slip.working for step in problem.steps for slip in step.slips]
+        for text in (problem.question, *told, *(line.split(") ", 1)[1] for line in problem.solution.splitlines())):
+            if re.search(r"\d", text):
+                yield f"a digit in {text!r}"
+
+
+def misconceptions_are_wrong(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
+    """Neither is the right idea part of a wrong one, nor a wrong one part of the right, nor are two the same."""
+    for problem in problems if family.tolerance is None else ():
+        for step in problem.steps:
+            right = step.explanation.split(". ")[0]
+            ideas = [idea.rstrip(".").casefold() for idea in (right, *(slip.working for slip in step.slips))]
+            for one, other in combinations(ideas, 2):
+                if one in other or other in one:
+                    yield f"{one!r} and {other!r} say the same"
+
+
+def _words(template: str) -> set[str]:
+    return set(WORDS.findall(SLOT.sub(" ", template).casefold())) | set(SLOT.findall(template))

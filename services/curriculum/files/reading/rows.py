@@ -1,0 +1,43 @@
+"""What the readers of a source have in common: rows, what was refused, and what cannot be read at all."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+class Unreadable(ValueError):
+    """A source that gives no rows; the message names the file and what to do."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SourceRow:
+    # "train.csv:12" where a file has lines, else "train.parquet row 12".
+    place: str
+    cells: Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Refusal:
+    place: str
+    field: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.field}: {self.reason}"
+
+
+MOST_NAMES = 30
+
+
+def names_there(names: Iterable[object]) -> str:
+    """The columns that a source has, for a message about one that it lacks."""
+    known = [repr(name)[:40] for name in names]
+    more = f" and {len(known) - MOST_NAMES} more" if len(known) > MOST_NAMES else ""
+    return (", ".join(known[:MOST_NAMES]) or "none") + more
+
+
+def require(place: object, columns: Iterable[str], names: Iterable[str]) -> None:
+    there = list(names)
+    for column in columns:
+        if column not in there:
+            raise Unreadable(f"{place}: no column {column!r}; there are: {names_there(there)}")

@@ -1,0 +1,33 @@
+"""The rules of `policy.toml`."""
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DuplicatePolicy:
+    shingle: int
+    recall: float
+    most_bands: int
+    most_rows: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SplitPolicy:
+    train: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SolveRatePolicy:
+    edge: float
+    below: float
+    bin: float
+
+
+_POLICY: dict[str, Any] = tomllib.loads(Path(__file__).with_name("policy.toml").read_text("utf-8"))
+
+DUPLICATES = DuplicatePolicy(**_POLICY["duplicates"])
+SPLIT = SplitPolicy(**_POLICY["split"])
+SOLVE_RATE = SolveRatePolicy(**_POLICY["solve_rate"])

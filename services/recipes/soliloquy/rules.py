@@ -1,0 +1,209 @@
+"""The rules that a finished conversation must keep to be kept. A fault names the rule, the turn and the evidence."""
+
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from soliloquy.v1.conversation_pb2 import Conversation, Ending, Intent, Turn
+from soliloquy.v1.sandbox_pb2 import Status
+
+from services.recipes.soliloquy.codes import EVALUATION_LETTERS, GIVING_ACTIONS, GOING_BACK, STATE_LETTERS
+from services.recipes.soliloquy.truth import TurnTruth, assessed
+from services.runtime.values import verdict
+from services.truth.phrases import is_much_like
+from services.truth.report import Checked, CheckedTurn
+
+POLICY = tomllib.loads(Path(__file__).with_name("rules.toml").read_text("utf-8"))
+
+SOLUTION_AFTER_WRONG, SOLUTION_ON_REQUEST = 2, 9
+_LABEL = re.compile(r"(?:^|\n|(?<=[.!?])\s)\s*(student|tutor|tutorbot|teacher)\s*:", re.IGNORECASE)
+_WORD = re.compile(r"\w+")
+
+Found = Iterator[tuple[int, str]]
+
+
+def faults(conversation: Conversation) -> list[str]:
+    """Why the conversation is not kept; nothing where it is."""
+    if conversation.ending != Ending.ENDING_SOLVED:
+        return [f"not solved: {conversation.ending_reason or Ending.Name(conversation.ending)}"]
+    return list(checked(conversation).faults)
+
+
+def checked(conversation: Conversation) -> Checked:
+    truths = list(assessed(conversation))
+    broken = [
+        f"{name.replace('_', ' ')}: turn {turn}: {evidence}"
+        for name in POLICY["rules"]
+        for turn, evidence in _RULES[name](conversation, truths)
+    ]
+    return Checked(turns=[_checked_turn(truth) for truth in truths], faults=broken)
+
+
+def _checked_turn(truth: TurnTruth) -> CheckedTurn:
+    student, tutor = truth.turn.student, truth.turn.tutor
+    opening = student.intent == Intent.INTENT_OPENING
+    return CheckedTurn(
+        meant_wrong=None if opening else student.intent == Intent.INTENT_WRONG,
+        right=truth.claim.right,
+        codes=(
+            f"evaluation {_letter(truth.turn)}",
+            f"action {tutor.action}",
+            f"state {STATE_LETTERS.get(tutor.state, '')}",
+        ),
+        reply=tutor.text,
+    )
+
+
+def agrees(turn: Turn) -> bool | None:
+    """Whether the tutor's evaluation agrees with what its code found; None where the code found no verdict."""
+    if not turn.calculation.attempts:
+        return None
+    found = verdict(turn.calculation.attempts[-1].execution)
+    return None if found is None else _letter(turn) in POLICY["agreeing"]["right" if found else "wrong"]
+
+
+def _length(conversation: Conversation, truths: Sequence[TurnTruth]) -> Found:
+    if len(conversation.turns) < POLICY["shortest_turns"]:
+        yield len(conversation.turns), f"the last one; at least {POLICY['shortest_turns']} are wanted"
+    for turn in conversation.turns:
+        for speaker, text in _messages(turn):
+            words = len(text.split())
+            if words > POLICY[f"longest_{speaker}_words"]:
+                yield turn.number, f"the {speaker} uses {words} words"
+
+
+def _empty(conversation: Conversation, truths: Sequence[TurnTruth]) -> Found:
+    for turn in conversation.turns:
+        for speaker, text in _messages(turn):
+            if not _WORD.search(text):
+                yield turn.number, f"the {speaker} says {text!r}"
+
+
+def _speaks_for(conversation: Conversation, truths: Sequence[TurnTruth]) -> Found:
+    for turn in conversation.turns:
+        for speaker, text in _messages(turn):
+            others = (label for label in _LABEL.finditer(text) if label.start() or label[1].lower() != speaker)
+            if label := next(others, None):
+                yield turn.number, f"the {speaker}'s message holds {label[0].strip()!r}"
+
+
+def _contradiction(conversation: Conversation, truths: Sequence[TurnTruth]) -> Found:
+    for turn in conversation.turns:
+        if agrees(turn) is False:
+            yield turn.number, f"evaluated {_letter(turn)!r} against the code's verdict"
+
+
+def _verdict(conversation: Conversation, truths: Sequence[TurnTruth]) -> Found:
+    for truth in truths:
+        letter = _letter(truth.turn)
+        if truth.claim.right is not None and letter in "ab" and (letter == "b") != truth.claim.right:
+            claimed = "right" if truth.claim.right else "wrong"
+            yield truth.turn.number, f"evaluated {letter!r} although {_claimed(truth)} is {claimed}"
+
+
+def _blind(conversation: Conversation, truths: Sequence[TurnTruth]) -> Found:
+    for truth in truths:
+        turn = truth.turn
+        attempts, numeric = turn.calculation.attempts, truth.claim.quantity is not None
+        if numeric and attempts and attempts[-1].execution.status != Status.STATUS_OK and _letter(turn) in "abc":
+            yield turn.number, f"evaluated {_letter(turn)!r} although no program ran"
+
+
+def _steps(conversation: Conversation, truths: Sequence[TurnTruth]) -> Found:
+    """Steps run forward one by one, but for a student who asks to go back; the end comes at the last one."""
+    last = len(conversation.problem.steps)
+    for truth in truths:
+        at, tutor = truth.progress.step, truth.turn.tutor
+        back = tutor.action == GOING_BACK and tutor.step == at - 1
+        # A student may be ahead of the tutor's questions.
+        ahead = tutor.step > at and {*range(at, tutor.step + 1)} <= truth.solved
+        if tutor.step != at and not back and not ahead:
+            yield truth.turn.number, f"step {tutor.step} while step {at} was at hand"
+        elif STATE_LETTERS.get(tutor.state) == "t" and tutor.step != last:
+            yield truth.turn.number, f"finished at step {tutor.step} of {last}"
+
+
+def _three_wrong(conversation: Conversation, truths: Sequence[TurnTruth]) -> Found:
+    enough = POLICY["wrong_answers_before_solution"]
+    for truth in truths:
+        if _letter(truth.turn) != "a":
+            continue
+        wrong = truth.progress.wrong_answers + 1
+        given = truth.turn.tutor.action == SOLUTION_AFTER_WRONG
+        if given and wrong < enough:
+            yield truth.turn.number, f"the solution after {wrong} wrong answers"
+        elif not given and wrong >= enough:
+            yield truth.turn.number, f"no solution after {wrong} wrong answers"
+
+
+def _unasked(conversation: Conversation, truths: Sequence[TurnTruth]) -> Found:
+    for turn in conversation.turns:
+        if turn.tutor.action == SOLUTION_ON_REQUEST and not _has_cue("asks_for_solution", turn.student.text):
+            yield turn.number, "the solution although the student did not ask for it"
+
+
+def _early_answer(conversation: Conversation, truths: Sequence[TurnTruth]) -> Found:
+    """No reply gives a result before the student has stated it or may be told it."""
+    for truth in truths:
+        hidden_from = truth.progress.step + (truth.turn.tutor.action in GIVING_ACTIONS)
+        for given in truth.early:
+            if given.step >= hidden_from:
+                yield truth.turn.number, f"gives {given.text!r} of step {given.step}"
+
+
+def _repeated(conversation: Conversation, truths: Sequence[TurnTruth]) -> Found:
+    said: dict[str, list[str]] = {"student": [], "tutor": []}
+    for turn in conversation.turns:
+        for speaker, text in _messages(turn):
+            before = said[speaker]
+            long = len(text.split()) >= POLICY["same_words_from"]
+            if text in before or (long and any(is_much_like(text, one, POLICY["same_words"]) for one in before)):
+                yield turn.number, f"the {speaker} repeats {text[:40]!r}"
+            # A single word or number may be said twice.
+            if len(text.split()) >= POLICY["repeated_from"]:
+                before.append(text)
+
+
+def _farewell(conversation: Conversation, truths: Sequence[TurnTruth]) -> Found:
+    finished = False
+    for turn in conversation.turns:
+        if finished and all(_has_cue("farewell", text) for _, text in _messages(turn)):
+            yield turn.number, "goodbyes after the end"
+        finished = finished or STATE_LETTERS.get(turn.tutor.state) == "t"
+
+
+_RULES: dict[str, Callable[[Conversation, Sequence[TurnTruth]], Found]] = {
+    "length": _length,
+    "empty": _empty,
+    "speaks_for": _speaks_for,
+    "contradiction": _contradiction,
+    "verdict": _verdict,
+    "blind": _blind,
+    "steps": _steps,
+    "three_wrong": _three_wrong,
+    "unasked": _unasked,
+    "early_answer": _early_answer,
+    "repeated": _repeated,
+    "farewell": _farewell,
+}
+
+
+def _messages(turn: Turn) -> tuple[tuple[str, str], tuple[str, str]]:
+    return ("student", turn.student.text), ("tutor", turn.tutor.text)
+
+
+def _claimed(truth: TurnTruth) -> str:
+    quantity = truth.claim.quantity
+    if quantity is None:
+        return "what the student says"
+    return repr(truth.turn.student.text[quantity.start : quantity.end].strip())
+
+
+def _has_cue(kind: str, text: str) -> bool:
+    plain = text.casefold()
+    return any(cue in plain for cue in POLICY["cues"][kind])
+
+
+def _letter(turn: Turn) -> str:
+    return EVALUATION_LETTERS.get(turn.tutor.evaluation, "")

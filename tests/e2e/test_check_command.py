@@ -1,0 +1,85 @@
+"""`soliloquy check`: what is so in a dataset, whatever its records say of themselves."""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.runs import SOLILOQUY, grown, run
+
+CONVERSATIONS = 12
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("checked") / "out"
+    grown(out, conversations=CONVERSATIONS)
+    return out
+
+
+def check(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    return run([SOLILOQUY, "check", str(folder), *options])
+
+
+def bent(dataset: Path, folder: Path, bend: Any) -> Path:
+    """The dataset with its first conversation changed."""
+    first, *rest = (dataset / "conversations.jsonl").read_text("utf-8").splitlines()
+    record = json.loads(first)
+    bend(record)
+    (folder / "conversations.jsonl").write_text("\n".join([json.dumps(record), *rest]), "utf-8")
+    return folder
+
+
+def test_what_a_run_kept_has_no_fault(dataset: Path) -> None:
+    result = check(dataset, "--json")
+    assert (result.returncode, result.stderr) == (0, "")
+    report = json.loads(result.stdout)
+    figures = report["figures"]
+    assert (figures["conversations"], figures["faults"], report["faults"]) == (CONVERSATIONS, 0, [])
+    assert figures["turns"] == figures["student_replies"] + CONVERSATIONS
+    assert figures["unlike_meant"] == 0
+    assert figures["bigram_entropy"] >= 3.5
+
+
+def test_an_answer_given_early_is_named_with_its_turn_and_evidence(dataset: Path, tmp_path: Path) -> None:
+    def tell(record: dict[str, Any]) -> None:
+        answer = record["problem"]["answer"]
+        record["turns"][0]["tutor"]["text"] += f" In the end it is {answer['value']} {answer['unit']}."
+
+    result = check(bent(dataset, tmp_path, tell))
+    assert result.returncode == 1
+    [line] = [line for line in result.stdout.splitlines() if "early answer" in line]
+    assert "turn 1: gives" in line
+
+
+def test_a_wrong_verdict_is_named_although_the_record_agrees_with_itself(dataset: Path, tmp_path: Path) -> None:
+    def praise(record: dict[str, Any]) -> None:
+        step = next(step for step in record["problem"]["steps"] if step["result"])
+        result = step["result"]
+        asked = next(turn for turn in record["turns"] if turn["tutor"]["step"] == step["number"])
+        following = record["turns"][record["turns"].index(asked) + 1]
+        following["student"]["text"] = f"It is {3 * result['value']:.4g} {result['unit']}."
+        following["tutor"]["evaluation"] = "b"
+
+    result = check(bent(dataset, tmp_path, praise))
+    assert result.returncode == 1
+    assert "verdict: turn" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        (b"not json\n", "conversations.jsonl:1: "),
+        (b"{}\n", "conversation 1 is no record"),
+        (None, "holds no conversations"),
+    ],
+)
+def test_what_is_no_dataset_is_one_line(tmp_path: Path, content: bytes | None, complaint: str) -> None:
+    if content is not None:
+        (tmp_path / "conversations.jsonl").write_bytes(content)
+    result = check(tmp_path)
+    assert (result.returncode, result.stdout) == (2, "")
+    [line] = result.stderr.splitlines()
+    assert complaint in line

@@ -1,0 +1,121 @@
+"""`soliloquy problems` lists, shows, samples and checks what the banks hold."""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from services.curriculum.bank.bank import FAMILIES
+from services.curriculum.files.problem_file import read_problems
+from tests.e2e.runs import SOLILOQUY, grown, run
+
+
+def problems(*arguments: str | Path) -> str:
+    """What a command prints that must succeed."""
+    result = run([SOLILOQUY, "problems", *map(str, arguments)])
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def test_the_banks_and_their_families_are_listed() -> None:
+    banks = {row["bank"]: row for row in json.loads(problems("list", "--json"))}
+    families = json.loads(problems("list", "physics", "--json"))
+    assert banks.keys() == {"arithmetic", "physics"}
+    assert len(families) == banks["physics"]["families"]
+    assert {row["topic"] for row in families} == set(banks["physics"]["topics"])
+    assert {"topic", "family", "difficulty", "steps", "title"} == families[0].keys()
+
+
+def test_a_problem_is_shown_with_its_steps_answer_and_wrong_ways() -> None:
+    shown = problems("show", "physics/falling_object#17")
+    for text in ("h = g × t² / 2", "wrong rearrangement", "wrong arithmetic", "answer:", "physics/falling_object#17"):
+        assert text in shown
+
+
+def test_a_problem_is_the_same_wherever_it_is_shown(tmp_path: Path) -> None:
+    out = tmp_path / "problems.jsonl"
+    problems("sample", "physics", "--count", "3", "--out", out)
+    row = json.loads(out.read_text("utf-8").splitlines()[1])
+    of_bank = json.loads(problems("show", row["extra"]["source"], "--json"))
+    of_file = json.loads(problems("show", f"{out}:2", "--json"))
+    for field in ("id", "question", "solution", "topic"):
+        assert of_bank[field] == of_file[field] == row[field]
+
+
+def test_a_sample_is_even_over_topics_repeats_nothing_and_follows_from_its_seed(tmp_path: Path) -> None:
+    out = tmp_path / "problems.jsonl"
+    problems("sample", "physics", "--count", "400", "--seed", "3", "--out", out)
+    drawn = read_problems(out)
+    assert set(Counter(problem.topic for problem in drawn).values()) == {50}
+    assert len({problem.question for problem in drawn}) == 400
+    assert problems("sample", "physics", "--count", "400", "--seed", "3") == out.read_text("utf-8")
+    assert problems("sample", "physics", "--count", "400", "--seed", "4") != out.read_text("utf-8")
+
+
+def test_a_sample_shared_by_processes_is_that_of_one(tmp_path: Path) -> None:
+    out = tmp_path / "problems.jsonl"
+    problems("sample", "arithmetic", "--count", "10500", "--out", out)
+    lines = out.read_bytes().splitlines(keepends=True)
+    assert len(lines) == 10_500
+    assert problems("sample", "arithmetic", "--count", "2500").encode() == b"".join(lines[:2500])
+
+
+def test_a_sample_may_be_of_some_topics_and_difficulties_only() -> None:
+    options = ["--topic", "optics", "--topic", "heat", "--difficulty", "3"]
+    rows = [json.loads(line) for line in problems("sample", "physics", "--count", "40", *options).splitlines()]
+    assert {row["topic"] for row in rows} == {"optics", "heat"}
+    assert {row["extra"]["difficulty"] for row in rows} == {3}
+
+
+def test_a_dataset_is_grown_from_a_sample(tmp_path: Path) -> None:
+    problems("sample", "physics", "--count", "3", "--seed", "5", "--out", tmp_path / "problems.jsonl")
+    report = grown(tmp_path / "out", problems=tmp_path / "problems.jsonl", conversations=3)
+    assert report["accepted"] == 3
+
+
+def test_sound_families_and_files_pass_the_check(tmp_path: Path) -> None:
+    problems("sample", "physics", "--count", "20", "--out", tmp_path / "problems.jsonl")
+    assert "can be used" in problems("check", tmp_path / "problems.jsonl")
+    assert "keep their promises" in problems("check", FAMILIES / "physics" / "magnetism", "--draws", "5")
+
+
+def test_each_fault_of_a_family_is_a_line_of_the_check(tmp_path: Path) -> None:
+    text = (FAMILIES / "physics" / "mechanics" / "falling_object.toml").read_text("utf-8")
+    family = tmp_path / "mechanics" / "fall.toml"
+    family.parent.mkdir()
+    family.write_text(text.replace("h = g × t² / 2", "h = g × t²").replace('unit = "m/s" }', 'unit = "m" }'), "utf-8")
+    result = run([SOLILOQUY, "problems", "check", str(tmp_path)])
+    assert result.returncode == 1
+    assert [line.split(": ")[:2] for line in result.stdout.splitlines()] == [
+        ["mechanics/fall.toml", "units agree"],
+        ["mechanics/fall.toml", "laws hold"],
+        ["mechanics/fall.toml", "rearrangements solve the law"],
+    ]
+
+
+def test_a_fault_of_a_problem_file_is_named_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "problems.jsonl"
+    path.write_text('{"question": "How many?", "solution": "2 + 2 = 4"}\n{"question": "How many more?"}\n', "utf-8")
+    result = run([SOLILOQUY, "problems", "check", str(path)])
+    assert (result.returncode, result.stdout.startswith(f"{path}:2: solution")) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["list", "chemistry"], "there is no bank 'chemistry': the banks are arithmetic, physics"),
+        (["show", "physics/free_fall"], "physics has no family 'free_fall'"),
+        (["show", "physics/falling_object#x"], "'x' is no number"),
+        (["show", "absent.jsonl:3"], "absent.jsonl: cannot be read"),
+        (["sample", "physics", "--count", "1", "--topic", "love"], "physics has no topic 'love'"),
+        (["check", "absent"], "'absent' is neither a file, nor a folder, nor a bank"),
+    ],
+)
+def test_what_cannot_be_done_is_one_clear_line(arguments: list[str], reason: str) -> None:
+    result = run([SOLILOQUY, "problems", *arguments])
+    assert result.returncode == 2
+    assert result.stdout == ""
+    assert result.stderr.startswith("soliloquy: ")
+    assert result.stderr.count("\n") == 1
+    assert reason in result.stderr

@@ -1,0 +1,166 @@
+"""Problems of others, from their file to a dataset: by the command alone."""
+
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.runs import SOLILOQUY, grown, run
+
+TROLLEY = {
+    "question": "A shopper pushes a trolley of 20 kg with 50 N. What is its acceleration?",
+    "answer": "Divide force by mass: 50/20=<<50/20=2.5>>2.5 m/s^2.\n#### 2.5",
+}
+BROKEN = {"question": "And then?"}
+# The most memory that an import needs, whatever it reads; some 40 MiB of it are Python and its libraries.
+MOST_KIB = 120 * 1024
+
+
+def jsonl(path: Path, *rows: Any) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    return path
+
+
+def problems(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
+    return run([SOLILOQUY, "problems", *map(str, arguments)], environment=environment)
+
+
+def refused(*arguments: object) -> str:
+    result = problems(*arguments)
+    assert result.returncode == 2, result.stdout + result.stderr
+    assert result.stdout == ""
+    [line] = result.stderr.strip().splitlines()
+    return line
+
+
+def test_what_is_imported_can_be_tutored(tmp_path: Path) -> None:
+    source = jsonl(tmp_path / "theirs.jsonl", TROLLEY)
+    imported = problems("import", source, "--as", "gsm8k", "--out", tmp_path / "mine.jsonl")
+    assert imported.returncode == 0, imported.stderr
+    report = grown(tmp_path / "out", problems=tmp_path / "mine.jsonl", conversations=2)
+    assert report["accepted"] == 2
+
+
+def test_rows_that_cannot_be_used_are_reported_and_counted(tmp_path: Path) -> None:
+    source = jsonl(tmp_path / "theirs.jsonl", BROKEN, TROLLEY, TROLLEY)
+    result = problems("import", source, "--as", "gsm8k", "--out", tmp_path / "mine.jsonl", "--json")
+    assert result.returncode == 0
+    assert json.loads(result.stdout) == {"read": 3, "written": 1, "refused": 1, "repeated": 1}
+    assert result.stderr.splitlines() == [
+        "theirs.jsonl:1: solution: no column 'answer'; there are: 'question'",
+        "theirs.jsonl:3: question: the same as at theirs.jsonl:2",
+    ]
+
+
+def test_strict_wants_all_or_nothing(tmp_path: Path) -> None:
+    source = jsonl(tmp_path / "theirs.jsonl", TROLLEY, BROKEN)
+    line = refused("import", source, "--as", "gsm8k", "--out", tmp_path / "mine.jsonl", "--strict")
+    assert "theirs.jsonl:2: solution:" in line
+    assert not (tmp_path / "mine.jsonl").exists()
+
+
+def test_an_import_without_a_usable_row_fails(tmp_path: Path) -> None:
+    source = jsonl(tmp_path / "theirs.jsonl", BROKEN)
+    result = problems("import", source, "--as", "gsm8k", "--out", tmp_path / "mine.jsonl", "--json")
+    assert result.returncode == 1
+    assert json.loads(result.stdout)["written"] == 0
+    assert "not one that can be used" in result.stderr
+    assert not (tmp_path / "mine.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["import", "none.csv", "--as", "csv", "--out", "o"], "none.csv: there is no such file or folder"),
+        (["import", "none.csv", "--as", "excel", "--out", "o"], "'excel' is not one of"),
+        (["import", "none.csv", "--as", "csv", "--out", "o", "--columns", "colour=x"], "'colour=x': write OURS=THEIRS"),
+        (["dedupe", "none.jsonl", "--out", "o"], "none.jsonl: cannot be read: No such file"),
+        (["dedupe", "none.jsonl", "--out", "o", "--threshold", "0"], "--threshold"),
+        (["split", "none.jsonl", "--out", "o"], "none.jsonl: cannot be read: No such file"),
+        (["split", "none.jsonl", "--out", "o", "--by-solve-rate"], "says which problems a --sample takes"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line(arguments: list[str], complaint: str) -> None:
+    assert complaint in refused(*arguments)
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    source = jsonl(tmp_path / "theirs.jsonl", TROLLEY)
+    assert "cannot be written" in refused("import", source, "--as", "gsm8k", "--out", tmp_path / "no" / "mine.jsonl")
+
+
+def memory_of_import(source: Path, as_format: str) -> tuple[int, str]:
+    """The most memory that the process had, in KiB, and what it said."""
+    code = (
+        "import resource, sys\n"
+        "from services.cli.main import main\n"
+        "try:\n"
+        "    main()\n"
+        "finally:\n"
+        "    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
+    )
+    out = source.with_name("mine.jsonl")
+    arguments = ["problems", "import", str(source), "--as", as_format, "--out", str(out), "--json"]
+    result = run([sys.executable, "-c", code, *arguments])
+    assert result.returncode == 0, result.stderr
+    return int(result.stdout.splitlines()[-1]), result.stderr
+
+
+def test_a_line_of_100_mb_costs_one_line_and_no_memory(tmp_path: Path) -> None:
+    source = tmp_path / "theirs.jsonl"
+    with source.open("w", encoding="utf-8") as file:
+        file.write('{"question": "')
+        for _ in range(100):
+            file.write("why " * 250_000)
+        file.write(f'"}}\n{json.dumps(TROLLEY)}\n')
+    memory, said = memory_of_import(source, "gsm8k")
+    assert said == "theirs.jsonl:1: text: is longer than 1,048,576 characters\n"
+    assert memory < MOST_KIB
+
+
+def test_a_large_table_is_read_row_by_row(tmp_path: Path) -> None:
+    source = tmp_path / "theirs.csv"
+    with source.open("w", encoding="utf-8", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(["qid", "question", "ground_truth", "conversation"])
+        for number in range(800):
+            table.writerow([number, f"How much is {number} + 1?", "Add one.", "Teacher: Well,\n" * 12_000])
+    assert source.stat().st_size > MOST_KIB * 1024
+    memory, said = memory_of_import(source, "mathdial")
+    assert said == ""
+    assert memory < MOST_KIB
+
+
+def test_sifting_is_the_same_in_every_process(tmp_path: Path) -> None:
+    rows = [
+        {"question": f"{start} 30 litres of water of 20 °C in a copper pot over a flame{end}", "solution": "So."}
+        for start in ("Ann heats", "Ben heats", "We heat", "One heats", "Carl has")
+        for end in (" for 5 minutes.", " for five minutes.", " for five minutes only.", "!")
+    ]
+    source = jsonl(tmp_path / "all.jsonl", *rows)
+    kept = []
+    for hash_seed in ("1", "2"):
+        out = tmp_path / f"kept{hash_seed}.jsonl"
+        result = problems("dedupe", source, "--out", out, "--json", PYTHONHASHSEED=hash_seed)
+        assert result.returncode == 0, result.stderr
+        assert 0 < json.loads(result.stdout)["dropped"] < len(rows)
+        kept.append(out.read_bytes())
+    assert kept[0] == kept[1]
+
+
+def test_a_sample_that_cannot_be_had_is_said(tmp_path: Path) -> None:
+    rows = [{"question": f"{n}?", "solution": "So.", "extra": {"solve_rate": 0.1}} for n in range(9)]
+    source = jsonl(tmp_path / "all.jsonl", *rows)
+    result = problems("split", source, "--out", tmp_path / "parts", "--sample", 10, "--by-solve-rate", "--json")
+    assert result.returncode == 1
+    assert json.loads(result.stdout)["sampled"] == 8
+    assert "only 8 of 10 problems can be had as asked" in result.stderr
+    assert sorted(path.name for path in (tmp_path / "parts").iterdir()) == [
+        "split.json",
+        "test-unseen.jsonl",
+        "train.jsonl",
+    ]

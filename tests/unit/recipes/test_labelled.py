@@ -1,0 +1,86 @@
+"""The truth check agrees with dialogues that were labelled by hand."""
+
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from soliloquy.v1.conversation_pb2 import Calculation, CodeAttempt, Conversation, Ending, StudentReply, Turn, TutorReply
+from soliloquy.v1.sandbox_pb2 import Execution, NamedValue, Status, Value
+
+from services.curriculum.files.problem_of_row import problem_of
+from services.curriculum.files.problem_rows import ProblemRow
+from services.recipes.soliloquy.codes import EVALUATIONS, STATES
+from services.recipes.soliloquy.rules import POLICY, checked
+from services.recipes.soliloquy.truth import assessed
+
+# Those that the check was made with, and those that it was held against afterwards.
+FOLDERS = [Path(__file__).with_name(name) for name in ("labelled", "held_out")]
+AGREEMENT = 0.98
+# A labelled dialogue may be as short and a message as long as it is.
+RULES = POLICY["rules"].keys() - {"length"}
+
+
+def dialogues() -> list[tuple[str, dict[str, Any]]]:
+    paths = [path for folder in FOLDERS for path in sorted(folder.glob("*.toml"))]
+    return [(path.stem, tomllib.loads(path.read_text("utf-8"))) for path in paths]
+
+
+def conversation(dialogue: dict[str, Any]) -> Conversation:
+    turns = [_turn(number, turn) for number, turn in enumerate(dialogue["turns"], start=1)]
+    problem = problem_of(ProblemRow.model_validate(dialogue["problem"]), source="labelled")
+    return Conversation(problem=problem, turns=turns, ending=Ending.ENDING_SOLVED)
+
+
+def _turn(number: int, turn: dict[str, Any]) -> Turn:
+    reply = TutorReply(
+        text=turn["tutor"],
+        evaluation=EVALUATIONS[turn["evaluation"]],
+        action=turn["action"],
+        step=turn["step"],
+        state=STATES[turn["state"]],
+    )
+    calculation = _calculation(turn["python"]) if "python" in turn else None
+    return Turn(number=number, student=StudentReply(text=turn["student"]), calculation=calculation, tutor=reply)
+
+
+def _calculation(found: dict[str, Any]) -> Calculation:
+    if found.get("status") == "failed":
+        return Calculation(attempts=[CodeAttempt(execution=Execution(status=Status.STATUS_ERROR))])
+    values = [NamedValue(name=name, value=_value(value)) for name, value in found.items()]
+    return Calculation(attempts=[CodeAttempt(execution=Execution(status=Status.STATUS_OK, values=values))])
+
+
+def _value(value: bool | float) -> Value:
+    return Value(boolean=value) if isinstance(value, bool) else Value(real=value)
+
+
+def judged() -> Iterator[tuple[str, dict[str, Any], bool | None, set[str]]]:
+    """Of every turn: where it is, its labels, and what the check finds."""
+    for name, dialogue in dialogues():
+        built = conversation(dialogue)
+        faults = [fault.split(": ") for fault in checked(built).faults]
+        for number, (turn, truth) in enumerate(zip(dialogue["turns"], assessed(built), strict=True), start=1):
+            found = {rule.replace(" ", "_") for rule, at, *_ in faults if at == f"turn {number}"}
+            yield f"{name}:{number}", turn["labels"], truth.claim.right, found & RULES
+
+
+def test_what_a_student_claims_is_judged_as_by_hand() -> None:
+    differing = [
+        (where, labels.get("right"), right) for where, labels, right, _ in judged() if labels.get("right") != right
+    ]
+    total = len(list(judged()))
+    assert total >= 120
+    assert len(differing) <= (1 - AGREEMENT) * total, differing
+
+
+def test_faults_are_found_as_by_hand() -> None:
+    turns = [(where, {*labels["faults"]}, found) for where, labels, _, found in judged()]
+    differing = [turn for turn in turns if turn[1] != turn[2]]
+    assert len(differing) <= (1 - AGREEMENT) * len(turns), differing
+
+
+def test_no_early_answer_is_missed() -> None:
+    marked = [(where, found) for where, labels, _, found in judged() if "early_answer" in labels["faults"]]
+    assert len(marked) >= 15
+    assert [where for where, found in marked if "early_answer" not in found] == []

@@ -1,0 +1,88 @@
+"""Which conversations are kept, and what is said of those that are not."""
+
+import pytest
+from soliloquy.v1.conversation_pb2 import Ending, Turn
+from soliloquy.v1.sandbox_pb2 import Status
+
+from services.recipes.soliloquy.rules import faults
+from tests.unit.recipes.conversations import calculated, conversation, sound_conversation, sound_turns, turn
+
+FAILED = Status.STATUS_ERROR
+
+
+def with_second(bent: Turn) -> list[str]:
+    first, _, last = sound_turns()
+    return faults(conversation(first, bent, last))
+
+
+def test_a_sound_conversation_is_kept() -> None:
+    assert faults(sound_conversation()) == []
+
+
+@pytest.mark.parametrize(
+    ("bent", "fault"),
+    [
+        (
+            turn("It is 3600 N.", "No. Try again.", codes="a1q", step=1, calculation=calculated(True)),
+            "contradiction: turn 2: evaluated 'a' against the code's verdict",
+        ),
+        (
+            turn("3 N", "Right! What work is done?", codes="b3r", step=1, calculation=calculated(False)),
+            "contradiction: turn 2: evaluated 'b' against the code's verdict",
+        ),
+        (
+            turn("3 N", "Right!", codes="b3r", step=1, calculation=calculated(None, status=FAILED)),
+            "blind: turn 2: evaluated 'b' although no program ran",
+        ),
+        (
+            turn("A hint?", "Multiply: you get 3600 N.", codes="f8r", step=1),
+            "early answer: turn 2: gives '3600 N' of step 1",
+        ),
+        (
+            turn("A hint?", "In the end it is 180,000 J.", codes="f9r", step=1),
+            "early answer: turn 2: gives '180,000 J' of step 2",
+        ),
+        (
+            turn("Well.\nStudent: 3600 N", "Right!", codes="b3r", step=1),
+            "speaks for: turn 2: the student's message holds 'Student:'",
+        ),
+        (
+            turn("3600 N\nTutor: yes", "Right!", codes="b3r", step=1),
+            "speaks for: turn 2: the student's message holds 'Tutor:'",
+        ),
+        (turn("3600 N", "Right!", codes="b3r", step=2), "steps: turn 2: step 2 while step 1 was at hand"),
+        (turn("3600 N", "well " * 200, codes="b3r", step=1), "length: turn 2: the tutor uses 200 words"),
+    ],
+)
+def test_a_fault_is_named_with_its_turn_and_evidence(bent: Turn, fault: str) -> None:
+    assert fault in with_second(bent)
+
+
+def test_a_step_may_be_told_when_the_student_asks_for_it() -> None:
+    told = turn("Just tell me.", "It is 3600 N. What work is done?", codes="f9r", step=1, calculation=calculated(None))
+    assert with_second(told) == []
+
+
+def test_what_the_student_said_may_be_repeated() -> None:
+    first, _, last = sound_turns()
+    repeated = turn("3600 N?", "You say 3600 N: show me how.", codes="d6q", step=1)
+    again = turn("1500 * 2.4 = 3600 N", "Right. What work is done?", codes="b3r", step=1, calculation=calculated(True))
+    assert faults(conversation(first, repeated, again, last)) == []
+
+
+def test_a_student_may_go_back_a_step() -> None:
+    first, second, last = sound_turns()
+    back = turn("Can we go back?", "Of course. Which force was it?", codes="f10q", step=1)
+    again = turn("3600 N, as before.", "Yes. And the work?", codes="b3r", step=1, calculation=calculated(True))
+    assert faults(conversation(first, second, back, again, last)) == []
+
+
+def test_an_end_before_the_last_step_is_a_fault() -> None:
+    first, *_ = sound_turns()
+    early = turn("It is 3600 N.", "Well done!", codes="b3t", step=1, calculation=calculated(True))
+    assert faults(conversation(first, early)) == ["steps: turn 2: finished at step 1 of 2"]
+
+
+@pytest.mark.parametrize("ending", [Ending.ENDING_TURN_LIMIT, Ending.ENDING_UNPARSABLE])
+def test_a_conversation_that_was_cut_off_is_not_kept(ending: Ending) -> None:
+    assert faults(conversation(*sound_turns(), ending=ending)) == [f"not solved: {Ending.Name(ending)}"]

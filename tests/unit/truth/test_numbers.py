@@ -1,0 +1,41 @@
+"""A number is read whichever way a person writes it, and what is none is left alone."""
+
+import pytest
+
+from services.truth.numbers import numbers_in
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("I get about 3.43 s", [3.43]),
+        ("-5, (−7) and .5", [-5, -7, 0.5]),
+        ("between 4-2 and x-3", [4, 2]),
+        ("t = T - 273.15, so -3", [273.15, -3]),
+        ("3,400 J and 12,345,678", [3400, 12345678]),
+        ("1.2e-4 or 2.1 x 10^-3 or 5×10⁻³ or 4 \\times 10^{-6} or 7*10**2", [1.2e-4, 2.1e-3, 5e-3, 4e-6, 700]),
+        ("10^5 Pa", [1e5]),
+        ("3/4 of an hour, 1 1/2 h, 2 ½ and \\frac{3}{8}", [0.75, 1.5, 2.5, 0.375]),
+        ("2.1 thousand joules, 3 million", [2100, 3e6]),
+        ("thirty-three and seven", [33, 7]),
+        ("12kN 3.4s 5%", [12, 3.4, 5]),
+        ("v = 2*57.6/9.81 = 11.74", [2, 57.6, 9.81, 11.74]),
+    ],
+)
+def test_numbers_are_read_as_a_person_reads_them(text: str, values: list[float]) -> None:
+    assert [number.value for number in numbers_in(text)] == pytest.approx(values)
+
+
+@pytest.mark.parametrize("text", ["v2 and x_1", "m/s^2", "s⁻¹", "t² + r³", "no digits at all", "1e999", ""])
+def test_names_and_exponents_are_no_numbers(text: str) -> None:
+    assert list(numbers_in(text)) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "digits", "half"),
+    [("33.60", 4, 0.005), ("0.0045", 2, 0.00005), ("1200", 2, 50), ("2.0e3", 2, 50), ("7", 1, 0.5)],
+)
+def test_what_rounding_hides_is_half_a_unit_of_the_last_digit(text: str, digits: int, half: float) -> None:
+    [number] = numbers_in(text)
+    assert number.digits == digits
+    assert number.half == pytest.approx(half)

@@ -1,0 +1,52 @@
+"""A quantity of a text is the same as a result in any unit of its kind, rounded as it may be."""
+
+import pytest
+
+from services.truth.quantities import is_same, quantities_in
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "unit"),
+    [
+        ("33.6 m/s", 33.617, "m/s"),
+        ("34 m/s", 33.617, "m/s"),
+        ("121 km/h", 33.617, "m/s"),
+        ("33.6", 33.617, "m/s"),
+        ("3.36 × 10^1 m/s", 33.617, "m/s"),
+        ("2.1 thousand joules", 2100.0, "J"),
+        ("2.1 kJ", 2100.0, "J"),
+        ("20 °C", 293.15, "K"),
+        ("45 minutes", 0.75, "h"),
+        ("3/4 h", 0.75, "h"),
+        ("25 %", 0.25, ""),
+        ("12 apples", 12.0, "apples"),
+        ("12", 12.0, "apples"),
+        ("30 degrees", 30.0, "°"),
+    ],
+)
+def test_the_same_in_other_words_is_the_same(text: str, value: float, unit: str) -> None:
+    [written] = quantities_in(text)
+    assert is_same(written, value, unit, 0.005)
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "unit"),
+    [
+        ("33 m/s", 33.617, "m/s"),
+        ("33.6 s", 33.617, "m/s"),
+        ("33.6 km/h", 33.617, "m/s"),
+        ("2.1 J", 2100.0, "J"),
+        ("12 pears", 12.0, "apples"),
+        ("3 m/s", 3.2, "m/s"),
+        ("-33.6 m/s", 33.617, "m/s"),
+    ],
+)
+def test_another_value_kind_or_sign_is_another(text: str, value: float, unit: str) -> None:
+    [written] = quantities_in(text)
+    assert not is_same(written, value, unit, 0.005)
+
+
+def test_what_a_text_states_is_told_from_what_it_works_with() -> None:
+    written = quantities_in("I did 2 × 57.6 m / 9.81 and got 11.74 in step 3")
+    assert [one.value for one in written if one.stated] == [11.74]
+    assert [one.value for one in written if one.term] == [2, 57.6, 9.81]
