@@ -27,6 +27,7 @@ def test_every_command_of_the_list_is_there() -> None:
         "generate",
         "show",
         "problems",
+        "check",
         "dlq",
         "topics",
         "service",
