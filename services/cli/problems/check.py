@@ -7,7 +7,6 @@ import click
 
 from services.cli.failure import Failure
 from services.curriculum.bank.bank import FAMILIES, bank_names
-from services.curriculum.bank.checks import DRAWS, faults
 from services.curriculum.files.problem_file import BadProblemFile, read_problems
 
 FAULTY = 1
@@ -16,7 +15,7 @@ FAULTY = 1
 @click.command()
 @click.argument("source", metavar="BANK|FILE|FOLDER")
 @click.option(
-    "--draws", default=DRAWS, show_default=True, type=click.IntRange(min=1), help="Problems to draw of each family."
+    "--draws", default=200, show_default=True, type=click.IntRange(min=1), help="Problems to draw of each family."
 )
 @click.pass_context
 def check(context: click.Context, /, *, source: str, draws: int) -> None:
@@ -48,9 +47,12 @@ def _families(path: Path) -> Sequence[Path]:
 
 
 def _of_families(families: Sequence[Path], path: Path, draws: int) -> Iterator[str]:
+    # The libraries for units and algebra take seconds to load, for which no help text should wait.
+    from services.curriculum.bank.checks import faults
+
     for family in families:
         name = family.relative_to(path) if path.is_dir() else family
-        yield from (f"{name}: {fault}" for fault in faults(family, draws))
+        yield from (f"{name}: {fault}" for fault in faults(family, draws=draws))
 
 
 def _of_file(path: Path) -> Iterator[str]:

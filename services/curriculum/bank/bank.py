@@ -55,11 +55,14 @@ class Bank:
 
     def draw(self, number: int) -> Problem:
         """The problem of a seed; every seed has one."""
-        rest, position = divmod(seed(self.name, number), len(self.names))
-        return self.family(self.names[position]).problem(rest)
+        return self._at(seed(self.name, number))
 
     def problem(self, run_seed: int, ordinal: int) -> Problem:
-        return self.draw(seed(run_seed, "problem", ordinal))
+        return self._at(seed(self.name, run_seed, "problem", ordinal))
+
+    def _at(self, number: int) -> Problem:
+        rest, position = divmod(number, len(self.names))
+        return self.family(self.names[position]).problem(rest)
 
     @cached_property
     def _clues(self) -> Sequence[tuple[str, str]]:

@@ -12,7 +12,6 @@ from services.curriculum.bank.family_file import BadFamily
 from services.curriculum.bank.loading import load_family
 from services.truth.expressions import BadExpression, Unworkable
 
-DRAWS = 200
 # A prime beyond what most families have to choose from: draws differ in every slot.
 STRIDE = 1_000_000_007
 
@@ -37,7 +36,7 @@ PROMISES: Sequence[Promise] = (
 )
 
 
-def faults(path: Path, draws: int = DRAWS) -> Iterator[str]:
+def faults(path: Path, *, draws: int) -> Iterator[str]:
     """What is wrong with the family of a file: a line for each promise that it breaks."""
     try:
         family = load_family(path)

@@ -31,6 +31,8 @@ def _texts(file: FamilyFile) -> Iterator[str]:
 def _unknown_symbols(file: FamilyFile, steps: Sequence[WorkedStep]) -> Iterator[str]:
     known = {*file.given, *file.constants}
     for step in steps:
+        if not step.expression.symbols:
+            yield f"{step.expression.text!r} calculates with nothing that is given"
         for expression in (step.expression, *(way for ways in step.wrong_ways for way in ways.candidates)):
             unknown = sorted(set(expression.symbols) - known)
             if unknown:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from soliloquy.v1 import conversation_pb2 as pb
 
-from services.curriculum.bank.amounts import Grid
 from services.curriculum.bank.family_steps import Known, StatedStep, WorkedStep
+from services.curriculum.bank.grid import Grid
 from services.curriculum.bank.wording import Wording
 from services.runtime.seeds import digest
 from services.truth.expressions import in_brackets

@@ -61,7 +61,6 @@ class WorkedStep:
     outline: pb.Step
     ask: str
     explanation: str
-    formula: str
     expression: Expression
     symbol: str
     unit: str
@@ -77,18 +76,18 @@ class WorkedStep:
         for quantity, symbol in zip(step.inputs, expression.symbols, strict=True):
             quantity.value = values[symbol]
         step.result.value = value
+        working = expression.working.format_map(texts)
         number = step.number
         # Drawn without its slips, it has none to fill in.
         if step.slips:
-            wrong = mistakes(self.wrong_ways, expression, values, texts, value=value, pick=pick + number)
-            for slip, (working, mistaken) in zip(step.slips, wrong, strict=True):
-                slip.working = f"{self.symbol} = {working}"
+            found = mistakes(self.wrong_ways, values, texts, value=value, working=working, pick=pick + number)
+            for slip, (wrong, mistaken) in zip(step.slips, found, strict=True):
+                slip.working = f"{self.symbol} = {wrong}"
                 slip.value = mistaken
-        numbers = expression.template.format_map(texts)
         plain = written(value)
         values[self.symbol] = value
         texts[self.symbol] = in_brackets(plain)
-        return f"Step {number}) {explanation} {self.formula} = {numbers} = {before_unit(plain, self.unit)}."
+        return f"Step {number}) {explanation} {self.symbol} = {working} = {before_unit(plain, self.unit)}."
 
 
 def family_step(
@@ -113,10 +112,9 @@ def family_step(
             wrong=[table.wrong["formula"], table.wrong["rearrangement"]],
         )
     expression = compiled(table.expression)
-    formula = f"{table.result.symbol} = {expression.formula}"
     outline.MergeFrom(
         pb.Step(
-            formula=formula,
+            formula=f"{table.result.symbol} = {expression.formula}",
             expression=expression.text,
             inputs=[known.get(symbol, pb.Quantity(symbol=symbol)) for symbol in expression.symbols],
             result=pb.Quantity(symbol=table.result.symbol, name=table.result.name, unit=table.result.unit),
@@ -127,7 +125,6 @@ def family_step(
         outline=outline,
         ask=table.ask,
         explanation=table.explanation,
-        formula=formula,
         expression=expression,
         symbol=table.result.symbol,
         unit=table.result.unit,

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from soliloquy.v1 import conversation_pb2 as pb
 
-from services.curriculum.bank.amounts import grid
 from services.curriculum.bank.complaints import complaints
 from services.curriculum.bank.family import Family
 from services.curriculum.bank.family_file import BadFamily, FamilyFile, read_family
 from services.curriculum.bank.family_steps import StatedStep, WorkedStep, family_step
+from services.curriculum.bank.grid import grid
 from services.curriculum.bank.wording import Wording, slot_patterns
 from services.truth.expressions import BadExpression
 

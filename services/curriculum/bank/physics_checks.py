@@ -8,7 +8,7 @@ from soliloquy.v1.conversation_pb2 import STEP_KIND_CONVERT, STEP_KIND_EQUATION,
 from services.curriculum.bank.family import Family
 from services.curriculum.bank.family_steps import StatedStep, WorkedStep
 from services.curriculum.bank.number_checks import numeric
-from services.curriculum.working.laws import Law, law
+from services.curriculum.working.laws import Law, law, laws_in
 from services.curriculum.working.units import (
     UnitsDisagree,
     UnknownUnit,
@@ -63,12 +63,13 @@ def laws_hold(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
 
 
 def rearrangements_solve_the_law(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
+    """The law that an earlier step chose, or that the step itself quotes."""
     if family.bank == COUNTING:
         return
-    for known in _laws(family):
-        for step in family.steps:
-            if not isinstance(step, WorkedStep) or step.outline.kind != STEP_KIND_REARRANGE:
-                continue
+    for step in family.steps:
+        if not isinstance(step, WorkedStep) or step.outline.kind != STEP_KIND_REARRANGE:
+            continue
+        for known in (*_laws(family), *laws_in(f"{step.ask} {step.explanation}")):
             # One that yields something on the way to the unknown is held to the law's numbers alone.
             concerned = step.symbol in known.symbols and set(step.expression.symbols) <= known.symbols
             if concerned and not known.is_solved_by(step.symbol, step.expression):

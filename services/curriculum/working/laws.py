@@ -14,6 +14,10 @@ from services.truth.expressions import BadExpression, Expression, compiled
 PYTHON = str.maketrans({"×": "*", "·": "*", "−": "-", "²": "**2", "³": "**3", "⁴": "**4", "^": "**", "π": " math.pi "})
 FUNCTION = re.compile(r"(√|\b(?:arcsin|arccos|arctan|sin|cos|tan|sqrt|exp|log|ln))(?=\()")
 NAMES = {"√": "sqrt", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "ln": "log", "log": "log10"}
+# An equation within prose: operands with signs between them, which words never have.
+OPERAND = r"[-−]?(?:[√\w]*\((?:[^()]|\([^()]*\))*\)|[^\W\d]\w*|\d+(?:\.\d+)?)[²³⁴]?"
+SIDE = rf"{OPERAND}(?: ?[×/+−·-] ?{OPERAND})*"
+EQUATION = re.compile(rf"(?<![\w×/+−·-]){SIDE}(?: = {SIDE})+")
 # Results are carried on with five digits, and a law may take the difference of two of them.
 ROUNDING = 0.003
 
@@ -44,6 +48,11 @@ def law(formula: str) -> Law:
     if len(sides) < 2:
         raise BadExpression(f"the law {formula!r} is no equation")
     return Law(text=formula, sides=[compiled(side) for side in sides])
+
+
+def laws_in(text: str) -> Sequence[Law]:
+    """The laws that a sentence quotes: "Solve P = U × I for the current"."""
+    return [law(equation[0]) for equation in EQUATION.finditer(text)]
 
 
 def _symbol(name: str) -> sympy.Symbol:

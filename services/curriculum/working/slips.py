@@ -32,7 +32,8 @@ def slips(
     pick: int,
 ) -> list[pb.Slip]:
     """The mistakes at a step with this result."""
-    found = mistakes(ways, right, values, texts, value=result.value, pick=pick)
+    working = right.working.format_map(texts)
+    found = mistakes(ways, values, texts, value=result.value, working=working, pick=pick)
     return [
         pb.Slip(strategy=strategy, working=f"{result.symbol} = {working}", value=value, unit=result.unit)
         for strategy, (working, value) in zip(STRATEGIES, found, strict=True)
@@ -40,18 +41,15 @@ def slips(
 
 
 def mistakes(
-    ways: Sequence[WrongWays],
-    right: Expression,
-    values: Values,
-    texts: Mapping[str, str],
-    *,
-    value: float,
-    pick: int,
+    ways: Sequence[WrongWays], values: Values, texts: Mapping[str, str], *, value: float, working: str, pick: int
 ) -> list[tuple[str, float]]:
-    """A working and the wrong value it gives for each of STRATEGIES; `pick` chooses among the slips of the pen."""
+    """A working and the wrong value it gives for each of STRATEGIES.
+
+    `value` and `working` are the right ones; `pick` chooses among the slips of the pen.
+    """
     found = [_first_apart(way, values, texts, right=value) for way in ways]
     mistaken = miscalculated(value, pick=pick)
-    found.append((right.working.format_map(texts) or written(mistaken), mistaken))
+    found.append((working or written(mistaken), mistaken))
     return found
 
 

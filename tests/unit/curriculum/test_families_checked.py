@@ -60,6 +60,12 @@ def changed(name: str, old: str, new: str, folder: Path) -> Path:
             "Solve it for the time. How long does the {thing} fall?",
             "no step is asked twice",
         ),
+        (
+            "appliance_charge",
+            "Solve P = U × I for the current.",
+            "Solve P = U² × I for the current.",
+            "rearrangements solve the law",
+        ),
         (GAS, 'expression = "t1 + 273.15"', 'expression = "t1 + 237.15"', "units agree: step 2"),
         (GAS, "p1 * T2 / T1", "p1 * T2 / T1 * 1.01", "rearrangements solve the law"),
         (MAGNET, "The pieces are no longer magnets at all.", "The 2 pieces are no magnets.", "concepts need no number"),

@@ -1,4 +1,4 @@
-"""The values that a given quantity may take, each made when it is drawn."""
+"""The values that a given quantity may take, each worked out when it is drawn."""
 
 from dataclasses import dataclass
 
