@@ -4,9 +4,8 @@ import asyncio
 import contextlib
 import itertools
 import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from types import TracebackType
 from typing import Any, Self
@@ -21,6 +20,7 @@ from services.runtime.events import Event
 from services.runtime.topics import is_retry
 from services.runtime.transports.kafka.batches import undecoded, unparsed
 from services.runtime.transports.kafka.connection import KafkaUnavailable
+from services.runtime.transports.kafka.held import Held
 from services.runtime.transports.kafka.names import Names
 from services.runtime.transports.kafka.positions import position_of
 from services.runtime.transports.kafka.reader import ANSWER_SECONDS, Reader, patiently
@@ -42,26 +42,6 @@ COMMIT_SECONDS = 0.1
 SILENT_SECONDS = 3 * ANSWER_SECONDS
 
 
-@dataclass(kw_only=True, slots=True)
-class _Held:
-    """A partition while it is this member's."""
-
-    watermark: Watermark
-    # What is below it has been seen: a batch may have been on its way when the position was set.
-    next_offset: int
-    # While the stage counts it as its own.
-    ready: bool = False
-    waiting: deque[Delivery] = field(default_factory=deque)
-    # When each open event was made, the oldest first.
-    made: dict[int, float] = field(default_factory=dict)
-    moved_at: float = field(default_factory=time.time)
-    paused: bool = False
-    stopped: bool = False
-    # A retry partition in which nothing is left; this member fills it itself, or a fenced one did, at its last.
-    empty: bool = False
-    filled_at: float = 0.0
-
-
 class KafkaConsumer(ConsumerRebalanceListener):
     def __init__(
         self,
@@ -79,7 +59,7 @@ class KafkaConsumer(ConsumerRebalanceListener):
         self._publish = publish
         self._group = group
         self._listener = listener
-        self._held: dict[Partition, _Held] = {}
+        self._held: dict[Partition, Held] = {}
         self._woken = asyncio.Event()
         self._failure: BaseException | None = None
         self._joined = False
@@ -245,7 +225,7 @@ class KafkaConsumer(ConsumerRebalanceListener):
             self._consumer.seek(self._names.there(partition), start)
             self._consumer.resume(self._names.there(partition))
             empty = is_retry(partition.topic) and start >= ends[partition]
-            self._held[partition] = _Held(watermark=known, next_offset=start, empty=empty)
+            self._held[partition] = Held(watermark=known, next_offset=start, empty=empty)
             self._regulate(partition, self._held[partition])
         # A group without positions is invisible to whoever scales by its lag.
         fresh = {
@@ -296,7 +276,7 @@ class KafkaConsumer(ConsumerRebalanceListener):
                 break
         return taken
 
-    def _regulate(self, partition: Partition, held: _Held) -> None:
+    def _regulate(self, partition: Partition, held: Held) -> None:
         """Fetch no more of a partition that has enough, or nothing; polling goes on either way."""
         stop = held.paused or held.empty or len(held.waiting) >= FETCHED_AHEAD
         if stop != held.stopped:
@@ -316,7 +296,7 @@ class KafkaConsumer(ConsumerRebalanceListener):
         held = self._held.get(result.delivery.partition)
         return held is not None and held.watermark.is_open(result.delivery.offset)
 
-    def _finish(self, held: _Held, offset: int) -> None:
+    def _finish(self, held: Held, offset: int) -> None:
         held.watermark.finish(offset)
         del held.made[offset]
         held.moved_at = time.time()
