@@ -16,7 +16,6 @@ from soliloquy.v1.conversation_pb2 import (
 
 from services.recipes.soliloquy.codes import GIVING_ACTIONS
 from services.recipes.soliloquy.progress import Progress, progress_by_turn
-from services.runtime.values import verdict
 from services.truth.laws import holds, laws_in
 from services.truth.phrases import says
 from services.truth.quantities import Written, calculations_in, is_same, quantities_in
@@ -53,8 +52,6 @@ class TurnTruth:
     claim: Claim
     # The steps whose results the student has said so far.
     solved: frozenset[int]
-    # What the code found of the student's value.
-    computed: bool | None
     early: Sequence[Given]
 
 
@@ -101,13 +98,11 @@ def assessed(conversation: Conversation) -> Iterator[TurnTruth]:
         said += written
         solved |= {at for at, result in facts.results if any(_is(one, result, facts.tolerance) for one in written)}
         told = [*quantities_in(turn.tutor.text), *calculations_in(turn.tutor.text)]
-        attempts = turn.calculation.attempts
         yield TurnTruth(
             turn=turn,
             progress=progress,
             claim=claim,
             solved=frozenset(solved),
-            computed=verdict(attempts[-1].execution) if attempts else None,
             early=list(_early(turn.tutor.text, told, said, facts, progress.step)),
         )
         if turn.tutor.action in GIVING_ACTIONS:
@@ -154,7 +149,7 @@ def _statement(text: str, written: Sequence[Written], step: Step, facts: Facts) 
         return True if says(text, _first_sentence(step.explanation)) else None
     if step.formula and says(text, step.formula):
         return True
-    judged = [verdict for verdict in (holds(*sides, facts.values) for sides in laws_in(text)) if verdict is not None]
+    judged = [held for held in (holds(*sides, facts.values) for sides in laws_in(text)) if held is not None]
     return judged[-1] if judged else None
 
 
