@@ -9,6 +9,16 @@ from services.executor.gvisor.folder import PREFIX
 _PARENT = 1
 
 
+def cgroups() -> list[Path]:
+    """Those of all pools on the machine."""
+    walked = os.walk("/sys/fs/cgroup")
+    return [Path(place, name) for place, names, _ in walked for name in names if name.startswith(PREFIX)]
+
+
+# Left by test runs that were killed before this one.
+_OLDER = frozenset(cgroups())
+
+
 def leftovers(runtime_dir: Path) -> list[str]:
     """Everything of a pool in this folder, living ones included, and what on this machine belongs to no living one."""
     commands = _commands()
@@ -17,14 +27,8 @@ def leftovers(runtime_dir: Path) -> list[str]:
     mounted = mounts.parse(mounts.MOUNTINFO.read_text("utf-8"))
     told += [f"mount {mount.point}" for mount in mounted if runtime_dir in mount.point.parents]
     running = "\n".join(commands.values())
-    told += [f"cgroup {folder}" for folder in cgroups() if folder.name not in running]
+    told += [f"cgroup {folder}" for folder in cgroups() if folder not in _OLDER and folder.name not in running]
     return told + [f"folder {path}" for path in runtime_dir.iterdir()]
-
-
-def cgroups() -> list[Path]:
-    """Those of all pools on the machine."""
-    walked = os.walk("/sys/fs/cgroup")
-    return [Path(place, name) for place, names, _ in walked for name in names if name.startswith(PREFIX)]
 
 
 def _commands() -> dict[int, str]:
