@@ -1,0 +1,66 @@
+"""The boundary behind which weights are run: token ids in, token ids out; templates and text stay above it."""
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from soliloquy.v1.model_pb2 import Finish, Sampling
+
+from services.runtime.retry import Refused, Transient
+
+
+class EngineFailed(Transient):
+    """The engine could not go on with a request that another replica, or a later try, may answer."""
+
+
+class EngineRefused(Refused):
+    """The request cannot be run as it stands: a schema that cannot compile, an unknown adapter, too many tokens."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TokenRequest:
+    id: str
+    tokens: Sequence[int]
+    # Empty for the base model alone.
+    adapter: str
+    sampling: Sampling
+    seed: int
+    # What the answer is held to, token by token; empty for free text.
+    json_schema: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TokenDelta:
+    tokens: Sequence[int]
+    # Set in the last one only.
+    finish: Finish = Finish.FINISH_UNSPECIFIED
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EngineStats:
+    running: int
+    waiting: int
+    generated_tokens: int
+    adapters: Sequence[str]
+
+
+class Engine(Protocol):
+    async def start(self) -> None:
+        """Returns when requests can be answered."""
+
+    async def stop(self) -> None: ...
+
+    @property
+    def fault(self) -> str:
+        """Why it answers nobody, in a line; empty while it does: one that stands still with work at hand has one."""
+
+    def stats(self) -> EngineStats: ...
+
+    def generate(self, request: TokenRequest) -> AsyncIterator[TokenDelta]:
+        """Closing the iterator aborts the request."""
+
+    async def load_adapter(self, name: str, path: Path) -> None:
+        """Loading what is loaded replaces it for requests to come; those that run keep what they began with."""
+
+    async def unload_adapter(self, name: str) -> None: ...
