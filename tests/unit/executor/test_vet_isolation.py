@@ -163,7 +163,7 @@ def test_an_attempt_at_what_jobs_share_changes_nothing_for_the_next_job(code: st
     assert as_the_worker_does(PROBE) == PROBED
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(program=programs())
 @example(program=PREFACE + "print(math.sqrt(b) + a, xs, f'{pi!r:>8}')")
 def test_whatever_passes_means_what_python_says_and_leaves_the_process_as_it_was(program: str) -> None:
