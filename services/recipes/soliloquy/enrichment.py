@@ -54,7 +54,7 @@ def faults(enriched: Enriched, problem: Problem) -> Iterator[str]:
     for name, text in (("Detailed Solution", enriched.detailed_solution), ("Solution Outline", enriched.outline)):
         found = (*_misnumbered(text, len(problem.steps)), *_unsourced(text, known))
         yield from (f'"{name}": {fault}' for fault in found)
-    yield from (f'"Solution Outline": {fault}' for fault in _calculated(enriched.outline))
+    yield from (f'"Solution Outline": {fault}' for fault in _calculated(enriched.outline, problem))
 
 
 def source_values(problem: Problem) -> set[float]:
@@ -83,15 +83,16 @@ def _unsourced(text: str, known: set[float]) -> Iterator[str]:
             yield f"{number.text!r} is in neither the question nor the solution; calculate nothing yourself"
 
 
-def _calculated(text: str) -> Iterator[str]:
+def _calculated(text: str, problem: Problem) -> Iterator[str]:
     """Where an outline states what something comes to, or calculates with numbers."""
+    own = values_of([step.formula for step in problem.steps])
     for step, numbers in _stated_by_step(text):
-        for number in numbers:
-            before = step[max(0, number.start - _BEFORE) : number.start]
-            if (result := _RESULT.search(before)) and not number.free:
+        values = [one for one in numbers if not one.free and not (one.in_formula and one.value in own)]
+        for number in values:
+            if result := _RESULT.search(step[max(0, number.start - _BEFORE) : number.start]):
                 yield f"{result[0] + step[number.start : number.end]!r} is a calculation; name what is done"
         for one, other in pairwise(number for number in numbers if not number.spelled):
-            if not (one.free and other.free) and _BETWEEN.fullmatch(step, one.end, other.start):
+            if (one in values or other in values) and _BETWEEN.fullmatch(step, one.end, other.start):
                 yield f"{step[one.start : other.end]!r} is a calculation; name what is done"
 
 

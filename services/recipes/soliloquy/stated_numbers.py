@@ -21,12 +21,13 @@ _ARTICLE = re.compile(r"\s+(?:of\s+)?an?$")
 # A letter with its subscript, which is no word: "a", "v_0", "m1", but not the article of "2 m a second".
 _LETTER = r"(?!a\s[a-z]{3})[^\W\d_]\d?(?:_\{?\w+\}?)?(?![^\W\d_²³⁴])"
 _FUNCTION = r"(?:√|π|Δ|\\?(?:arc)?(?:sqrt|pi|sin|cos|tan|ln|log|exp)\b|math\.)"
-_FACTOR = rf"(?:{_FUNCTION}|{_LETTER})"
+_SYMBOL = rf"(?:{_FUNCTION}|{_LETTER})"
 _BEFORE_SYMBOL = re.compile(
-    rf"(?:÷\d{{1,2}})?\)*\s?(?:[×*·⋅÷/]\s?\(*(?:{_FUNCTION}|[^\W\d_]\w*)|[+−–-]\s?\(*{_FACTOR}|\(*{_FACTOR})"
+    rf"(?:÷\d{{1,2}})?\)*\s?(?:[×*·⋅÷/]\s?\(*(?:{_FUNCTION}|[^\W\d_]\w*)|[+−–-]\s?\(*{_SYMBOL}|\(*{_SYMBOL})"
 )
 _BEHIND_SYMBOL = re.compile(r"(?:[^\W\d_]\w*|[)²³⁴])\s?[×*·⋅÷/+−–-]\s?\(*$")
-_FACTOR_AFTER_UNIT = re.compile(rf"\s?[×*·⋅/]?\s?\(*{_FACTOR}")
+_FACTOR = re.compile(rf"\s?[×*·⋅/]?\s?\(*{_SYMBOL}")
+_NO_UNIT = re.compile(r"\s*[-–−]\s")
 # "2 m g" is no number of metre-grams.
 _LIKE_A_UNIT = re.compile(r"\s?[a-z](?: [a-z])+")
 _IS = r"\s*(?:=|≈|is|are|equals?|has|holds)\s*"
@@ -45,7 +46,7 @@ _PARTS = {*FRACTIONS.values()}
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Stated:
-    """A number with its unit. `free` where nothing has to vouch for it: it counts, or is part of a formula."""
+    """A number with its unit."""
 
     text: str
     value: float
@@ -56,6 +57,9 @@ class Stated:
     start: int
     # Behind its unit, where it has one.
     end: int
+    # Beside a symbol: the 2 of v² = 2 a s, the 273.15 of T = t + 273.15.
+    in_formula: bool
+    # Nothing has to vouch for it: it counts, converts, or is a formula's own.
     free: bool
 
 
@@ -73,8 +77,9 @@ def stated_in(text: str) -> list[Stated]:
         end = number.end - len(match[0] if (match := _ARTICLE.search(text[number.start : number.end])) else "")
         if _LABEL.search(before) or _ORDINAL.match(text, end):
             continue
-        known, unit_end = unit_after(text, end)
+        known, unit_end = _unit_after(text, end)
         behind_number = bool(found) and not text[found[-1].end : number.start].strip(" ×*·⋅÷/+−–-(")
+        in_formula = _is_beside_symbol(text, number, end, known, unit_end, behind_number=behind_number)
         found.append(
             Stated(
                 text=text[number.start : unit_end].strip(),
@@ -85,8 +90,8 @@ def stated_in(text: str) -> list[Stated]:
                 unit=known,
                 start=number.start,
                 end=unit_end,
-                free=_counts(number, known)
-                or _is_constant(text, number, end, known, unit_end, behind_number=behind_number),
+                in_formula=in_formula,
+                free=_counts(number, known) or (in_formula and _is_small(text, number, end)),
             )
         )
     return _with_conversions(text, found)
@@ -109,15 +114,24 @@ def _counts(number: Number, unit: Unit | None) -> bool:
     return (number.spelled and number.value <= _COUNTED) or number.value == 0 or (number.value == 1 and unit is None)
 
 
-def _is_constant(text: str, number: Number, end: int, unit: Unit | None, unit_end: int, *, behind_number: bool) -> bool:
-    """Whether it is the 2 of v² = 2 a s or of t² / 2, the 1 and the 2 of 1/2 m v²."""
-    small = number.value in _PARTS or (number.value < _SMALL and text[number.start : end].isdecimal())
-    symbols = unit is None or _FACTOR_AFTER_UNIT.match(text, unit_end) or _LIKE_A_UNIT.fullmatch(text, end, unit_end)
-    if not small or not symbols:
+def _is_small(text: str, number: Number, end: int) -> bool:
+    return number.value in _PARTS or (number.value < _SMALL and text[number.start : end].isdecimal())
+
+
+def _unit_after(text: str, at: int) -> tuple[Unit | None, int]:
+    """The unit behind a number, and not the symbol of "1 - T" or "2 m_1"."""
+    known, end = unit_after(text, at)
+    return (None, at) if _NO_UNIT.match(text, at) or text[end : end + 1] == "_" else (known, end)
+
+
+def _is_beside_symbol(
+    text: str, number: Number, end: int, unit: Unit | None, unit_end: int, *, behind_number: bool
+) -> bool:
+    if unit is not None and not (_FACTOR.match(text, unit_end) or _LIKE_A_UNIT.fullmatch(text, end, unit_end)):
         return False
     if _BEFORE_SYMBOL.match(text, end):
         return True
-    return not behind_number and _BEHIND_SYMBOL.search(text[max(0, number.start - 16) : number.start]) is not None
+    return not behind_number and _BEHIND_SYMBOL.search(text[max(0, number.start - _BEFORE) : number.start]) is not None
 
 
 def _with_conversions(text: str, found: list[Stated]) -> list[Stated]:

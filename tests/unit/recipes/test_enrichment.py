@@ -11,7 +11,7 @@ CAR = Problem(
     question="A 1,500 kg car speeds up from rest at 2.40 m/s^2 over 0.5 km. Three friends watch. How fast is it then?",
     solution="Step 1) s = 0.5 × 1000 = 500 m. Step 2) v² = 2 × a × s, so v = √(2 × 2.4 × 500) = 48.99 m/s. "
     "With 3.4e5 J at hand it takes 50 / 20 = 2.5 times as long.",
-    steps=[Step(number=1)],
+    steps=[Step(number=1, formula="T = t + 273.15")],
 )
 
 
@@ -78,6 +78,7 @@ def test_the_outline_is_held_to_the_source_too() -> None:
         "Convert kilometres to metres (1 km = 1000 m), that is, multiply by 1000.",
         "Set v_0 = 0, as the car starts from rest with a mass of 1500 kg.",
         "1/f = 1/g + 1/b, η = 1 − T_c / T_h, R = 8 η l / (π r^4)",
+        "Change to kelvin by T = t + 273.15; η = 1 - T_c / T_h.",
         "W = 1/2 k (x_2^2 - x_1^2), v_f^2 - v_i^2 = 2 a d",
         "Take the result of step 1, then go on as in equation 2.",
     ],
@@ -95,6 +96,8 @@ def test_an_outline_may_name_formulas(text: str) -> None:
         ("Convert it, resulting in 500 m.", "resulting in 500 m"),
         ("v = √(2 × 2.4 × 500)", "2.4 × 500"),
         ("Use 2.4 m/s² × 500 m.", "2.4 m/s² × 500 m"),
+        ("T is 20 + 273.15", "20 + 273.15"),
+        ("F = 1500 × a", "= 1500"),
         ("Divide: 50 / 20.", "50÷20"),
         ("Multiply 2.4 by 500.", "2.4 by 500"),
         ("v² is 2(2.4)(500)", "2(2.4"),
