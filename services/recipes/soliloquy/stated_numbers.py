@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import pairwise
 
 from services.truth.numbers import FRACTIONS, Number, numbers_in
@@ -14,7 +15,9 @@ _TEX_FRACTION = re.compile(r"\\[dt]?frac\{([^{}]+)\}\{([^{}]+)\}")
 _QUOTIENT = re.compile(r"(?<=[\d)])\s?[/⁄]\s?(?=[\d(])")
 _POWER = re.compile(r"(?<!\d)\^\s?[({]\s?[-−–]?(\d+(?:\.\d+)?)\s?[)}]")
 _LABEL = re.compile(
-    r"(?:\b(?:steps?|equations?|eqs?\.|parts?)|#)\s?\(?(?:\d+\w?\s?(?:,|and|&|to|or|[-–])\s?)*$", re.IGNORECASE
+    r"(?:\b(?:steps?|equations?|eqs?\.|parts?|to the power(?: of)?|exponent)|#)\s?\(?"
+    r"(?:\d+\w?\s?(?:,|and|&|to|or|[-–])\s?)*$",
+    re.IGNORECASE,
 )
 _ORDINAL = re.compile(r"(?:st|nd|rd|th)\b")
 _ARTICLE = re.compile(r"\s+(?:of\s+)?an?$")
@@ -42,6 +45,7 @@ _COUNTED = 12
 # A formula's own numbers are whole and below this, or parts of one.
 _SMALL = 10
 _PARTS = {*FRACTIONS.values()}
+_PLAIN_FRACTIONS = {ord(sign): f" {Fraction(value).limit_denominator(10)}" for sign, value in FRACTIONS.items()}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -98,8 +102,9 @@ def stated_in(text: str) -> list[Stated]:
 
 
 def values_of(texts: Sequence[str]) -> set[float]:
-    """Every number that the texts hold, also as part of a quotient."""
-    return {abs(number.value) for text in texts for form in (text, opened(text)) for number in numbers_in(form)}
+    """Every number that the texts hold, and both of a quotient or of ½."""
+    forms = [form for text in texts for form in (text, opened(text.translate(_PLAIN_FRACTIONS)))]
+    return {abs(number.value) for form in forms for number in numbers_in(form)}
 
 
 def is_among(number: Stated, values: set[float]) -> bool:

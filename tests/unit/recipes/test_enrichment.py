@@ -10,7 +10,7 @@ from services.runtime.answers import Unreadable
 CAR = Problem(
     question="A 1,500 kg car speeds up from rest at 2.40 m/s^2 over 0.5 km. Three friends watch. How fast is it then?",
     solution="Step 1) s = 0.5 × 1000 = 500 m. Step 2) v² = 2 × a × s, so v = √(2 × 2.4 × 500) = 48.99 m/s. "
-    "With 3.4e5 J at hand it takes 50 / 20 = 2.5 times as long.",
+    "With K = ⅓ m v² or 3.4e5 J at hand it takes 50 / 20 = 2.5 times as long.",
     steps=[Step(number=1, formula="T = t + 273.15")],
 )
 
@@ -27,7 +27,8 @@ def found(*, detailed: str = "Nothing.", outline: str = "Nothing.") -> list[str]
         "W = 3.4 × 10^5 J = 340,000 J = 3.4·10⁵ J",
         "v ≈ 49.0 m/s, rounded from 48.99 m/s",
         "a = 2.4 m s^-2 = 2.4 m s⁻² = 2.4 m/s2 = 2.4 m s^{-2} = 2.4 m·s^(–2)",
-        "50 divided by 20 gives 2.5",
+        "50 divided by 20 gives 2.5, a third of it is divided by 3",
+        "v to the power of 4, or with exponent 7, and 20 to the power -5",
         "the speed changes by -2.4 m/s each second",
         "v_0 = 0 m/s, as it starts from rest",
         "v_f^2 - v_i^2 = 2 a d, v1 = v_2, a_1 + 2 a_2 = 0, H2O",
