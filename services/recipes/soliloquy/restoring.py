@@ -49,10 +49,14 @@ def _problem(problem: dict[str, Any]) -> Problem:
 
 
 def _enrichment(enrichment: dict[str, Any] | None) -> Enrichment | None:
-    return enrichment and Enrichment(
-        detailed_solution=enrichment["detailed_solution"],
-        outline=enrichment["outline"],
-        plain_because=enrichment["plain_because"],
+    return (
+        None
+        if enrichment is None
+        else Enrichment(
+            detailed_solution=enrichment["detailed_solution"],
+            outline=enrichment["outline"],
+            plain_because=enrichment["plain_because"],
+        )
     )
 
 

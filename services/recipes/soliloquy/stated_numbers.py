@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 
-from services.truth.numbers import FRACTIONS, Number, numbers_in
+from services.truth.numbers import Number, numbers_in
+from services.truth.spelled import FRACTIONS
 from services.truth.units import Unit, unit, unit_after
 
 # Both parts of a quotient are numbers of their own, where a single number would be its value.

@@ -15,9 +15,12 @@ CAR = Problem(
 )
 
 
+def enriched(detailed: str, outline: str) -> Enriched:
+    return Enriched.model_validate({"Detailed Solution": detailed, "Solution Outline": outline})
+
+
 def found(*, detailed: str = "Nothing.", outline: str = "Nothing.") -> list[str]:
-    enriched = Enriched(detailed_solution=f"Step 1) {detailed}", outline=f"Step 1) {outline}")
-    return list(faults(enriched, CAR))
+    return list(faults(enriched(f"Step 1) {detailed}", f"Step 1) {outline}"), CAR))
 
 
 @pytest.mark.parametrize(
@@ -131,7 +134,7 @@ def test_steps_that_are_missing_or_out_of_order_are_told(text: str) -> None:
     right = "Step 1) First. Step 2) Second."
     problem = Problem(steps=[Step(number=1), Step(number=2)])
     for detailed, outline, name in ((text, right, "Detailed Solution"), (right, text, "Solution Outline")):
-        [fault] = faults(Enriched(detailed_solution=detailed, outline=outline), problem)
+        [fault] = faults(enriched(detailed, outline), problem)
         assert (
             fault
             == f'"{name}": {len(steps_in(text))} steps are numbered in order; 2 are wanted, "Step 1)" to "Step 2)"'
@@ -140,14 +143,14 @@ def test_steps_that_are_missing_or_out_of_order_are_told(text: str) -> None:
 
 def test_an_empty_step_is_told() -> None:
     problem = Problem(steps=[Step(number=1), Step(number=2)])
-    enriched = Enriched(detailed_solution="Step 1) . Step 2) Second.", outline="Step 1) First. Step 2) Second.")
-    assert list(faults(enriched, problem)) == ['"Detailed Solution": step 1 is empty']
+    answer = enriched("Step 1) . Step 2) Second.", "Step 1) First. Step 2) Second.")
+    assert list(faults(answer, problem)) == ['"Detailed Solution": step 1 is empty']
 
 
 def test_a_model_is_told_the_first_few_faults_once_each() -> None:
-    enriched = Enriched(detailed_solution="Step 1) 7 m, 7 m, 11 m, 13 m and 17 m", outline="Step 1) Nothing.")
+    answer = enriched("Step 1) 7 m, 7 m, 11 m, 13 m and 17 m", "Step 1) Nothing.")
     with pytest.raises(Unreadable) as told:
-        check(enriched, CAR)
+        check(answer, CAR)
     assert [number for number in ("7 m", "11 m", "13 m", "17 m") if repr(number) in str(told.value)] == [
         "7 m",
         "11 m",
