@@ -34,6 +34,7 @@ from services.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
 from services.runtime.transports.port import Unanswered
 
 INCOMPLETE = 1
+_REPORTED = ("enrichment", "turns", "python_turns", "executions", "parse", "verdicts")
 
 
 @click.command()
@@ -49,6 +50,7 @@ INCOMPLETE = 1
 )
 @click.option("--max-turns", default=20, show_default=True, type=click.IntRange(min=2), help="Turns of a conversation.")
 @click.option("--max-attempts", default=10, show_default=True, type=click.IntRange(min=1), help="Tries at a problem.")
+@click.option("--enrich", is_flag=True, help="Have each solution explained and outlined for the tutor first.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 @kafka_options()
@@ -118,7 +120,7 @@ class Growth:
             "accepted": self.counts["accepted"],
             "rejected": self.counts["rejected"],
             "failed": self.failed,
-            **{name: self.counts[name] for name in ("turns", "python_turns", "executions", "parse", "verdicts")},
+            **{name: self.counts[name] for name in _REPORTED},
             "seconds": round(seconds, 2),
         }
 

@@ -21,6 +21,7 @@ class Plan:
     noise: str
     max_turns: int
     max_attempts: int
+    enrich: bool
     # The rest changes how fast a run goes and nothing of what it makes.
     workers: int
     in_flight: int
@@ -37,6 +38,7 @@ class Plan:
             "noise": self.noise,
             "max_turns": self.max_turns,
             "max_attempts": self.max_attempts,
+            "enrich": self.enrich,
             "problems_sha256": self.problems_sha256,
             "prompts_sha256": self.prompts_sha256,
         }
@@ -51,6 +53,7 @@ class Plan:
             in_flight=self.in_flight,
             max_turns=self.max_turns,
             max_attempts=self.max_attempts,
+            enrich=self.enrich,
             growing=growing,
         )
 

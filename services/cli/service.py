@@ -21,6 +21,7 @@ _OWN = (
     GRACE,
 )
 _SPEAKERS = {
+    "planner": "Enrich problems, where a run asks for it, before their conversations start.",
     "student": "Speak as the student.",
     "tutor": "Decide as the tutor whether a reply needs a calculation.",
     "codegen": "Write the code of calculations.",

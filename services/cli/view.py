@@ -41,6 +41,8 @@ def show_conversation(record: dict[str, Any], console: Console) -> None:
     model = record["turns"][0]["calls"][0]["model"]
     console.print(Text(f"{record['id']}  {problem['source']}  model: {model}", style="dim"))
     console.print(Panel(Text(problem["question"]), title="problem", title_align="left"))
+    if enrichment := problem.get("enrichment"):
+        console.print(_enrichment(enrichment))
     for turn in record["turns"]:
         console.print(_student(turn["student"]))
         console.print(Padding(_soliloquy(turn), (0, 0, 0, 4)))
@@ -54,6 +56,12 @@ def show_prompts(prompts: list[tuple[int, Any]], console: Console) -> None:
         for message in prompt.messages:
             console.print(Text(f"[{message.role}]", style="bold"))
             console.print(Text(message.text))
+
+
+def _enrichment(enrichment: dict[str, Any]) -> RenderableType:
+    if enrichment["plain_because"]:
+        return Text(f"not enriched: {enrichment['plain_because']}", style="red dim")
+    return Panel(Text(enrichment["outline"], style="dim"), title="outline", title_align="left", border_style="dim")
 
 
 def _student(student: dict[str, Any]) -> RenderableType:

@@ -12,6 +12,7 @@ import services.collector.app
 import services.composer.app
 import services.curriculum.app
 import services.executor.app
+import services.planner.app
 import services.student.app
 import services.tutor.app
 from services.cli.failure import Failure
@@ -27,6 +28,7 @@ from services.executor.settings import SandboxSettings
 from services.model.engines.noise import real_noise
 from services.model.engines.observed import observed
 from services.model.engines.scripted import ScriptedEngine
+from services.planner.settings import PlannerSettings
 from services.runtime.handling import Service
 from services.runtime.model import Model
 from services.runtime.transports.kafka import KafkaSettings
@@ -84,6 +86,7 @@ class Parts:
 
 MAKERS: Mapping[str, Callable[[Parts], Service]] = {
     "curriculum": lambda parts: services.curriculum.app.service(CurriculumSettings(**parts.chosen)),
+    "planner": lambda parts: services.planner.app.service(PlannerSettings(**parts.chosen), parts.model),
     "student": lambda parts: services.student.app.service(StudentSettings(**parts.chosen), parts.model),
     "tutor": lambda parts: services.tutor.app.service(TutorSettings(**parts.chosen), parts.model),
     "codegen": lambda parts: services.codegen.app.service(CodegenSettings(**parts.chosen), parts.model),

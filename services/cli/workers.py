@@ -13,11 +13,11 @@ GRACE_SECONDS = 3.0
 
 
 class Workers(Supervisor):
-    """Each worker of a run serves the five services of the loop."""
+    """Each worker of a run serves the five services of the loop, and the planner where problems are enriched."""
 
     def __init__(self, plan: Plan, log: Path) -> None:
         assignment = Assignment(
-            services=LOOP,
+            services=("planner", *LOOP) if plan.enrich else LOOP,
             transport=log,
             model=ModelSettings(problems=[plan.problems], latency=plan.latency, noise=plan.noise),
             sandbox=SandboxSettings(sandboxes=max(1, (os.cpu_count() or 1) // plan.workers)),

@@ -11,6 +11,8 @@ class Tally:
 
     accepted: int = 0
     rejected: int = 0
+    # How many have a detailed solution, and how many were to have one and have the plain one.
+    enrichment: Counter[str] = field(default_factory=Counter)
     turns: int = 0
     python_turns: int = 0
     executions: Counter[str] = field(default_factory=Counter)
@@ -20,6 +22,8 @@ class Tally:
     def add(self, record: dict[str, Any], *, accepted: bool) -> None:
         self.accepted += accepted
         self.rejected += not accepted
+        if enrichment := record["problem"].get("enrichment"):
+            self.enrichment["plain" if enrichment["plain_because"] else "detailed"] += 1
         for turn in record["turns"]:
             soliloquy = turn["soliloquy"]
             self.turns += 1
@@ -33,6 +37,7 @@ class Tally:
         return {
             "accepted": self.accepted,
             "rejected": self.rejected,
+            "enrichment": dict(sorted(self.enrichment.items())),
             "turns": self.turns,
             "python_turns": self.python_turns,
             "executions": dict(sorted(self.executions.items())),

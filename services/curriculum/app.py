@@ -5,6 +5,7 @@ from functools import partial
 from soliloquy.v1.events_pb2 import (
     ConversationCollected,
     ConversationStarted,
+    EnrichmentNeeded,
     ProblemSubmitted,
     RunCancelled,
     RunStanding,
@@ -25,7 +26,7 @@ def service(settings: CurriculumSettings) -> Service:
             ConversationCollected: partial(follow_up, admission=admission),
             RunCancelled: partial(cancel, admission=admission),
         },
-        emits=(ConversationStarted, RunStanding),
+        emits=(EnrichmentNeeded, ConversationStarted, RunStanding),
         tables={RunStanding: admission.recall},
         max_in_flight=settings.max_in_flight,
         max_fetched=settings.max_waiting,

@@ -1,7 +1,13 @@
 """Turns submitted problems into conversations, as many at a time as the run allows."""
 
 from soliloquy.v1.conversation_pb2 import Conversation, Problem
-from soliloquy.v1.events_pb2 import ConversationCollected, ConversationStarted, ProblemSubmitted, RunCancelled
+from soliloquy.v1.events_pb2 import (
+    ConversationCollected,
+    ConversationStarted,
+    EnrichmentNeeded,
+    ProblemSubmitted,
+    RunCancelled,
+)
 from soliloquy.v1.runs_pb2 import Run
 
 from services.curriculum.admission import Admission
@@ -13,11 +19,15 @@ async def start(event: ProblemSubmitted, admission: Admission) -> AnyOutcome:
     conversation = attempt_at(event.problem, run=event.run, ordinal=event.ordinal, attempt=0)
     if not admission.enter(conversation):
         return emit()
-    return emit(ConversationStarted(conversation=conversation), admission.standing(event.run))
+    first = EnrichmentNeeded if event.run.enrich else ConversationStarted
+    return emit(first(conversation=conversation), admission.standing(event.run))
 
 
 async def follow_up(event: ConversationCollected, admission: Admission) -> AnyOutcome:
-    """A rejected conversation is followed by another attempt at its problem: the run ends with all it asked for."""
+    """A rejected conversation is followed by another attempt at its problem: the run ends with all it asked for.
+
+    The problem comes back as it was enriched for the first attempt.
+    """
     collected = event.conversation
     if event.accepted or collected.attempt + 1 >= collected.run.max_attempts:
         return emit(admission.standing(collected.run)) if admission.leave(collected) else emit()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from soliloquy.v1.conversation_pb2 import Conversation, Ending
+from soliloquy.v1.conversation_pb2 import Conversation, Ending, Enrichment, Problem
 from soliloquy.v1.events_pb2 import (
     CalculationNeeded,
     CodeFailed,
@@ -30,6 +30,9 @@ from services.truth.report import Checked
 class Recipe:
     """One paper's way to grow a conversation: what each role does, what is kept, and how it is written down."""
 
+    # What a model is asked of a problem before its conversation starts, where the run wants that; and what comes of it.
+    enriching: Callable[[Problem], Prompt]
+    planner: Callable[[Problem, Ask], Awaitable[Enrichment]]
     student: Callable[[ConversationStarted | TutorReplied, Ask], Awaitable[Outcome]]
     tutor: Callable[[StudentReplied, Ask], Awaitable[Outcome]]
     codegen: Callable[[CalculationNeeded | CodeFailed, Ask], Awaitable[Outcome]]
@@ -42,7 +45,7 @@ class Recipe:
     restore: Callable[[dict[str, Any]], Conversation]
     # A hash of each prompt file; raises BrokenPrompt for one that cannot be filled in.
     fingerprints: Callable[[], dict[str, str]]
-    # Every prompt that led to a conversation, with its turn.
+    # Every prompt that led to a conversation, with its turn; 0 for what was asked before the first.
     prompts: Callable[[Conversation], list[tuple[int, Prompt]]]
 
 

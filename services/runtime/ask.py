@@ -1,7 +1,7 @@
 """Asking a model: render, generate, read, and ask again with the error shown."""
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -50,7 +50,8 @@ class Ask:
     origin: tuple[object, ...]
     calls: list[ModelCall] = field(default_factory=list)
 
-    async def __call__(self, prompt: Prompt, answer: type[A]) -> A:
+    async def __call__(self, prompt: Prompt, answer: type[A], check: Callable[[A], None] | None = None) -> A:
+        """`check` raises Unreadable for an answer that has the right shape and cannot be used all the same."""
         call = ModelCall(role=self.role, prompt=prompt.name)
         self.calls.append(call)
         messages = list(prompt.messages)
@@ -71,6 +72,8 @@ class Ask:
             call.completion_tokens += completion.completion_tokens
             try:
                 value, strict = answer.read(completion.text)
+                if check:
+                    check(value)
             except Unreadable as unreadable:
                 problem = str(unreadable)
                 messages += [

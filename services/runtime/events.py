@@ -12,6 +12,7 @@ from soliloquy.v1.events_pb2 import (
     ConversationCollected,
     ConversationFinished,
     ConversationStarted,
+    EnrichmentNeeded,
     ProblemSubmitted,
     ReplyNeeded,
     RunCancelled,
@@ -27,7 +28,8 @@ from services.runtime.topics import TOPIC_OF, TOPICS, Topic, origin
 MAX_EVENT_BYTES = 256 * 1024
 
 ConversationEvent = (
-    ConversationStarted
+    EnrichmentNeeded
+    | ConversationStarted
     | StudentReplied
     | CalculationNeeded
     | CodeWritten

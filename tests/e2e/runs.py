@@ -15,7 +15,10 @@ DATASET = ("conversations.jsonl", "rejected.jsonl", "manifest.json")
 
 
 def command(out: Path, *, conversations: int = 6, problems: str | Path = "physics", **options: str | int) -> list[str]:
-    flags = [text for name, value in options.items() for text in (f"--{name.replace('_', '-')}", str(value))]
+    """An option that is True is a flag."""
+    flags = []
+    for name, value in options.items():
+        flags += [f"--{name.replace('_', '-')}"] + ([] if value is True else [str(value)])
     wanted = ["--problems", str(problems), "--conversations", str(conversations), "--out", str(out)]
     return [SOLILOQUY, "generate", *wanted, "--seed", "7", "--json", *flags]
 

@@ -150,6 +150,6 @@ def test_an_unknown_conversation_is_named(tmp_path: Path) -> None:
 def test_the_report_is_one_json_object(tmp_path: Path) -> None:
     result = run(command(tmp_path / "out", conversations=2))
     assert set(json.loads(result.stdout)) == {
-        *("requested", "accepted", "rejected", "failed", "turns", "python_turns"),
+        *("requested", "accepted", "rejected", "failed", "enrichment", "turns", "python_turns"),
         *("executions", "parse", "verdicts", "seconds"),
     }

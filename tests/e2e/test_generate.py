@@ -125,6 +125,22 @@ def test_a_run_that_cannot_have_all_says_why_and_keeps_what_it_has(tmp_path: Pat
     assert all(row["faults"] for row in rejected)
 
 
+def test_enriched_problems_come_out_the_same_anywhere_and_are_shown(tmp_path: Path) -> None:
+    asked = ["A cart of 20 kg is pushed with 50 N. What is its acceleration?", "How does 50 N speed up 20 kg?"]
+    rows = [
+        {"question": question, "solution": "Step 1) Use F = m a. Step 2) a = 50 / 20 = 2.5 m/s^2"} for question in asked
+    ]
+    problems = tmp_path / "mine.jsonl"
+    problems.write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    one, two = tmp_path / "one", tmp_path / "two"
+    report = grown(one, problems=problems, conversations=3, noise="real", enrich=True)
+    grown(two, problems=problems, conversations=3, noise="real", enrich=True, workers=2)
+    assert dataset(one) == dataset(two)
+    assert sum(report["enrichment"].values()) == report["accepted"] + report["rejected"]
+    soliloquy = command(one)[0]
+    assert "outline" in run([soliloquy, "show", str(one)]).stdout
+
+
 def test_problems_of_ones_own_are_tutored(tmp_path: Path) -> None:
     problems = tmp_path / "mine.jsonl"
     problems.write_text(

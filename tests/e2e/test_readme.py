@@ -60,7 +60,7 @@ def test_the_readme_on_kafka_works_in_its_order(kafka: str, tmp_path: Path) -> N
     )
     try:
         assert up.stderr is not None
-        assert any("7 services ready" in line for line in up.stderr)
+        assert any("8 services ready" in line for line in up.stderr)
         for command in commands[serving + 1 :]:
             result = shell(command, tmp_path, environment)
             assert result.returncode == 0, f"{command}\n{result.stderr}"

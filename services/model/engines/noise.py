@@ -15,6 +15,7 @@ _EVALUATION = "Evaluation of Student Response"
 _STEP = "Step Number"
 _ACTION = "Action Based on Evaluation"
 _ACTION_ALIAS = "Action Based on the Evaluation"
+_DETAILED, _OUTLINE = "Detailed Solution", "Solution Outline"
 
 Fields = dict[str, Any]
 
@@ -46,6 +47,8 @@ class Noise:
             self._spoil_code(fields["Python"], rng, retry)
         elif _EVALUATION in fields:
             fields = self._spoil_judgement(fields, rng)
+        elif _DETAILED in fields:
+            self._spoil_enrichment(fields, rng)
         return self._written(fields, rng)
 
     def _fault(self, group: str, rng: Random) -> str | None:
@@ -93,6 +96,16 @@ class Noise:
             speaker = rng.choice(("Tutor", "Tutorbot", "Student"))
             fields["Tutorbot Response"] = f"{speaker}: {fields['Tutorbot Response']}"
         return fields
+
+    def _spoil_enrichment(self, fields: Fields, rng: Random) -> None:
+        own = f"{rng.uniform(100, 1000):.5g}"
+        match self._fault("enrichment", rng):
+            case "own_number":
+                fields[_DETAILED] += f" That is nearly {own}."
+            case "outlined_result":
+                fields[_OUTLINE] += f" The result = {own}."
+            case "misnumbered":
+                fields[_OUTLINE] = fields[_OUTLINE].replace("Step 2)", "Step 3)", 1)
 
     def _written(self, fields: Fields, rng: Random) -> str:
         text = json.dumps(fields, ensure_ascii=False)

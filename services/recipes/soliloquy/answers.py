@@ -11,6 +11,8 @@ from services.runtime.answers import Answer, Unreadable
 from services.runtime.code import names, unfenced
 
 _Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
+# Enough for a dozen steps in words; every event of a conversation carries it.
+_Solution = Annotated[str, StringConstraints(min_length=1, max_length=8000, strip_whitespace=True)]
 _SPEAKER = re.compile(r"^\s*(student|tutor|tutorbot)\s*:\s*", re.IGNORECASE)
 _OTHER_SPEAKER = re.compile(r"^\s*(tutor|tutorbot)\s*:", re.IGNORECASE | re.MULTILINE)
 
@@ -80,6 +82,18 @@ def _without_speaker(value: object) -> object:
 
 def _fenced(value: object) -> object:
     return f"```python\n{unfenced(value)}\n```" if isinstance(value, str) else value
+
+
+def _one_text(value: object) -> object:
+    """Steps that come as a list, or each under its number, as the one text that was asked for."""
+    if isinstance(value, dict):
+        value = [f"{key}) {step}" for key, step in value.items()]
+    return "\n".join(map(str, value)) if isinstance(value, list) else value
+
+
+class Enriched(Answer):
+    detailed_solution: Annotated[_Solution, BeforeValidator(_one_text)] = Field(alias="Detailed Solution")
+    outline: Annotated[_Solution, BeforeValidator(_one_text)] = Field(alias="Solution Outline")
 
 
 class Spoken(Answer):

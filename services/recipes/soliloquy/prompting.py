@@ -11,7 +11,7 @@ import string
 import tomllib
 from pathlib import Path
 
-from soliloquy.v1.conversation_pb2 import Calculation, Conversation, ErrorStrategy, Intent
+from soliloquy.v1.conversation_pb2 import Calculation, Conversation, ErrorStrategy, Intent, Problem
 from soliloquy.v1.model_pb2 import Message
 from soliloquy.v1.sandbox_pb2 import Status
 
@@ -24,6 +24,7 @@ FOLDER = Path(__file__).with_name("prompts")
 
 _TUTORING = {"question", "solution", "conversation", "progress"}
 SLOTS = {
+    "enriching": {"question", "solution", "steps", "count"},
     "student": {"question", "conversation", "kind", "strategy", "instruction"},
     "deciding": _TUTORING,
     "use_python": {"description", "failure"},
@@ -33,6 +34,16 @@ SLOTS = {
     "no_python_failed": set[str](),
     "control": set[str](),
 }
+
+
+def enriching(problem: Problem) -> Prompt:
+    return _prompt(
+        "enriching",
+        question=problem.question,
+        solution=problem.solution,
+        steps=_steps(problem),
+        count=str(len(problem.steps)),
+    )
 
 
 def student(conversation: Conversation, intent: Intent, strategy: ErrorStrategy) -> Prompt:
@@ -91,10 +102,14 @@ def no_python(conversation: Conversation) -> Prompt:
 
 
 def given_prompts(conversation: Conversation) -> list[tuple[int, Prompt]]:
-    """Every prompt that led to a conversation, with its turn, filled in from the templates as they stand."""
-    given = []
+    """Every prompt that led to a conversation, filled in from the templates as they stand, with its turn.
+
+    What was asked before the first turn has the number 0.
+    """
+    problem = conversation.problem
+    given = [(0, enriching(problem))] if problem.HasField("enrichment") else []
     for position, turn in enumerate(conversation.turns):
-        before = Conversation(problem=conversation.problem, turns=conversation.turns[:position])
+        before = Conversation(problem=problem, turns=conversation.turns[:position])
         given.append((turn.number, student(before, turn.student.intent, turn.student.strategy)))
         during = before.turns.add(number=turn.number, student=turn.student)
         given.append((turn.number, deciding(before)))
@@ -122,14 +137,18 @@ def _tutoring(conversation: Conversation) -> dict[str, str]:
     progress = progress_of(conversation)
     return {
         "question": conversation.problem.question,
-        "solution": "\n".join(
-            f"Step {step.number}) {step.explanation}" + (f" {step.formula}" if step.formula else "")
-            for step in conversation.problem.steps
-        ),
+        "solution": conversation.problem.enrichment.detailed_solution or _steps(conversation.problem),
         "conversation": _history(conversation),
         "progress": f"Step being worked on: {progress.step} of {progress.steps}\n"
         f"Wrong answers at this step: {progress.wrong_answers}",
     }
+
+
+def _steps(problem: Problem) -> str:
+    return "\n".join(
+        f"Step {step.number}) {step.explanation}" + (f" {step.formula}" if step.formula else "")
+        for step in problem.steps
+    )
 
 
 def _history(conversation: Conversation) -> str:

@@ -1,9 +1,21 @@
 """Code Soliloquies: a tutor that calculates before it answers."""
 
 from services.recipes.recipe import Recipe
-from services.recipes.soliloquy import codegen, composer, prompting, records, restoring, rules, student, tutor
+from services.recipes.soliloquy import (
+    codegen,
+    composer,
+    planner,
+    prompting,
+    records,
+    restoring,
+    rules,
+    student,
+    tutor,
+)
 
 RECIPE = Recipe(
+    enriching=prompting.enriching,
+    planner=planner.enrich,
     student=student.reply,
     tutor=tutor.decide,
     codegen=codegen.write,

@@ -6,6 +6,7 @@ from soliloquy.v1.conversation_pb2 import (
     CodeAttempt,
     Conversation,
     Ending,
+    Enrichment,
     ModelCall,
     ParseOutcome,
     Problem,
@@ -46,6 +47,16 @@ def _problem(problem: Problem) -> dict[str, Any]:
         "steps": [_step(step) for step in problem.steps],
         "answer": _quantity(problem.answer) if problem.HasField("answer") else None,
         "tolerance": problem.tolerance,
+        "enrichment": _enrichment(problem.enrichment) if problem.HasField("enrichment") else None,
+    }
+
+
+def _enrichment(enrichment: Enrichment) -> dict[str, Any]:
+    return {
+        "detailed_solution": enrichment.detailed_solution,
+        "outline": enrichment.outline,
+        "plain_because": enrichment.plain_because,
+        "calls": [_call(call) for call in enrichment.calls],
     }
 
 

@@ -6,6 +6,7 @@ from soliloquy.v1.conversation_pb2 import (
     Calculation,
     CodeAttempt,
     Conversation,
+    Enrichment,
     Problem,
     Quantity,
     Slip,
@@ -42,6 +43,20 @@ def _problem(problem: dict[str, Any]) -> Problem:
         answer=_quantity(problem["answer"]),
         tolerance=problem["tolerance"],
         source=problem["source"],
+        # A dataset of an earlier version says nothing of it.
+        enrichment=_enrichment(problem.get("enrichment")),
+    )
+
+
+def _enrichment(enrichment: dict[str, Any] | None) -> Enrichment | None:
+    return (
+        None
+        if enrichment is None
+        else Enrichment(
+            detailed_solution=enrichment["detailed_solution"],
+            outline=enrichment["outline"],
+            plain_because=enrichment["plain_because"],
+        )
     )
 
 

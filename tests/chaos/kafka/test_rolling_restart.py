@@ -38,7 +38,7 @@ def test_a_rolling_restart_under_load_repeats_nothing(kafka: str, undisturbed: U
         assert dataset(run.out) == undisturbed(CONVERSATIONS)
         found = history(installation.settings)
     print(
-        f"\n7 services replaced in {replaced:.1f} s up to conversation {at_once}, "
+        f"\n8 services replaced in {replaced:.1f} s up to conversation {at_once}, "
         f"all at once in {restarted:.1f} s: {found.summary}"
     )
     assert not found.disordered

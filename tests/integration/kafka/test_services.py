@@ -221,7 +221,7 @@ async def test_what_cannot_be_done_is_one_line_with_status_2(topics: KafkaSettin
 @asynccontextmanager
 async def up(folder: Path, kafka: KafkaSettings, *options: str) -> AsyncIterator[Command]:
     async with running("up", "--data", folder, "--sandboxes", "1", *options, kafka=kafka) as supervisor:
-        await supervisor.says(f"7 services ready in 7 processes on {kafka.bootstrap}")
+        await supervisor.says(f"{len(MAKERS)} services ready in {len(MAKERS)} processes on {kafka.bootstrap}")
         assert len(worker_pids(supervisor.process.pid)) == len(MAKERS)
         yield supervisor
 
@@ -244,7 +244,7 @@ async def test_up_starts_again_what_dies_and_replaces_each_on_a_sighup(topics: K
         for name in MAKERS:
             await supervisor.says(f"{name}-0 replaced")
             assert worker(supervisor, name) != before[name]
-        await supervisor.says("7 processes replaced")
+        await supervisor.says(f"{len(MAKERS)} processes replaced")
         workers = worker_pids(supervisor.process.pid)
         assert await supervisor.terminated() == (0, [])
         assert not any(map(alive, workers))

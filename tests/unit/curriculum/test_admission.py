@@ -5,6 +5,7 @@ from soliloquy.v1.conversation_pb2 import Problem
 from soliloquy.v1.events_pb2 import (
     ConversationCollected,
     ConversationStarted,
+    EnrichmentNeeded,
     ProblemSubmitted,
     RunCancelled,
     RunStanding,
@@ -67,6 +68,28 @@ async def test_a_rejected_conversation_is_tried_again_in_its_own_place() -> None
     assert (again.conversation.ordinal, again.conversation.attempt) == (0, 1)
     assert again.conversation.id != first.conversation.id
     assert not await has_room(admission)
+
+
+async def test_problems_are_enriched_first_where_the_run_asks_for_it() -> None:
+    asked = submitted(0)
+    asked.run.enrich = True
+    event, standing = await start(asked, Admission())
+    assert isinstance(event, EnrichmentNeeded)
+    assert isinstance(standing, RunStanding)
+    assert (event.conversation.id, list(standing.under_way)) == ((await started(0, Admission())).conversation.id, [0])
+
+
+async def test_another_attempt_has_the_problem_as_it_was_enriched() -> None:
+    asked = submitted(0)
+    asked.run.enrich = True
+    admission = Admission()
+    first, _ = await start(asked, admission)
+    assert isinstance(first, EnrichmentNeeded)
+    first.conversation.problem.enrichment.outline = "Step 1) Think."
+    rejected = ConversationCollected(conversation=first.conversation, accepted=False)
+    [again] = await follow_up(rejected, admission)
+    assert isinstance(again, ConversationStarted)
+    assert again.conversation.problem == first.conversation.problem
 
 
 async def test_a_problem_is_given_up_after_its_last_attempt() -> None:

@@ -5,6 +5,7 @@ from soliloquy.v1.conversation_pb2 import (
     CodeAttempt,
     Conversation,
     Ending,
+    Enrichment,
     Problem,
     Quantity,
     Step,
@@ -102,3 +103,14 @@ def sound_turns() -> list[Turn]:
 
 def sound_conversation() -> Conversation:
     return conversation(*sound_turns())
+
+
+def enriched_conversation() -> Conversation:
+    made = sound_conversation()
+    made.problem.enrichment.CopyFrom(
+        Enrichment(
+            detailed_solution="Step 1) By Newton's second law F = 3600 N.\nStep 2) So W = 180000 J.",
+            outline="Step 1) Find the force.\nStep 2) Find the work.",
+        )
+    )
+    return made

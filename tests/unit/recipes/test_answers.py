@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from services.recipes.soliloquy.answers import Decision, Program, Reply, Spoken
+from services.recipes.soliloquy.answers import Decision, Enriched, Program, Reply, Spoken
 from services.runtime.answers import Unreadable
 
 REPLY = {
@@ -102,3 +102,19 @@ def test_a_student_who_is_announced_is_heard_and_one_who_plays_the_tutor_is_not(
     assert (spoken.text, strict) == ("is it 5 N?", False)
     with pytest.raises(Unreadable, match="speaks for the tutor"):
         Spoken.read("Is it 5 N?\nTutor: Yes!")
+
+
+@pytest.mark.parametrize(
+    "steps", [["Step 1) Think.", "Step 2) Add."], {"Step 1": "Think.", "Step 2": "Add."}], ids=["list", "object"]
+)
+def test_steps_that_are_not_one_text_are_put_together(steps: object) -> None:
+    enriched, strict = Enriched.read(json.dumps({"Detailed Solution": steps, "Solution Outline": "Step 1) Think."}))
+    assert enriched.detailed_solution == "Step 1) Think.\nStep 2) Add."
+    assert not strict
+
+
+def test_a_solution_that_does_not_end_is_not_carried_along() -> None:
+    with pytest.raises(Unreadable, match="Detailed Solution: String should have at most 8000 characters"):
+        Enriched.read(
+            json.dumps({"Detailed Solution": "Step 1) " + "and " * 2000, "Solution Outline": "Step 1) Think."})
+        )

@@ -5,14 +5,20 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from soliloquy.v1.conversation_pb2 import ErrorStrategy, Intent
+from soliloquy.v1.conversation_pb2 import Conversation, Enrichment, ErrorStrategy, Intent
 from soliloquy.v1.sandbox_pb2 import Status
 
 from services.recipes.soliloquy import prompting
 from services.recipes.soliloquy.records import record
 from services.recipes.soliloquy.restoring import restored
 from services.runtime.ask import BrokenPrompt, Prompt
-from tests.unit.recipes.conversations import calculated, conversation, sound_conversation, turn
+from tests.unit.recipes.conversations import (
+    calculated,
+    conversation,
+    enriched_conversation,
+    sound_conversation,
+    turn,
+)
 
 
 def text(prompt: Prompt) -> str:
@@ -63,8 +69,33 @@ def test_without_a_program_that_ran_no_output_is_shown_and_no_verdict_asked_for(
     assert "<calculation>failed</calculation>" in text(given)
 
 
-def test_a_record_gives_back_the_prompts_of_its_conversation() -> None:
-    made = sound_conversation()
+def test_the_tutor_is_led_by_the_detailed_solution_where_there_is_one() -> None:
+    made, plain = enriched_conversation(), sound_conversation()
+    for prompt in (prompting.deciding, prompting.received_python, prompting.no_python):
+        assert "By Newton's second law F = 3600 N." in text(prompt(made))
+        assert "Step 1)  F = m a" not in text(prompt(made))
+        assert "Step 1)  F = m a" in text(prompt(plain))
+    asked = text(prompting.student(made, Intent.INTENT_RIGHT, ErrorStrategy.ERROR_STRATEGY_UNSPECIFIED))
+    assert "Newton" not in asked
+
+
+def test_a_problem_that_stayed_plain_leads_by_its_own_steps() -> None:
+    made = enriched_conversation()
+    made.problem.enrichment.CopyFrom(Enrichment(plain_because="no answer could be used"))
+    assert text(prompting.deciding(made)) == text(prompting.deciding(sound_conversation()))
+
+
+def test_what_the_planner_was_asked_comes_before_the_first_turn() -> None:
+    made = enriched_conversation()
+    (turn, asked), (first, _), *_ = prompting.given_prompts(made)
+    assert (turn, asked.name, first) == (0, "soliloquy/enriching", 1)
+    assert made.problem.solution in text(asked)
+    assert "exactly 2 steps" in text(asked)
+    assert "detailed_solution" not in text(asked)
+
+
+@pytest.mark.parametrize("made", [sound_conversation(), enriched_conversation()], ids=["plain", "enriched"])
+def test_a_record_gives_back_the_prompts_of_its_conversation(made: Conversation) -> None:
     assert [(turn, text(prompt)) for turn, prompt in prompting.given_prompts(restored(record(made)))] == [
         (turn, text(prompt)) for turn, prompt in prompting.given_prompts(made)
     ]

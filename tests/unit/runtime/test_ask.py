@@ -6,7 +6,7 @@ import pytest
 from soliloquy.v1.conversation_pb2 import ParseOutcome
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest, Message
 
-from services.runtime.answers import Answer
+from services.runtime.answers import Answer, Unreadable
 from services.runtime.ask import MAX_ASKS, Ask, Prompt, Unusable
 
 
@@ -67,6 +67,18 @@ async def test_the_error_is_shown_when_asking_again() -> None:
     assert len(first.messages) == 1
     assert [message.role for message in second.messages] == ["user", "assistant", "user"]
     assert "right: Field required" in second.messages[2].text
+
+
+async def test_an_answer_that_fails_a_check_is_asked_for_again_with_its_reason() -> None:
+    def is_right(verdict: Verdict) -> None:
+        if not verdict.right:
+            raise Unreadable("it must be right")
+
+    model = Saying('{"right": false}', GOOD)
+    ask = asking(model)
+    assert (await ask(PROMPT, Verdict, is_right)).right
+    assert ask.calls[0].outcome == ParseOutcome.PARSE_OUTCOME_REASKED
+    assert "it must be right" in model.requests[1].messages[2].text
 
 
 async def test_each_ask_samples_with_a_seed_of_its_own_and_a_rerun_with_the_same() -> None:

@@ -3,12 +3,13 @@
 from collections.abc import Callable, Mapping
 from random import Random
 
-from services.recipes.soliloquy.scripted import codegen, composer, student, tutor
+from services.recipes.soliloquy.scripted import codegen, composer, planner, student, tutor
 from services.recipes.soliloquy.scripted.reading import Reading
 
 Speaker = Callable[[Reading, Random], str]
 
 SPEAKERS: Mapping[str, Speaker] = {
+    "soliloquy/enriching": planner.enrich,
     "soliloquy/student": student.reply,
     "soliloquy/deciding": tutor.decide,
     "soliloquy/use_python": codegen.code,

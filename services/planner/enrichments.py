@@ -1,0 +1,45 @@
+"""Each problem is enriched once, however many conversations want it and however many at a time."""
+
+import asyncio
+from collections import OrderedDict
+from weakref import WeakValueDictionary
+
+from soliloquy.v1.conversation_pb2 import Enrichment, Problem
+
+from services.recipes.recipe import Recipe
+from services.runtime.ask import Ask, Prompt
+from services.runtime.model import Model
+from services.runtime.seeds import digest
+
+
+class Enrichments:
+    """Those asked for last are remembered; asked again, a forgotten one comes out the same."""
+
+    def __init__(self, model: Model, remembered: int) -> None:
+        self._model = model
+        self._remembered = remembered
+        self._known: OrderedDict[str, Enrichment] = OrderedDict()
+        # Whoever wants one that is being made waits for it; a lock that nobody holds is gone.
+        self._making: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    async def of(self, problem: Problem, recipe: Recipe) -> Enrichment:
+        key = _key(problem, recipe.enriching(problem))
+        async with self._making.setdefault(key, asyncio.Lock()):
+            if key not in self._known:
+                # Seeds that no conversation has a say in: whoever asks gets the same answer.
+                ask = Ask(model=self._model, role="planner", origin=(key,))
+                self._known[key] = await recipe.planner(problem, ask)
+            self._known.move_to_end(key)
+            if len(self._known) > self._remembered:
+                self._known.popitem(last=False)
+            return self._known[key]
+
+
+def _key(problem: Problem, prompt: Prompt) -> str:
+    """A hash of what the problem says, wherever it came from, and of the prompt."""
+    content = Problem()
+    content.CopyFrom(problem)
+    for origin in ("id", "source", "enrichment"):
+        content.ClearField(origin)
+    texts = (message.text for message in prompt.messages)
+    return digest(content.SerializeToString(deterministic=True).hex(), prompt.name, *texts)

@@ -1,0 +1,29 @@
+"""What `soliloquy show` says of a problem's enrichment."""
+
+import io
+
+from rich.console import Console
+from soliloquy.v1.conversation_pb2 import Conversation, Enrichment, ModelCall
+
+from services.cli.view import show_conversation
+from services.recipes.soliloquy.records import record
+from tests.unit.recipes.conversations import enriched_conversation, sound_conversation
+
+
+def shown(conversation: Conversation) -> str:
+    conversation.turns[0].calls.append(ModelCall(model="scripted"))
+    output = io.StringIO()
+    show_conversation(record(conversation), Console(file=output, width=100))
+    return output.getvalue()
+
+
+def test_the_outline_comes_before_the_conversation() -> None:
+    text = shown(enriched_conversation())
+    assert text.index("Step 2) Find the work.") < text.index("Student")
+
+
+def test_why_a_problem_is_not_enriched_is_said() -> None:
+    plain = sound_conversation()
+    plain.problem.enrichment.CopyFrom(Enrichment(plain_because="soliloquy/enriching: unusable after 3 asks"))
+    assert "not enriched: soliloquy/enriching: unusable after 3 asks" in shown(plain)
+    assert "not enriched" not in shown(sound_conversation())

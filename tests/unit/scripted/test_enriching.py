@@ -1,0 +1,68 @@
+"""The scripted planner explains and outlines every problem within the rules; spoilt, it is asked again."""
+
+import json
+
+import pytest
+from soliloquy.v1.conversation_pb2 import ParseOutcome, Problem
+
+from services.curriculum.bank.bank import bank_names, load_bank
+from services.curriculum.files.problem_of_row import problem_of
+from services.curriculum.files.problem_rows import ProblemRow
+from services.model.engines.noise import real_noise
+from services.model.engines.scripted import ScriptedEngine
+from services.recipes.soliloquy import planner
+from services.recipes.soliloquy.enrichment import steps_in
+from services.runtime.ask import Ask
+from tests.unit.scripted.problems import CART, STONE_FALL, Shelf
+
+TROLLEY = problem_of(
+    ProblemRow(
+        question="A shopper pushes a 20 kg trolley with 50 N. What is its acceleration?",
+        solution="Step 1) Use F = m a. Step 2) a = 50 / 20 = 2.5 m/s^2",
+    ),
+    source="mine.jsonl:1",
+)
+
+
+async def enriched(problem: Problem, engine: ScriptedEngine, seed: int = 0) -> tuple[list[str], list[str], list[str]]:
+    """The steps of both texts, and every answer that it took."""
+    ask = Ask(model=engine, role="planner", origin=(problem.id, seed))
+    enrichment = await planner.enrich(problem, ask)
+    assert not enrichment.plain_because
+    return steps_in(enrichment.detailed_solution), steps_in(enrichment.outline), list(enrichment.calls[0].raw)
+
+
+@pytest.mark.parametrize("name", bank_names())
+async def test_every_family_is_enriched_at_the_first_try(name: str) -> None:
+    bank = load_bank(name)
+    engine = ScriptedEngine(bank.book)
+    for family in bank.names:
+        problem = bank.family(family).problem(77)
+        detailed, outline, answers = await enriched(problem, engine)
+        assert len(answers) == 1, f"{family}: {answers[0]}"
+        assert len(detailed) == len(outline) == len(problem.steps), family
+        assert all(step.explanation in text for step, text in zip(problem.steps, detailed, strict=True)), family
+
+
+@pytest.mark.parametrize("problem", [CART, STONE_FALL, TROLLEY], ids=lambda problem: str(problem.id))
+async def test_a_problem_of_ones_own_is_enriched(problem: Problem) -> None:
+    for seed in range(20):
+        detailed, _, answers = await enriched(problem, ScriptedEngine(Shelf([problem])), seed)
+        assert len(answers) == 1
+        assert f"{problem.answer.value:g}"[:4] in detailed[-1]
+
+
+async def test_noise_is_found_and_asked_again() -> None:
+    engine = ScriptedEngine(Shelf(), noise=real_noise())
+    outcomes = []
+    for seed in range(150):
+        ask = Ask(model=engine, role="planner", origin=(seed,))
+        await planner.enrich(CART, ask)
+        outcomes.append(ask.calls[0])
+    reasked = [call for call in outcomes if call.outcome == ParseOutcome.PARSE_OUTCOME_REASKED]
+    assert 0.02 <= len(reasked) / len(outcomes) <= 0.25
+    spoilt = " ".join(call.raw[0] for call in reasked)
+    assert "That is nearly" in spoilt
+    assert "The result = " in spoilt
+    kept = [json.dumps(call.raw[-1]) for call in outcomes if call.outcome != ParseOutcome.PARSE_OUTCOME_FAILED]
+    assert not any("That is nearly" in text or "The result = " in text for text in kept)
