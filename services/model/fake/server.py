@@ -20,7 +20,6 @@ from services.runtime.model import Model, ModelRefused
 from services.runtime.model.openai_line import PROMPT_HEADER, SEED_HEADER
 from services.runtime.seeds import draw
 
-
 MAX_REQUEST_BYTES = 4 * 1024**2
 PIECE_CHARACTERS = 16
 LAST_WORDS_SECONDS = 0.2
