@@ -73,5 +73,5 @@ async def test_a_failure_is_not_kept(tmp_path: Path) -> None:
 
 def test_a_file_that_is_none_of_answers_is_named(tmp_path: Path) -> None:
     (tmp_path / FILE).write_bytes(b"this is no database" * 500)
-    with pytest.raises(CacheUnavailable, match="answers.sqlite.*choose another --model-cache"):
+    with pytest.raises(CacheUnavailable, match=r"answers.sqlite.*choose another --model-cache"):
         AnswerCache(tmp_path)

@@ -1,0 +1,121 @@
+"""A dataset grown on models of others: whole, reproducible, and without a trace of the key."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.hosted import fake, model_service
+from tests.e2e.runs import command, dataset, grown, run, start, wait_for_lines, worker_pids
+
+KEY = "sk-a-secret-that-nobody-sees"
+SETTINGS = """
+[endpoints.hosted]
+engine = "openai"
+base_url = "{url}"
+model = "large"
+prompt_price = 2.0
+completion_price = 8.0
+key_variable = "HOSTED_KEY"
+
+[roles.tutor]
+temperature = 0.1
+"""
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    with fake() as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def calm(url: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("calm") / "dataset"
+    grown(out, model="openai", base_url=url)
+    return out
+
+
+def manifest(out: Path) -> dict[str, Any]:
+    return dict(json.loads((out / "manifest.json").read_bytes()))
+
+
+def test_the_whole_loop_runs_on_an_openai_endpoint_and_the_manifest_says_so(calm: Path) -> None:
+    records = [json.loads(line) for line in (calm / "conversations.jsonl").read_text("utf-8").splitlines()]
+    calls = [call for record in records for turn in record["turns"] for call in turn["calls"]]
+    assert len(records) == 6
+    assert {(call["engine"], call["model"]) for call in calls} == {("openai", "default")}
+    told = manifest(calm)
+    assert told["run"]["model"] == "default (openai)"
+    assert told["run"]["roles"]["tutor"]["temperature"] == 0.2
+    assert {entry["role"] for entry in told["counts"]["models"]} == set(told["counts"]["tokens"])
+    assert all(tokens["prompt"] > tokens["completion"] > 0 for tokens in told["counts"]["tokens"].values())
+
+
+def test_a_storm_changes_no_byte(calm: Path, tmp_path: Path) -> None:
+    troubles = ["--throttled", "0.2", "--failed", "0.1", "--truncated", "0.05", "--malformed", "0.05"]
+    with fake(*troubles, "--retry-after", "0") as stormy:
+        grown(tmp_path / "out", model="openai", base_url=stormy, workers=2)
+    assert dataset(tmp_path / "out") == dataset(calm)
+
+
+def test_the_whole_loop_runs_on_a_model_service(tmp_path: Path) -> None:
+    with model_service() as address:
+        report = grown(tmp_path / "out", model="ray", model_address=address)
+    assert (report["accepted"], report["verdicts"]["contradict"]) == (6, 0)
+    assert manifest(tmp_path / "out")["run"]["model"] == "default (ray)"
+    assert {entry["engine"] for entry in manifest(tmp_path / "out")["counts"]["models"]} == {"scripted"}
+
+
+def test_what_was_answered_once_is_not_asked_for_again(tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    with fake() as address:
+        grown(tmp_path / "first", model="openai", base_url=address, model_cache=str(cache))
+    grown(tmp_path / "again", model="openai", base_url=address, model_cache=str(cache))
+    assert dataset(tmp_path / "again") == dataset(tmp_path / "first")
+
+
+def test_a_wrong_key_stops_the_run_with_one_line_and_the_right_one_lets_it_go_on(tmp_path: Path) -> None:
+    (tmp_path / "key").write_text(KEY, "utf-8")
+    with fake("--key-file", str(tmp_path / "key")) as address:
+        (tmp_path / "models.toml").write_text(SETTINGS.format(url=address), "utf-8")
+        wanted = command(tmp_path / "out", model_settings=str(tmp_path / "models.toml"))
+        missing = run(wanted)
+        wrong = run(wanted, environment={"HOSTED_KEY": "sk-wrong"})
+        right = run(wanted, environment={"HOSTED_KEY": KEY})
+    for refused, reason in ((missing, "the environment has no HOSTED_KEY"), (wrong, "refuses the key in HOSTED_KEY")):
+        assert (refused.returncode, refused.stdout) == (2, "")
+        [line] = refused.stderr.splitlines()
+        assert reason in line
+        assert "sk-wrong" not in line
+    assert right.returncode == 0, right.stderr
+    told = manifest(tmp_path / "out")
+    assert told["run"]["roles"]["tutor"]["temperature"] == 0.1
+    tokens = told["counts"]["tokens"]["tutor"]
+    assert told["cost"]["tutor"] == pytest.approx((2 * tokens["prompt"] + 8 * tokens["completion"]) / 1e6)
+    assert json.loads(right.stdout)["cost"] == pytest.approx(sum(told["cost"].values()))
+
+
+def test_the_key_is_in_no_file_no_output_and_no_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOSTED_KEY", KEY)
+    with fake("--latency", "20ms") as address:
+        (tmp_path / "models.toml").write_text(SETTINGS.format(url=address), "utf-8")
+        process = start(command(tmp_path / "out", model_settings=str(tmp_path / "models.toml")))
+        wait_for_lines(tmp_path / "out", 1, process)
+        workers = worker_pids(process.pid)
+        assert workers
+        lines = [Path(f"/proc/{pid}/cmdline").read_text("utf-8") for pid in workers]
+        files = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
+        output = process.communicate()
+    assert process.returncode == 0, output
+    files += [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
+    assert KEY not in "".join([*lines, *output])
+    assert not any(KEY.encode() in content for content in files)
+
+
+def test_another_model_is_another_run(calm: Path, url: str) -> None:
+    result = run(command(calm, model="openai", base_url=url, model_name="larger"))
+    assert result.returncode == 2
+    assert "model default (openai), not larger (openai)" in result.stderr
