@@ -62,13 +62,13 @@ class FakeServer:
         app.router.add_get("/v1/models", self._list)
         runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=LAST_WORDS_SECONDS)
         await runner.setup()
-        try:
-            with listening(address) as listener:
+        with listening(address) as listener:
+            try:
                 await web.SockSite(runner, listener).start()
                 self._began = time.monotonic()
                 yield f"http://{address.rpartition(':')[0]}:{listener.getsockname()[1]}/v1"
-        finally:
-            await runner.cleanup()
+            finally:
+                await runner.cleanup()
 
     async def _list(self, request: web.Request) -> web.StreamResponse:
         if refusal := self._refused_key(request):

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 # What a cut leaves.
 CUT = 0.7
-# Of the cubic, a second: 256 calls at once come back within seven seconds, however low the width fell.
+# Of the cubic, a second: 256 calls at once come back within eight seconds, however low the width fell.
 GROWTH = 1.0
 
 
@@ -21,10 +21,10 @@ class Limit:
         if self._cut_at == float("-inf"):
             return self.most
         back = (self._width_at_cut * (1 - CUT) / GROWTH) ** (1 / 3)
-        return max(1, min(self.most, int(self._width_at_cut + GROWTH * (now - self._cut_at - back) ** 3)))
+        return max(1, min(self.most, round(self._width_at_cut + GROWTH * (now - self._cut_at - back) ** 3)))
 
     def throttled(self, *, in_flight: int, began: float, now: float) -> None:
         """A call that began before the last cut says nothing of the width after it."""
-        if began >= self._cut_at:
+        if began > self._cut_at:
             self._width_at_cut = min(in_flight, self.width(now))
             self._cut_at = now
