@@ -5,14 +5,12 @@ import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any
 
 import grpc
-from soliloquy.v1.model_pb2 import Completion, GenerateRequest
-from soliloquy.v1.model_pb2_grpc import ModelServiceServicer, add_ModelServiceServicer_to_server
 
 from services.cli.wiring import ModelSettings, scripted_model
 from tests.e2e.runs import SOLILOQUY
+from tests.unit.runtime.model.service import generating
 
 
 @contextmanager
@@ -29,19 +27,12 @@ def fake(*options: str) -> Iterator[str]:
             process.terminate()
 
 
-class _Scripted(ModelServiceServicer):
-    def __init__(self) -> None:
-        self._model = scripted_model(ModelSettings(problems=["physics"]))
-
-    def Generate(self, request: GenerateRequest, context: Any) -> Completion:
-        return asyncio.run(self._model.generate(request))
-
-
 @contextmanager
 def model_service() -> Iterator[str]:
     """A `ModelService` over the scripted engine; its address."""
+    model = scripted_model(ModelSettings(problems=["physics"]))
     server = grpc.server(ThreadPoolExecutor(4))
-    add_ModelServiceServicer_to_server(_Scripted(), server)
+    server.add_generic_rpc_handlers((generating(lambda request, _: asyncio.run(model.generate(request))),))
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
     try:

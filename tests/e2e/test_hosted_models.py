@@ -1,7 +1,6 @@
 """A dataset grown on models of others: whole, reproducible, and without a trace of the key."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,17 +24,16 @@ temperature = 0.1
 """
 
 
-@pytest.fixture(scope="module")
-def url() -> Iterator[str]:
-    with fake() as address:
-        yield address
+# Where nobody listens.
+NOWHERE = "http://127.0.0.1:1/v1"
 
 
 @pytest.fixture(scope="module")
-def calm(url: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("calm") / "dataset"
-    grown(out, model="openai", base_url=url)
-    return out
+def calm(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("calm")
+    with fake() as url:
+        grown(folder / "dataset", model="openai", base_url=url, model_cache=str(folder / "cache"))
+    return folder / "dataset"
 
 
 def manifest(out: Path) -> dict[str, Any]:
@@ -69,53 +67,45 @@ def test_the_whole_loop_runs_on_a_model_service(tmp_path: Path) -> None:
     assert {entry["engine"] for entry in manifest(tmp_path / "out")["counts"]["models"]} == {"scripted"}
 
 
-def test_what_was_answered_once_is_not_asked_for_again(tmp_path: Path) -> None:
-    cache = tmp_path / "cache"
-    with fake() as address:
-        grown(tmp_path / "first", model="openai", base_url=address, model_cache=str(cache))
-    grown(tmp_path / "again", model="openai", base_url=address, model_cache=str(cache))
-    assert dataset(tmp_path / "again") == dataset(tmp_path / "first")
+def test_what_was_answered_once_is_not_asked_for_again(calm: Path, tmp_path: Path) -> None:
+    grown(tmp_path / "out", model="openai", base_url=NOWHERE, model_cache=str(calm.with_name("cache")))
+    assert dataset(tmp_path / "out") == dataset(calm)
 
 
-def test_a_wrong_key_stops_the_run_with_one_line_and_the_right_one_lets_it_go_on(tmp_path: Path) -> None:
-    (tmp_path / "key").write_text(KEY, "utf-8")
-    with fake("--key-file", str(tmp_path / "key")) as address:
-        (tmp_path / "models.toml").write_text(SETTINGS.format(url=address), "utf-8")
-        wanted = command(tmp_path / "out", model_settings=str(tmp_path / "models.toml"))
-        missing = run(wanted)
-        wrong = run(wanted, environment={"HOSTED_KEY": "sk-wrong"})
-        right = run(wanted, environment={"HOSTED_KEY": KEY})
-    for refused, reason in ((missing, "the environment has no HOSTED_KEY"), (wrong, "refuses the key in HOSTED_KEY")):
-        assert (refused.returncode, refused.stdout) == (2, "")
-        [line] = refused.stderr.splitlines()
-        assert reason in line
-        assert "sk-wrong" not in line
-    assert right.returncode == 0, right.stderr
-    told = manifest(tmp_path / "out")
+def test_another_model_is_another_run(calm: Path) -> None:
+    result = run(command(calm, model="openai", base_url=NOWHERE, model_name="larger"))
+    assert result.returncode == 2
+    assert "model default (openai), not larger (openai)" in result.stderr
+
+
+def test_a_wrong_key_stops_the_run_with_one_line_and_the_right_one_is_nowhere_to_be_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, settings, key = tmp_path / "out", tmp_path / "models.toml", tmp_path / "key"
+    key.write_text(KEY, "utf-8")
+    with fake("--key-file", str(key), "--latency", "20ms") as url:
+        settings.write_text(SETTINGS.format(url=url), "utf-8")
+        wanted = command(out, model_settings=str(settings))
+        for environment, reason in (({}, "the environment has no HOSTED_KEY"), ({"HOSTED_KEY": "sk-wrong"}, "refuses")):
+            refused = run(wanted, environment=environment)
+            assert (refused.returncode, refused.stdout) == (2, "")
+            [line] = refused.stderr.splitlines()
+            assert reason in line
+            assert "HOSTED_KEY" in line
+            assert "sk-wrong" not in line
+        key.unlink()
+        monkeypatch.setenv("HOSTED_KEY", KEY)
+        process = start(wanted)
+        wait_for_lines(out, 1, process)
+        seen = [Path(f"/proc/{pid}/cmdline").read_bytes() for pid in worker_pids(process.pid)]
+        seen += [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
+        report, errors = process.communicate()
+    assert process.returncode == 0, errors
+    seen += [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
+    assert KEY not in report + errors
+    assert not any(KEY.encode() in content for content in seen)
+    told = manifest(out)
     assert told["run"]["roles"]["tutor"]["temperature"] == 0.1
     tokens = told["counts"]["tokens"]["tutor"]
     assert told["cost"]["tutor"] == pytest.approx((2 * tokens["prompt"] + 8 * tokens["completion"]) / 1e6)
-    assert json.loads(right.stdout)["cost"] == pytest.approx(sum(told["cost"].values()))
-
-
-def test_the_key_is_in_no_file_no_output_and_no_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOSTED_KEY", KEY)
-    with fake("--latency", "20ms") as address:
-        (tmp_path / "models.toml").write_text(SETTINGS.format(url=address), "utf-8")
-        process = start(command(tmp_path / "out", model_settings=str(tmp_path / "models.toml")))
-        wait_for_lines(tmp_path / "out", 1, process)
-        workers = worker_pids(process.pid)
-        assert workers
-        lines = [Path(f"/proc/{pid}/cmdline").read_text("utf-8") for pid in workers]
-        files = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
-        output = process.communicate()
-    assert process.returncode == 0, output
-    files += [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
-    assert KEY not in "".join([*lines, *output])
-    assert not any(KEY.encode() in content for content in files)
-
-
-def test_another_model_is_another_run(calm: Path, url: str) -> None:
-    result = run(command(calm, model="openai", base_url=url, model_name="larger"))
-    assert result.returncode == 2
-    assert "model default (openai), not larger (openai)" in result.stderr
+    assert json.loads(report)["cost"] == pytest.approx(sum(told["cost"].values()))

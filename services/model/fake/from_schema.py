@@ -53,8 +53,8 @@ def _drawn(schema: Schema, named: Mapping[str, Schema], chance: Random, depth: i
             low = int(schema.get("minimum", 0))
             return chance.randint(low, int(schema.get("maximum", low + 10)))
         case "number":
-            low = float(schema.get("minimum", 0))
-            return round(chance.uniform(low, float(schema.get("maximum", low + 10))), 2)
+            least = float(schema.get("minimum", 0))
+            return round(chance.uniform(least, float(schema.get("maximum", least + 10))), 2)
         case "boolean":
             return chance.random() < 0.5
         case "null" | None:
@@ -66,10 +66,9 @@ def _drawn(schema: Schema, named: Mapping[str, Schema], chance: Random, depth: i
 def _text(schema: Schema, chance: Random) -> str:
     pattern = schema.get("pattern")
     if pattern is None:
-        text = sentence(chance)
-        return text.ljust(schema.get("minLength", 0), ".")[
-            : schema.get("maxLength", len(text) + schema.get("minLength", 0))
-        ]
+        least: int = schema.get("minLength", 0)
+        text = sentence(chance).ljust(least, ".")
+        return text[: schema.get("maxLength", len(text))]
     fitting = [text for text in _CANDIDATES if re.search(pattern, text)]
     if not fitting:
         raise CannotFollow(f"none of the texts at hand matches the pattern {pattern!r}")

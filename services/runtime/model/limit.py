@@ -1,5 +1,6 @@
 """How many calls at once an endpoint gets: fewer when it says that there are too many, then more again."""
 
+import math
 from dataclasses import dataclass
 
 # What a cut leaves.
@@ -20,7 +21,7 @@ class Limit:
     def width(self, now: float) -> int:
         if self._cut_at == float("-inf"):
             return self.most
-        back = (self._width_at_cut * (1 - CUT) / GROWTH) ** (1 / 3)
+        back = math.cbrt(self._width_at_cut * (1 - CUT) / GROWTH)
         return max(1, min(self.most, round(self._width_at_cut + GROWTH * (now - self._cut_at - back) ** 3)))
 
     def throttled(self, *, in_flight: int, began: float, now: float) -> None:

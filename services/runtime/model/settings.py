@@ -93,7 +93,7 @@ class Models:
             "engine": endpoint.engine,
             "model": endpoint.model,
             "adapter": role.adapter,
-            "schema": endpoint.schema,
+            **({"schema": endpoint.schema} if endpoint.engine == "openai" else {}),
             "temperature": role.temperature,
             "top_p": role.top_p,
             "max_tokens": role.max_tokens,

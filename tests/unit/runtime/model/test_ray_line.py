@@ -6,13 +6,13 @@ from contextlib import asynccontextmanager
 import grpc
 import pytest
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
-from soliloquy.v1.model_pb2_grpc import ModelServiceServicer, add_ModelServiceServicer_to_server
 
 from services.model.engines.scripted import ScriptedEngine
 from services.runtime.model import ModelRefused
 from services.runtime.model.faults import Broken, EndpointRefuses, Throttled, TimedOut, Unreachable
 from services.runtime.model.ray_line import STREAMS_A_CHANNEL, RayLine
 from services.runtime.model.settings import Endpoint
+from tests.unit.runtime.model.service import generating
 from tests.unit.scripted.driver import Dialogue
 from tests.unit.scripted.problems import CART, Shelf
 
@@ -20,7 +20,7 @@ Code = grpc.StatusCode
 Context = grpc.aio.ServicerContext[GenerateRequest, Completion]
 
 
-class Servicer(ModelServiceServicer):
+class Servicer:
     """Fails the first calls as it is told, and answers the others."""
 
     def __init__(self, *codes: Code, pushback: str = "") -> None:
@@ -28,9 +28,11 @@ class Servicer(ModelServiceServicer):
         self._pushback = pushback
         self._engine = ScriptedEngine(Shelf())
         self.requests: list[GenerateRequest] = []
+        self.peers: set[str] = set()
 
-    async def Generate(self, request: GenerateRequest, context: Context) -> Completion:  # type: ignore[override]
+    async def generate(self, request: GenerateRequest, context: Context) -> Completion:
         self.requests.append(request)
+        self.peers.add(context.peer())
         if self._codes:
             if self._pushback:
                 context.set_trailing_metadata((("grpc-retry-pushback-ms", self._pushback),))
@@ -41,7 +43,7 @@ class Servicer(ModelServiceServicer):
 @asynccontextmanager
 async def line_to(servicer: Servicer, *, most: int = 256) -> AsyncIterator[RayLine]:
     server = grpc.aio.server()
-    add_ModelServiceServicer_to_server(servicer, server)
+    server.add_generic_rpc_handlers((generating(servicer.generate),))
     port = server.add_insecure_port("127.0.0.1:0")
     await server.start()
     line = RayLine("tuned", Endpoint(engine="ray", address=f"127.0.0.1:{port}", max_concurrency=most))
@@ -119,16 +121,8 @@ async def test_where_nobody_listens_the_call_may_be_made_again() -> None:
 
 async def test_more_calls_than_a_connection_takes_have_several() -> None:
     servicer = Servicer()
-    peers = set()
-    generate = servicer._engine.generate
-
-    async def noting(request: GenerateRequest, context: Context) -> Completion:
-        peers.add(context.peer())
-        return await generate(request)
-
-    servicer.Generate = noting  # type: ignore[method-assign, assignment]
     async with line_to(servicer, most=2 * STREAMS_A_CHANNEL + 1) as line:
         for _ in range(6):
             with pytest.raises(Broken):
                 await line.ask(GenerateRequest(prompt="unknown"), 5.0)
-    assert len(peers) == 3
+    assert len(servicer.peers) == 3

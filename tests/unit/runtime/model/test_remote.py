@@ -127,7 +127,8 @@ async def test_an_endpoint_that_refuses_everything_stops_the_run_before_all_of_i
 
 
 async def test_an_endpoint_that_answers_now_and_then_may_refuse_any_number() -> None:
-    far = model(Saying(*[ModelRefused("too long"), "well"] * REFUSALS))
+    says: list[Say] = [ModelRefused("too long"), "well"]
+    far = model(Saying(*says * REFUSALS))
     refused = 0
     for _ in range(2 * REFUSALS):
         try:
