@@ -24,7 +24,7 @@ _SOLILOQUY = (sys.executable, "-c", "from services.cli.main import main; main()"
 _TARGETS = Path(__file__).with_name("model_client.toml")
 LATENCY = "500ms"
 # Before a storm, and after it.
-CALM_SECONDS = 10.0
+CALM_SECONDS = 15.0
 
 
 @click.command()

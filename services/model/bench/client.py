@@ -82,6 +82,7 @@ def _recovery(answered: Sequence[float], ended: float, after: float, wanted: flo
         if _rate(answered, start, start + WINDOW_SECONDS) >= wanted:
             return start + WINDOW_SECONDS - ended
         start += step
+    # It did not come back: no less than all that was looked at.
     return after
 
 

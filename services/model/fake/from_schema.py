@@ -68,8 +68,9 @@ def _text(schema: Schema, chance: Random) -> str:
     if pattern is None:
         least: int = schema.get("minLength", 0)
         text = sentence(chance).ljust(least, ".")
-        return text[: schema.get("maxLength", len(text))]
-    fitting = [text for text in _CANDIDATES if re.search(pattern, text)]
+        most: int = schema.get("maxLength", len(text))
+        return text[:most]
+    fitting: list[str] = [text for text in _CANDIDATES if re.search(pattern, text)]
     if not fitting:
         raise CannotFollow(f"none of the texts at hand matches the pattern {pattern!r}")
     return chance.choice(fitting)

@@ -53,13 +53,14 @@ class Gate:
             raise
 
     def answered(self) -> None:
+        self._limit.answered()
         self._breaker.succeeded()
         self._leave()
 
     def failed(self, passage: Passage, fault: Passing) -> None:
         now = self._clock()
         if fault.throttles:
-            self._limit.throttled(in_flight=self.in_flight, began=passage.began, now=now)
+            self._limit.throttled(in_flight=self.in_flight, now=now)
         if fault.against_endpoint:
             self._breaker.failed(now, probe=passage.probe)
         else:

@@ -62,8 +62,8 @@ class RemoteModel:
                 tries += 1
                 if tries == TRIES:
                     raise ModelFailed(f"{self.where} failed at the same call {tries} times: {fault}") from fault
-            wait = fault.after * (1 + SPREAD * random.random())
-            await asyncio.sleep(max(wait, pause * random.uniform(0.5, 1.0)))
+            told = fault.after * (1 + SPREAD * random.random())
+            await asyncio.sleep(told or pause * random.uniform(0.5, 1.0))
             pause = min(PAUSE_CAP_SECONDS, 2 * pause)
 
     async def _tried(self, request: GenerateRequest) -> Completion | Passing:

@@ -73,7 +73,7 @@ async def test_a_refusal_for_being_too_many_leaves_fewer_places_but_never_shuts_
     passages = [await gate.enter() for _ in range(10)]
     for passage in passages:
         gate.failed(passage, Throttled("slower"))
-    assert gate.width == 7
+    assert gate.width == 5
     for _ in range(3 * FAILURES):
         gate.failed(await gate.enter(), Throttled("slower"))
     assert not gate.is_shut
