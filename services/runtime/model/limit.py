@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 # Between two cuts.
 ROUND_SECONDS = 1.0
-# Of the cubic, a second: 256 calls at once come back within five seconds, however low the width fell.
+# Of the cubic, a second: 256 calls at once come back within six seconds, however low the width fell.
 GROWTH = 4.0
 
 
