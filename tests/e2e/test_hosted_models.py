@@ -32,7 +32,7 @@ NOWHERE = "http://127.0.0.1:1/v1"
 def calm(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("calm")
     with fake() as url:
-        grown(folder / "dataset", model="openai", base_url=url, model_cache=str(folder / "cache"))
+        grown(folder / "dataset", conversations=3, model="openai", base_url=url, model_cache=str(folder / "cache"))
     return folder / "dataset"
 
 
@@ -43,7 +43,7 @@ def manifest(out: Path) -> dict[str, Any]:
 def test_the_whole_loop_runs_on_an_openai_endpoint_and_the_manifest_says_so(calm: Path) -> None:
     records = [json.loads(line) for line in (calm / "conversations.jsonl").read_text("utf-8").splitlines()]
     calls = [call for record in records for turn in record["turns"] for call in turn["calls"]]
-    assert len(records) == 6
+    assert len(records) == 3
     assert {(call["engine"], call["model"]) for call in calls} == {("openai", "default")}
     told = manifest(calm)
     assert told["run"]["model"] == "default (openai)"
@@ -55,25 +55,25 @@ def test_the_whole_loop_runs_on_an_openai_endpoint_and_the_manifest_says_so(calm
 def test_a_storm_changes_no_byte(calm: Path, tmp_path: Path) -> None:
     troubles = ["--throttled", "0.2", "--failed", "0.1", "--truncated", "0.05", "--malformed", "0.05"]
     with fake(*troubles, "--retry-after", "0") as stormy:
-        grown(tmp_path / "out", model="openai", base_url=stormy, workers=2)
+        grown(tmp_path / "out", conversations=3, model="openai", base_url=stormy)
     assert dataset(tmp_path / "out") == dataset(calm)
 
 
 def test_the_whole_loop_runs_on_a_model_service(tmp_path: Path) -> None:
     with model_service() as address:
-        report = grown(tmp_path / "out", model="ray", model_address=address)
-    assert (report["accepted"], report["verdicts"]["contradict"]) == (6, 0)
+        report = grown(tmp_path / "out", conversations=3, model="ray", model_address=address)
+    assert (report["accepted"], report["verdicts"]["contradict"]) == (3, 0)
     assert manifest(tmp_path / "out")["run"]["model"] == "default (ray)"
     assert {entry["engine"] for entry in manifest(tmp_path / "out")["counts"]["models"]} == {"scripted"}
 
 
 def test_what_was_answered_once_is_not_asked_for_again(calm: Path, tmp_path: Path) -> None:
-    grown(tmp_path / "out", model="openai", base_url=NOWHERE, model_cache=str(calm.with_name("cache")))
+    grown(tmp_path / "out", conversations=3, model="openai", base_url=NOWHERE, model_cache=str(calm.with_name("cache")))
     assert dataset(tmp_path / "out") == dataset(calm)
 
 
 def test_another_model_is_another_run(calm: Path) -> None:
-    result = run(command(calm, model="openai", base_url=NOWHERE, model_name="larger"))
+    result = run(command(calm, conversations=3, model="openai", base_url=NOWHERE, model_name="larger"))
     assert result.returncode == 2
     assert "model default (openai), not larger (openai)" in result.stderr
 
@@ -85,7 +85,7 @@ def test_a_wrong_key_stops_the_run_with_one_line_and_the_right_one_is_nowhere_to
     key.write_text(KEY, "utf-8")
     with fake("--key-file", str(key), "--latency", "20ms") as url:
         settings.write_text(SETTINGS.format(url=url), "utf-8")
-        wanted = command(out, model_settings=str(settings))
+        wanted = command(out, conversations=3, model_settings=str(settings))
         for environment, reason in (({}, "the environment has no HOSTED_KEY"), ({"HOSTED_KEY": "sk-wrong"}, "refuses")):
             refused = run(wanted, environment=environment)
             assert (refused.returncode, refused.stdout) == (2, "")

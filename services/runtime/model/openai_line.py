@@ -22,6 +22,7 @@ CONNECT_SECONDS = 10.0
 MAX_WORDS = 300
 # What is asked for next by one whose endpoint rejects a way to hold the answer to its schema.
 _WEAKER = {"json_schema": "json_object", "json_object": "none"}
+_BOUND, _OTHER_BOUND = "max_tokens", "max_completion_tokens"
 _FINISHES = {"stop": Finish.FINISH_STOP, "length": Finish.FINISH_LENGTH}
 
 
@@ -32,6 +33,8 @@ class OpenAILine:
         self._where = f"{name} ({endpoint.base_url})"
         self._endpoint = endpoint
         self._schema: str = endpoint.schema
+        # What the bound on an answer's tokens is called; newer models know another name only.
+        self._bound = _BOUND
         self._key = key
         self._url = endpoint.base_url.rstrip("/") + "/chat/completions"
         headers = {"Content-Type": "application/json"}
@@ -49,21 +52,22 @@ class OpenAILine:
         while True:
             schema = self._schema if request.schema else "none"
             try:
-                return await self._asked(request, schema)
+                return await self._asked(request, schema, self._bound)
             except _SchemaRejected:
                 # Others may have found out meanwhile.
                 if self._schema == schema:
                     self._schema = _WEAKER[schema]
+            except _BoundRejected:
+                self._bound = _OTHER_BOUND
 
     async def close(self) -> None:
         await self._session.close()
 
-    async def _asked(self, request: GenerateRequest, schema: str) -> Completion:
+    async def _asked(self, request: GenerateRequest, schema: str, bound: str) -> Completion:
+        body = body_of(request, self._endpoint.model, schema, bound)
         headers = {PROMPT_HEADER: request.prompt, SEED_HEADER: str(request.seed)}
         try:
-            async with self._session.post(
-                self._url, data=body_of(request, self._endpoint.model, schema), headers=headers, allow_redirects=False
-            ) as response:
+            async with self._session.post(self._url, data=body, headers=headers, allow_redirects=False) as response:
                 content = await response.read()
         except (aiohttp.ClientSSLError, aiohttp.InvalidURL) as error:
             raise EndpointRefuses(f"{self._where} cannot be spoken with: {error}") from error
@@ -77,6 +81,8 @@ class OpenAILine:
         said = f"{response.status}: {words}"
         if response.status == 400 and schema != "none" and "response_format" in words:
             raise _SchemaRejected
+        if response.status == 400 and bound == _BOUND and _OTHER_BOUND in words:
+            raise _BoundRejected
         raise self._error(response.status, said, retry_after(response.headers, time.time()))
 
     def _error(self, status: int, said: str, after: float) -> Exception:
@@ -108,14 +114,18 @@ class _SchemaRejected(Exception):
     """The endpoint does not hold answers to a schema in this way."""
 
 
-def body_of(request: GenerateRequest, model: str, schema: str) -> bytes:
+class _BoundRejected(Exception):
+    """The endpoint calls the bound on an answer's tokens by its other name."""
+
+
+def body_of(request: GenerateRequest, model: str, schema: str, bound: str = _BOUND) -> bytes:
     """The request as chat completions have it; an adapter is asked for by its name, as a model of its own."""
     body: dict[str, Any] = {
         "model": request.adapter or model,
         "messages": [{"role": message.role, "content": message.text} for message in request.messages],
         "temperature": request.sampling.temperature,
         "top_p": request.sampling.top_p,
-        "max_tokens": request.sampling.max_tokens,
+        bound: request.sampling.max_tokens,
         # Servers differ in how large a seed may be.
         "seed": request.seed % 2**31,
     }

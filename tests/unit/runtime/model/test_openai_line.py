@@ -13,7 +13,7 @@ from services.runtime.listening import listening
 from services.runtime.model import ModelRefused
 from services.runtime.model.faults import Broken, EndpointRefuses, Overloaded, Passing, Throttled, TimedOut, Unreachable
 from services.runtime.model.key import Key
-from services.runtime.model.openai_line import OpenAILine
+from services.runtime.model.openai_line import OpenAILine, body_of
 from services.runtime.model.settings import Endpoint
 
 SECRET = "sk-very-secret"
@@ -171,6 +171,18 @@ async def test_a_schema_that_the_endpoint_rejects_is_asked_for_less_strictly_fro
     assert formats == ["json_schema", "json_object", None, None]
 
 
+async def test_a_model_that_knows_the_bound_on_tokens_by_its_other_name_is_asked_with_that() -> None:
+    far = Far(error(400, "'max_tokens' is not supported with this model. Use 'max_completion_tokens'."), said(200))
+    async with line_to(far) as line:
+        for _ in range(2):
+            await line.ask(REQUEST, 5)
+    assert [("max_tokens" in body, body.get("max_completion_tokens")) for body in far.bodies] == [
+        (True, None),
+        (False, 77),
+        (False, 77),
+    ]
+
+
 async def test_the_settings_may_say_that_an_endpoint_has_no_schemas() -> None:
     far = Far(said(200))
     async with line_to(far, schema="none") as line:
@@ -204,6 +216,4 @@ async def test_where_nobody_listens_the_call_may_be_made_again() -> None:
 
 
 def test_a_request_is_json_as_it_is_written() -> None:
-    from services.runtime.model.openai_line import body_of
-
     assert json.loads(body_of(REQUEST, "m", "json_object"))["response_format"] == {"type": "json_object"}
