@@ -19,6 +19,7 @@ from services.cli.failure import INTERRUPTED, Failure
 from services.cli.folder import RunFolder
 from services.cli.grounds import KafkaGround, OwnGround
 from services.cli.kafka_options import kafka_options
+from services.cli.model_options import model_options
 from services.cli.plan import Plan
 from services.cli.progress import Bar, Quiet
 from services.collector.dataset import write_dataset
@@ -51,6 +52,7 @@ _REPORTED = ("enrichment", "turns", "python_turns", "executions", "parse", "verd
 @click.option("--max-turns", default=20, show_default=True, type=click.IntRange(min=2), help="Turns of a conversation.")
 @click.option("--max-attempts", default=10, show_default=True, type=click.IntRange(min=1), help="Tries at a problem.")
 @click.option("--enrich", is_flag=True, help="Have each solution explained and outlined for the tutor first.")
+@model_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 @kafka_options()
@@ -68,8 +70,8 @@ def generate(
 ) -> None:
     """Grow a dataset of tutoring conversations.
 
-    On this machine, or with --kafka by the services that `soliloquy up` or a cluster keeps running; what their model
-    is, how slow and how noisy, is theirs: --noise then only says what it is.
+    On this machine, or with --kafka by the services that `soliloquy up` or a cluster keeps running; what their models
+    are, how slow and how noisy, is theirs: --noise, --model and what goes with it then only say what they are.
 
     The same command resumes what was interrupted. The same seed gives the same files, byte for byte, whatever the
     number of workers and conversations in flight, and wherever they grow.
@@ -92,7 +94,7 @@ def generate(
     )
     started = time.monotonic()
     growth = _grow(plan, source, out, kafka, quiet=quiet or as_json)
-    report = growth.report(seconds=time.monotonic() - started)
+    report = growth.report(plan, seconds=time.monotonic() - started)
     if as_json:
         click.echo(json.dumps(report))
     elif not quiet:
@@ -114,13 +116,16 @@ class Growth:
     shortfall: str = ""
     exit_code: int = 0
 
-    def report(self, *, seconds: float) -> dict[str, Any]:
+    def report(self, plan: Plan, *, seconds: float) -> dict[str, Any]:
+        tokens = self.counts["tokens"]
         return {
             "requested": self.requested,
             "accepted": self.counts["accepted"],
             "rejected": self.counts["rejected"],
             "failed": self.failed,
             **{name: self.counts[name] for name in _REPORTED},
+            "tokens": {kind: sum(used[kind] for used in tokens.values()) for kind in ("prompt", "completion")},
+            "cost": round(sum(plan.cost(tokens).values()), 6),
             "seconds": round(seconds, 2),
         }
 
@@ -143,7 +148,7 @@ def _grow(plan: Plan, source: ProblemSource, out: Path, kafka: KafkaSettings | N
                     uvloop.run(driver.grow(display))
                 counts = journal.tally.as_json()
                 if driver.settled == plan.conversations:
-                    write_dataset(out, journal, run=plan.identity())
+                    write_dataset(out, journal, run=plan.identity(), cost=plan.cost(counts["tokens"]))
         except (ExceptionGroup, LogUnavailable, KafkaUnavailable, Unanswered, OSError) as error:
             raise _failure(error, out) from error
         if driver.settled == plan.conversations:
@@ -156,9 +161,11 @@ def _grow(plan: Plan, source: ProblemSource, out: Path, kafka: KafkaSettings | N
 
 
 def _refuse_with_kafka(context: click.Context, kafka: KafkaSettings | None) -> None:
-    for name in ("workers", "latency"):
+    for name in ("workers", "latency", "model_cache"):
         if kafka and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            raise click.UsageError(f"--{name} says nothing with --kafka: it is for those who start the services")
+            raise click.UsageError(
+                f"--{name.replace('_', '-')} says nothing with --kafka: it is for who starts the services"
+            )
 
 
 def _failure(error: BaseException, out: Path) -> BaseException:

@@ -52,8 +52,10 @@ CANCEL_SECONDS = 5.0
 class Ground(Protocol):
     # Which growing of its run this is; empty where the run has a transport of its own.
     growing: str
-    # Why the run cannot go on at the moment; empty while it can.
-    fault: str
+
+    @property
+    def fault(self) -> str:
+        """Why the run cannot go on at the moment; empty while it can."""
 
     def prepared(self, run: Run, journal: Journal) -> AbstractAsyncContextManager[Transport]:
         """While it is entered, problems that are submitted become conversations in the journal."""
@@ -72,11 +74,14 @@ class OwnGround:
     """An embedded log and worker processes, for as long as the command runs."""
 
     growing = ""
-    fault = ""
 
     def __init__(self, plan: Plan, log: Path) -> None:
         self._workers = Workers(plan, log)
         self._log = log
+
+    @property
+    def fault(self) -> str:
+        return self._workers.fault
 
     @asynccontextmanager
     async def prepared(self, run: Run, journal: Journal) -> AsyncIterator[Transport]:

@@ -20,6 +20,6 @@ class LazyGroup(click.Group):
         if name not in self._modules:
             return None
         # Some names are words of Python's own: list, import.
-        module = import_module(self._modules[name])
+        module, name = import_module(self._modules[name]), name.replace("-", "_")
         command: click.Command = getattr(module, f"{name}_", None) or getattr(module, name)
         return command

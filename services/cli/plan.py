@@ -1,12 +1,16 @@
 """What a run is asked to do, and which parts of that its content depends on."""
 
 import json
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Any, Self
+from pathlib import Path
+from typing import Any
 
 from soliloquy.v1.runs_pb2 import Run
 
+from services.runtime.model.accounting import cost
+from services.runtime.model.settings import Models
 from services.runtime.seeds import digest
 
 
@@ -15,6 +19,7 @@ class Plan:
     recipe: str
     problems: str
     problems_sha256: str
+    models: Models
     prompts_sha256: dict[str, str]
     conversations: int
     seed: int
@@ -26,13 +31,15 @@ class Plan:
     workers: int
     in_flight: int
     latency: float
+    # The folder of answers that are not asked for again.
+    model_cache: Path | None = None
 
     def identity(self) -> dict[str, Any]:
         """All that the dataset follows from: two runs with the same identity make the same files."""
         return {
             "soliloquy": version("soliloquy"),
             "recipe": self.recipe,
-            "model": "scripted",
+            **self.models.identity(),
             "conversations": self.conversations,
             "seed": self.seed,
             "noise": self.noise,
@@ -57,12 +64,12 @@ class Plan:
             growing=growing,
         )
 
-    def to_json(self) -> str:
-        return json.dumps(asdict(self))
-
-    @classmethod
-    def from_json(cls, text: str | bytes) -> Self:
-        return cls(**json.loads(text))
+    def cost(self, tokens: Mapping[str, Mapping[str, int]]) -> dict[str, float]:
+        """Of each role's tokens, at the prices of its endpoint."""
+        return {
+            role: round(cost(self.models.endpoint_of(role), used["prompt"], used["completion"]), 6)
+            for role, used in tokens.items()
+        }
 
 
 def difference(kept: dict[str, Any], asked: dict[str, Any]) -> str:

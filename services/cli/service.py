@@ -3,6 +3,7 @@
 import asyncio
 import signal
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import click
@@ -10,9 +11,11 @@ import uvloop
 
 from services.cli.addresses import ADDRESS
 from services.cli.kafka_options import kafka_options
-from services.cli.service_options import DATA, GRACE, MODEL, SANDBOX, option, sandbox_settings, with_options
+from services.cli.model_options import model_options
+from services.cli.service_options import DATA, GRACE, SANDBOX, SCRIPTED, option, sandbox_settings, with_options
 from services.cli.wiring import Assignment, ModelSettings
 from services.cli.worker import work
+from services.runtime.model.settings import Models
 from services.runtime.transports.kafka import KafkaSettings
 
 _OWN = (
@@ -48,9 +51,19 @@ def curriculum(**options: Any) -> None:
 
 def _speaker(name: str, purpose: str) -> click.Command:
     @kafka_options(required=True, member=True)
-    @with_options((*MODEL, *_OWN))
-    def run(*, problems: Sequence[str], latency: float, noise: str, **options: Any) -> None:
-        _run(name, model=ModelSettings(problems=problems, latency=latency, noise=noise), **options)
+    @model_options
+    @with_options((*SCRIPTED, *_OWN))
+    def run(
+        *,
+        problems: Sequence[str],
+        latency: float,
+        noise: str,
+        models: Models,
+        model_cache: Path | None,
+        **options: Any,
+    ) -> None:
+        model = ModelSettings(problems=problems, latency=latency, noise=noise, models=models, cache=model_cache)
+        _run(name, model=model, **options)
 
     return click.command(name, help=purpose)(run)
 

@@ -40,7 +40,7 @@ DATA = option(
     type=click.Path(path_type=Path, file_okay=False),
     help="Where the collector keeps what is finished.",
 )
-MODEL = (
+SCRIPTED = (
     option(
         "--problems",
         multiple=True,

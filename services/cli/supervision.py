@@ -47,6 +47,8 @@ class Kept:
         self._served = False
         self._replacing = False
         self._stopping = asyncio.Event()
+        # Why it does not serve, as it says; empty while it does.
+        self.fault = ""
         # Set while it serves.
         self.ready = asyncio.Event()
 
@@ -109,12 +111,14 @@ class Kept:
             said = line.decode(errors="replace").strip()
             if said.split(",")[0] != READY:
                 faulty = True
+                self.fault = said
                 self.ready.clear()
                 self._tell(f"{self._post.name}: {said}")
             else:
                 if faulty:
                     self._tell(f"{self._post.name} serves again")
                 faulty = False
+                self.fault = ""
                 self.ready.set()
                 self._served = True
 
@@ -137,6 +141,11 @@ class Supervisor:
     def __init__(self, posts: Sequence[Post], tell: Callable[[str], None] = _nobody) -> None:
         self._kept = {post.name: Kept(post, tell) for post in posts}
         self._tell = tell
+
+    @property
+    def fault(self) -> str:
+        """Why one of them does not serve; empty while all do."""
+        return next((kept.fault for kept in self._kept.values() if kept.fault), "")
 
     async def run(self) -> None:
         """Keeps every post filled until `stop`."""

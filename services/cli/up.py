@@ -5,6 +5,7 @@ import platform
 import signal
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import click
@@ -12,10 +13,12 @@ import uvloop
 
 from services.cli.failure import Failure
 from services.cli.kafka_options import kafka_options
-from services.cli.service_options import DATA, GRACE, MODEL, SANDBOX, option, sandbox_settings, with_options
+from services.cli.model_options import model_options
+from services.cli.service_options import DATA, GRACE, SANDBOX, SCRIPTED, option, sandbox_settings, with_options
 from services.cli.supervision import Post, Supervisor
 from services.cli.wiring import MAKERS, Assignment, ModelSettings
 from services.cli.workers import post
+from services.runtime.model.settings import Models
 from services.runtime.topics import shapes
 from services.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
 from services.runtime.transports.kafka.layout import check
@@ -43,13 +46,16 @@ def _scales(context: click.Context, parameter: click.Parameter, given: tuple[str
     metavar="PORT",
     help="Serve health and metrics on this port of 127.0.0.1 and those that follow, one for each process.",
 )
-@with_options((*MODEL, *SANDBOX, GRACE))
+@model_options
+@with_options((*SCRIPTED, *SANDBOX, GRACE))
 def up(
     *,
     kafka: KafkaSettings,
     problems: tuple[str, ...],
     latency: float,
     noise: str,
+    models: Models,
+    model_cache: Path | None,
     sandboxes: int,
     wall: float,
     memory: int,
@@ -66,7 +72,7 @@ def up(
     whole = Assignment(
         services=(),
         transport=kafka,
-        model=ModelSettings(problems=problems, latency=latency, noise=noise),
+        model=ModelSettings(problems=problems, latency=latency, noise=noise, models=models, cache=model_cache),
         sandbox=sandbox_settings(sandboxes=sandboxes, wall=wall, memory=memory, audit=audit),
         # One process that starts anew while the broker is down must not end the others.
         patient=True,

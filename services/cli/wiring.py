@@ -31,6 +31,8 @@ from services.model.engines.scripted import ScriptedEngine
 from services.planner.settings import PlannerSettings
 from services.runtime.handling import Service
 from services.runtime.model import Model
+from services.runtime.model.opening import OpenModels, opened
+from services.runtime.model.settings import Models, shipped_models
 from services.runtime.transports.kafka import KafkaSettings
 from services.student.settings import StudentSettings
 from services.tutor.settings import TutorSettings
@@ -44,6 +46,10 @@ class ModelSettings:
     latency: float = 0.0
     # "real" imitates the malformed output of real models.
     noise: str = "none"
+    # Which of them answers each role; keys are where the settings say, and do not travel.
+    models: Models = field(default_factory=shipped_models)
+    # The folder of answers that are not asked for again.
+    cache: Path | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -100,6 +106,7 @@ LOOP = ("student", "tutor", "codegen", "executor", "composer")
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Assembly:
     services: Sequence[Service]
+    models: OpenModels
     # Running, where one of the services is the executor.
     sandboxes: SandboxPool | None
 
@@ -107,14 +114,16 @@ class Assembly:
 @asynccontextmanager
 async def assembled(assignment: Assignment) -> AsyncIterator[Assembly]:
     """The services of an assignment, with what they need at hand for as long."""
-    parts = Parts(
-        model=scripted_model(assignment.model),
-        sandboxes=SandboxPool(assignment.sandbox),
-        journals=Journals(assignment.data),
-        sandbox=assignment.sandbox,
-        chosen={} if assignment.max_in_flight is None else {"max_in_flight": assignment.max_in_flight},
-    )
+    wanted = assignment.model
     async with AsyncExitStack() as at_hand:
+        models = await at_hand.enter_async_context(opened(wanted.models, lambda: scripted_model(wanted), wanted.cache))
+        parts = Parts(
+            model=models,
+            sandboxes=SandboxPool(assignment.sandbox),
+            journals=Journals(assignment.data),
+            sandbox=assignment.sandbox,
+            chosen={} if assignment.max_in_flight is None else {"max_in_flight": assignment.max_in_flight},
+        )
         if "collector" in assignment.services:
             _open(parts.journals, assignment.data, at_hand)
         executes = "executor" in assignment.services
@@ -123,6 +132,7 @@ async def assembled(assignment: Assignment) -> AsyncIterator[Assembly]:
             await parts.sandboxes.start()
         yield Assembly(
             services=[MAKERS[name](parts) for name in assignment.services],
+            models=models,
             sandboxes=parts.sandboxes if executes else None,
         )
 

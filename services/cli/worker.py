@@ -26,6 +26,9 @@ from services.executor.pool import SandboxPool
 from services.executor.serving import SandboxServer
 from services.runtime.handling import Service
 from services.runtime.listening import CannotListen
+from services.runtime.model.opening import OpenModels
+from services.runtime.model.settings import BadModelSettings
+from services.runtime.retry import CannotServe
 from services.runtime.stage import Stage
 from services.runtime.topics import RETRY
 from services.runtime.transports.embedded import EmbeddedTransport, LogUnavailable
@@ -49,6 +52,8 @@ _HOPELESS = (
     CannotListen,
     BadProblemFile,
     UnknownProblems,
+    BadModelSettings,
+    CannotServe,
 )
 _PASSING = (Unanswered, KafkaError)
 
@@ -85,6 +90,7 @@ class Worker:
         self._assignment = assignment
         self._stages: Sequence[Stage] = ()
         self._sandboxes: SandboxPool | None = None
+        self._models: OpenModels | None = None
         self._stopping = asyncio.Event()
         self._delay = "is starting"
         # Where others reach it.
@@ -102,6 +108,8 @@ class Worker:
         found = [stage.fault for stage in self._stages]
         if self._sandboxes:
             found.append(self._sandboxes.fault or "")
+        if self._models:
+            found.append(self._models.fault)
         return [fault for fault in found if fault]
 
     async def serve(self) -> None:
@@ -114,6 +122,7 @@ class Worker:
                 self.addresses.append(f"http on {address}")
             assembly = await opened.enter_async_context(assembled(self._assignment))
             self._sandboxes = assembly.sandboxes
+            self._models = assembly.models
             async with asyncio.TaskGroup() as group:
                 if self._assignment.grpc and self._sandboxes:
                     group.create_task(self._answer_calls(self._sandboxes, self._assignment.grpc))

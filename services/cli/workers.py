@@ -19,7 +19,13 @@ class Workers(Supervisor):
         assignment = Assignment(
             services=("planner", *LOOP) if plan.enrich else LOOP,
             transport=log,
-            model=ModelSettings(problems=[plan.problems], latency=plan.latency, noise=plan.noise),
+            model=ModelSettings(
+                problems=[plan.problems],
+                latency=plan.latency,
+                noise=plan.noise,
+                models=plan.models,
+                cache=plan.model_cache,
+            ),
             sandbox=SandboxSettings(sandboxes=max(1, (os.cpu_count() or 1) // plan.workers)),
             grace=GRACE_SECONDS,
         )

@@ -15,13 +15,20 @@ MANIFEST = "manifest.json"
 FORMAT = 1
 
 
-def write_dataset(folder: Path, journal: Journal, *, run: dict[str, Any]) -> dict[str, Any]:
+def write_dataset(folder: Path, journal: Journal, *, run: dict[str, Any], cost: dict[str, float]) -> dict[str, Any]:
     """Writes the dataset from its journal; the manifest comes last, so a folder with a manifest is complete."""
     digests = {
         CONVERSATIONS: _write_whole(folder / CONVERSATIONS, _records(journal, accepted=True)),
         REJECTED: _write_whole(folder / REJECTED, _records(journal, accepted=False)),
     }
-    manifest = {"format": FORMAT, "run": run, "counts": journal.tally.as_json(), "sha256": digests}
+    manifest = {
+        "format": FORMAT,
+        "run": run,
+        "counts": journal.tally.as_json(),
+        # Of the conversations that are here; what calls cost that came to nothing, or were repeated, the metrics say.
+        "cost": cost,
+        "sha256": digests,
+    }
     text = json.dumps(manifest, ensure_ascii=False, indent=2) + "\n"
     _write_whole(folder / MANIFEST, iter([text.encode()]))
     return manifest

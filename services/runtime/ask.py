@@ -1,24 +1,17 @@
 """Asking a model: render, generate, read, and ask again with the error shown."""
 
-import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TypeVar
 
 from soliloquy.v1.conversation_pb2 import ModelCall, ParseOutcome
-from soliloquy.v1.model_pb2 import GenerateRequest, Message, Sampling
+from soliloquy.v1.model_pb2 import GenerateRequest, Message
 
 from services.runtime.answers import Answer, Unreadable
 from services.runtime.model import Model
-from services.runtime.seeds import seed
+from services.runtime.seeds import digest, seed
 
 MAX_ASKS = 3
-
-SAMPLING = {
-    role: Sampling(**settings)
-    for role, settings in tomllib.loads(Path(__file__).with_name("roles.toml").read_text("utf-8")).items()
-}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,17 +49,20 @@ class Ask:
         self.calls.append(call)
         messages = list(prompt.messages)
         for _ in range(MAX_ASKS):
+            ask = (*self.origin, prompt.name, len(self.calls), len(call.raw))
             completion = await self.model.generate(
                 GenerateRequest(
                     role=self.role,
                     prompt=prompt.name,
                     messages=messages,
                     schema=answer.json_schema(),
-                    sampling=SAMPLING[self.role],
-                    seed=seed(*self.origin, prompt.name, len(self.calls), len(call.raw)),
+                    seed=seed(*ask),
+                    id=digest(*ask),
                 )
             )
             call.model = completion.model
+            call.engine = completion.engine
+            call.adapter_digest = completion.adapter_digest
             call.raw.append(completion.text)
             call.prompt_tokens += completion.prompt_tokens
             call.completion_tokens += completion.completion_tokens

@@ -17,6 +17,10 @@ class Refused(Exception):
     """Will never work, however often it is tried: the event goes to the dead letters."""
 
 
+class CannotServe(Exception):
+    """No event can be handled until a person mends something: the service stops, and its events stay where they are."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RetryPolicy:
     """How often and after how many seconds; each wait doubles up to its cap."""

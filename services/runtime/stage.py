@@ -13,7 +13,7 @@ from services.runtime.events import Event
 from services.runtime.handling import HOPELESS, Handling, NotYet, Service
 from services.runtime.lanes import Hold, Lanes
 from services.runtime.passing import messages
-from services.runtime.retry import dead, failed, parked
+from services.runtime.retry import CannotServe, dead, failed, parked
 from services.runtime.topics import DLQ, RETRY, TOPIC_OF, is_retry, origin
 from services.runtime.transports.port import Delivery, Lag, Partition, Result, Transport, Unanswered
 
@@ -62,7 +62,7 @@ class Stage:
         return self._consumer.fault
 
     async def run(self) -> None:
-        """Serve until stopped; raises what makes the transport unusable."""
+        """Serve until stopped; raises what makes the transport unusable, and a handler's CannotServe."""
         try:
             async with asyncio.TaskGroup() as tasks:
                 self._lanes = Lanes(self._service.max_in_flight, self._run, tasks)
@@ -201,6 +201,8 @@ class Stage:
             return Hold(delivery=delivery, until=waiting.until)
         except HOPELESS as error:
             self._bury(delivery, dead(event, error))
+        except CannotServe:
+            raise
         except Exception as error:
             return self._park(delivery, error)
         else:

@@ -151,5 +151,5 @@ def test_the_report_is_one_json_object(tmp_path: Path) -> None:
     result = run(command(tmp_path / "out", conversations=2))
     assert set(json.loads(result.stdout)) == {
         *("requested", "accepted", "rejected", "failed", "enrichment", "turns", "python_turns"),
-        *("executions", "parse", "verdicts", "seconds"),
+        *("executions", "parse", "verdicts", "tokens", "cost", "seconds"),
     }

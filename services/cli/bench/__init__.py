@@ -4,7 +4,8 @@ import click
 
 from services.cli.lazy import LazyGroup
 
-_MODULES = {name: f"services.cli.bench.{name}" for name in ("sandbox", "transport", "pipeline")}
+_NAMES = ("sandbox", "transport", "pipeline", "model-client")
+_MODULES = {name: f"services.cli.bench.{name.replace('-', '_')}" for name in _NAMES}
 
 
 @click.group(cls=LazyGroup, modules=_MODULES)

@@ -26,6 +26,7 @@ class ScriptedEngine:
         return Completion(
             text=text,
             model="scripted",
+            engine="scripted",
             prompt_tokens=sum(_words(message.text) for message in request.messages),
             completion_tokens=_words(text),
         )

@@ -138,7 +138,9 @@ def _call(call: ModelCall) -> dict[str, Any]:
     return {
         "role": call.role,
         "prompt": call.prompt,
+        "engine": call.engine,
         "model": call.model,
+        "adapter_digest": call.adapter_digest,
         "raw": list(call.raw),
         "outcome": _name(ParseOutcome.Name(call.outcome), "PARSE_OUTCOME_"),
         "tokens": [call.prompt_tokens, call.completion_tokens],

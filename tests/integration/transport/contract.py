@@ -11,7 +11,8 @@ from soliloquy.v1 import events_pb2, model_pb2
 from services.runtime import dead_letters
 from services.runtime.events import MAX_EVENT_BYTES, EventTooLarge, Outcome, UnknownTopic, emit
 from services.runtime.handling import Service
-from services.runtime.retry import Refused, Transient
+from services.runtime.retry import CannotServe, Refused, Transient
+from services.runtime.stage import Stage
 from tests.integration.transport.support import (
     QUICK,
     Connect,
@@ -264,6 +265,19 @@ class TransportContract:
         assert f"above the limit of {MAX_EVENT_BYTES}" in letters["large"].error
         assert "no topic carries Completion" in letters["nowhere"].error
         assert "no valid message" in letters["garbled"].error
+
+    async def test_a_service_that_can_serve_nobody_stops_and_its_events_stay(self, connect: Connect) -> None:
+        async def locked_out(_message: Started) -> Outcome:
+            raise CannotServe("the key is wrong")
+
+        async with connect() as transport:
+            await transport.publish([started("c", ordinal) for ordinal in range(3)])
+            with pytest.raises(CannotServe, match="the key is wrong"):
+                await Stage(student(locked_out), transport).run()
+            assert await transport.dead_letters() == {}
+            async with serving(student(reply), transport):
+                await until(lambda: idle(transport))
+            assert ordinals(await held(transport, "student.replied")) == {"c": [0, 1, 2]}
 
     async def test_a_publisher_is_told_what_no_topic_takes(self, connect: Connect) -> None:
         async with connect() as transport:

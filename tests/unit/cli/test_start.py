@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-SLOW = ("faststream", "uvicorn", "numpy", "sympy")
+SLOW = ("aiohttp", "faststream", "uvicorn", "numpy", "sympy")
 
 
 @pytest.mark.parametrize("module", ["main", "generate", "show", "dead_letters", "sandbox", "worker"])
@@ -34,5 +34,6 @@ def test_every_command_of_the_list_is_there() -> None:
         "up",
         "asyncapi",
         "sandbox",
+        "model",
         "bench",
     ]

@@ -71,7 +71,7 @@ async def test_the_dataset_is_the_same_whatever_the_order_of_arrival(tmp_path: P
         with Journal(folder / "journal.jsonl") as journal:
             for ordinal in order:
                 await journal.add(numbered(ordinal), ["fault"] if ordinal == 1 else [])
-            write_dataset(folder, journal, run={"seed": 7})
+            write_dataset(folder, journal, run={"seed": 7}, cost={})
     for file in ("conversations.jsonl", "rejected.jsonl", "manifest.json"):
         assert (tmp_path / "forward" / file).read_bytes() == (tmp_path / "mixed" / file).read_bytes()
     lines = (tmp_path / "mixed" / "conversations.jsonl").read_text("utf-8").splitlines()

@@ -1,0 +1,187 @@
+"""A stand-in for an OpenAI-compatible API, with the troubles of real ones: for tests, load and practice."""
+
+import asyncio
+import contextlib
+import json
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from aiohttp import web
+from soliloquy.v1.model_pb2 import GenerateRequest, Message
+
+from services.model.fake.from_schema import sentence, value_of
+from services.model.fake.weather import Fate, Weather
+from services.runtime.listening import listening
+from services.runtime.model import Model, ModelRefused
+from services.runtime.model.openai_line import PROMPT_HEADER, SEED_HEADER
+from services.runtime.seeds import draw
+
+MAX_REQUEST_BYTES = 4 * 1024**2
+PIECE_CHARACTERS = 16
+LAST_WORDS_SECONDS = 0.2
+
+# The ways to hold an answer to a schema that a server may know, each with those that it knows too.
+Formats = Literal["json_schema", "json_object", "none"]
+_KNOWN = {
+    "json_schema": {"text", "json_object", "json_schema"},
+    "json_object": {"text", "json_object"},
+    "none": {"text"},
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FakeSettings:
+    weather: Weather = field(default_factory=Weather)
+    # What it says in Retry-After; empty for no such header.
+    retry_after: str = "1"
+    # The key that it asks for; empty for none.
+    key: str = field(default="", repr=False)
+    formats: Formats = "json_schema"
+
+
+class FakeServer:
+    """Answers as `model` does where the request says which prompt it is, and else by the schema alone."""
+
+    def __init__(self, model: Model, settings: FakeSettings) -> None:
+        self._model = model
+        self._settings = settings
+        self._requests = 0
+        self._began = time.monotonic()
+        # How many requests had which fate.
+        self.fates: Counter[Fate] = Counter()
+
+    @asynccontextmanager
+    async def serving(self, address: str) -> AsyncIterator[str]:
+        """Answers on an address, and says at which URL: port 0 takes any that is free."""
+        app = web.Application(client_max_size=MAX_REQUEST_BYTES)
+        app.router.add_post("/v1/chat/completions", self._complete)
+        app.router.add_get("/v1/models", self._list)
+        runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=LAST_WORDS_SECONDS)
+        await runner.setup()
+        with listening(address) as listener:
+            try:
+                await web.SockSite(runner, listener).start()
+                self._began = time.monotonic()
+                yield f"http://{address.rpartition(':')[0]}:{listener.getsockname()[1]}/v1"
+            finally:
+                await runner.cleanup()
+
+    async def _list(self, request: web.Request) -> web.StreamResponse:
+        if refusal := self._refused_key(request):
+            return refusal
+        return web.json_response({"object": "list", "data": [{"id": "default", "object": "model"}]})
+
+    async def _complete(self, request: web.Request) -> web.StreamResponse:
+        if refusal := self._refused_key(request):
+            return refusal
+        number, self._requests = self._requests, self._requests + 1
+        fate, seconds = self._settings.weather.befalls(number, time.monotonic() - self._began)
+        self.fates[fate] += 1
+        if fate is Fate.THROTTLED:
+            headers = {"Retry-After": self._settings.retry_after} if self._settings.retry_after else {}
+            return _error(429, "Rate limit reached", code="rate_limit_exceeded", headers=headers)
+        if fate is Fate.HUNG:
+            await asyncio.Event().wait()
+        body = await request.read()
+        await asyncio.sleep(seconds)
+        if fate is Fate.FAILED:
+            return _error(500, "The server had an error while processing your request", code="internal_error")
+        try:
+            asked = json.loads(body)
+            text = await self._text(asked, request.headers)
+        except _WrongFormat as error:
+            return _error(400, str(error), code="unsupported_value", param="response_format")
+        except (ValueError, KeyError, TypeError, ModelRefused) as error:
+            return _error(400, f"{type(error).__name__}: {error}", code="invalid_request")
+        answer = _completion(asked, text, number)
+        if asked.get("stream"):
+            return await self._stream(request, answer, text, cut=fate is Fate.TRUNCATED)
+        content = json.dumps(answer, ensure_ascii=False).encode()
+        if fate is Fate.TRUNCATED:
+            return await _cut(request, content)
+        return web.Response(body=content[1:] if fate is Fate.MALFORMED else content, content_type="application/json")
+
+    async def _text(self, asked: dict[str, Any], headers: Mapping[str, str]) -> str:
+        wanted = asked.get("response_format") or {"type": "text"}
+        if wanted["type"] not in _KNOWN[self._settings.formats]:
+            raise _WrongFormat(f"Invalid parameter: 'response_format' of type {wanted['type']!r} is not supported")
+        messages = [Message(role=message["role"], text=message["content"]) for message in asked["messages"]]
+        if prompt := headers.get(PROMPT_HEADER):
+            request = GenerateRequest(prompt=prompt, messages=messages, seed=int(headers.get(SEED_HEADER, 0)))
+            return (await self._model.generate(request)).text
+        chance = draw("fake", asked.get("seed", 0), *(message.text for message in messages))
+        if wanted["type"] != "json_schema":
+            return sentence(chance)
+        return json.dumps(value_of(wanted["json_schema"]["schema"], chance))
+
+    def _refused_key(self, request: web.Request) -> web.Response | None:
+        given = request.headers.get("Authorization", "").removeprefix("Bearer ")
+        if not self._settings.key or given == self._settings.key:
+            return None
+        # Some servers repeat what they were given.
+        return _error(401, f"Incorrect API key provided: {given}", code="invalid_api_key")
+
+    async def _stream(
+        self, request: web.Request, answer: dict[str, Any], text: str, *, cut: bool
+    ) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+        await response.prepare(request)
+        pieces = [text[start : start + PIECE_CHARACTERS] for start in range(0, len(text), PIECE_CHARACTERS)]
+        for piece in pieces[: len(pieces) // 2] if cut else pieces:
+            await response.write(_chunk(answer, {"content": piece}, None))
+        if cut:
+            return _hung_up(request, response)
+        await response.write(_chunk(answer, {}, "stop") + b"data: [DONE]\n\n")
+        return response
+
+
+class _WrongFormat(Exception):
+    """The way in which the answer is to be held to a schema is none that this server knows."""
+
+
+def _completion(asked: dict[str, Any], text: str, number: int) -> dict[str, Any]:
+    prompt_tokens = sum(_words(message["content"]) for message in asked["messages"])
+    return {
+        "id": f"chatcmpl-{number}",
+        "object": "chat.completion",
+        "created": 0,
+        "model": asked["model"],
+        "choices": [{"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}],
+        "usage": {
+            "prompt_tokens": prompt_tokens,
+            "completion_tokens": _words(text),
+            "total_tokens": prompt_tokens + _words(text),
+        },
+    }
+
+
+def _chunk(answer: dict[str, Any], delta: dict[str, str], finish: str | None) -> bytes:
+    choice = {"index": 0, "delta": delta, "finish_reason": finish}
+    chunk = {"id": answer["id"], "object": "chat.completion.chunk", "model": answer["model"], "choices": [choice]}
+    return b"data: " + json.dumps(chunk, ensure_ascii=False).encode() + b"\n\n"
+
+
+def _words(text: str) -> int:
+    return text.count(" ") + 1
+
+
+def _error(status: int, message: str, *, headers: Mapping[str, str] | None = None, **more: str) -> web.Response:
+    error = {"message": message, "type": "error", **more}
+    return web.json_response({"error": error}, status=status, headers=headers)
+
+
+async def _cut(request: web.Request, content: bytes) -> web.StreamResponse:
+    response = web.StreamResponse(headers={"Content-Type": "application/json", "Content-Length": str(len(content))})
+    await response.prepare(request)
+    await response.write(content[: len(content) // 2])
+    return _hung_up(request, response)
+
+
+def _hung_up(request: web.Request, response: web.StreamResponse) -> web.StreamResponse:
+    with contextlib.suppress(AttributeError):
+        request.transport.close()  # type: ignore[union-attr]
+    return response

@@ -1,0 +1,200 @@
+"""Which endpoint answers each role, and how it is asked: one TOML file, checked before anything starts."""
+
+import functools
+import tomllib
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
+from urllib.parse import urlsplit
+
+from pydantic import Field, TypeAdapter, ValidationError
+
+SHIPPED = Path(__file__).with_name("models.toml")
+DEFAULT_KEY_VARIABLE = "OPENAI_API_KEY"
+
+Engine = Literal["scripted", "openai", "ray"]
+
+
+class BadModelSettings(ValueError):
+    """The settings of the models cannot be used; the message names the entry and what is allowed there."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Endpoint:
+    """Where a model answers."""
+
+    engine: Engine
+    # Of an OpenAI-compatible API, with its /v1.
+    base_url: str = ""
+    # HOST:PORT of a ModelService.
+    address: str = ""
+    # As the endpoint calls it.
+    model: str = "default"
+    # In which environment variable, or file, the key is; without either the usual variable is looked at.
+    key_variable: str = ""
+    key_file: Path | None = None
+    # How an answer is held to its schema on the endpoint's side.
+    schema: Literal["json_schema", "json_object", "none"] = "json_schema"
+    # Seconds for an answer.
+    timeout: Annotated[float, Field(gt=0)] = 120.0
+    # Calls at once, of each process; fewer when the endpoint says that they are too many.
+    max_concurrency: Annotated[int, Field(ge=1)] = 256
+    # Per million tokens.
+    prompt_price: Annotated[float, Field(ge=0)] = 0.0
+    completion_price: Annotated[float, Field(ge=0)] = 0.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Role:
+    """How one role is asked."""
+
+    temperature: Annotated[float, Field(ge=0, le=2)]
+    top_p: Annotated[float, Field(gt=0, le=1)]
+    max_tokens: Annotated[int, Field(ge=1)]
+    # By its name; empty for the only endpoint.
+    endpoint: str = ""
+    # LoRA weights on top of the model, by their name there.
+    adapter: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Models:
+    endpoints: Mapping[str, Endpoint]
+    roles: Mapping[str, Role]
+
+    def endpoint_of(self, role: str) -> Endpoint:
+        return self.endpoints[self.roles[role].endpoint]
+
+    @property
+    def used(self) -> Mapping[str, Endpoint]:
+        """The endpoints that some role is asked at."""
+        return {role.endpoint: self.endpoints[role.endpoint] for role in self.roles.values()}
+
+    def only_at(self, endpoint: Endpoint) -> "Models":
+        """All roles at one endpoint, sampled as before."""
+        roles = {name: replace(role, endpoint=endpoint.engine) for name, role in self.roles.items()}
+        return Models(endpoints={endpoint.engine: endpoint}, roles=roles)
+
+    def identity(self) -> dict[str, Any]:
+        """What the answers follow from: not where an endpoint is, nor what it costs."""
+        names = {_described(endpoint) for endpoint in self.used.values()}
+        told: dict[str, Any] = {"model": ", ".join(sorted(names))}
+        if names != {"scripted"}:
+            told["roles"] = {name: self._identity(role) for name, role in sorted(self.roles.items())}
+        return told
+
+    def _identity(self, role: Role) -> dict[str, Any]:
+        endpoint = self.endpoints[role.endpoint]
+        if endpoint.engine == "scripted":
+            # It is not sampled.
+            return {"engine": "scripted"}
+        return {
+            "engine": endpoint.engine,
+            "model": endpoint.model,
+            "adapter": role.adapter,
+            **({"schema": endpoint.schema} if endpoint.engine == "openai" else {}),
+            "temperature": role.temperature,
+            "top_p": role.top_p,
+            "max_tokens": role.max_tokens,
+        }
+
+
+def _described(endpoint: Endpoint) -> str:
+    return "scripted" if endpoint.engine == "scripted" else f"{endpoint.model} ({endpoint.engine})"
+
+
+_OF_ANY = {"engine", "timeout", "max_concurrency", "prompt_price", "completion_price"}
+_KEYS = {
+    "scripted": {"engine"},
+    "openai": {*_OF_ANY, "base_url", "model", "key_variable", "key_file", "schema"},
+    "ray": {*_OF_ANY, "address", "model"},
+}
+_NEEDED = {"openai": "base_url", "ray": "address"}
+
+
+@functools.cache
+def shipped_models() -> Models:
+    return _models(tomllib.loads(SHIPPED.read_text("utf-8")), SHIPPED, {})
+
+
+def read_models(file: Path) -> Models:
+    """What the file says, and of roles it does not name what the shipped settings say."""
+    try:
+        table = tomllib.loads(file.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise BadModelSettings(f"{file} holds no model settings ({error})") from error
+    return _models(table, file, shipped_models().roles)
+
+
+def checked_endpoint(table: Mapping[str, Any], where: str) -> Endpoint:
+    engine = table.get("engine")
+    if engine not in _KEYS:
+        raise BadModelSettings(f"{where}: there is no engine {engine!r}; there are: {', '.join(_KEYS)}")
+    _check_names(table, _KEYS[engine], f"{where} (engine {engine})")
+    if (needed := _NEEDED.get(engine)) and not table.get(needed):
+        raise BadModelSettings(f"{where}: engine {engine} needs {needed}")
+    endpoint = _validated(Endpoint, table, where)
+    if endpoint.base_url:
+        _check_url(endpoint.base_url, where)
+    if endpoint.key_variable and endpoint.key_file:
+        raise BadModelSettings(f"{where}: the key is in key_variable or in key_file, not in both")
+    return endpoint
+
+
+def _models(table: Mapping[str, Any], file: Path, known: Mapping[str, Role]) -> Models:
+    _check_names(table, {"endpoint", "endpoints", "roles"}, str(file))
+    endpoints = {
+        name: checked_endpoint(_table(settings, f"{file}: endpoints.{name}"), f"{file}: endpoints.{name}")
+        for name, settings in _table(table.get("endpoints", {}), f"{file}: endpoints").items()
+    } or dict(shipped_models().endpoints)
+    usual = table.get("endpoint", next(iter(endpoints)) if len(endpoints) == 1 else "")
+    given = _table(table.get("roles", {}), f"{file}: roles")
+    if known:
+        _check_names(given, known, f"{file}: roles")
+    roles = {}
+    for name in known or given:
+        where = f"{file}: roles.{name}"
+        settings = _table(given.get(name, {}), where)
+        _check_names(settings, {field.name for field in fields(Role)}, where)
+        usually = known.get(name)
+        kept = {field.name: getattr(usually, field.name) for field in fields(Role)} if usually else {}
+        role = _validated(Role, {**kept, "endpoint": usual, **settings}, where)
+        if role.endpoint not in endpoints:
+            said = f"there is no endpoint {role.endpoint!r}" if role.endpoint else "which of several endpoints?"
+            raise BadModelSettings(f"{where}: {said}; there are: {', '.join(endpoints)}")
+        if role.adapter and endpoints[role.endpoint].engine == "scripted":
+            raise BadModelSettings(f"{where}: the scripted model has no weights, so no adapter {role.adapter!r} either")
+        roles[name] = role
+    return Models(endpoints=endpoints, roles=roles)
+
+
+def _table(value: object, where: str) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise BadModelSettings(f"{where}: {value!r} is no table")
+    return value
+
+
+def _check_names(given: Collection[str], allowed: Collection[str], where: str) -> None:
+    if unknown := [name for name in given if name not in allowed]:
+        raise BadModelSettings(f"{where}: {unknown[0]!r} is not known; there are: {', '.join(sorted(allowed))}")
+
+
+S = TypeVar("S", Endpoint, Role)
+
+
+def _validated(kind: type[S], table: Mapping[str, Any], where: str) -> S:
+    try:
+        return TypeAdapter(kind).validate_python(dict(table))
+    except ValidationError as error:
+        problem = error.errors(include_url=False)[0]
+        name = ".".join(str(part) for part in problem["loc"])
+        raise BadModelSettings(f"{where}.{name}: {problem['msg']}, not {problem['input']!r}") from error
+
+
+def _check_url(url: str, where: str) -> None:
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise BadModelSettings(f"{where}: {url!r} is no address of an API: write https://api.example.com/v1")
+    if parts.username or parts.password:
+        raise BadModelSettings(f"{where}: base_url holds a user name or a password: a key goes into key_file")

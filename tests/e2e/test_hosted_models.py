@@ -1,0 +1,111 @@
+"""A dataset grown on models of others: whole, reproducible, and without a trace of the key."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.hosted import fake, model_service
+from tests.e2e.runs import command, dataset, grown, run, start, wait_for_lines, worker_pids
+
+KEY = "sk-a-secret-that-nobody-sees"
+SETTINGS = """
+[endpoints.hosted]
+engine = "openai"
+base_url = "{url}"
+model = "large"
+prompt_price = 2.0
+completion_price = 8.0
+key_variable = "HOSTED_KEY"
+
+[roles.tutor]
+temperature = 0.1
+"""
+
+
+# Where nobody listens.
+NOWHERE = "http://127.0.0.1:1/v1"
+
+
+@pytest.fixture(scope="module")
+def calm(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("calm")
+    with fake() as url:
+        grown(folder / "dataset", conversations=3, model="openai", base_url=url, model_cache=str(folder / "cache"))
+    return folder / "dataset"
+
+
+def manifest(out: Path) -> dict[str, Any]:
+    return dict(json.loads((out / "manifest.json").read_bytes()))
+
+
+def test_the_whole_loop_runs_on_an_openai_endpoint_and_the_manifest_says_so(calm: Path) -> None:
+    records = [json.loads(line) for line in (calm / "conversations.jsonl").read_text("utf-8").splitlines()]
+    calls = [call for record in records for turn in record["turns"] for call in turn["calls"]]
+    assert len(records) == 3
+    assert {(call["engine"], call["model"]) for call in calls} == {("openai", "default")}
+    told = manifest(calm)
+    assert told["run"]["model"] == "default (openai)"
+    assert told["run"]["roles"]["tutor"]["temperature"] == 0.2
+    assert {entry["role"] for entry in told["counts"]["models"]} == set(told["counts"]["tokens"])
+    assert all(tokens["prompt"] > tokens["completion"] > 0 for tokens in told["counts"]["tokens"].values())
+
+
+def test_a_storm_changes_no_byte(calm: Path, tmp_path: Path) -> None:
+    troubles = ["--throttled", "0.2", "--failed", "0.1", "--truncated", "0.05", "--malformed", "0.05"]
+    with fake(*troubles, "--retry-after", "0") as stormy:
+        grown(tmp_path / "out", conversations=3, model="openai", base_url=stormy)
+    assert dataset(tmp_path / "out") == dataset(calm)
+
+
+def test_the_whole_loop_runs_on_a_model_service(tmp_path: Path) -> None:
+    with model_service() as address:
+        report = grown(tmp_path / "out", conversations=3, model="ray", model_address=address)
+    assert (report["accepted"], report["verdicts"]["contradict"]) == (3, 0)
+    assert manifest(tmp_path / "out")["run"]["model"] == "default (ray)"
+    assert {entry["engine"] for entry in manifest(tmp_path / "out")["counts"]["models"]} == {"scripted"}
+
+
+def test_what_was_answered_once_is_not_asked_for_again(calm: Path, tmp_path: Path) -> None:
+    grown(tmp_path / "out", conversations=3, model="openai", base_url=NOWHERE, model_cache=str(calm.with_name("cache")))
+    assert dataset(tmp_path / "out") == dataset(calm)
+
+
+def test_another_model_is_another_run(calm: Path) -> None:
+    result = run(command(calm, conversations=3, model="openai", base_url=NOWHERE, model_name="larger"))
+    assert result.returncode == 2
+    assert "model default (openai), not larger (openai)" in result.stderr
+
+
+def test_a_wrong_key_stops_the_run_with_one_line_and_the_right_one_is_nowhere_to_be_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, settings, key = tmp_path / "out", tmp_path / "models.toml", tmp_path / "key"
+    key.write_text(KEY, "utf-8")
+    with fake("--key-file", str(key), "--latency", "20ms") as url:
+        settings.write_text(SETTINGS.format(url=url), "utf-8")
+        wanted = command(out, conversations=3, model_settings=str(settings))
+        for environment, reason in (({}, "the environment has no HOSTED_KEY"), ({"HOSTED_KEY": "sk-wrong"}, "refuses")):
+            refused = run(wanted, environment=environment)
+            assert (refused.returncode, refused.stdout) == (2, "")
+            [line] = refused.stderr.splitlines()
+            assert reason in line
+            assert "HOSTED_KEY" in line
+            assert "sk-wrong" not in line
+        key.unlink()
+        monkeypatch.setenv("HOSTED_KEY", KEY)
+        process = start(wanted)
+        wait_for_lines(out, 1, process)
+        seen = [Path(f"/proc/{pid}/cmdline").read_bytes() for pid in worker_pids(process.pid)]
+        seen += [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
+        report, errors = process.communicate()
+    assert process.returncode == 0, errors
+    seen += [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
+    assert KEY not in report + errors
+    assert not any(KEY.encode() in content for content in seen)
+    told = manifest(out)
+    assert told["run"]["roles"]["tutor"]["temperature"] == 0.1
+    tokens = told["counts"]["tokens"]["tutor"]
+    assert told["cost"]["tutor"] == pytest.approx((2 * tokens["prompt"] + 8 * tokens["completion"]) / 1e6)
+    assert json.loads(report)["cost"] == pytest.approx(sum(told["cost"].values()))

@@ -1,0 +1,87 @@
+"""Which models answer, as people say it on the command line."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from services.cli.model_options import model_options
+from services.runtime.model.settings import Models
+
+URL = "http://127.0.0.1:8000/v1"
+FILE = '[endpoints.hosted]\nengine = "openai"\nbase_url = "https://api.example.com/v1"\n'
+
+
+def chosen(*arguments: str) -> tuple[Models, Path | None]:
+    found: list[Any] = []
+
+    @click.command()
+    @model_options
+    @click.option("--noise", default="none")
+    def command(*, models: Models, model_cache: Path | None, noise: str) -> None:
+        found.extend((models, model_cache))
+
+    result = CliRunner().invoke(command, arguments, standalone_mode=False)
+    if result.exception:
+        raise result.exception
+    models, cache = found
+    return models, cache
+
+
+def refusal(*arguments: str) -> str:
+    with pytest.raises(click.ClickException) as refused:
+        chosen(*arguments)
+    return refused.value.format_message()
+
+
+def test_nothing_said_is_the_scripted_model() -> None:
+    models, cache = chosen()
+    assert {endpoint.engine for endpoint in models.used.values()} == {"scripted"}
+    assert cache is None
+
+
+def test_an_endpoint_is_for_all_roles() -> None:
+    models, cache = chosen("--model", "openai", "--base-url", URL, "--model-name", "large", "--model-cache", "kept")
+    [endpoint] = models.used.values()
+    assert (endpoint.engine, endpoint.base_url, endpoint.model) == ("openai", URL, "large")
+    assert cache == Path("kept")
+    models, _ = chosen("--model", "ray", "--model-address", "127.0.0.1:9000")
+    assert models.endpoint_of("tutor").address == "127.0.0.1:9000"
+
+
+def test_a_file_may_have_the_sampling_and_the_options_the_endpoint(tmp_path: Path) -> None:
+    (tmp_path / "models.toml").write_text("[roles.tutor]\ntemperature = 1.5\n", "utf-8")
+    models, _ = chosen("--model-settings", str(tmp_path / "models.toml"), "--model", "openai", "--base-url", URL)
+    assert models.roles["tutor"].temperature == 1.5
+    assert models.endpoint_of("tutor").base_url == URL
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--model", "openai"], "--model openai needs --base-url"),
+        (["--model", "ray"], "--model ray needs --model-address"),
+        (["--base-url", URL], "--base-url says nothing without --model openai"),
+        (["--model", "ray", "--model-address", "h:1", "--base-url", URL], "nothing without --model openai"),
+        (["--model-name", "large"], "--model-name says nothing without --model openai or ray"),
+        (["--model", "openai", "--base-url", "api.example.com"], "'api.example.com' is no address of an API"),
+        (["--model", "openai", "--base-url", URL, "--noise", "real"], "--noise says nothing here"),
+        (["--model-cache", "kept"], "--model-cache says nothing here"),
+        (["--model", "gpt"], "'gpt' is not one of"),
+        (["--model-address", "nowhere"], "write HOST:PORT"),
+    ],
+    ids=" ".join,
+)
+def test_what_does_not_fit_together_is_said(arguments: list[str], words: str) -> None:
+    assert words in refusal(*arguments)
+
+
+def test_endpoints_are_in_the_file_or_in_the_options(tmp_path: Path) -> None:
+    file = tmp_path / "models.toml"
+    file.write_text(FILE, "utf-8")
+    both = ("--model-settings", str(file), "--model", "openai", "--base-url", URL)
+    assert "leave out --model" in refusal(*both)
+    file.write_text("[roles.tutur]\n", "utf-8")
+    assert "'tutur' is not known; there are: codegen, composer" in refusal("--model-settings", str(file))

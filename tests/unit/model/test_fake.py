@@ -1,0 +1,186 @@
+"""The stand-in for a hosted model: its answers, and the troubles it makes."""
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from random import Random
+
+import aiohttp
+import pytest
+from soliloquy.v1.model_pb2 import GenerateRequest
+
+from services.model.engines.scripted import ScriptedEngine
+from services.model.fake.from_schema import CannotFollow, value_of
+from services.model.fake.server import FakeServer, FakeSettings
+from services.model.fake.weather import Fate, Weather
+from services.recipes.soliloquy.answers import Decision, Program, Reply
+from services.runtime.answers import Answer
+from services.runtime.model import remote
+from services.runtime.model.faults import EndpointRefuses
+from services.runtime.model.key import Key
+from services.runtime.model.openai_line import OpenAILine
+from services.runtime.model.remote import RemoteModel
+from services.runtime.model.settings import Endpoint
+from tests.unit.scripted.driver import Dialogue, request
+from tests.unit.scripted.problems import CART, STONE_FALL, Shelf
+
+ENGINE = ScriptedEngine(Shelf())
+# So few of what a call is not made for ever that none is given up.
+STORM = Weather(throttled=0.4, failed=0.03, truncated=0.03, malformed=0.03)
+
+
+@asynccontextmanager
+async def asking(fake: FakeServer, *, key: str = "", **settings: float | int) -> AsyncIterator[RemoteModel]:
+    """Our client of it."""
+    async with fake.serving("127.0.0.1:0") as url:
+        endpoint = Endpoint(engine="openai", base_url=url, **settings)  # type: ignore[arg-type]
+        model = RemoteModel("fake", endpoint, OpenAILine("fake", endpoint, Key(key, "OPENAI_API_KEY")))
+        try:
+            yield model
+        finally:
+            await model.close()
+
+
+@pytest.fixture
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remote, "PAUSE_SECONDS", 0.001)
+    monkeypatch.setattr(remote, "PAUSE_CAP_SECONDS", 0.01)
+
+
+async def test_through_an_openai_face_the_scripted_model_says_what_it_says_without() -> None:
+    async with asking(FakeServer(ENGINE, FakeSettings())) as model:
+        for problem in (CART, STONE_FALL):
+            alone = await Dialogue(ENGINE, problem, seed=5).play()
+            assert await Dialogue(model, problem, seed=5).play() == alone  # type: ignore[arg-type]
+
+
+@pytest.mark.usefixtures("_quick")
+async def test_in_a_storm_of_all_troubles_no_call_is_lost_and_no_word_is_changed() -> None:
+    fake = FakeServer(ENGINE, FakeSettings(weather=STORM, retry_after="0"))
+    alone = await Dialogue(ENGINE, CART, seed=5).play()
+    async with asking(fake) as model:
+        dialogues = [Dialogue(model, CART, seed=5) for _ in range(20)]  # type: ignore[arg-type]
+        assert await asyncio.gather(*(dialogue.play() for dialogue in dialogues)) == [alone] * 20
+    assert all(fake.fates[fate] > 5 for fate in Fate if fate is not Fate.HUNG)
+
+
+@pytest.mark.usefixtures("_quick")
+async def test_sockets_that_hang_cost_a_deadline_and_no_call() -> None:
+    fake = FakeServer(ENGINE, FakeSettings(weather=Weather(hung=0.5, seed=3)))
+    async with asking(fake, timeout=0.2) as model:
+        said = await asyncio.gather(*(model.generate(request("student", opening(), seed)) for seed in range(10)))
+    assert len({completion.text for completion in said}) > 1
+    assert fake.fates[Fate.HUNG] > 0
+
+
+async def test_a_wrong_key_is_refused_and_not_repeated() -> None:
+    async with asking(FakeServer(ENGINE, FakeSettings(key="sk-right")), key="sk-wrong") as model:
+        with pytest.raises(EndpointRefuses, match="refuses the key in OPENAI_API_KEY") as refused:
+            await model.generate(request("student", opening(), 1))
+    assert "sk-wrong" not in str(refused.value)
+
+
+def opening() -> str:
+    intent = '<intent kind="opening" strategy="">Say something.</intent>'
+    return f"<question>{CART.question}</question><conversation>\n</conversation>{intent}"
+
+
+async def test_an_endpoint_without_schemas_is_asked_without_from_then_on() -> None:
+    async with asking(FakeServer(ENGINE, FakeSettings(formats="none"))) as model:
+        held = request("student", opening(), 1)
+        held.schema = Decision.json_schema()
+        assert (await model.generate(held)).text == (await ENGINE.generate(held)).text
+
+
+@pytest.mark.parametrize("answer", [Decision, Program, Reply])
+async def test_programs_of_others_get_a_value_that_their_schema_allows(answer: type[Answer]) -> None:
+    asked = GenerateRequest(schema=answer.json_schema(), seed=7)
+    async with asking(FakeServer(ENGINE, FakeSettings())) as model:
+        first, again = [await model.generate(asked) for _ in range(2)]
+    assert first.text == again.text
+    assert set(json.loads(first.text)) == set(json.loads(answer.json_schema())["properties"])
+
+
+@pytest.mark.parametrize(
+    ("schema", "fits"),
+    [
+        ({"type": "integer", "minimum": 3, "maximum": 4}, lambda value: value in (3, 4)),
+        ({"type": "number"}, lambda value: isinstance(value, float)),
+        ({"type": "boolean"}, lambda value: isinstance(value, bool)),
+        ({"enum": ["a", "b"]}, lambda value: value in ("a", "b")),
+        ({"const": 7}, lambda value: value == 7),
+        ({"type": "string", "pattern": r"^([1-9]|1[0-2])$"}, lambda value: 1 <= int(value) <= 12),
+        ({"type": "string", "minLength": 100}, lambda value: len(value) >= 100),
+        ({"type": "string", "maxLength": 4}, lambda value: len(value) <= 4),
+        ({"type": "array", "items": {"type": "null"}, "minItems": 3}, lambda value: value == [None] * 3),
+        ({"anyOf": [{"type": "null"}, {"const": 1}]}, lambda value: value in (None, 1)),
+        ({"$ref": "#/$defs/a", "$defs": {"a": {"const": "x"}}}, lambda value: value == "x"),
+    ],
+    ids=str,
+)
+def test_each_kind_of_schema_is_followed(schema: dict[str, object], fits: object) -> None:
+    assert callable(fits)
+    assert all(fits(value_of(schema, Random(seed))) for seed in range(50))
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "string", "pattern": "^zebra$"},
+        {"type": "tensor"},
+        {"$ref": "#/$defs/b"},
+        {"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/a"}}},
+    ],
+    ids=str,
+)
+def test_a_schema_that_cannot_be_followed_is_refused(schema: dict[str, object]) -> None:
+    with pytest.raises(CannotFollow):
+        value_of(schema, Random(1))
+
+
+async def streamed(url: str) -> list[str]:
+    body = {"model": "m", "stream": True, "messages": [{"role": "user", "content": "Hello"}]}
+    async with aiohttp.ClientSession() as session, session.post(f"{url}/chat/completions", json=body) as response:
+        text = (await response.read()).decode()
+    return [line.removeprefix("data: ") for line in text.splitlines() if line]
+
+
+async def test_an_answer_may_be_streamed() -> None:
+    async with FakeServer(ENGINE, FakeSettings()).serving("127.0.0.1:0") as url:
+        *chunks, last = await streamed(url)
+    assert last == "[DONE]"
+    said = [json.loads(chunk)["choices"][0]["delta"].get("content", "") for chunk in chunks]
+    assert "".join(said).startswith("I think about the")
+
+
+async def test_a_stream_may_stop_half_way() -> None:
+    fake = FakeServer(ENGINE, FakeSettings(weather=Weather(truncated=1.0)))
+    async with fake.serving("127.0.0.1:0") as url:
+        with pytest.raises(aiohttp.ClientPayloadError):
+            await streamed(url)
+
+
+def test_troubles_come_as_often_as_they_are_to_and_the_same_for_a_seed() -> None:
+    weather = Weather(throttled=0.5, hung=0.1, seed=4)
+    fates = Counter(weather.befalls(number, 0.0)[0] for number in range(2_000))
+    assert fates[Fate.THROTTLED] == pytest.approx(1_000, rel=0.1)
+    assert fates[Fate.HUNG] == pytest.approx(200, rel=0.3)
+    again = Counter(weather.befalls(number, 0.0)[0] for number in range(2_000))
+    assert fates == again
+
+
+def test_a_storm_comes_at_the_end_of_each_period() -> None:
+    weather = Weather(throttled=1.0, period=40.0, storm=30.0)
+    fates = [weather.befalls(1, moment)[0] for moment in (0.0, 9.9, 10.0, 39.9, 40.0, 50.0)]
+    calm, storm = Fate.ANSWERED, Fate.THROTTLED
+    assert fates == [calm, calm, storm, storm, calm, storm]
+
+
+def test_latencies_spread_round_their_median() -> None:
+    weather = Weather(latency=0.5, spread=0.6)
+    seconds = sorted(weather.befalls(number, 0.0)[1] for number in range(1_000))
+    assert seconds[500] == pytest.approx(0.5, rel=0.15)
+    assert seconds[950] > 1.0
+    assert Weather(latency=0.5).befalls(1, 0.0)[1] == 0.5

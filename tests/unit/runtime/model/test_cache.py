@@ -1,0 +1,77 @@
+"""The same request to the same model is answered from the disk; any other is not."""
+
+from pathlib import Path
+
+import pytest
+from soliloquy.v1.model_pb2 import Completion, GenerateRequest, Message, Sampling
+
+from services.runtime.model.cache import FILE, AnswerCache, Cached, CacheUnavailable
+from services.runtime.model.settings import Endpoint
+
+HOSTED = Endpoint(engine="openai", base_url="http://far/v1", model="large")
+
+
+class Numbering:
+    """Answers with how often it was asked."""
+
+    asked = 0
+
+    async def generate(self, _: GenerateRequest) -> Completion:
+        self.asked += 1
+        return Completion(text=str(self.asked), model="large", prompt_tokens=self.asked)
+
+
+def request(*, text: str = "Why?", seed: int = 1, temperature: float = 0.5, **more: str) -> GenerateRequest:
+    return GenerateRequest(
+        messages=[Message(role="user", text=text)], seed=seed, sampling=Sampling(temperature=temperature), **more
+    )
+
+
+async def test_what_was_asked_before_is_not_asked_again_in_whatever_process(tmp_path: Path) -> None:
+    model = Numbering()
+    cache = AnswerCache(tmp_path / "cache")
+    first = await Cached(model, "e", HOSTED, cache).generate(request(id="a"))
+    cache.close()
+    cache = AnswerCache(tmp_path / "cache")
+    again = await Cached(model, "e", HOSTED, cache).generate(request(id="b"))
+    cache.close()
+    assert (first, model.asked) == (again, 1)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"text": "How?"}, {"seed": 2}, {"temperature": 0.6}, {"adapter": "a"}, {"schema": "{}"}, {"role": "tutor"}],
+    ids=str,
+)
+async def test_another_request_has_an_answer_of_its_own(tmp_path: Path, other: dict[str, str]) -> None:
+    cache = AnswerCache(tmp_path)
+    cached = Cached(Numbering(), "e", HOSTED, cache)
+    assert (await cached.generate(request())).text == "1"
+    assert (await cached.generate(request(**other))).text == "2"  # type: ignore[arg-type]
+    cache.close()
+
+
+async def test_another_model_has_answers_of_its_own(tmp_path: Path) -> None:
+    cache, model = AnswerCache(tmp_path), Numbering()
+    small = Endpoint(engine="openai", base_url="http://far/v1", model="small")
+    for endpoint, text in ((HOSTED, "1"), (small, "2"), (HOSTED, "1")):
+        assert (await Cached(model, "e", endpoint, cache).generate(request())).text == text
+    cache.close()
+
+
+async def test_a_failure_is_not_kept(tmp_path: Path) -> None:
+    class Failing:
+        async def generate(self, _: GenerateRequest) -> Completion:
+            raise ConnectionError
+
+    cache = AnswerCache(tmp_path)
+    with pytest.raises(ConnectionError):
+        await Cached(Failing(), "e", HOSTED, cache).generate(request())
+    assert (await Cached(Numbering(), "e", HOSTED, cache).generate(request())).text == "1"
+    cache.close()
+
+
+def test_a_file_that_is_none_of_answers_is_named(tmp_path: Path) -> None:
+    (tmp_path / FILE).write_bytes(b"this is no database" * 500)
+    with pytest.raises(CacheUnavailable, match=r"answers.sqlite.*choose another --model-cache"):
+        AnswerCache(tmp_path)

@@ -1,0 +1,219 @@
+"""What an OpenAI-compatible endpoint says, and what is made of it."""
+
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from aiohttp import web
+from soliloquy.v1.model_pb2 import Finish, GenerateRequest, Message, Sampling
+
+from services.runtime.listening import listening
+from services.runtime.model import ModelRefused
+from services.runtime.model.faults import Broken, EndpointRefuses, Overloaded, Passing, Throttled, TimedOut, Unreachable
+from services.runtime.model.key import Key
+from services.runtime.model.openai_line import OpenAILine, body_of
+from services.runtime.model.settings import Endpoint
+
+SECRET = "sk-very-secret"
+REQUEST = GenerateRequest(
+    role="tutor",
+    prompt="soliloquy/deciding",
+    messages=[Message(role="system", text="Decide."), Message(role="user", text="3 × 4 = 11?")],
+    schema='{"type": "object"}',
+    sampling=Sampling(temperature=0.5, top_p=0.9, max_tokens=77),
+    seed=2**63 + 5,
+)
+ANSWER = {
+    "model": "large-2026",
+    "choices": [{"message": {"role": "assistant", "content": "yes"}, "finish_reason": "stop"}],
+    "usage": {"prompt_tokens": 12, "completion_tokens": 3},
+}
+Answering = Callable[[web.Request], web.StreamResponse]
+
+
+class Far:
+    """An endpoint that answers one thing after the other, the last one from then on, and keeps what it was asked."""
+
+    def __init__(self, *answers: web.Response | Callable[[], web.Response]) -> None:
+        self._answers = list(answers)
+        self.bodies: list[dict[str, Any]] = []
+        self.headers: list[dict[str, str]] = []
+
+    async def answer(self, request: web.Request) -> web.StreamResponse:
+        self.bodies.append(await request.json())
+        self.headers.append(dict(request.headers))
+        place = min(len(self.bodies), len(self._answers)) - 1
+        answer = self._answers[place]
+        return answer() if callable(answer) else answer
+
+
+def said(status: int, body: Any = None, **headers: str) -> Callable[[], web.Response]:
+    """A response is sent once: each time another."""
+    return lambda: web.json_response(body if body is not None else ANSWER, status=status, headers=headers)
+
+
+def error(status: int, message: str, **more: str) -> Callable[[], web.Response]:
+    return said(status, {"error": {"message": message, **more}})
+
+
+@asynccontextmanager
+async def line_to(far: Far, *, key: str = SECRET, **settings: str) -> AsyncIterator[OpenAILine]:
+    app = web.Application()
+    app.router.add_post("/v1/chat/completions", far.answer)
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
+    await runner.setup()
+    with listening("127.0.0.1:0") as listener:
+        await web.SockSite(runner, listener).start()
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
+        endpoint = Endpoint(engine="openai", base_url=url, **{"model": "large", **settings})  # type: ignore[arg-type]
+        line = OpenAILine("hosted", endpoint, Key(key, "OPENAI_API_KEY"))
+        try:
+            yield line
+        finally:
+            await line.close()
+            await runner.cleanup()
+
+
+async def test_an_answer_is_taken_with_its_tokens_and_the_name_that_the_endpoint_gives_its_model() -> None:
+    async with line_to(Far(said(200))) as line:
+        completion = await line.ask(REQUEST, 5)
+    assert (completion.text, completion.model, completion.engine) == ("yes", "large-2026", "openai")
+    assert (completion.prompt_tokens, completion.completion_tokens) == (12, 3)
+    assert completion.finish == Finish.FINISH_STOP
+
+
+async def test_a_request_says_everything_that_the_role_is_to_be_asked_with() -> None:
+    far = Far(said(200))
+    async with line_to(far) as line:
+        await line.ask(REQUEST, 5)
+    [body], [headers] = far.bodies, far.headers
+    assert (body["model"], body["temperature"], body["top_p"], body["max_tokens"]) == ("large", 0.5, 0.9, 77)
+    assert body["messages"][1] == {"role": "user", "content": "3 × 4 = 11?"}
+    assert body["response_format"]["json_schema"] == {"name": "soliloquy_deciding", "schema": {"type": "object"}}
+    assert 0 <= body["seed"] < 2**31
+    assert headers["Authorization"] == f"Bearer {SECRET}"
+
+
+async def test_an_adapter_is_asked_for_as_a_model_of_its_own() -> None:
+    far = Far(said(200))
+    request = GenerateRequest(adapter="tutor-1")
+    request.MergeFrom(REQUEST)
+    async with line_to(far) as line:
+        await line.ask(request, 5)
+    assert far.bodies[0]["model"] == "tutor-1"
+
+
+@pytest.mark.parametrize(
+    ("answer", "raised", "words"),
+    [
+        (error(401, "Incorrect API key provided"), EndpointRefuses, "refuses the key in OPENAI_API_KEY"),
+        (error(403, "no access"), EndpointRefuses, "refuses the key in OPENAI_API_KEY"),
+        (error(402, "pay"), EndpointRefuses, "402"),
+        (error(404, "The model `large` does not exist"), EndpointRefuses, "'large' there .*does not exist"),
+        (said(301, Location="http://elsewhere"), EndpointRefuses, "look at its address"),
+        (error(429, "quota", code="insufficient_quota"), EndpointRefuses, "paid"),
+        (error(429, "slow down"), Throttled, "slow down"),
+        (error(408, "too slow"), TimedOut, "408"),
+        (error(400, "context length exceeded"), ModelRefused, "hosted .*context length exceeded"),
+        (error(413, "too large"), ModelRefused, "413"),
+        (error(422, "unprocessable"), ModelRefused, "422"),
+        (error(409, "conflict"), Broken, "409"),
+        (error(500, "oops"), Broken, "oops"),
+        (error(502, "bad gateway"), Broken, "502"),
+        (error(503, "overloaded"), Overloaded, "overloaded"),
+        (error(529, "overloaded"), Overloaded, "529"),
+        (lambda: web.Response(text="<html>\n oops </html>", status=500), Broken, "500: <html> oops </html>"),
+        (lambda: web.Response(text="no JSON"), Broken, "no chat completion: 'no JSON'"),
+        (said(200, {"choices": []}), Broken, "no chat completion"),
+        (said(200, []), Broken, "no chat completion"),
+        (said(200, {"choices": [{"message": {"content": 3}}]}), Broken, "no chat completion"),
+    ],
+)
+async def test_each_failure_is_what_it_means_for_the_call(
+    answer: Callable[[], web.Response], raised: type[Exception], words: str
+) -> None:
+    async with line_to(Far(answer)) as line:
+        with pytest.raises(raised, match=words):
+            await line.ask(REQUEST, 5)
+
+
+@pytest.mark.parametrize("status", [429, 500, 503])
+async def test_the_time_to_come_back_at_is_heard(status: int) -> None:
+    async with line_to(Far(said(status, {}, **{"Retry-After": "7"}))) as line:
+        with pytest.raises(Passing) as passing:
+            await line.ask(REQUEST, 5)
+    assert passing.value.after == 7.0
+
+
+async def test_without_a_key_a_refusal_says_where_one_is_looked_for() -> None:
+    async with line_to(Far(error(401, "who are you")), key="") as line:
+        with pytest.raises(EndpointRefuses, match="asks for a key: put it in OPENAI_API_KEY"):
+            await line.ask(REQUEST, 5)
+
+
+async def test_an_endpoint_that_repeats_the_key_does_not_get_it_into_an_error() -> None:
+    for status in (400, 401, 429, 500):
+        async with line_to(Far(error(status, f"key {SECRET}"))) as line:
+            with pytest.raises(Exception, match=r"\[key\]") as raised:
+                await line.ask(REQUEST, 5)
+            assert SECRET not in repr(raised.value)
+
+
+async def test_a_schema_that_the_endpoint_rejects_is_asked_for_less_strictly_from_then_on() -> None:
+    rejected = error(400, "Unsupported value", param="response_format")
+    far = Far(rejected, rejected, said(200))
+    async with line_to(far) as line:
+        for _ in range(2):
+            assert (await line.ask(REQUEST, 5)).text == "yes"
+    formats = [body.get("response_format", {}).get("type") for body in far.bodies]
+    assert formats == ["json_schema", "json_object", None, None]
+
+
+async def test_a_model_that_knows_the_bound_on_tokens_by_its_other_name_is_asked_with_that() -> None:
+    far = Far(error(400, "'max_tokens' is not supported with this model. Use 'max_completion_tokens'."), said(200))
+    async with line_to(far) as line:
+        for _ in range(2):
+            await line.ask(REQUEST, 5)
+    assert [("max_tokens" in body, body.get("max_completion_tokens")) for body in far.bodies] == [
+        (True, None),
+        (False, 77),
+        (False, 77),
+    ]
+
+
+async def test_the_settings_may_say_that_an_endpoint_has_no_schemas() -> None:
+    far = Far(said(200))
+    async with line_to(far, schema="none") as line:
+        await line.ask(REQUEST, 5)
+    assert "response_format" not in far.bodies[0]
+
+
+async def test_free_text_is_asked_for_without_a_schema() -> None:
+    far = Far(said(200))
+    async with line_to(far) as line:
+        await line.ask(GenerateRequest(messages=REQUEST.messages), 5)
+    assert "response_format" not in far.bodies[0]
+
+
+@pytest.mark.parametrize(
+    ("message", "text"), [({"content": None}, ""), ({"content": None, "refusal": "I will not."}, "I will not.")]
+)
+async def test_an_answer_that_the_endpoint_would_not_say_is_an_unusable_one(message: dict[str, Any], text: str) -> None:
+    async with line_to(Far(said(200, {"choices": [{"message": message}]}))) as line:
+        completion = await line.ask(REQUEST, 5)
+    assert (completion.text, completion.model) == (text, "large")
+
+
+async def test_where_nobody_listens_the_call_may_be_made_again() -> None:
+    with listening("127.0.0.1:0") as listener:
+        port = listener.getsockname()[1]
+    line = OpenAILine("hosted", Endpoint(engine="openai", base_url=f"http://127.0.0.1:{port}/v1"), Key("", "K"))
+    with pytest.raises(Unreachable):
+        await line.ask(REQUEST, 5)
+    await line.close()
+
+
+def test_a_request_is_json_as_it_is_written() -> None:
+    assert json.loads(body_of(REQUEST, "m", "json_object"))["response_format"] == {"type": "json_object"}

@@ -1,0 +1,128 @@
+"""Our own model service over gRPC, with the scripted engine behind it."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import grpc
+import pytest
+from soliloquy.v1.model_pb2 import Completion, GenerateRequest
+
+from services.model.engines.scripted import ScriptedEngine
+from services.runtime.model import ModelRefused
+from services.runtime.model.faults import Broken, EndpointRefuses, Throttled, TimedOut, Unreachable
+from services.runtime.model.ray_line import STREAMS_A_CHANNEL, RayLine
+from services.runtime.model.settings import Endpoint
+from tests.unit.runtime.model.service import generating
+from tests.unit.scripted.driver import Dialogue
+from tests.unit.scripted.problems import CART, Shelf
+
+Code = grpc.StatusCode
+Context = grpc.aio.ServicerContext[GenerateRequest, Completion]
+
+
+class Servicer:
+    """Fails the first calls as it is told, and answers the others."""
+
+    def __init__(self, *codes: Code, pushback: str = "") -> None:
+        self._codes = list(codes)
+        self._pushback = pushback
+        self._engine = ScriptedEngine(Shelf())
+        self.requests: list[GenerateRequest] = []
+        self.peers: set[str] = set()
+
+    async def generate(self, request: GenerateRequest, context: Context) -> Completion:
+        self.requests.append(request)
+        self.peers.add(context.peer())
+        if self._codes:
+            if self._pushback:
+                context.set_trailing_metadata((("grpc-retry-pushback-ms", self._pushback),))
+            await context.abort(self._codes.pop(0), "as told")
+        return await self._engine.generate(request)
+
+
+@asynccontextmanager
+async def line_to(servicer: Servicer, *, most: int = 256) -> AsyncIterator[RayLine]:
+    server = grpc.aio.server()
+    server.add_generic_rpc_handlers((generating(servicer.generate),))
+    port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    line = RayLine("tuned", Endpoint(engine="ray", address=f"127.0.0.1:{port}", max_concurrency=most))
+    try:
+        yield line
+    finally:
+        await line.close()
+        await server.stop(None)
+
+
+class Asking:
+    def __init__(self, line: RayLine) -> None:
+        self._line = line
+
+    async def generate(self, request: GenerateRequest) -> Completion:
+        return await self._line.ask(request, 5.0)
+
+
+async def test_a_dialogue_over_the_wire_is_that_of_the_engine_itself() -> None:
+    alone = await Dialogue(ScriptedEngine(Shelf()), CART, seed=3).play()
+    async with line_to(Servicer()) as line:
+        over_the_wire = await Dialogue(Asking(line), CART, seed=3).play()  # type: ignore[arg-type]
+    assert over_the_wire == alone
+
+
+async def test_a_request_arrives_as_it_was() -> None:
+    servicer = Servicer(Code.INTERNAL)
+    request = GenerateRequest(role="tutor", prompt="p", seed=2**64 - 1, adapter="a", id="i")
+    async with line_to(servicer) as line:
+        with pytest.raises(Broken):
+            await line.ask(request, 5.0)
+    assert servicer.requests == [request]
+
+
+@pytest.mark.parametrize(
+    ("code", "raised"),
+    [
+        (Code.UNAVAILABLE, Unreachable),
+        (Code.RESOURCE_EXHAUSTED, Throttled),
+        (Code.DEADLINE_EXCEEDED, TimedOut),
+        (Code.INTERNAL, Broken),
+        (Code.UNKNOWN, Broken),
+        (Code.ABORTED, Broken),
+        (Code.UNAUTHENTICATED, EndpointRefuses),
+        (Code.PERMISSION_DENIED, EndpointRefuses),
+        (Code.NOT_FOUND, EndpointRefuses),
+        (Code.FAILED_PRECONDITION, EndpointRefuses),
+        (Code.UNIMPLEMENTED, EndpointRefuses),
+        (Code.INVALID_ARGUMENT, ModelRefused),
+        (Code.OUT_OF_RANGE, ModelRefused),
+    ],
+)
+async def test_each_code_is_what_it_means_for_the_call(code: Code, raised: type[Exception]) -> None:
+    servicer = Servicer(code)
+    async with line_to(servicer) as line:
+        with pytest.raises(raised, match=f"{code.name}: as told"):
+            await line.ask(GenerateRequest(), 5.0)
+    assert len(servicer.requests) == 1
+
+
+@pytest.mark.parametrize(("told", "seconds"), [("1500", 1.5), ("", 0.0), ("-1", 0.0)])
+async def test_the_time_to_come_back_at_is_heard(told: str, seconds: float) -> None:
+    async with line_to(Servicer(Code.RESOURCE_EXHAUSTED, pushback=told)) as line:
+        with pytest.raises(Throttled) as throttled:
+            await line.ask(GenerateRequest(), 5.0)
+    assert throttled.value.after == seconds
+
+
+async def test_where_nobody_listens_the_call_may_be_made_again() -> None:
+    line = RayLine("tuned", Endpoint(engine="ray", address="127.0.0.1:1"))
+    with pytest.raises(Unreachable):
+        await line.ask(GenerateRequest(), 5.0)
+    await line.close()
+
+
+async def test_more_calls_than_a_connection_takes_have_several() -> None:
+    servicer = Servicer()
+    async with line_to(servicer, most=2 * STREAMS_A_CHANNEL + 1) as line:
+        for _ in range(6):
+            with pytest.raises(Broken):
+                await line.ask(GenerateRequest(prompt="unknown"), 5.0)
+    assert len(servicer.peers) == 3

@@ -1,0 +1,148 @@
+"""A call waits rather than being lost, and is made again only where that may help."""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+from soliloquy.v1.model_pb2 import Completion, GenerateRequest
+
+from services.runtime.model import ModelRefused, breaker, remote
+from services.runtime.model.faults import (
+    Broken,
+    EndpointRefuses,
+    ModelFailed,
+    Overloaded,
+    Passing,
+    Throttled,
+    TimedOut,
+    Unreachable,
+)
+from services.runtime.model.remote import REFUSALS, TRIES, RemoteModel
+from services.runtime.model.settings import Endpoint
+
+HANG = "hang"
+Say = Exception | str
+FAULTS = (Throttled, Overloaded, Unreachable, TimedOut, Broken)
+REQUEST = GenerateRequest(role="tutor")
+
+
+class Saying:
+    """The far end of a line: says one thing a call, and the last one from then on."""
+
+    def __init__(self, *says: Say) -> None:
+        self._says: Iterator[Say] = iter(says)
+        self._last: Say = ""
+        self.asked = 0
+
+    async def ask(self, _: GenerateRequest, seconds: float) -> Completion:
+        self.asked += 1
+        say = self._last = next(self._says, self._last)
+        if say == HANG:
+            await asyncio.sleep(100 * seconds)
+        if isinstance(say, Exception):
+            raise say
+        return Completion(text=str(say))
+
+    async def close(self) -> None: ...
+
+
+async def until(condition: Callable[[], bool], seconds: float = 5.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"not within {seconds} s"
+        await asyncio.sleep(0.001)
+
+
+def model(line: Saying, **settings: float | int) -> RemoteModel:
+    endpoint = Endpoint(engine="openai", base_url="http://far/v1", **settings)  # type: ignore[arg-type]
+    return RemoteModel("far", endpoint, line)
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remote, "PAUSE_SECONDS", 0.001)
+
+
+@pytest.mark.parametrize("kind", FAULTS)
+async def test_what_may_pass_is_asked_again(kind: type[Passing]) -> None:
+    line = Saying(kind("a"), kind("b"), "well")
+    assert (await model(line).generate(REQUEST)).text == "well"
+    assert line.asked == 3
+
+
+@pytest.mark.parametrize("refusal", [ModelRefused("too long"), EndpointRefuses("wrong key"), KeyError("a bug")])
+async def test_what_will_not_pass_is_asked_once(refusal: Exception) -> None:
+    line = Saying(refusal)
+    with pytest.raises(type(refusal)):
+        await model(line).generate(REQUEST)
+    assert line.asked == 1
+
+
+async def test_a_call_that_hangs_ends_by_its_deadline_and_is_made_again() -> None:
+    line = Saying(HANG, "well")
+    began = time.monotonic()
+    assert (await model(line, timeout=0.05).generate(REQUEST)).text == "well"
+    assert time.monotonic() - began < 2.0
+
+
+async def test_being_one_of_too_many_is_never_a_reason_to_give_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remote, "PAUSE_CAP_SECONDS", 0.001)
+    line = Saying(*[Throttled("slower")] * 100, "well")
+    assert (await model(line).generate(REQUEST)).text == "well"
+
+
+async def test_an_endpoint_that_wants_to_be_left_alone_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    line = Saying(Throttled("slower", after=0.2), "well")
+    began = time.monotonic()
+    await model(line).generate(REQUEST)
+    assert time.monotonic() - began >= 0.2
+
+
+async def test_a_call_that_the_endpoint_cannot_stand_is_not_made_for_ever() -> None:
+    line = Saying(Broken("500"))
+    with pytest.raises(ModelFailed, match=rf"far.* failed at the same call {TRIES} times: 500"):
+        await model(line).generate(REQUEST)
+    assert line.asked == TRIES
+
+
+async def test_while_nobody_is_there_every_call_waits_and_says_why() -> None:
+    line = Saying(*[Unreachable("refused")] * (breaker.FAILURES + 1), "well")
+    far = model(line)
+    calls = [asyncio.create_task(far.generate(REQUEST)) for _ in range(breaker.FAILURES)]
+    await until(lambda: bool(far.fault))
+    async with asyncio.timeout(5):
+        assert far.fault == "waits for the model at far (http://far/v1): refused"
+        assert {(await call).text for call in calls} == {"well"}
+    assert far.fault == ""
+
+
+async def test_an_endpoint_that_refuses_everything_stops_the_run_before_all_of_it_is_given_up() -> None:
+    far = model(Saying(ModelRefused("max_tokens is not supported")))
+    for _ in range(REFUSALS - 1):
+        with pytest.raises(ModelRefused):
+            await far.generate(REQUEST)
+    with pytest.raises(EndpointRefuses, match="in a row: max_tokens is not supported"):
+        await far.generate(REQUEST)
+
+
+async def test_an_endpoint_that_answers_now_and_then_may_refuse_any_number() -> None:
+    says: list[Say] = [ModelRefused("too long"), "well"]
+    far = model(Saying(*says * REFUSALS))
+    refused = 0
+    for _ in range(2 * REFUSALS):
+        try:
+            await far.generate(REQUEST)
+        except ModelRefused:
+            refused += 1
+    assert refused == REFUSALS
+
+
+async def test_a_call_that_is_cancelled_leaves_its_place_to_another() -> None:
+    line = Saying(HANG, "well")
+    far = model(line, max_concurrency=1)
+    hanging = asyncio.create_task(far.generate(REQUEST))
+    await until(lambda: line.asked == 1)
+    hanging.cancel()
+    async with asyncio.timeout(5):
+        assert (await far.generate(REQUEST)).text == "well"
