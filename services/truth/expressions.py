@@ -3,12 +3,15 @@
 import ast
 import math
 import operator
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from services.truth.figures import written
 
 MAX_LENGTH = 300
+_SLOT = re.compile(r"\{([^{}]+)\}")
 
 Values = Mapping[str, float]
 Calculation = Callable[[Values], float]
@@ -40,18 +43,42 @@ class Unworkable(ArithmeticError):
 UNWORKABLE = (ArithmeticError, ValueError)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Expression:
-    text: str
+    """Each form of it is worked out when it is first asked for: of most wrong ways to a result none ever is."""
+
+    # Built by `compiled` and `from_tree`, or of their trees' parts: nothing but what the whitelist names.
     tree: ast.expr
-    symbols: tuple[str, ...]
-    calculation: Calculation
-    # The textbook's notation with a slot for each symbol: "{m} × {a}".
-    template: str
-    # The same with the symbols themselves: "m × a".
-    formula: str
-    # What is written down to calculate it: "m × a = {m} × {a}"; empty for a bare number.
-    working: str
+
+    @cached_property
+    def text(self) -> str:
+        return ast.unparse(self.tree)
+
+    @cached_property
+    def symbols(self) -> Sequence[str]:
+        return tuple(sorted(set(_SLOT.findall(self.template))))
+
+    @cached_property
+    def calculation(self) -> Calculation:
+        return _calculation(self.tree)
+
+    @cached_property
+    def template(self) -> str:
+        """The textbook's notation with a slot for each symbol: "{m} × {a}"."""
+        return _textbook(self.tree)
+
+    @cached_property
+    def formula(self) -> str:
+        """The same with the symbols themselves: "m × a"."""
+        return _SLOT.sub(r"\1", self.template)
+
+    @cached_property
+    def working(self) -> str:
+        """What is written down to calculate it: "m × a = {m} × {a}"; empty for a bare number."""
+        bare = self.tree.operand if isinstance(self.tree, ast.UnaryOp) else self.tree
+        if isinstance(bare, ast.Constant):
+            return ""
+        return f"{self.formula} = {self.template}" if self.symbols else self.template
 
     def value(self, values: Values) -> float:
         try:
@@ -79,24 +106,10 @@ def compiled(text: str) -> Expression:
 
 
 def from_tree(tree: ast.expr) -> Expression:
-    calculation = _calculation(tree)
-    symbols = tuple(sorted(_symbols(tree)))
-    template = _textbook(tree)
-    formula = template.format_map({symbol: symbol for symbol in symbols})
-    bare = tree.operand if isinstance(tree, ast.UnaryOp) else tree
-    return Expression(
-        text=ast.unparse(tree),
-        tree=tree,
-        symbols=symbols,
-        calculation=calculation,
-        template=template,
-        formula=formula,
-        working="" if isinstance(bare, ast.Constant) else f"{formula} = {template}" if symbols else template,
-    )
-
-
-def _symbols(tree: ast.expr) -> set[str]:
-    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} - {"math"}
+    """The expression of a tree that may hold anything; what is no arithmetic is refused."""
+    expression = Expression(tree=tree)
+    _ = expression.calculation
+    return expression
 
 
 def _calculation(node: ast.expr) -> Calculation:

@@ -9,12 +9,12 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.panel import Panel
 from rich.text import Text
-from soliloquy.v1.conversation_pb2 import ErrorStrategy, Problem, Slip, Step
+from soliloquy.v1.conversation_pb2 import Problem, Slip, Step
 
 from services.cli.failure import Failure
-from services.cli.problems.listing import kind_name
 from services.curriculum.bank.bank import bank_names, load_bank
 from services.curriculum.files.problem_file import BadProblemFile, read_problems
+from services.curriculum.files.problem_rows import kind_name, strategy_name
 from services.runtime.seeds import seed
 from services.truth.figures import with_unit
 
@@ -86,6 +86,5 @@ def _taken(step: Step) -> Text:
 
 def _mistake(slip: Slip, *, numeric: bool) -> str:
     value = f" = {with_unit(slip.value, slip.unit)}" if numeric else ""
-    strategy = ErrorStrategy.Name(slip.strategy).removeprefix("ERROR_STRATEGY_").lower()
-    kind = f"wrong {strategy}" if slip.strategy else "wrong"
+    kind = f"wrong {strategy_name(slip.strategy)}".rstrip()
     return f"{kind}: {slip.working}{value}"

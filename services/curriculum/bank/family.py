@@ -2,15 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from soliloquy.v1 import conversation_pb2 as pb
 
-from services.curriculum.bank.family_steps import Known, StatedStep, WorkedStep
+from services.curriculum.bank.family_steps import Board, StatedStep, WorkedStep
 from services.curriculum.bank.grid import Grid
 from services.curriculum.bank.wording import Wording
 from services.runtime.seeds import digest
-from services.truth.expressions import in_brackets
-from services.truth.figures import before_unit, written
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -38,9 +37,8 @@ class Family:
     # The unit of each given quantity and constant.
     units: Mapping[str, str]
     steps: Sequence[StatedStep | WorkedStep]
-    # All of a problem but its texts and numbers; the same without the slips.
+    # All of a problem but its texts and numbers.
     outline: pb.Problem
-    bare_outline: pb.Problem
     # How many problems it has: one for each number below.
     count: int
 
@@ -77,22 +75,32 @@ class Family:
                 return number
         return None
 
-    def problem(self, number: int, *, slips: bool = True) -> pb.Problem:
-        """The problem of a number, beyond `count` from the start again; without `slips` no mistakes are worked out."""
-        number %= self.count
+    def board(self, number: int) -> tuple[Wording, Board]:
+        """What the number of a problem comes to, and the wording of its question."""
         choice = self.choice(number)
-        known = Known(slots=dict(choice.things), values={**choice.values, **self.constants})
-        for symbol, value in known.values.items():
-            plain = written(value)
-            known.slots[symbol] = before_unit(plain, self.units[symbol])
-            known.texts[symbol] = in_brackets(plain)
+        board = Board(text=dict(choice.things))
+        for symbol, value in chain(choice.values.items(), self.constants.items()):
+            board.write(symbol, value, self.units[symbol])
+        for step in self.steps:
+            if isinstance(step, WorkedStep):
+                step.work(board, pick=number)
+        return choice.wording, board
+
+    def source(self, number: int) -> str:
+        return f"{self.bank}/{self.name}#{number}"
+
+    def problem(self, number: int) -> pb.Problem:
+        """The problem of a number, beyond `count` from the start again."""
+        number %= self.count
+        wording, board = self.board(number)
         problem = pb.Problem()
-        problem.CopyFrom(self.outline if slips else self.bare_outline)
-        lines = [step.take(own, known, pick=number) for step, own in zip(self.steps, problem.steps, strict=True)]
-        problem.source = f"{self.bank}/{self.name}#{number}"
+        problem.CopyFrom(self.outline)
+        for step, own in zip(self.steps, problem.steps, strict=True):
+            step.fill(own, board)
+        problem.source = self.source(number)
         problem.id = digest(problem.source)
-        problem.question = choice.wording.filled(known.slots)
-        problem.solution = "\n".join(lines)
+        problem.question = wording.filled(board.text)
+        problem.solution = "\n".join(step.line(board) for step in self.steps)
         if problem.tolerance:
             problem.answer.CopyFrom(problem.steps[-1].result)
         return problem

@@ -21,39 +21,62 @@ DANGLING = re.compile(
 def numeric_step(
     *,
     number: int,
-    ask: str,
     explanation: str,
-    formula: str,
     expression: Expression | None,
     inputs: Sequence[pb.Quantity],
     result: pb.Quantity,
+    ask: str = "",
+    formula: str = "",
+    kind: str | None = None,
+    mistakes: Sequence[pb.Slip] | None = None,
 ) -> pb.Step:
-    """A step that yields a number; without an expression its slips are rules over the number itself."""
-    basis = expression or compiled(repr(result.value))
-    values = {quantity.symbol: quantity.value for quantity in inputs}
-    texts = {symbol: in_working(value) for symbol, value in values.items()}
+    """A step that yields a number; where no mistakes are given, the rules find them."""
     return pb.Step(
         number=number,
-        kind=pb.STEP_KIND_COMPUTE,
+        kind=_kind(kind) if kind else pb.STEP_KIND_COMPUTE,
         ask=ask or ask_for(explanation, number=number, symbol=result.symbol),
         explanation=explanation,
         formula=formula or (f"{result.symbol} = {expression.formula}" if expression else ""),
         expression=expression.text if expression else "",
         inputs=inputs,
         result=result,
-        slips=slips(wrong_ways(basis, unit=result.unit), basis, values, texts, result=result, pick=number),
+        slips=_mistakes(expression, inputs, result, number) if mistakes is None else mistakes,
     )
 
 
-def worded_step(*, number: int, ask: str, explanation: str, formula: str) -> pb.Step:
+def worded_step(
+    *,
+    number: int,
+    explanation: str,
+    ask: str = "",
+    formula: str = "",
+    kind: str | None = None,
+    inputs: Sequence[pb.Quantity] = (),
+    mistakes: Sequence[pb.Slip] | None = None,
+) -> pb.Step:
     return pb.Step(
         number=number,
-        kind=pb.STEP_KIND_EQUATION,
+        kind=_kind(kind) if kind else pb.STEP_KIND_EQUATION,
         ask=ask or ask_for(explanation, number=number, symbol=""),
         explanation=explanation,
         formula=formula,
-        slips=_slips_of(formula),
+        inputs=inputs,
+        slips=_other_formulas(formula) if mistakes is None else mistakes,
     )
+
+
+def _kind(name: str) -> pb.StepKind:
+    return pb.StepKind.Value(f"STEP_KIND_{name.upper()}")
+
+
+def _mistakes(
+    expression: Expression | None, inputs: Sequence[pb.Quantity], result: pb.Quantity, number: int
+) -> list[pb.Slip]:
+    """Without an expression they are rules over the number itself."""
+    basis = expression or compiled(repr(result.value))
+    values = {quantity.symbol: quantity.value for quantity in inputs}
+    texts = {symbol: in_working(value) for symbol, value in values.items()}
+    return slips(wrong_ways(basis, unit=result.unit), basis, values, texts, result=result, pick=number)
 
 
 def ask_for(explanation: str, *, number: int, symbol: str) -> str:
@@ -66,7 +89,7 @@ def ask_for(explanation: str, *, number: int, symbol: str) -> str:
     return f"{subject}: what do you get?" if len(subject.split()) > 1 else f"What do you get for {symbol}?"
 
 
-def _slips_of(formula: str) -> list[pb.Slip]:
+def _other_formulas(formula: str) -> list[pb.Slip]:
     match = PRODUCT.fullmatch(formula)
     if match is None:
         return []

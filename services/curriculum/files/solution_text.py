@@ -38,14 +38,12 @@ def _numbered(solution: str) -> list[str]:
 def _step(number: int, text: str) -> pb.Step:
     calculated = calculation_in(text)
     if calculated is None:
-        return worded_step(number=number, ask="", explanation=text, formula="")
+        return worded_step(number=number, explanation=text)
     symbol = calculated.symbol or f"x{number}"
     name = f"result of step {number}"
     return numeric_step(
         number=number,
-        ask="",
         explanation=text,
-        formula="",
         expression=compiled(calculated.expression) if calculated.expression else None,
         inputs=[],
         result=pb.Quantity(symbol=symbol, name=name, value=calculated.value, unit=calculated.unit),

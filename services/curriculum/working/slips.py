@@ -54,7 +54,9 @@ def mistakes(
 
 
 def apart(wrong: float, right: float) -> bool:
-    return math.isfinite(wrong) and wrong != 0 and abs(wrong - right) > MARGIN * max(abs(wrong), abs(right))
+    off = abs(wrong - right)
+    # Nothing is further off than infinity, nor than what is no number.
+    return wrong != 0 and off > MARGIN * abs(wrong) and off > MARGIN * abs(right)
 
 
 def _first_apart(way: WrongWays, values: Values, texts: Mapping[str, str], *, right: float) -> tuple[str, float]:
