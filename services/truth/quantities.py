@@ -146,16 +146,12 @@ def is_same(written: Written, value: float, stated_unit: str, tolerance: float, 
     ratio = wanted == NO_UNIT and written.unit.kind == "dimensionless"
     if written.unit.kind != wanted.kind and not ratio:
         return False
-    if _near(written, _in(written.unit, wanted, value), written.value, written.half, tolerance, least_digits):
+    if _near(written, written.unit.of(value, wanted), written.value, written.half, tolerance, least_digits):
         return True
     # A difference of temperatures has no zero point.
     if written.unit.offset != wanted.offset:
         return _near(written, value * wanted.factor / written.unit.factor, written.value, written.half, 0.0, 3)
     return False
-
-
-def _in(target: Unit, source: Unit, value: float) -> float:
-    return (value * source.factor + source.offset - target.offset) / target.factor
 
 
 def _near(written: Written, wanted: float, value: float, half: float, tolerance: float, least_digits: int) -> bool:

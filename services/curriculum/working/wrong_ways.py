@@ -14,7 +14,7 @@ from soliloquy.v1 import conversation_pb2 as pb
 from services.truth.expressions import Expression, compiled
 
 UNKNOWN_UNIT = 10.0
-FACTORS: dict[str, float] = tomllib.loads(Path(__file__).with_name("units.toml").read_text("utf-8"))["factors"]
+FACTORS: dict[str, float] = tomllib.loads(Path(__file__).with_name("factors.toml").read_text("utf-8"))
 
 Strategy = Literal["formula", "rearrangement", "conversion"]
 
