@@ -31,8 +31,12 @@ _DECIMAL = (
 _IN_DIGITS = rf"{_FRACTION}|{_POWER_OF_TEN}|{_DECIMAL}"
 # Two thousand; three quarters of an hour; half a minute.
 _GOES_ON = rf"(?:\s+(?P<magnitude>{'|'.join(MAGNITUDES)})s?\b)?(?:\s+(?:of\s+)?an?(?=\s))?"
-_NUMBER = re.compile(rf"{_BEGINS}(?:{_IN_DIGITS}|(?P<word>\b\B)){_GOES_ON}", re.IGNORECASE)
-_OR_WORD = re.compile(rf"{_BEGINS}(?:{_IN_DIGITS}|\b(?P<word>{SPELLED})\b){_GOES_ON}", re.IGNORECASE)
+# What a number begins with in digits: most places of a text are passed over by it.
+_MAY_BEGIN = rf"\-−.\d\\{''.join(FRACTIONS)}"
+_NUMBER = re.compile(rf"(?=[{_MAY_BEGIN}]){_BEGINS}(?:{_IN_DIGITS}|(?P<word>\b\B)){_GOES_ON}", re.IGNORECASE)
+_OR_WORD = re.compile(
+    rf"(?=[{_MAY_BEGIN}]|\b[a-z]){_BEGINS}(?:{_IN_DIGITS}|\b(?P<word>{SPELLED})\b){_GOES_ON}", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)

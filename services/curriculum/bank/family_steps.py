@@ -9,7 +9,7 @@ from services.curriculum.bank.family_file import ConceptTable, StepTable
 from services.curriculum.working.slips import STRATEGIES, mistakes
 from services.curriculum.working.wrong_ways import WrongWays, wrong_ways
 from services.truth.expressions import Expression, compiled, in_brackets
-from services.truth.figures import before_unit, tidy, written
+from services.truth.figures import tidy, with_unit, written
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -29,7 +29,7 @@ class Board:
         plain = written(value)
         self.values[symbol] = value
         self.number[symbol] = plain
-        self.text[symbol] = before_unit(plain, unit)
+        self.text[symbol] = with_unit(plain, unit)
         self.working[symbol] = in_brackets(plain)
 
 

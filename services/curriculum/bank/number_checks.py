@@ -8,7 +8,7 @@ from soliloquy.v1.conversation_pb2 import Problem, Step
 from services.curriculum.bank.family import Family
 from services.curriculum.bank.family_steps import WorkedStep
 from services.curriculum.working.slips import STRATEGIES
-from services.truth.figures import is_workable, with_unit
+from services.truth.figures import is_workable, with_unit, written
 
 # From the force between two electrons far apart to the distance of a star.
 SMALLEST, LARGEST = 1e-40, 1e20
@@ -46,7 +46,7 @@ def results_are_plausible(family: Family, problems: Sequence[Problem]) -> Iterat
     for problem in problems:
         for step in numeric(problem):
             if not (is_workable(step.result.value) and SMALLEST < step.result.value < LARGEST):
-                yield f"{_named(step)} is {with_unit(step.result.value, step.result.unit)}: {problem.question}"
+                yield f"{_named(step)} is {with_unit(written(step.result.value), step.result.unit)}: {problem.question}"
 
 
 def slips_are_wrong(family: Family, problems: Sequence[Problem]) -> Iterator[str]:

@@ -8,7 +8,7 @@ from soliloquy.v1.conversation_pb2 import Problem
 
 from services.curriculum.bank.family import Family
 from services.curriculum.bank.wording import SLOT
-from services.truth.figures import with_unit
+from services.truth.figures import with_unit, written
 
 # Of 200 draws this many ask something else, where a family has numbers to draw.
 DIFFERENT = 0.75
@@ -69,7 +69,7 @@ def asks_keep_the_result(family: Family, problems: Sequence[Problem]) -> Iterato
     for problem in problems:
         for place, step in enumerate(problem.steps):
             for later in problem.steps[place:]:
-                result = with_unit(later.result.value, later.result.unit)
+                result = with_unit(written(later.result.value), later.result.unit)
                 if result in step.ask and later.HasField("result"):
                     yield f"{step.ask!r} gives {result} away"
 

@@ -11,7 +11,7 @@ from services.curriculum.files.problem_rows import AnswerRow, ProblemRow, Result
 from services.curriculum.files.solution_text import steps_of
 from services.runtime.seeds import digest
 from services.truth.expressions import BadExpression, Expression, Unworkable, compiled
-from services.truth.figures import is_workable, tidy, with_unit
+from services.truth.figures import is_workable, tidy, with_unit, written
 
 # The step that states an answer which no other step gives.
 ANSWER_ASK = "What is the answer to the question, then?"
@@ -200,8 +200,8 @@ def _answer(row: ProblemRow, steps: list[pb.Step]) -> pb.Quantity | None:
 
 def _check_answer(row: ProblemRow, result: pb.Quantity) -> None:
     if row.answer is not None and not _is_answer(result, row.answer, row.tolerance):
-        stated = with_unit(row.answer.value, row.answer.unit)
-        found = with_unit(result.value, result.unit)
+        stated = with_unit(written(row.answer.value), row.answer.unit)
+        found = with_unit(written(result.value), result.unit)
         raise BadField("answer", f"is {stated}, but the last step that yields a number gives {found}")
 
 

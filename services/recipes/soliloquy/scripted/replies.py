@@ -6,10 +6,10 @@ from enum import Enum, auto
 
 from soliloquy.v1.conversation_pb2 import STEP_KIND_KNOWNS, Problem, Slip, Step
 
-from services.recipes.soliloquy.scripted.numbers import numbers_in
 from services.recipes.soliloquy.scripted.phrases import cue
 from services.recipes.soliloquy.scripted.reading import Reading
 from services.recipes.soliloquy.scripted.steps import answer, is_numeric, same, stated_answer
+from services.truth.numbers import numbers_in
 from services.truth.phrases import says, without
 
 _WORD = re.compile(r"[^\W\d_]{4,}")

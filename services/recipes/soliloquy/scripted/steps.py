@@ -6,8 +6,10 @@ from collections.abc import Sequence
 
 from soliloquy.v1.conversation_pb2 import STEP_KIND_KNOWNS, Problem, Quantity, Step
 
-from services.recipes.soliloquy.scripted.numbers import answer_in, numbers_in, rounded, told
+from services.truth.figures import rounded, told
+from services.truth.numbers import numbers_in
 from services.truth.phrases import without
+from services.truth.quantities import answer_in
 
 NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")
 _SENTENCE_END = re.compile(r"(?<=[.?!])\s+")
