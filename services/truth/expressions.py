@@ -4,9 +4,9 @@ import ast
 import math
 import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from services.truth.figures import written
 
@@ -56,7 +56,7 @@ class Expression:
 
     @cached_property
     def symbols(self) -> Sequence[str]:
-        return tuple(sorted(set(_SLOT.findall(self.template))))
+        return tuple(sorted(set(_symbols(self.tree))))
 
     @cached_property
     def calculation(self) -> Calculation:
@@ -70,7 +70,7 @@ class Expression:
     @cached_property
     def formula(self) -> str:
         """The same with the symbols themselves: "m × a"."""
-        return _SLOT.sub(r"\1", self.template)
+        return _SLOT.sub(r"\1", self.template) if self.symbols else self.template
 
     @cached_property
     def working(self) -> str:
@@ -92,6 +92,8 @@ class Expression:
         return value
 
 
+# An import meets each expression twice: in its source's notation, and in ours.
+@lru_cache(1024)
 def compiled(text: str) -> Expression:
     if len(text) > MAX_LENGTH:
         raise BadExpression(f"{text[:20]!r}.. has {len(text)} characters; {MAX_LENGTH} are allowed")
@@ -112,22 +114,34 @@ def from_tree(tree: ast.expr) -> Expression:
     return expression
 
 
+def _symbols(node: ast.expr) -> Iterator[str]:
+    """Those of a tree that holds nothing but what the whitelist names."""
+    match node:
+        case ast.BinOp(left=left, right=right):
+            yield from _symbols(left)
+            yield from _symbols(right)
+        case ast.Name(id=symbol):
+            yield symbol
+        case ast.UnaryOp(operand=inner) | ast.Call(args=[inner]):
+            yield from _symbols(inner)
+
+
 def _calculation(node: ast.expr) -> Calculation:
     """A closure a node: refuses whatever the whitelist does not name."""
     match node:
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATORS:
+            return _binary(OPERATORS[type(op)], _calculation(left), _calculation(right))
         case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
             return _constant(number)
-        case ast.Attribute(value=ast.Name(id="math"), attr=name) if name in CONSTANTS:
-            return _constant(CONSTANTS[name])
         case ast.Name(id="math"):
             raise BadExpression("math is no quantity; write math.pi or math.sqrt(..)")
         case ast.Name(id=symbol):
             return operator.itemgetter(symbol)
+        case ast.Attribute(value=ast.Name(id="math"), attr=name) if name in CONSTANTS:
+            return _constant(CONSTANTS[name])
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             inner = _calculation(operand)
             return lambda values: -inner(values)
-        case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATORS:
-            return _binary(OPERATORS[type(op)], _calculation(left), _calculation(right))
         case ast.Call(func=ast.Attribute(value=ast.Name(id="math"), attr=name), args=[argument], keywords=[]) if (
             name in FUNCTIONS
         ):
@@ -172,6 +186,13 @@ def _textbook(node: ast.expr) -> str:
 def _rendered(node: ast.expr) -> tuple[str, int]:
     """The text of a node and how tightly it binds."""
     match node:
+        case ast.BinOp(left=left, op=ast.Pow(), right=ast.Constant(value=int() as exponent)) if exponent in RAISED:
+            return f"{_in_brackets(left, ATOM)}{RAISED[exponent]}", SIGNS[ast.Pow][1]
+        case ast.BinOp(left=left, op=ast.Pow(), right=right):
+            return f"{_in_brackets(left, ATOM)}^{_in_brackets(right, ATOM)}", SIGNS[ast.Pow][1]
+        case ast.BinOp(left=left, op=op, right=right):
+            sign, binding = SIGNS[type(op)]
+            return f"{_in_brackets(left, binding)}{sign}{_in_brackets(right, binding + 1)}", binding
         case ast.Constant(value=int() | float() as number):
             return written(float(number)), ATOM
         case ast.Name(id=symbol):
@@ -186,13 +207,6 @@ def _rendered(node: ast.expr) -> tuple[str, int]:
             return _rendered(argument)
         case ast.Call(func=ast.Attribute(attr=name), args=[argument]):
             return f"{NAMES[name]}({_textbook(argument)})", ATOM
-        case ast.BinOp(left=left, op=ast.Pow(), right=ast.Constant(value=int() as exponent)) if exponent in RAISED:
-            return f"{_in_brackets(left, ATOM)}{RAISED[exponent]}", SIGNS[ast.Pow][1]
-        case ast.BinOp(left=left, op=ast.Pow(), right=right):
-            return f"{_in_brackets(left, ATOM)}^{_in_brackets(right, ATOM)}", SIGNS[ast.Pow][1]
-        case ast.BinOp(left=left, op=op, right=right):
-            sign, binding = SIGNS[type(op)]
-            return f"{_in_brackets(left, binding)}{sign}{_in_brackets(right, binding + 1)}", binding
     raise AssertionError(f"{ast.dump(node)} passed the whitelist but cannot be written")
 
 

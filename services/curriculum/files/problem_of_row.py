@@ -38,7 +38,7 @@ class _WorkedStep:
     result: pb.Quantity | None
 
 
-def problem_of(row: ProblemRow, *, source: str) -> pb.Problem:
+def problem_of(row: ProblemRow, source: str) -> pb.Problem:
     steps = steps_of(row.solution) if row.steps is None else _stated_steps(row)
     answer = _answer(row, steps)
     return pb.Problem(

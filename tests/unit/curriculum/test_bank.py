@@ -60,7 +60,7 @@ def test_a_line_of_a_file_gives_back_all_of_its_problem(bank: Bank) -> None:
         for number in (0, family.count - 1, *(STRIDE * place % family.count for place in range(1, 9))):
             row = ProblemRow.model_validate_json(lines.line(number))
             problem = family.problem(number)
-            assert problem_of(row, source=problem.source) == problem
+            assert problem_of(row, problem.source) == problem
             assert row.extra == {"source": problem.source, "difficulty": family.difficulty}
 
 
