@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 
 from soliloquy.v1 import conversation_pb2 as pb
 
@@ -10,15 +9,6 @@ from services.curriculum.bank.family_steps import Board, StatedStep, WorkedStep
 from services.curriculum.bank.grid import Grid
 from services.curriculum.bank.wording import Wording
 from services.runtime.seeds import digest
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Choice:
-    """What a problem's number settles."""
-
-    wording: Wording
-    things: Mapping[str, str]
-    values: Mapping[str, float]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,19 +32,6 @@ class Family:
     # How many problems it has: one for each number below.
     count: int
 
-    def choice(self, number: int) -> Choice:
-        """Reads a number as one digit for each thing there is to choose."""
-        number, which = divmod(number, len(self.wordings))
-        things = {}
-        for slot, words in self.things.items():
-            number, position = divmod(number, len(words))
-            things[slot] = words[position]
-        values = {}
-        for symbol, grid in self.givens.items():
-            number, position = divmod(number, grid.count)
-            values[symbol] = grid.value(position)
-        return Choice(wording=self.wordings[which], things=things, values=values)
-
     def number_of(self, question: str) -> int | None:
         """The number of the problem that asks so, where it is one of this family's."""
         for which, candidate in enumerate(self.wordings):
@@ -76,15 +53,21 @@ class Family:
         return None
 
     def board(self, number: int) -> tuple[Wording, Board]:
-        """What the number of a problem comes to, and the wording of its question."""
-        choice = self.choice(number)
-        board = Board(text=dict(choice.things))
-        for symbol, value in chain(choice.values.items(), self.constants.items()):
+        """What a number comes to, read as one digit for each thing there is to choose, and the question's wording."""
+        rest, which = divmod(number, len(self.wordings))
+        board = Board()
+        for slot, words in self.things.items():
+            rest, position = divmod(rest, len(words))
+            board.text[slot] = words[position]
+        for symbol, grid in self.givens.items():
+            rest, position = divmod(rest, grid.count)
+            board.write(symbol, grid.value(position), self.units[symbol])
+        for symbol, value in self.constants.items():
             board.write(symbol, value, self.units[symbol])
         for step in self.steps:
             if isinstance(step, WorkedStep):
                 step.work(board, pick=number)
-        return choice.wording, board
+        return self.wordings[which], board
 
     def source(self, number: int) -> str:
         return f"{self.bank}/{self.name}#{number}"

@@ -17,7 +17,7 @@ class Board:
     """What a problem's number comes to: its words and values, and those of the steps that were worked."""
 
     # What the slots of a text are filled with: "5 kg", "hammer".
-    text: dict[str, str]
+    text: dict[str, str] = field(default_factory=dict)
     values: dict[str, float] = field(default_factory=dict)
     # Each value in digits, and as it stands in a written calculation.
     number: dict[str, str] = field(default_factory=dict)

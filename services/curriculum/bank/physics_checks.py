@@ -103,8 +103,6 @@ def _holds(known: Law, values: Mapping[str, float]) -> bool:
 
 def _values(family: Family, problem: Problem) -> Mapping[str, float]:
     """Everything that has a symbol, in base units."""
-    number = int(problem.source.rpartition("#")[2])
-    values = {**family.constants, **family.choice(number).values}
-    found = {symbol: unit(family.units[symbol]).in_base(value) for symbol, value in values.items()}
-    results = {step.result.symbol: unit(step.result.unit).in_base(step.result.value) for step in numeric(problem)}
-    return found | results
+    units = {**family.units, **{step.symbol: step.unit for step in family.steps if isinstance(step, WorkedStep)}}
+    _, board = family.board(int(problem.source.rpartition("#")[2]))
+    return {symbol: unit(units[symbol]).in_base(value) for symbol, value in board.values.items()}

@@ -47,7 +47,7 @@ def mistakes(
 
     `value` and `working` are the right ones; `pick` chooses among the slips of the pen.
     """
-    found = [_first_apart(way, values, texts, right=value) for way in ways]
+    found = [_first_apart(way, values, texts, value) for way in ways]
     mistaken = miscalculated(value, pick=pick)
     found.append((working or written(mistaken), mistaken))
     return found
@@ -59,7 +59,7 @@ def apart(wrong: float, right: float) -> bool:
     return wrong != 0 and off > MARGIN * abs(wrong) and off > MARGIN * abs(right)
 
 
-def _first_apart(way: WrongWays, values: Values, texts: Mapping[str, str], *, right: float) -> tuple[str, float]:
+def _first_apart(way: WrongWays, values: Values, texts: Mapping[str, str], right: float) -> tuple[str, float]:
     """The working of the likeliest expression whose value is clearly wrong, and that value."""
     for candidate in way.candidates:
         try:
