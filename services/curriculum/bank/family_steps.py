@@ -87,8 +87,9 @@ class WorkedStep:
     def fill(self, step: pb.Step, board: Board) -> None:
         step.ask = self.ask.format_map(board.text)
         step.explanation = self.explanation.format_map(board.text)
-        for quantity in (*step.inputs, step.result):
-            quantity.value = board.values[quantity.symbol]
+        for quantity, symbol in zip(step.inputs, self.expression.symbols, strict=True):
+            quantity.value = board.values[symbol]
+        step.result.value = board.values[self.symbol]
         for slip, (working, mistaken) in zip(step.slips, board.slips[self.number], strict=True):
             slip.working = f"{self.symbol} = {working}"
             slip.value = mistaken

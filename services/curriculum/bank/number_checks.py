@@ -53,15 +53,15 @@ def slips_are_wrong(family: Family, problems: Sequence[Problem]) -> Iterator[str
     margin = max(CLOSEST, 2 * (family.tolerance or 0))
     for problem in problems:
         for step in numeric(problem):
-            right = step.result
-            if tuple(slip.strategy for slip in step.slips) != STRATEGIES:
+            symbol, right, unit = step.result.symbol, step.result.value, step.result.unit
+            slips = [(slip.strategy, slip.working, slip.value, slip.unit) for slip in step.slips]
+            if tuple(strategy for strategy, *_ in slips) != STRATEGIES:
                 yield f"{_named(step)} has not one slip for each strategy"
-            for slip in step.slips:
-                off = abs(slip.value - right.value)
-                if not (math.isfinite(slip.value) and slip.value and off > margin * abs(right.value)):
-                    yield f"{slip.working} is not wrong enough, where {right.value:g} is right: {problem.question}"
-                if slip.unit != right.unit or not slip.working.startswith(f"{right.symbol} = "):
-                    yield f"{slip.working!r} in {slip.unit} does not state {right.symbol} in {right.unit}"
+            for _, working, wrong, own_unit in slips:
+                if not (math.isfinite(wrong) and wrong and abs(wrong - right) > margin * abs(right)):
+                    yield f"{working} is not wrong enough, where {right:g} is right: {problem.question}"
+                if own_unit != unit or not working.startswith(f"{symbol} = "):
+                    yield f"{working!r} in {own_unit} does not state {symbol} in {unit}"
 
 
 def numeric(problem: Problem) -> Sequence[Step]:

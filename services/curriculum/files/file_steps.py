@@ -33,7 +33,7 @@ def numeric_step(
     """A step that yields a number; where no mistakes are given, the rules find them."""
     return pb.Step(
         number=number,
-        kind=_kind(kind) if kind else pb.STEP_KIND_COMPUTE,
+        kind=f"STEP_KIND_{(kind or 'compute').upper()}",
         ask=ask or ask_for(explanation, number=number, symbol=result.symbol),
         explanation=explanation,
         formula=formula or (f"{result.symbol} = {expression.formula}" if expression else ""),
@@ -56,17 +56,13 @@ def worded_step(
 ) -> pb.Step:
     return pb.Step(
         number=number,
-        kind=_kind(kind) if kind else pb.STEP_KIND_EQUATION,
+        kind=f"STEP_KIND_{(kind or 'equation').upper()}",
         ask=ask or ask_for(explanation, number=number, symbol=""),
         explanation=explanation,
         formula=formula,
         inputs=inputs,
         slips=_other_formulas(formula) if mistakes is None else mistakes,
     )
-
-
-def _kind(name: str) -> pb.StepKind:
-    return pb.StepKind.Value(f"STEP_KIND_{name.upper()}")
 
 
 def _mistakes(
