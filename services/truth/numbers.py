@@ -54,7 +54,15 @@ class Number:
 def numbers_in(text: str) -> Iterator[Number]:
     """Every number of a text, in order: signs, separators, powers of ten, fractions and small words understood."""
     # Most texts hold no number in words, and looking for one at each place is dear.
-    pattern = _OR_WORD if ANY_WORD.search(text) else _NUMBER
+    return _found(_OR_WORD if ANY_WORD.search(text) else _NUMBER, text)
+
+
+def numbers_in_digits(text: str) -> Iterator[Number]:
+    """The same without those in words, which are more often pronouns than numbers."""
+    return _found(_NUMBER, text)
+
+
+def _found(pattern: re.Pattern[str], text: str) -> Iterator[Number]:
     for found in pattern.finditer(text):
         number = _number(found)
         if number is not None:
