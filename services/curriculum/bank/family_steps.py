@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from soliloquy.v1 import conversation_pb2 as pb
 
@@ -19,18 +20,21 @@ class Board:
     # What the slots of a text are filled with: "5 kg", "hammer".
     text: dict[str, str] = field(default_factory=dict)
     values: dict[str, float] = field(default_factory=dict)
-    # Each value in digits, and as it stands in a written calculation.
-    number: dict[str, str] = field(default_factory=dict)
+    # Each value as it stands in a written calculation.
     working: dict[str, str] = field(default_factory=dict)
     # A working and the value it leads to for each of STRATEGIES, by the number of the step.
     slips: dict[int, Sequence[tuple[str, float]]] = field(default_factory=dict)
 
     def write(self, symbol: str, value: float, unit: str) -> None:
-        plain = written(value)
         self.values[symbol] = value
-        self.number[symbol] = plain
-        self.text[symbol] = with_unit(plain, unit)
-        self.working[symbol] = in_brackets(plain)
+        self.text[symbol], self.working[symbol] = _shown(value, unit)
+
+
+# Constants, and the values of small ranges, come again and again.
+@lru_cache(8192)
+def _shown(value: float, unit: str) -> tuple[str, str]:
+    plain = written(value)
+    return with_unit(plain, unit), in_brackets(plain)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

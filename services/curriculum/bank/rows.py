@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import count
+from itertools import chain, count
 from operator import itemgetter
 from typing import Any
 
@@ -25,11 +25,11 @@ class Form:
     """The line of a wording in pieces: every second one is picked from all that is drawn."""
 
     pieces: list[str]
-    pick: Callable[[Sequence[str]], Sequence[str]]
+    pick: Callable[[Sequence[object]], Sequence[object]]
 
-    def filled(self, drawn: Sequence[str]) -> bytes:
+    def filled(self, drawn: Sequence[object]) -> bytes:
         pieces = self.pieces.copy()
-        pieces[1::2] = self.pick(drawn)
+        pieces[1::2] = map(str, self.pick(drawn))
         return "".join(pieces).encode()
 
 
@@ -41,13 +41,13 @@ class Lines:
         wording, board = self.family.board(number)
         source = self.family.source(number)
         # In the order of the marks.
-        drawn = [
+        drawn: list[object] = [
             source,
             digest(source),
             *board.text.values(),
-            *board.number.values(),
+            *board.values.values(),
             *board.working.values(),
-            *[piece for found in board.slips.values() for working, value in found for piece in (working, repr(value))],
+            *chain.from_iterable(chain.from_iterable(board.slips.values())),
         ]
         return self._forms[wording.template].filled(drawn)
 
@@ -68,22 +68,20 @@ def _row(family: Family, wording: Wording) -> dict[str, Any]:
     places = map(str, count())
     source, own_id = _mark(TEXT, next(places)), _mark(TEXT, next(places))
     _, drawn = family.board(0)
-    board = Board(
-        text={slot: _mark(TEXT, next(places)) for slot in drawn.text},
-        number={symbol: _mark(NUMBER, next(places)) for symbol in drawn.number},
-        working={symbol: _mark(TEXT, next(places)) for symbol in drawn.working},
-    )
+    text = {slot: _mark(TEXT, next(places)) for slot in drawn.text}
+    numbers = {symbol: _mark(NUMBER, next(places)) for symbol in drawn.values}
+    board = Board(text=text, working={symbol: _mark(TEXT, next(places)) for symbol in drawn.working})
     row: dict[str, Any] = {
         "id": own_id,
         "topic": family.topic,
         "question": wording.filled(board.text),
         "solution": "\n".join(step.line(board) for step in family.steps),
-        "steps": [{**_step(step, board), "slips": _slips(step, board, places)} for step in family.steps],
+        "steps": [{**_step(step, board, numbers), "slips": _slips(step, board, places)} for step in family.steps],
         "extra": {"source": source, "difficulty": family.difficulty},
     }
     if family.tolerance:
         answer = family.steps[-1].outline.result
-        row["answer"] = {"value": board.number[answer.symbol], "unit": answer.unit}
+        row["answer"] = {"value": numbers[answer.symbol], "unit": answer.unit}
         row["tolerance"] = family.tolerance
     return row
 
@@ -92,7 +90,7 @@ def _mark(sort: str, place: str) -> str:
     return f"{sort}{place}{sort}"
 
 
-def _step(step: StatedStep | WorkedStep, board: Board) -> dict[str, Any]:
+def _step(step: StatedStep | WorkedStep, board: Board, numbers: Mapping[str, str]) -> dict[str, Any]:
     outline = step.outline
     row: dict[str, Any] = {
         "kind": kind_name(outline.kind),
@@ -103,8 +101,8 @@ def _step(step: StatedStep | WorkedStep, board: Board) -> dict[str, Any]:
         row["formula"] = outline.formula
     if isinstance(step, WorkedStep):
         row["expression"] = outline.expression
-        row["inputs"] = [_quantity(quantity, board) for quantity in outline.inputs]
-        row["result"] = _quantity(outline.result, board)
+        row["inputs"] = [_quantity(quantity, numbers) for quantity in outline.inputs]
+        row["result"] = _quantity(outline.result, numbers)
     return row
 
 
@@ -121,10 +119,6 @@ def _slips(step: StatedStep | WorkedStep, board: Board, places: Iterator[str]) -
     return rows
 
 
-def _quantity(quantity: Quantity, board: Board) -> dict[str, Any]:
-    return {
-        "symbol": quantity.symbol,
-        "name": quantity.name,
-        "value": board.number[quantity.symbol],
-        "unit": quantity.unit,
-    }
+def _quantity(quantity: Quantity, numbers: Mapping[str, str]) -> dict[str, Any]:
+    symbol = quantity.symbol
+    return {"symbol": symbol, "name": quantity.name, "value": numbers[symbol], "unit": quantity.unit}
