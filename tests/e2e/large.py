@@ -13,9 +13,10 @@ import pyarrow.parquet as pq
 from tests.e2e.runs import run
 
 # As many characters as a dialogue may have that is kept with its problem.
-LONG = "Teacher: Well,\n" * 60_000
+LINE = f"Teacher: {'Well, ' * 30}\n"
+LONG = LINE * 5_000
 # A batch of Arrow's holds 256 rows.
-SHORT = "Teacher: Well,\n" * 1_000
+SHORT = LINE * 80
 
 NAMES = ["qid", "question", "ground_truth", "conversation"]
 
@@ -64,7 +65,9 @@ def as_csv(path: Path, size: int) -> None:
 
 
 def as_parquet(path: Path, size: int) -> None:
-    with pq.ParquetWriter(path, pa.schema([(name, pa.string()) for name in NAMES]), use_dictionary=False) as writer:
+    with pq.ParquetWriter(
+        path, pa.schema([(name, pa.string()) for name in NAMES]), use_dictionary=False, compression="none"
+    ) as writer:
         rows = list(_rows(size, SHORT))
         for start in range(0, len(rows), 4_096):
             writer.write_table(pa.Table.from_pylist(rows[start : start + 4_096]))
