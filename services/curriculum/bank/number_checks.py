@@ -53,15 +53,22 @@ def slips_are_wrong(family: Family, problems: Sequence[Problem]) -> Iterator[str
     margin = max(CLOSEST, 2 * (family.tolerance or 0))
     for problem in problems:
         for step in numeric(problem):
-            symbol, right, unit = step.result.symbol, step.result.value, step.result.unit
-            slips = [(slip.strategy, slip.working, slip.value, slip.unit) for slip in step.slips]
-            if tuple(strategy for strategy, *_ in slips) != STRATEGIES:
-                yield f"{_named(step)} has not one slip for each strategy"
-            for _, working, wrong, own_unit in slips:
+            begin, right = f"{step.result.symbol} = ", step.result.value
+            for slip in step.slips:
+                working, wrong = slip.working, slip.value
                 if not (math.isfinite(wrong) and wrong and abs(wrong - right) > margin * abs(right)):
                     yield f"{working} is not wrong enough, where {right:g} is right: {problem.question}"
-                if own_unit != unit or not working.startswith(f"{symbol} = "):
-                    yield f"{working!r} in {own_unit} does not state {symbol} in {unit}"
+                if not working.startswith(begin):
+                    yield f"{working!r} does not state {step.result.symbol}"
+
+
+def slips_are_complete(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
+    # The same in every draw.
+    for step in numeric(problems[0]):
+        if tuple(slip.strategy for slip in step.slips) != STRATEGIES:
+            yield f"{_named(step)} has not one slip for each strategy"
+        if any(slip.unit != step.result.unit for slip in step.slips):
+            yield f"{_named(step)} has slips in other units than {step.result.unit}"
 
 
 def numeric(problem: Problem) -> Sequence[Step]:

@@ -21,7 +21,7 @@ each_bank = pytest.mark.parametrize("bank", [load_bank(name) for name in bank_na
 
 @each_bank
 def test_a_question_leads_back_to_its_problem(bank: Bank) -> None:
-    for number in range(1000):
+    for number in range(250):
         problem = bank.draw(number)
         assert bank.book.recognise(problem.question.replace(" ", "\n", 1)) == problem
 
@@ -38,7 +38,7 @@ def test_a_value_off_the_grid_is_not_recognised() -> None:
 
 
 def test_thousands_of_seeds_give_different_questions() -> None:
-    assert len({BANK.draw(number).question for number in range(5000)}) >= 4500
+    assert len({BANK.draw(number).question for number in range(2000)}) >= 1800
 
 
 @pytest.mark.parametrize("number", [0, -1, 2**64, 10**30])
@@ -57,7 +57,7 @@ def test_a_line_of_a_file_gives_back_all_of_its_problem(bank: Bank) -> None:
     for name in bank.names:
         family = bank.family(name)
         lines = Lines(family=family)
-        for number in (0, family.count - 1, *(STRIDE * place % family.count for place in range(1, 9))):
+        for number in (0, family.count - 1, *(STRIDE * place % family.count for place in (1, 2, 3))):
             row = ProblemRow.model_validate_json(lines.line(number))
             problem = family.problem(number)
             assert problem_of(row, problem.source) == problem
