@@ -18,50 +18,34 @@ DANGLING = re.compile(
 )
 
 
-def numeric_step(
+def file_step(
     *,
     number: int,
     explanation: str,
-    expression: Expression | None,
-    inputs: Sequence[pb.Quantity],
-    result: pb.Quantity,
     ask: str = "",
     formula: str = "",
     kind: str | None = None,
+    expression: Expression | None = None,
+    inputs: Sequence[pb.Quantity] = (),
+    result: pb.Quantity | None = None,
     mistakes: Sequence[pb.Slip] | None = None,
 ) -> pb.Step:
-    """A step that yields a number; where no mistakes are given, the rules find them."""
+    """A step, which yields a number where it has a result; where no mistakes are given, the rules find them."""
+    if mistakes is None:
+        mistakes = _other_formulas(formula) if result is None else _mistakes(expression, inputs, result, number)
+    if result is not None and expression is not None:
+        formula = formula or f"{result.symbol} = {expression.formula}"
+    usual = "equation" if result is None else "compute"
     return pb.Step(
         number=number,
-        kind=f"STEP_KIND_{(kind or 'compute').upper()}",
-        ask=ask or ask_for(explanation, number=number, symbol=result.symbol),
+        kind=f"STEP_KIND_{(kind or usual).upper()}",
+        ask=ask or ask_for(explanation, number=number, symbol=result.symbol if result is not None else ""),
         explanation=explanation,
-        formula=formula or (f"{result.symbol} = {expression.formula}" if expression else ""),
+        formula=formula,
         expression=expression.text if expression else "",
         inputs=inputs,
         result=result,
-        slips=_mistakes(expression, inputs, result, number) if mistakes is None else mistakes,
-    )
-
-
-def worded_step(
-    *,
-    number: int,
-    explanation: str,
-    ask: str = "",
-    formula: str = "",
-    kind: str | None = None,
-    inputs: Sequence[pb.Quantity] = (),
-    mistakes: Sequence[pb.Slip] | None = None,
-) -> pb.Step:
-    return pb.Step(
-        number=number,
-        kind=f"STEP_KIND_{(kind or 'equation').upper()}",
-        ask=ask or ask_for(explanation, number=number, symbol=""),
-        explanation=explanation,
-        formula=formula,
-        inputs=inputs,
-        slips=_other_formulas(formula) if mistakes is None else mistakes,
+        slips=mistakes,
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from soliloquy.v1 import conversation_pb2 as pb
 
-from services.curriculum.files.file_steps import numeric_step, worded_step
+from services.curriculum.files.file_steps import file_step
 from services.curriculum.files.problem_rows import AnswerRow, ProblemRow, ResultRow, StepRow
 from services.curriculum.files.solution_text import steps_of
 from services.runtime.seeds import digest
@@ -70,18 +70,8 @@ def _stated_steps(row: ProblemRow) -> list[pb.Step]:
 
 
 def _stated_step(step: _WorkedStep, number: int) -> pb.Step:
-    row, mistakes = step.row, _mistakes(step)
-    if step.result is None:
-        return worded_step(
-            number=number,
-            kind=row.kind,
-            ask=row.ask,
-            explanation=row.explanation,
-            formula=row.formula,
-            inputs=step.inputs,
-            mistakes=mistakes,
-        )
-    return numeric_step(
+    row = step.row
+    return file_step(
         number=number,
         kind=row.kind,
         ask=row.ask,
@@ -90,7 +80,7 @@ def _stated_step(step: _WorkedStep, number: int) -> pb.Step:
         expression=step.expression,
         inputs=step.inputs,
         result=step.result,
-        mistakes=mistakes,
+        mistakes=_mistakes(step),
     )
 
 
@@ -186,12 +176,10 @@ def _answer(row: ProblemRow, steps: list[pb.Step]) -> pb.Quantity | None:
     if numeric and row.steps is not None:
         _check_answer(row, numeric[-1].result)
     steps.append(
-        numeric_step(
+        file_step(
             number=len(steps) + 1,
             ask=ANSWER_ASK,
             explanation=ANSWER_STEP,
-            expression=None,
-            inputs=[],
             result=pb.Quantity(symbol="answer", name="answer", value=row.answer.value, unit=row.answer.unit),
         )
     )
