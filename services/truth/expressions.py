@@ -11,6 +11,8 @@ from functools import cached_property, lru_cache
 from services.truth.figures import written
 
 MAX_LENGTH = 300
+# Quotes and escapes have no place in arithmetic, and the parser warns about some of them.
+FOREIGN = frozenset("\\\"'#\n\r\0")
 _SLOT = re.compile(r"\{([^{}]+)\}")
 
 Values = Mapping[str, float]
@@ -97,8 +99,7 @@ class Expression:
 def compiled(text: str) -> Expression:
     if len(text) > MAX_LENGTH:
         raise BadExpression(f"{text[:20]!r}.. has {len(text)} characters; {MAX_LENGTH} are allowed")
-    # Quotes and escapes have no place in arithmetic, and the parser warns about some of them.
-    if any(sign in text for sign in "\\\"'#\n\r\0"):
+    if not FOREIGN.isdisjoint(text):
         raise BadExpression(f"{text!r} is no arithmetic: it holds a quote, a comment, an escape or a line break")
     try:
         tree = ast.parse(text.strip(), mode="eval").body
