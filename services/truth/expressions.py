@@ -3,12 +3,17 @@
 import ast
 import math
 import operator
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 
 from services.truth.figures import written
 
 MAX_LENGTH = 300
+# Quotes and escapes have no place in arithmetic, and the parser warns about some of them.
+FOREIGN = frozenset("\\\"'#\n\r\0")
+_SLOT = re.compile(r"\{([^{}]+)\}")
 
 Values = Mapping[str, float]
 Calculation = Callable[[Values], float]
@@ -40,18 +45,42 @@ class Unworkable(ArithmeticError):
 UNWORKABLE = (ArithmeticError, ValueError)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Expression:
-    text: str
+    """Each form of it is worked out when it is first asked for: of most wrong ways to a result none ever is."""
+
+    # Built by `compiled` and `from_tree`, or of their trees' parts: nothing but what the whitelist names.
     tree: ast.expr
-    symbols: tuple[str, ...]
-    calculation: Calculation
-    # The textbook's notation with a slot for each symbol: "{m} × {a}".
-    template: str
-    # The same with the symbols themselves: "m × a".
-    formula: str
-    # What is written down to calculate it: "m × a = {m} × {a}"; empty for a bare number.
-    working: str
+
+    @cached_property
+    def text(self) -> str:
+        return ast.unparse(self.tree)
+
+    @cached_property
+    def symbols(self) -> Sequence[str]:
+        return tuple(sorted(set(_symbols(self.tree))))
+
+    @cached_property
+    def calculation(self) -> Calculation:
+        return _calculation(self.tree)
+
+    @cached_property
+    def template(self) -> str:
+        """The textbook's notation with a slot for each symbol: "{m} × {a}"."""
+        return _textbook(self.tree)
+
+    @cached_property
+    def formula(self) -> str:
+        """The same with the symbols themselves: "m × a"."""
+        return _SLOT.sub(r"\1", self.template) if self.symbols else self.template
+
+    @cached_property
+    def working(self) -> str:
+        """What is written down to calculate it: "m × a = {m} × {a}"; empty for a bare number."""
+        bare = self.tree.operand if isinstance(self.tree, ast.UnaryOp) else self.tree
+        if isinstance(bare, ast.Constant):
+            return ""
+        return f"{self.formula} = {self.template}" if self.symbols else self.template
 
     def value(self, values: Values) -> float:
         try:
@@ -65,11 +94,12 @@ class Expression:
         return value
 
 
+# An import meets each expression twice: in its source's notation, and in ours.
+@lru_cache(1024)
 def compiled(text: str) -> Expression:
     if len(text) > MAX_LENGTH:
         raise BadExpression(f"{text[:20]!r}.. has {len(text)} characters; {MAX_LENGTH} are allowed")
-    # Quotes and escapes have no place in arithmetic, and the parser warns about some of them.
-    if any(sign in text for sign in "\\\"'#\n\r\0"):
+    if not FOREIGN.isdisjoint(text):
         raise BadExpression(f"{text!r} is no arithmetic: it holds a quote, a comment, an escape or a line break")
     try:
         tree = ast.parse(text.strip(), mode="eval").body
@@ -79,42 +109,40 @@ def compiled(text: str) -> Expression:
 
 
 def from_tree(tree: ast.expr) -> Expression:
-    calculation = _calculation(tree)
-    symbols = tuple(sorted(_symbols(tree)))
-    template = _textbook(tree)
-    formula = template.format_map({symbol: symbol for symbol in symbols})
-    bare = tree.operand if isinstance(tree, ast.UnaryOp) else tree
-    return Expression(
-        text=ast.unparse(tree),
-        tree=tree,
-        symbols=symbols,
-        calculation=calculation,
-        template=template,
-        formula=formula,
-        working="" if isinstance(bare, ast.Constant) else f"{formula} = {template}" if symbols else template,
-    )
+    """The expression of a tree that may hold anything; what is no arithmetic is refused."""
+    expression = Expression(tree=tree)
+    _ = expression.calculation
+    return expression
 
 
-def _symbols(tree: ast.expr) -> set[str]:
-    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} - {"math"}
+def _symbols(node: ast.expr) -> Iterator[str]:
+    """Those of a tree that holds nothing but what the whitelist names."""
+    match node:
+        case ast.BinOp(left=left, right=right):
+            yield from _symbols(left)
+            yield from _symbols(right)
+        case ast.Name(id=symbol):
+            yield symbol
+        case ast.UnaryOp(operand=inner) | ast.Call(args=[inner]):
+            yield from _symbols(inner)
 
 
 def _calculation(node: ast.expr) -> Calculation:
     """A closure a node: refuses whatever the whitelist does not name."""
     match node:
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATORS:
+            return _binary(OPERATORS[type(op)], _calculation(left), _calculation(right))
         case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
             return _constant(number)
-        case ast.Attribute(value=ast.Name(id="math"), attr=name) if name in CONSTANTS:
-            return _constant(CONSTANTS[name])
         case ast.Name(id="math"):
             raise BadExpression("math is no quantity; write math.pi or math.sqrt(..)")
         case ast.Name(id=symbol):
             return operator.itemgetter(symbol)
+        case ast.Attribute(value=ast.Name(id="math"), attr=name) if name in CONSTANTS:
+            return _constant(CONSTANTS[name])
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             inner = _calculation(operand)
             return lambda values: -inner(values)
-        case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATORS:
-            return _binary(OPERATORS[type(op)], _calculation(left), _calculation(right))
         case ast.Call(func=ast.Attribute(value=ast.Name(id="math"), attr=name), args=[argument], keywords=[]) if (
             name in FUNCTIONS
         ):
@@ -159,6 +187,13 @@ def _textbook(node: ast.expr) -> str:
 def _rendered(node: ast.expr) -> tuple[str, int]:
     """The text of a node and how tightly it binds."""
     match node:
+        case ast.BinOp(left=left, op=ast.Pow(), right=ast.Constant(value=int() as exponent)) if exponent in RAISED:
+            return f"{_in_brackets(left, ATOM)}{RAISED[exponent]}", SIGNS[ast.Pow][1]
+        case ast.BinOp(left=left, op=ast.Pow(), right=right):
+            return f"{_in_brackets(left, ATOM)}^{_in_brackets(right, ATOM)}", SIGNS[ast.Pow][1]
+        case ast.BinOp(left=left, op=op, right=right):
+            sign, binding = SIGNS[type(op)]
+            return f"{_in_brackets(left, binding)}{sign}{_in_brackets(right, binding + 1)}", binding
         case ast.Constant(value=int() | float() as number):
             return written(float(number)), ATOM
         case ast.Name(id=symbol):
@@ -173,13 +208,6 @@ def _rendered(node: ast.expr) -> tuple[str, int]:
             return _rendered(argument)
         case ast.Call(func=ast.Attribute(attr=name), args=[argument]):
             return f"{NAMES[name]}({_textbook(argument)})", ATOM
-        case ast.BinOp(left=left, op=ast.Pow(), right=ast.Constant(value=int() as exponent)) if exponent in RAISED:
-            return f"{_in_brackets(left, ATOM)}{RAISED[exponent]}", SIGNS[ast.Pow][1]
-        case ast.BinOp(left=left, op=ast.Pow(), right=right):
-            return f"{_in_brackets(left, ATOM)}^{_in_brackets(right, ATOM)}", SIGNS[ast.Pow][1]
-        case ast.BinOp(left=left, op=op, right=right):
-            sign, binding = SIGNS[type(op)]
-            return f"{_in_brackets(left, binding)}{sign}{_in_brackets(right, binding + 1)}", binding
     raise AssertionError(f"{ast.dump(node)} passed the whitelist but cannot be written")
 
 

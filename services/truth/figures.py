@@ -1,5 +1,9 @@
 """How numbers are rounded and written, so that a text and the value beside it agree."""
 
+import math
+
+from soliloquy.v1.conversation_pb2 import Quantity
+
 SIGNIFICANT_DIGITS = 5
 _SIGNIFICANT = f".{SIGNIFICANT_DIGITS}g"
 # From here on a number is easier to read with an exponent.
@@ -27,9 +31,27 @@ def written(value: float) -> str:
     return f"{mantissa.rstrip('0').rstrip('.')}e{int(exponent)}"
 
 
-def with_unit(value: float, unit: str) -> str:
-    return before_unit(written(value), unit)
-
-
-def before_unit(number: str, unit: str) -> str:
+def with_unit(number: str, unit: str) -> str:
     return f"{number} {unit}" if unit else number
+
+
+def rounded(value: float, digits: int) -> str:
+    """A number with so many significant digits, as written by hand."""
+    if value == 0 or not math.isfinite(value):
+        return f"{value:g}"
+    exponent = int(f"{value:.{digits - 1}e}".partition("e")[2])
+    if -4 <= exponent < 6:
+        places = digits - 1 - exponent
+        text = f"{round(value, places):.{max(0, places)}f}"
+        return text.rstrip("0").rstrip(".") if "." in text else text
+    mantissa = f"{value / 10.0**exponent:.{digits - 1}f}".rstrip("0").rstrip(".")
+    return f"{mantissa} × 10^{exponent}"
+
+
+def exact(value: float) -> str:
+    """A number with all its digits, as Python reads it."""
+    return repr(value).removesuffix(".0")
+
+
+def told(quantity: Quantity, digits: int = 4) -> str:
+    return with_unit(rounded(quantity.value, digits), quantity.unit)

@@ -31,8 +31,12 @@ _DECIMAL = (
 _IN_DIGITS = rf"{_FRACTION}|{_POWER_OF_TEN}|{_DECIMAL}"
 # Two thousand; three quarters of an hour; half a minute.
 _GOES_ON = rf"(?:\s+(?P<magnitude>{'|'.join(MAGNITUDES)})s?\b)?(?:\s+(?:of\s+)?an?(?=\s))?"
-_NUMBER = re.compile(rf"{_BEGINS}(?:{_IN_DIGITS}|(?P<word>\b\B)){_GOES_ON}", re.IGNORECASE)
-_OR_WORD = re.compile(rf"{_BEGINS}(?:{_IN_DIGITS}|\b(?P<word>{SPELLED})\b){_GOES_ON}", re.IGNORECASE)
+# What a number begins with in digits: most places of a text are passed over by it.
+_MAY_BEGIN = rf"\-−.\d\\{''.join(FRACTIONS)}"
+_NUMBER = re.compile(rf"(?=[{_MAY_BEGIN}]){_BEGINS}(?:{_IN_DIGITS}|(?P<word>\b\B)){_GOES_ON}", re.IGNORECASE)
+_OR_WORD = re.compile(
+    rf"(?=[{_MAY_BEGIN}]|\b[a-z]){_BEGINS}(?:{_IN_DIGITS}|\b(?P<word>{SPELLED})\b){_GOES_ON}", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +54,15 @@ class Number:
 def numbers_in(text: str) -> Iterator[Number]:
     """Every number of a text, in order: signs, separators, powers of ten, fractions and small words understood."""
     # Most texts hold no number in words, and looking for one at each place is dear.
-    pattern = _OR_WORD if ANY_WORD.search(text) else _NUMBER
+    return _found(_OR_WORD if ANY_WORD.search(text) else _NUMBER, text)
+
+
+def numbers_in_digits(text: str) -> Iterator[Number]:
+    """The same without those in words, which are more often pronouns than numbers."""
+    return _found(_NUMBER, text)
+
+
+def _found(pattern: re.Pattern[str], text: str) -> Iterator[Number]:
     for found in pattern.finditer(text):
         number = _number(found)
         if number is not None:

@@ -132,6 +132,22 @@ def _word_after(text: str, at: int) -> str:
     return found[1].lower() if found else ""
 
 
+def answer_in(text: str, stated_unit: str) -> float | None:
+    """The number that a reply gives as its answer: what it states last, if possible in a unit of the kind asked for."""
+    wanted = unit(stated_unit)
+    found = quantities_in(text)
+    stated = [one for one in found if one.stated] or found
+    in_kind = [one for one in stated if stated_unit and _kind(one) == wanted.kind]
+    if not stated:
+        return None
+    last = (in_kind or stated)[-1]
+    return wanted.of(last.value, last.unit) if in_kind and last.unit is not None else last.value
+
+
+def _kind(written: Written) -> str:
+    return unit(written.word).kind if written.unit is None else written.unit.kind
+
+
 def is_same(written: Written, value: float, stated_unit: str, tolerance: float, *, least_digits: int = 2) -> bool:
     """Whether a text's quantity is this one: within the tolerance or rounded to it, in any unit of its kind."""
     wanted = unit(stated_unit)
@@ -146,16 +162,12 @@ def is_same(written: Written, value: float, stated_unit: str, tolerance: float, 
     ratio = wanted == NO_UNIT and written.unit.kind == "dimensionless"
     if written.unit.kind != wanted.kind and not ratio:
         return False
-    if _near(written, _in(written.unit, wanted, value), written.value, written.half, tolerance, least_digits):
+    if _near(written, written.unit.of(value, wanted), written.value, written.half, tolerance, least_digits):
         return True
     # A difference of temperatures has no zero point.
     if written.unit.offset != wanted.offset:
         return _near(written, value * wanted.factor / written.unit.factor, written.value, written.half, 0.0, 3)
     return False
-
-
-def _in(target: Unit, source: Unit, value: float) -> float:
-    return (value * source.factor + source.offset - target.offset) / target.factor
 
 
 def _near(written: Written, wanted: float, value: float, half: float, tolerance: float, least_digits: int) -> bool:

@@ -54,8 +54,16 @@ class Unit:
     kind: str
     factor: float
     offset: float = 0.0
-    # As pint reads it.
+    # As pint reads it; empty for what is counted, and for a plain number.
     measure: str = ""
+
+    def in_base(self, value: float) -> float:
+        """The value of so many of this unit in base units."""
+        return value * self.factor + self.offset
+
+    def of(self, value: float, other: "Unit") -> float:
+        """How many of this unit so many of another of its kind are."""
+        return (other.in_base(value) - self.offset) / self.factor
 
 
 NO_UNIT = Unit("", 1.0)
@@ -120,7 +128,7 @@ def _of_words(text: str) -> Unit | None:
 
 @functools.lru_cache(4096)
 def _measured(expression: str) -> Unit | None:
-    registry = _registry()
+    registry = registered()
     try:
         one = registry.Quantity(1.0, registry.Unit(expression)).to_base_units()
         zero = registry.Quantity(0.0, registry.Unit(expression)).to_base_units()
@@ -132,7 +140,8 @@ def _measured(expression: str) -> Unit | None:
 
 
 @functools.cache
-def _registry() -> "pint.UnitRegistry[float]":
+def registered() -> "pint.UnitRegistry[float]":
+    """The one registry that all units are of."""
     # It takes half a second to load, which only those pay who meet a unit.
     import pint
 

@@ -1,14 +1,13 @@
 """Problems of others, from their file to a dataset: by the command alone."""
 
-import csv
 import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.e2e.large import WRITERS, peak_of_import
 from tests.e2e.runs import SOLILOQUY, grown, run
 
 TROLLEY = {
@@ -93,24 +92,6 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     assert "cannot be written" in refused("import", source, "--as", "gsm8k", "--out", tmp_path / "no" / "mine.jsonl")
 
 
-def memory_of_import(source: Path, as_format: str) -> tuple[int, str]:
-    """The most memory that the process had, in KiB, and what it said."""
-    code = (
-        "import sys\n"
-        "from services.cli.main import main\n"
-        "try:\n"
-        "    main()\n"
-        "finally:\n"
-        # Not getrusage, which still counts the memory of whoever started the process.
-        "    print(next(line for line in open('/proc/self/status') if line.startswith('VmHWM')).split()[1])\n"
-    )
-    out = source.with_name("mine.jsonl")
-    arguments = ["problems", "import", str(source), "--as", as_format, "--out", str(out), "--json"]
-    result = run([sys.executable, "-c", code, *arguments])
-    assert result.returncode == 0, result.stderr
-    return int(result.stdout.splitlines()[-1]), result.stderr
-
-
 def test_a_line_of_100_mb_costs_one_line_and_no_memory(tmp_path: Path) -> None:
     source = tmp_path / "theirs.jsonl"
     with source.open("w", encoding="utf-8") as file:
@@ -118,21 +99,18 @@ def test_a_line_of_100_mb_costs_one_line_and_no_memory(tmp_path: Path) -> None:
         for _ in range(100):
             file.write("why " * 250_000)
         file.write(f'"}}\n{json.dumps(TROLLEY)}\n')
-    memory, said = memory_of_import(source, "gsm8k")
-    assert said == "theirs.jsonl:1: text: is longer than 1,048,576 characters\n"
+    memory, result = peak_of_import(source, "gsm8k")
+    assert result.stderr == "theirs.jsonl:1: text: is longer than 1,048,576 characters\n"
     assert memory < MOST_KIB
 
 
-def test_a_large_table_is_read_row_by_row(tmp_path: Path) -> None:
-    source = tmp_path / "theirs.csv"
-    with source.open("w", encoding="utf-8", newline="") as file:
-        table = csv.writer(file)
-        table.writerow(["qid", "question", "ground_truth", "conversation"])
-        for number in range(800):
-            table.writerow([number, f"How much is {number} + 1?", "Add one.", "Teacher: Well,\n" * 12_000])
-    assert source.stat().st_size > MOST_KIB * 1024
-    memory, said = memory_of_import(source, "mathdial")
-    assert said == ""
+@pytest.mark.parametrize("ending", [".jsonl", ".json", ".csv"])
+def test_a_large_source_is_read_row_by_row(tmp_path: Path, ending: str) -> None:
+    source = tmp_path / f"theirs{ending}"
+    # With Python itself it would be more.
+    WRITERS[ending](source, 100 * 1024 * 1024)
+    memory, result = peak_of_import(source, "mathdial")
+    assert result.stderr == ""
     assert memory < MOST_KIB
 
 

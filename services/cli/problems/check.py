@@ -7,7 +7,7 @@ import click
 
 from services.cli.failure import Failure
 from services.curriculum.bank.bank import FAMILIES, bank_names
-from services.curriculum.files.problem_file import BadProblemFile, read_problems
+from services.curriculum.files.problem_file import BadProblemFile, check_problems
 
 FAULTY = 1
 
@@ -57,6 +57,6 @@ def _of_families(families: Sequence[Path], path: Path, draws: int) -> Iterator[s
 
 def _of_file(path: Path) -> Iterator[str]:
     try:
-        read_problems(path)
+        check_problems(path)
     except BadProblemFile as bad:
         yield str(bad)

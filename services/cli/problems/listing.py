@@ -6,11 +6,11 @@ from typing import Any
 import click
 from rich.console import Console
 from rich.table import Table
-from soliloquy.v1.conversation_pb2 import StepKind
 
 from services.cli.failure import Failure
 from services.curriculum.bank.bank import Bank, bank_names, load_bank
 from services.curriculum.bank.family import Family
+from services.curriculum.files.problem_rows import kind_name
 
 # Names to copy into other commands.
 UNBROKEN = ("bank", "topic", "family")
@@ -51,7 +51,3 @@ def _of_family(family: Family) -> dict[str, Any]:
         "steps": [kind_name(step.outline.kind) for step in family.steps],
         "title": family.title,
     }
-
-
-def kind_name(kind: StepKind) -> str:
-    return StepKind.Name(kind).removeprefix("STEP_KIND_").lower()

@@ -9,14 +9,14 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.panel import Panel
 from rich.text import Text
-from soliloquy.v1.conversation_pb2 import ErrorStrategy, Problem, Slip, Step
+from soliloquy.v1.conversation_pb2 import Problem, Slip, Step
 
 from services.cli.failure import Failure
-from services.cli.problems.listing import kind_name
 from services.curriculum.bank.bank import bank_names, load_bank
 from services.curriculum.files.problem_file import BadProblemFile, read_problems
+from services.curriculum.files.problem_rows import kind_name, strategy_name
 from services.runtime.seeds import seed
-from services.truth.figures import with_unit
+from services.truth.figures import with_unit, written
 
 
 @click.command()
@@ -65,7 +65,7 @@ def _print(problem: Problem, console: Console) -> None:
         console.print(Text.assemble((f"\n{step.number}  ", "bold"), (step.ask, "bold magenta")))
         console.print(Padding(_taken(step), (0, 0, 0, 3)))
     if problem.HasField("answer"):
-        answer = with_unit(problem.answer.value, problem.answer.unit)
+        answer = with_unit(written(problem.answer.value), problem.answer.unit)
         console.print(Text.assemble("\nanswer: ", (answer, "bold green"), f"  within {problem.tolerance:.2g}"))
 
 
@@ -74,10 +74,12 @@ def _taken(step: Step) -> Text:
     if step.formula:
         text.append(f"\n{step.formula}")
     if step.inputs:
-        known = ", ".join(f"{own.symbol} = {with_unit(own.value, own.unit)}" for own in step.inputs)
+        known = ", ".join(f"{own.symbol} = {with_unit(written(own.value), own.unit)}" for own in step.inputs)
         text.append(f"   with {known}", style="dim")
     if step.HasField("result"):
-        text.append(f"\n{step.result.symbol} = {with_unit(step.result.value, step.result.unit)}", style="green")
+        text.append(
+            f"\n{step.result.symbol} = {with_unit(written(step.result.value), step.result.unit)}", style="green"
+        )
         text.append(f"   {step.result.name}", style="dim")
     for slip in step.slips:
         text.append(f"\n{_mistake(slip, numeric=step.HasField('result'))}", style="red")
@@ -85,7 +87,6 @@ def _taken(step: Step) -> Text:
 
 
 def _mistake(slip: Slip, *, numeric: bool) -> str:
-    value = f" = {with_unit(slip.value, slip.unit)}" if numeric else ""
-    strategy = ErrorStrategy.Name(slip.strategy).removeprefix("ERROR_STRATEGY_").lower()
-    kind = f"wrong {strategy}" if slip.strategy else "wrong"
+    value = f" = {with_unit(written(slip.value), slip.unit)}" if numeric else ""
+    kind = f"wrong {strategy_name(slip.strategy)}".rstrip()
     return f"{kind}: {slip.working}{value}"

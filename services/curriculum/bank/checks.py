@@ -30,6 +30,7 @@ PROMISES: Sequence[Promise] = (
     number_checks.roundings_do_no_harm,
     number_checks.results_are_plausible,
     number_checks.slips_are_wrong,
+    number_checks.slips_are_complete,
     physics_checks.units_agree,
     physics_checks.laws_hold,
     physics_checks.rearrangements_solve_the_law,

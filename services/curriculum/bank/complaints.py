@@ -33,7 +33,8 @@ def _unknown_symbols(file: FamilyFile, steps: Sequence[WorkedStep]) -> Iterator[
     for step in steps:
         if not step.expression.symbols:
             yield f"{step.expression.text!r} calculates with nothing that is given"
-        for expression in (step.expression, *(way for ways in step.wrong_ways for way in ways.candidates)):
+        # A way that the file states comes first; those of the rules use what the right one does.
+        for expression in (step.expression, *(next(iter(ways.candidates)) for ways in step.wrong_ways)):
             unknown = sorted(set(expression.symbols) - known)
             if unknown:
                 yield f"{expression.text!r} uses {unknown}, which no step before it yields"

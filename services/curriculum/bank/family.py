@@ -5,21 +5,10 @@ from dataclasses import dataclass
 
 from soliloquy.v1 import conversation_pb2 as pb
 
-from services.curriculum.bank.family_steps import Known, StatedStep, WorkedStep
+from services.curriculum.bank.family_steps import Board, StatedStep, WorkedStep
 from services.curriculum.bank.grid import Grid
 from services.curriculum.bank.wording import Wording
 from services.runtime.seeds import digest
-from services.truth.expressions import in_brackets
-from services.truth.figures import before_unit, written
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Choice:
-    """What a problem's number settles."""
-
-    wording: Wording
-    things: Mapping[str, str]
-    values: Mapping[str, float]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -38,24 +27,10 @@ class Family:
     # The unit of each given quantity and constant.
     units: Mapping[str, str]
     steps: Sequence[StatedStep | WorkedStep]
-    # All of a problem but its texts and numbers; the same without the slips.
+    # All of a problem but its texts and numbers.
     outline: pb.Problem
-    bare_outline: pb.Problem
     # How many problems it has: one for each number below.
     count: int
-
-    def choice(self, number: int) -> Choice:
-        """Reads a number as one digit for each thing there is to choose."""
-        number, which = divmod(number, len(self.wordings))
-        things = {}
-        for slot, words in self.things.items():
-            number, position = divmod(number, len(words))
-            things[slot] = words[position]
-        values = {}
-        for symbol, grid in self.givens.items():
-            number, position = divmod(number, grid.count)
-            values[symbol] = grid.value(position)
-        return Choice(wording=self.wordings[which], things=things, values=values)
 
     def number_of(self, question: str) -> int | None:
         """The number of the problem that asks so, where it is one of this family's."""
@@ -77,22 +52,38 @@ class Family:
                 return number
         return None
 
-    def problem(self, number: int, *, slips: bool = True) -> pb.Problem:
-        """The problem of a number, beyond `count` from the start again; without `slips` no mistakes are worked out."""
+    def board(self, number: int) -> tuple[Wording, Board]:
+        """What a number comes to, read as one digit for each thing there is to choose, and the question's wording."""
+        rest, which = divmod(number, len(self.wordings))
+        board = Board()
+        for slot, words in self.things.items():
+            rest, position = divmod(rest, len(words))
+            board.text[slot] = words[position]
+        for symbol, grid in self.givens.items():
+            rest, position = divmod(rest, grid.count)
+            board.write(symbol, grid.value(position), self.units[symbol])
+        for symbol, value in self.constants.items():
+            board.write(symbol, value, self.units[symbol])
+        for step in self.steps:
+            if isinstance(step, WorkedStep):
+                step.work(board, pick=number)
+        return self.wordings[which], board
+
+    def source(self, number: int) -> str:
+        return f"{self.bank}/{self.name}#{number}"
+
+    def problem(self, number: int) -> pb.Problem:
+        """The problem of a number, beyond `count` from the start again."""
         number %= self.count
-        choice = self.choice(number)
-        known = Known(slots=dict(choice.things), values={**choice.values, **self.constants})
-        for symbol, value in known.values.items():
-            plain = written(value)
-            known.slots[symbol] = before_unit(plain, self.units[symbol])
-            known.texts[symbol] = in_brackets(plain)
+        wording, board = self.board(number)
         problem = pb.Problem()
-        problem.CopyFrom(self.outline if slips else self.bare_outline)
-        lines = [step.take(own, known, pick=number) for step, own in zip(self.steps, problem.steps, strict=True)]
-        problem.source = f"{self.bank}/{self.name}#{number}"
+        problem.CopyFrom(self.outline)
+        for step, own in zip(self.steps, problem.steps, strict=True):
+            step.fill(own, board)
+        problem.source = self.source(number)
         problem.id = digest(problem.source)
-        problem.question = choice.wording.filled(known.slots)
-        problem.solution = "\n".join(lines)
+        problem.question = wording.filled(board.text)
+        problem.solution = "\n".join(step.line(board) for step in self.steps)
         if problem.tolerance:
             problem.answer.CopyFrom(problem.steps[-1].result)
         return problem

@@ -10,6 +10,9 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 from services.curriculum.working.wrong_ways import Strategy
 
 Text = Annotated[str, StringConstraints(min_length=1)]
+# Goes into texts, and into a line of JSON, as it stands.
+Plain = Annotated[str, StringConstraints(pattern=r'^[^"\\{}\x00-\x1f]*$')]
+Word = Annotated[Plain, StringConstraints(min_length=1)]
 Symbol = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
 
 
@@ -25,7 +28,7 @@ class Given(_Table):
     """A quantity of the question, drawn from `low`, `low + step`, .. `high`."""
 
     name: Text
-    unit: str
+    unit: Plain
     low: float
     high: float
     step: float = Field(gt=0)
@@ -40,13 +43,13 @@ class Given(_Table):
 class Constant(_Table):
     name: Text
     value: float
-    unit: str
+    unit: Plain
 
 
 class Result(_Table):
     symbol: Symbol
     name: Text
-    unit: str
+    unit: Plain
 
 
 class StepTable(_Table):
@@ -86,7 +89,7 @@ class FamilyFile(_Table):
     answer: Symbol | None = None
     tolerance: float | None = Field(default=None, gt=0, lt=0.03)
     questions: list[Text] = Field(min_length=3)
-    things: dict[Symbol, list[Text]] = {}
+    things: dict[Symbol, list[Word]] = {}
     given: dict[Symbol, Given] = {}
     constants: dict[Symbol, Constant] = {}
     steps: list[Annotated[StepTable | ConceptTable, Field(discriminator="kind")]] = Field(min_length=2, max_length=4)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from soliloquy.v1 import conversation_pb2 as pb
 
@@ -9,26 +10,31 @@ from services.curriculum.bank.family_file import ConceptTable, StepTable
 from services.curriculum.working.slips import STRATEGIES, mistakes
 from services.curriculum.working.wrong_ways import WrongWays, wrong_ways
 from services.truth.expressions import Expression, compiled, in_brackets
-from services.truth.figures import before_unit, tidy, written
-
-KINDS = {
-    "equation": pb.STEP_KIND_EQUATION,
-    "rearrange": pb.STEP_KIND_REARRANGE,
-    "convert": pb.STEP_KIND_CONVERT,
-    "compute": pb.STEP_KIND_COMPUTE,
-    "concept": pb.STEP_KIND_CONCEPT,
-}
+from services.truth.figures import tidy, with_unit, written
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Known:
-    """What the board holds so far: grows with each step that yields a number."""
+class Board:
+    """What a problem's number comes to: its words and values, and those of the steps that were worked."""
 
-    # What the slots of a text are filled with.
-    slots: dict[str, str] = field(default_factory=dict)
+    # What the slots of a text are filled with: "5 kg", "hammer".
+    text: dict[str, str] = field(default_factory=dict)
     values: dict[str, float] = field(default_factory=dict)
     # Each value as it stands in a written calculation.
-    texts: dict[str, str] = field(default_factory=dict)
+    working: dict[str, str] = field(default_factory=dict)
+    # A working and the value it leads to for each of STRATEGIES, by the number of the step.
+    slips: dict[int, Sequence[tuple[str, float]]] = field(default_factory=dict)
+
+    def write(self, symbol: str, value: float, unit: str) -> None:
+        self.values[symbol] = value
+        self.text[symbol], self.working[symbol] = _shown(value, unit)
+
+
+# Constants, and the values of small ranges, come again and again.
+@lru_cache(8192)
+def _shown(value: float, unit: str) -> tuple[str, str]:
+    plain = written(value)
+    return with_unit(plain, unit), in_brackets(plain)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,22 +49,23 @@ class StatedStep:
     # What students say instead, with slots.
     wrong: Sequence[str]
 
-    def take(self, step: pb.Step, known: Known, *, pick: int) -> str:
-        """Fills in what the outline leaves open; the step's line of the solution."""
-        explanation = self.explanation.format_map(known.slots)
-        step.ask = self.ask.format_map(known.slots)
-        step.explanation = explanation
-        # Drawn without its slips, it has none to fill in.
-        for slip, working in zip(step.slips, self.wrong, strict=False):
-            slip.working = working.format_map(known.slots)
-        line = f"Step {step.number}) {explanation}"
+    def line(self, board: Board) -> str:
+        """The step's line of the solution."""
+        line = f"Step {self.outline.number}) {self.explanation.format_map(board.text)}"
         return f"{line} {self.formula}." if self.formula else line
+
+    def fill(self, step: pb.Step, board: Board) -> None:
+        step.ask = self.ask.format_map(board.text)
+        step.explanation = self.explanation.format_map(board.text)
+        for slip, working in zip(step.slips, self.wrong, strict=True):
+            slip.working = working.format_map(board.text)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WorkedStep:
     # All of the step but its texts and numbers.
     outline: pb.Step
+    number: int
     ask: str
     explanation: str
     expression: Expression
@@ -66,35 +73,37 @@ class WorkedStep:
     unit: str
     wrong_ways: Sequence[WrongWays]
 
-    def take(self, step: pb.Step, known: Known, *, pick: int) -> str:
-        """Fills in what the outline leaves open; the step's line of the solution."""
-        values, texts, expression = known.values, known.texts, self.expression
-        explanation = self.explanation.format_map(known.slots)
-        value = tidy(expression.value(values))
-        step.ask = self.ask.format_map(known.slots)
-        step.explanation = explanation
-        for quantity, symbol in zip(step.inputs, expression.symbols, strict=True):
-            quantity.value = values[symbol]
-        step.result.value = value
-        working = expression.working.format_map(texts)
-        number = step.number
-        # Drawn without its slips, it has none to fill in.
-        if step.slips:
-            found = mistakes(self.wrong_ways, values, texts, value=value, working=working, pick=pick + number)
-            for slip, (wrong, mistaken) in zip(step.slips, found, strict=True):
-                slip.working = f"{self.symbol} = {wrong}"
-                slip.value = mistaken
-        plain = written(value)
-        values[self.symbol] = value
-        texts[self.symbol] = in_brackets(plain)
-        return f"Step {number}) {explanation} {self.symbol} = {working} = {before_unit(plain, self.unit)}."
+    def work(self, board: Board, *, pick: int) -> None:
+        """Writes down the result and the mistakes; `pick` chooses among the slips of the pen."""
+        value = tidy(self.expression.value(board.values))
+        working = self.expression.working.format_map(board.working)
+        board.slips[self.number] = mistakes(
+            self.wrong_ways, board.values, board.working, value=value, working=working, pick=pick + self.number
+        )
+        board.write(self.symbol, value, self.unit)
+
+    def line(self, board: Board) -> str:
+        """The step's line of the solution."""
+        working = self.expression.working.format_map(board.working)
+        explanation = self.explanation.format_map(board.text)
+        return f"Step {self.number}) {explanation} {self.symbol} = {working} = {board.text[self.symbol]}."
+
+    def fill(self, step: pb.Step, board: Board) -> None:
+        step.ask = self.ask.format_map(board.text)
+        step.explanation = self.explanation.format_map(board.text)
+        for quantity, symbol in zip(step.inputs, self.expression.symbols, strict=True):
+            quantity.value = board.values[symbol]
+        step.result.value = board.values[self.symbol]
+        for slip, (working, mistaken) in zip(step.slips, board.slips[self.number], strict=True):
+            slip.working = f"{self.symbol} = {working}"
+            slip.value = mistaken
 
 
 def family_step(
     table: StepTable | ConceptTable, *, number: int, known: Mapping[str, pb.Quantity], converted: Mapping[str, str]
 ) -> StatedStep | WorkedStep:
     """A step as its table describes it; `converted` names what earlier steps converted, and from what."""
-    outline = pb.Step(number=number, kind=KINDS[table.kind])
+    outline = pb.Step(number=number, kind=f"STEP_KIND_{table.kind.upper()}")
     if isinstance(table, ConceptTable):
         outline.slips.extend(pb.Slip() for _ in table.misconceptions)
         return StatedStep(
@@ -123,6 +132,7 @@ def family_step(
     )
     return WorkedStep(
         outline=outline,
+        number=number,
         ask=table.ask,
         explanation=table.explanation,
         expression=expression,

@@ -42,7 +42,6 @@ def load_family(path: Path) -> Family:
         units={symbol: row.unit for symbol, row in (file.given | file.constants).items()},
         steps=steps,
         outline=outline,
-        bare_outline=_without_slips(outline),
         count=len(file.questions)
         * prod(len(words) for words in file.things.values())
         * prod(values.count for values in givens.values()),
@@ -62,11 +61,3 @@ def _steps(file: FamilyFile) -> Iterator[StatedStep | WorkedStep]:
             if table.kind == "convert" and step.expression.symbols:
                 converted[step.symbol] = step.expression.symbols[0]
         yield step
-
-
-def _without_slips(outline: pb.Problem) -> pb.Problem:
-    bare = pb.Problem()
-    bare.CopyFrom(outline)
-    for step in bare.steps:
-        del step.slips[:]
-    return bare

@@ -8,7 +8,7 @@ from soliloquy.v1.conversation_pb2 import Problem, Step
 from services.curriculum.bank.family import Family
 from services.curriculum.bank.family_steps import WorkedStep
 from services.curriculum.working.slips import STRATEGIES
-from services.truth.figures import is_workable, with_unit
+from services.truth.figures import is_workable, with_unit, written
 
 # From the force between two electrons far apart to the distance of a star.
 SMALLEST, LARGEST = 1e-40, 1e20
@@ -46,22 +46,29 @@ def results_are_plausible(family: Family, problems: Sequence[Problem]) -> Iterat
     for problem in problems:
         for step in numeric(problem):
             if not (is_workable(step.result.value) and SMALLEST < step.result.value < LARGEST):
-                yield f"{_named(step)} is {with_unit(step.result.value, step.result.unit)}: {problem.question}"
+                yield f"{_named(step)} is {with_unit(written(step.result.value), step.result.unit)}: {problem.question}"
 
 
 def slips_are_wrong(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
     margin = max(CLOSEST, 2 * (family.tolerance or 0))
     for problem in problems:
         for step in numeric(problem):
-            right = step.result
-            if tuple(slip.strategy for slip in step.slips) != STRATEGIES:
-                yield f"{_named(step)} has not one slip for each strategy"
+            begin, right = f"{step.result.symbol} = ", step.result.value
             for slip in step.slips:
-                off = abs(slip.value - right.value)
-                if not (math.isfinite(slip.value) and slip.value and off > margin * abs(right.value)):
-                    yield f"{slip.working} is not wrong enough, where {right.value:g} is right: {problem.question}"
-                if slip.unit != right.unit or not slip.working.startswith(f"{right.symbol} = "):
-                    yield f"{slip.working!r} in {slip.unit} does not state {right.symbol} in {right.unit}"
+                working, wrong = slip.working, slip.value
+                if not (math.isfinite(wrong) and wrong and abs(wrong - right) > margin * abs(right)):
+                    yield f"{working} is not wrong enough, where {right:g} is right: {problem.question}"
+                if not working.startswith(begin):
+                    yield f"{working!r} does not state {step.result.symbol}"
+
+
+def slips_are_complete(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
+    # The same in every draw.
+    for step in numeric(problems[0]):
+        if tuple(slip.strategy for slip in step.slips) != STRATEGIES:
+            yield f"{_named(step)} has not one slip for each strategy"
+        if any(slip.unit != step.result.unit for slip in step.slips):
+            yield f"{_named(step)} has slips in other units than {step.result.unit}"
 
 
 def numeric(problem: Problem) -> Sequence[Step]:

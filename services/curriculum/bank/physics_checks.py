@@ -1,6 +1,7 @@
 """Promises about a family's physics: its units by a units library, its laws by a computer-algebra one."""
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from soliloquy.v1.conversation_pb2 import STEP_KIND_CONVERT, STEP_KIND_EQUATION, STEP_KIND_REARRANGE, Problem, Step
@@ -8,21 +9,19 @@ from soliloquy.v1.conversation_pb2 import STEP_KIND_CONVERT, STEP_KIND_EQUATION,
 from services.curriculum.bank.family import Family
 from services.curriculum.bank.family_steps import StatedStep, WorkedStep
 from services.curriculum.bank.number_checks import numeric
-from services.curriculum.working.laws import Law, law, laws_in
-from services.curriculum.working.units import (
-    UnitsDisagree,
-    UnknownUnit,
-    calculated,
-    converted,
-    in_base_units,
-    is_known,
-)
+from services.truth.algebra import is_solved_by
 from services.truth.expressions import Unworkable
+from services.truth.laws import Law, law, law_between, laws_in
+from services.truth.measured import UnitsDisagree, UnknownUnit, calculated, converted
+from services.truth.units import unit
 
 # The units of a family are the same in every draw, and its law has the same symbols.
 ENOUGH = 5
 # What a convenient factor, as 1.602e-19 for 1.602176634e-19, may be off.
 FACTOR = 0.002
+# Results are carried on with five digits, and a law may take the difference of two of them.
+ROUNDING = 0.003
+LETTER = re.compile(r"\b[^\W\d_]\b")
 # Its quantities count things, so that only conversions between units of measurement can be checked.
 COUNTING = "arithmetic"
 
@@ -69,16 +68,16 @@ def rearrangements_solve_the_law(family: Family, problems: Sequence[Problem]) ->
     for step in family.steps:
         if not isinstance(step, WorkedStep) or step.outline.kind != STEP_KIND_REARRANGE:
             continue
-        for known in (*_laws(family), *laws_in(f"{step.ask} {step.explanation}")):
+        for known in (*_laws(family), *_quoted(step, family)):
             # One that yields something on the way to the unknown is held to the law's numbers alone.
             concerned = step.symbol in known.symbols and set(step.expression.symbols) <= known.symbols
-            if concerned and not known.is_solved_by(step.symbol, step.expression):
+            if concerned and not is_solved_by(known, step.symbol, step.expression):
                 yield f"{step.expression.text!r} is not {known.text!r} solved for {step.symbol}"
 
 
 def _converts_measures(step: Step) -> bool:
     units = [step.result.unit, *(own.unit for own in step.inputs)]
-    return step.kind == STEP_KIND_CONVERT and all(unit and is_known(unit) for unit in units)
+    return step.kind == STEP_KIND_CONVERT and all(unit(own).measure for own in units)
 
 
 def _laws(family: Family) -> Sequence[Law]:
@@ -86,17 +85,24 @@ def _laws(family: Family) -> Sequence[Law]:
     return [law(step.formula) for step in stated if step.outline.kind == STEP_KIND_EQUATION]
 
 
+def _quoted(step: WorkedStep, family: Family) -> Iterator[Law]:
+    """The laws that a step's texts hold: "Solve P = U × I for the current"."""
+    symbols = {*family.units, *(own.symbol for own in family.steps if isinstance(own, WorkedStep))}
+    for text in (step.ask, step.explanation):
+        # A letter by itself is one that cancels out.
+        found = (law_between(*sides, symbols.union(LETTER.findall(text))) for sides in laws_in(text))
+        yield from (known for known in found if known is not None)
+
+
 def _holds(known: Law, values: Mapping[str, float]) -> bool:
     try:
-        return known.holds(values)
+        return known.holds(values, ROUNDING)
     except Unworkable:
         return False
 
 
 def _values(family: Family, problem: Problem) -> Mapping[str, float]:
     """Everything that has a symbol, in base units."""
-    number = int(problem.source.rpartition("#")[2])
-    values = {**family.constants, **family.choice(number).values}
-    found = {symbol: in_base_units(value, family.units[symbol]) for symbol, value in values.items()}
-    results = {step.result.symbol: in_base_units(step.result.value, step.result.unit) for step in numeric(problem)}
-    return found | results
+    units = {**family.units, **{step.symbol: step.unit for step in family.steps if isinstance(step, WorkedStep)}}
+    _, board = family.board(int(problem.source.rpartition("#")[2]))
+    return {symbol: unit(units[symbol]).in_base(value) for symbol, value in board.values.items()}

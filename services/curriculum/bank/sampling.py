@@ -4,15 +4,16 @@ from collections import deque
 from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import cache
 from itertools import islice
 from math import gcd
 
 from services.curriculum.bank.bank import Bank, load_bank
-from services.curriculum.bank.rows import line_of
+from services.curriculum.bank.rows import Lines
 from services.runtime.seeds import draw, seed
 
 # Problems that a process writes at a time.
-BATCH = 1000
+BATCH = 2000
 # Fewer are written sooner than further processes are started.
 SHARED_FROM = 10_000
 
@@ -92,5 +93,11 @@ def _batches(chosen: Iterator[Pick]) -> Iterator[list[Pick]]:
 
 
 def _written(bank: str, batch: Sequence[Pick]) -> bytes:
-    families = load_bank(bank)
-    return b"".join([line_of(number, families.family(name)) for name, number in batch])
+    # Family by family, which is a fifth faster: all that one of them needs is at hand.
+    written = {pick: _lines(bank, pick[0]).line(pick[1]) for pick in sorted(batch)}
+    return b"".join([written[pick] for pick in batch])
+
+
+@cache
+def _lines(bank: str, name: str) -> Lines:
+    return Lines(family=load_bank(bank).family(name))

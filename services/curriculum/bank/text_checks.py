@@ -1,26 +1,31 @@
 """Promises about a family's texts."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import combinations
 
 from soliloquy.v1.conversation_pb2 import Problem
 
 from services.curriculum.bank.family import Family
 from services.curriculum.bank.wording import SLOT
-from services.truth.figures import with_unit
+from services.truth.figures import with_unit, written
 
 # Of 200 draws this many ask something else, where a family has numbers to draw.
 DIFFERENT = 0.75
 # Two wordings share at most this part of their words.
 ALIKE = 0.8
+# Each of these begins with a sign of its own, which is looked for faster than an alternative.
 # What no text holds: an unfilled slot, a number that is none or has the noise of a binary fraction, a gap.
-UNCLEAN = re.compile(r"[{}]|\b(?:nan|inf)\b|\.\d{9}|  ")
+UNCLEAN = [re.compile(part) for part in (r"[{}]", r"nan(?<!\wnan)\b", r"inf(?<!\winf)\b", r"\.\d{9}", r"  ")]
 # Nor does a sentence: an article against the sound behind it (an echo, a uniform field, an 8 kg box), a doubled stop.
-UNWELL = re.compile(
-    r"\b[Aa](?: [aeioAEIO]\w| (?:8\d*|11|18)(?!\d)|n (?:[bcdfgjklmnpqrstvwxyz][a-z]|[12345679](?![18])))"
-    r"|[ .][.,?]|,\?"
-)
+UNWELL = [
+    re.compile(part)
+    for part in (
+        r"[Aa](?<!\w[Aa])(?: [aeioAEIO]\w| (?:8\d*|11|18)(?!\d)|n (?:[bcdfgjklmnpqrstvwxyz][a-z]|[12345679](?![18])))",
+        r"[ .][.,?]",
+        r",\?",
+    )
+]
 SENTENCE = re.compile(r"[A-Z0-9].*[.?]", re.DOTALL)
 WORDS = re.compile(r"[a-z]{2,}")
 
@@ -47,31 +52,41 @@ def questions_lead_back(family: Family, problems: Sequence[Problem]) -> Iterator
 
 
 def texts_are_clean(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
-    sentences = {problem.question for problem in problems}
-    others = {problem.solution for problem in problems}
+    sentences = dict.fromkeys(problem.question for problem in problems)
+    others = dict.fromkeys(problem.solution for problem in problems)
     for step in (step for problem in problems for step in problem.steps):
-        sentences |= {step.ask, step.explanation}
-        others.update(slip.working for slip in step.slips)
-        others.add(step.formula or step.explanation)
-    for text in sorted(sentences):
+        sentences[step.ask] = sentences[step.explanation] = None
+        others.update(dict.fromkeys(slip.working for slip in step.slips))
+        others[step.formula or step.explanation] = None
+    for text in sentences:
         if not SENTENCE.fullmatch(text):
             yield f"no complete sentence: {text!r}"
-        if unwell := UNWELL.search(text):
-            yield f"{unwell[0]!r} in {text!r}"
-    for text in sorted(sentences | others):
-        if unclean := UNCLEAN.search(text):
-            yield f"{unclean[0]!r} in {text!r}"
-        if not text:
-            yield "a text is empty"
+    yield from _holding(UNWELL, sentences)
+    yield from _holding(UNCLEAN, sentences | others)
+    if "" in others:
+        yield "a text is empty"
+
+
+def _holding(patterns: Sequence[re.Pattern[str]], texts: Collection[str]) -> Iterator[str]:
+    # In most families one search in all texts finds nothing.
+    together = "\n".join(texts)
+    for pattern in patterns:
+        for text in texts if pattern.search(together) else ():
+            if found := pattern.search(text):
+                yield f"{found[0]!r} in {text!r}"
 
 
 def asks_keep_the_result(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
     for problem in problems:
-        for place, step in enumerate(problem.steps):
-            for later in problem.steps[place:]:
-                result = with_unit(later.result.value, later.result.unit)
-                if result in step.ask and later.HasField("result"):
-                    yield f"{step.ask!r} gives {result} away"
+        steps = list(problem.steps)
+        asks = [step.ask for step in steps]
+        for place, step in enumerate(steps):
+            if not step.HasField("result"):
+                continue
+            result = with_unit(written(step.result.value), step.result.unit)
+            for ask in asks[: place + 1]:
+                if result in ask:
+                    yield f"{ask!r} gives {result} away"
 
 
 def no_step_is_asked_twice(family: Family, problems: Sequence[Problem]) -> Iterator[str]:

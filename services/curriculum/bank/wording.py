@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from services.curriculum.bank.family_file import FamilyFile
-from services.truth.figures import with_unit
+from services.truth.figures import with_unit, written
 
 SLOT = re.compile(r"\{(\w+)\}")
 NUMBER = r"[0-9.e-]+"
@@ -67,7 +67,7 @@ def slot_patterns(family: FamilyFile) -> Mapping[str, SlotPattern]:
         for symbol, row in family.given.items()
     }
     constants = {
-        symbol: SlotPattern(drawn="", behind=re.escape(with_unit(row.value, row.unit)))
+        symbol: SlotPattern(drawn="", behind=re.escape(with_unit(written(row.value), row.unit)))
         for symbol, row in family.constants.items()
     }
     return things | given | constants

@@ -18,42 +18,45 @@ DANGLING = re.compile(
 )
 
 
-def numeric_step(
+def file_step(
     *,
     number: int,
-    ask: str,
     explanation: str,
-    formula: str,
-    expression: Expression | None,
-    inputs: Sequence[pb.Quantity],
-    result: pb.Quantity,
+    ask: str = "",
+    formula: str = "",
+    kind: str | None = None,
+    expression: Expression | None = None,
+    inputs: Sequence[pb.Quantity] = (),
+    result: pb.Quantity | None = None,
+    mistakes: Sequence[pb.Slip] | None = None,
 ) -> pb.Step:
-    """A step that yields a number; without an expression its slips are rules over the number itself."""
-    basis = expression or compiled(repr(result.value))
-    values = {quantity.symbol: quantity.value for quantity in inputs}
-    texts = {symbol: in_working(value) for symbol, value in values.items()}
+    """A step, which yields a number where it has a result; where no mistakes are given, the rules find them."""
+    if mistakes is None:
+        mistakes = _other_formulas(formula) if result is None else _mistakes(expression, inputs, result, number)
+    if result is not None and expression is not None:
+        formula = formula or f"{result.symbol} = {expression.formula}"
+    usual = "equation" if result is None else "compute"
     return pb.Step(
         number=number,
-        kind=pb.STEP_KIND_COMPUTE,
-        ask=ask or ask_for(explanation, number=number, symbol=result.symbol),
+        kind=f"STEP_KIND_{(kind or usual).upper()}",
+        ask=ask or ask_for(explanation, number=number, symbol=result.symbol if result is not None else ""),
         explanation=explanation,
-        formula=formula or (f"{result.symbol} = {expression.formula}" if expression else ""),
+        formula=formula,
         expression=expression.text if expression else "",
         inputs=inputs,
         result=result,
-        slips=slips(wrong_ways(basis, unit=result.unit), basis, values, texts, result=result, pick=number),
+        slips=mistakes,
     )
 
 
-def worded_step(*, number: int, ask: str, explanation: str, formula: str) -> pb.Step:
-    return pb.Step(
-        number=number,
-        kind=pb.STEP_KIND_EQUATION,
-        ask=ask or ask_for(explanation, number=number, symbol=""),
-        explanation=explanation,
-        formula=formula,
-        slips=_slips_of(formula),
-    )
+def _mistakes(
+    expression: Expression | None, inputs: Sequence[pb.Quantity], result: pb.Quantity, number: int
+) -> list[pb.Slip]:
+    """Without an expression they are rules over the number itself."""
+    basis = expression or compiled(repr(result.value))
+    values = {quantity.symbol: quantity.value for quantity in inputs}
+    texts = {symbol: in_working(value) for symbol, value in values.items()}
+    return slips(wrong_ways(basis, unit=result.unit), basis, values, texts, result=result, pick=number)
 
 
 def ask_for(explanation: str, *, number: int, symbol: str) -> str:
@@ -66,7 +69,7 @@ def ask_for(explanation: str, *, number: int, symbol: str) -> str:
     return f"{subject}: what do you get?" if len(subject.split()) > 1 else f"What do you get for {symbol}?"
 
 
-def _slips_of(formula: str) -> list[pb.Slip]:
+def _other_formulas(formula: str) -> list[pb.Slip]:
     match = PRODUCT.fullmatch(formula)
     if match is None:
         return []

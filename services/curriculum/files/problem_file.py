@@ -1,17 +1,20 @@
 """Problems from a file of the user's: JSONL, one problem a line."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TypeVar
 
 from pydantic import ValidationError
 from soliloquy.v1.conversation_pb2 import Problem
 
 from services.curriculum.book import ProblemBook, as_one_line
-from services.curriculum.files.problem_of_row import BadField, problem_of
+from services.curriculum.files.problem_of_row import BadField, check, id_of, problem_of
 from services.curriculum.files.problem_rows import ProblemRow
+
+Made = TypeVar("Made")
 
 
 class BadProblemFile(ValueError):
@@ -50,37 +53,47 @@ class ProblemFile:
 
 def read_problems(path: Path) -> list[Problem]:
     """Every problem of a file, or the first thing that is wrong with it."""
-    problems: list[Problem] = []
+    return list(_each(path, problem_of))
+
+
+def check_problems(path: Path) -> None:
+    """Raises what reading would, and spares the work of it."""
+    for _ in _each(path, lambda row, source: check(row)):
+        pass
+
+
+def _each(path: Path, use: Callable[[ProblemRow, str], Made]) -> Iterator[Made]:
+    """What is made of each row and its place; raises for a file without any."""
     line_of: dict[str, int] = {}
     for number, line in _lines(path):
         try:
-            problem = problem_of(ProblemRow.model_validate_json(line), source=f"{path.name}:{number}")
+            row = ProblemRow.model_validate_json(line)
+            made = use(row, f"{path.name}:{number}")
         except ValidationError as error:
             raise BadProblemFile(f"{path}:{number}: {first_complaint(error)}") from error
         except BadField as error:
             raise BadProblemFile(f"{path}:{number}: {' '.join(str(error).split())}") from error
-        for field, value in (("id", problem.id), ("question", as_one_line(problem.question))):
+        for field, value in (("id", id_of(row)), ("question", as_one_line(row.question))):
             first = line_of.setdefault(f"{field} {value}", number)
             if first != number:
                 raise BadProblemFile(f"{path}:{number}: {field}: the same as on line {first}")
-        problems.append(problem)
-    if not problems:
+        yield made
+    if not line_of:
         raise BadProblemFile(f"{path}:1: question: the file holds no problem")
-    return problems
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
     try:
-        content = path.read_bytes()
+        with path.open("rb") as file:
+            # By line feeds alone: JSON strings may hold the other line separators of Unicode.
+            for number, line in enumerate(file, start=1):
+                text = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
+                if text.strip():
+                    yield number, text.decode("utf-8")
     except OSError as error:
         raise BadProblemFile(f"{path}: cannot be read: {error.strerror}") from error
-    # By line feeds alone: JSON strings may hold the other line separators of Unicode.
-    for number, line in enumerate(content.removeprefix(b"\xef\xbb\xbf").split(b"\n"), start=1):
-        if line.strip():
-            try:
-                yield number, line.decode("utf-8")
-            except UnicodeDecodeError as error:
-                raise BadProblemFile(f"{path}:{number}: text: not UTF-8 at byte {error.start + 1}") from error
+    except UnicodeDecodeError as error:
+        raise BadProblemFile(f"{path}:{number}: text: not UTF-8 at byte {error.start + 1}") from error
 
 
 def first_complaint(error: ValidationError) -> str:

@@ -6,16 +6,17 @@ from dataclasses import dataclass
 
 from soliloquy.v1 import conversation_pb2 as pb
 
-from services.curriculum.files.file_steps import numeric_step, worded_step
+from services.curriculum.files.file_steps import file_step
 from services.curriculum.files.problem_rows import AnswerRow, ProblemRow, ResultRow, StepRow
 from services.curriculum.files.solution_text import steps_of
 from services.runtime.seeds import digest
 from services.truth.expressions import BadExpression, Expression, Unworkable, compiled
-from services.truth.figures import is_workable, tidy, with_unit
+from services.truth.figures import is_workable, tidy, with_unit, written
 
 # The step that states an answer which no other step gives.
 ANSWER_ASK = "What is the answer to the question, then?"
 ANSWER_STEP = "State the answer to the question."
+NOISE = 1e-12
 
 
 class BadField(ValueError):
@@ -37,7 +38,7 @@ class _WorkedStep:
     result: pb.Quantity | None
 
 
-def problem_of(row: ProblemRow, *, source: str) -> pb.Problem:
+def problem_of(row: ProblemRow, source: str) -> pb.Problem:
     steps = steps_of(row.solution) if row.steps is None else _stated_steps(row)
     answer = _answer(row, steps)
     return pb.Problem(
@@ -47,7 +48,8 @@ def problem_of(row: ProblemRow, *, source: str) -> pb.Problem:
         solution=row.solution,
         steps=steps,
         answer=answer,
-        tolerance=row.tolerance,
+        # Where nothing is calculated, nothing is near enough.
+        tolerance=row.tolerance if any(step.HasField("result") for step in steps) else None,
         source=source,
     )
 
@@ -69,17 +71,32 @@ def _stated_steps(row: ProblemRow) -> list[pb.Step]:
 
 def _stated_step(step: _WorkedStep, number: int) -> pb.Step:
     row = step.row
-    if step.result is None:
-        return worded_step(number=number, ask=row.ask, explanation=row.explanation, formula=row.formula)
-    return numeric_step(
+    return file_step(
         number=number,
+        kind=row.kind,
         ask=row.ask,
         explanation=row.explanation,
         formula=row.formula,
         expression=step.expression,
         inputs=step.inputs,
         result=step.result,
+        mistakes=_mistakes(step),
     )
+
+
+def _mistakes(step: _WorkedStep) -> list[pb.Slip] | None:
+    if step.row.slips is None:
+        return None
+    own_unit = step.result.unit if step.result is not None else ""
+    return [
+        pb.Slip(
+            strategy=f"ERROR_STRATEGY_{row.strategy.upper()}" if row.strategy else None,
+            working=row.working,
+            value=row.value,
+            unit=own_unit if row.unit is None else row.unit,
+        )
+        for row in step.row.slips
+    ]
 
 
 def _worked_steps(row: ProblemRow) -> list[_WorkedStep]:
@@ -94,15 +111,14 @@ def _worked_steps(row: ProblemRow) -> list[_WorkedStep]:
 
 
 def _worked_step(row: StepRow, field: str, known: Mapping[str, pb.Quantity], tolerance: float) -> _WorkedStep:
+    own = {i.symbol: pb.Quantity(symbol=i.symbol, name=i.name, value=i.value, unit=i.unit) for i in row.inputs}
     if row.result is None:
         if row.expression:
             raise BadField(f"{field}.result", "is missing, but the step has an expression")
-        return _WorkedStep(row=row, expression=None, inputs=[], result=None)
-    given = {
-        **known,
-        **{i.symbol: pb.Quantity(symbol=i.symbol, name=i.name, value=i.value, unit=i.unit) for i in row.inputs},
-    }
+        return _WorkedStep(row=row, expression=None, inputs=list(own.values()), result=None)
+    given = {**known, **own}
     expression, value = _worked(row, row.result, given, field, tolerance)
+    _check_slips(row, value, field, tolerance)
     symbols = expression.symbols if expression else [i.symbol for i in row.inputs]
     return _WorkedStep(
         row=row,
@@ -140,6 +156,14 @@ def _worked(
     return expression, result.value
 
 
+def _check_slips(row: StepRow, right: float, field: str, tolerance: float) -> None:
+    for number, slip in enumerate(row.slips or []):
+        if slip.value is None:
+            raise BadField(f"{field}.slips.{number}.value", "is missing, but the step yields a number")
+        if _same(slip.value, right, tolerance):
+            raise BadField(f"{field}.slips.{number}.value", f"is {slip.value:g}, which is right")
+
+
 def _answer(row: ProblemRow, steps: list[pb.Step]) -> pb.Quantity | None:
     """The result of the last step that yields a number; adds that step where prose leaves the answer out."""
     numeric = [step for step in steps if step.HasField("result")]
@@ -152,13 +176,10 @@ def _answer(row: ProblemRow, steps: list[pb.Step]) -> pb.Quantity | None:
     if numeric and row.steps is not None:
         _check_answer(row, numeric[-1].result)
     steps.append(
-        numeric_step(
+        file_step(
             number=len(steps) + 1,
             ask=ANSWER_ASK,
             explanation=ANSWER_STEP,
-            formula="",
-            expression=None,
-            inputs=[],
             result=pb.Quantity(symbol="answer", name="answer", value=row.answer.value, unit=row.answer.unit),
         )
     )
@@ -167,8 +188,8 @@ def _answer(row: ProblemRow, steps: list[pb.Step]) -> pb.Quantity | None:
 
 def _check_answer(row: ProblemRow, result: pb.Quantity) -> None:
     if row.answer is not None and not _is_answer(result, row.answer, row.tolerance):
-        stated = with_unit(row.answer.value, row.answer.unit)
-        found = with_unit(result.value, result.unit)
+        stated = with_unit(written(row.answer.value), row.answer.unit)
+        found = with_unit(written(result.value), result.unit)
         raise BadField("answer", f"is {stated}, but the last step that yields a number gives {found}")
 
 
@@ -183,4 +204,6 @@ def _set_unit(step: pb.Step, unit: str) -> None:
 
 
 def _same(stated: float, calculated: float, tolerance: float) -> bool:
-    return math.isclose(stated, calculated, rel_tol=tolerance, abs_tol=1e-12)
+    # Beside nothing at all, the noise of a binary fraction is nothing too.
+    noise = NOISE if 0 in (stated, calculated) else 0.0
+    return math.isclose(stated, calculated, rel_tol=tolerance, abs_tol=noise)

@@ -3,9 +3,10 @@
 import keyword
 import math
 import unicodedata
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, StringConstraints
+from soliloquy.v1.conversation_pb2 import ErrorStrategy, StepKind
 
 from services.truth.figures import LARGEST, is_workable
 
@@ -51,13 +52,25 @@ class ResultRow(_Row):
     value: Number | None = None
 
 
+class SlipRow(_Row):
+    # None for what is believed, and not worked out wrongly.
+    strategy: Literal["formula", "rearrangement", "conversion", "arithmetic"] | None = None
+    working: Text
+    value: Number | None = None
+    # None for that of the step's result.
+    unit: str | None = None
+
+
 class StepRow(_Row):
+    kind: Literal["knowns", "equation", "rearrange", "convert", "compute", "concept"] | None = None
     explanation: Text
     ask: str = ""
     formula: str = ""
     expression: str = ""
     inputs: list[InputRow] = []
     result: ResultRow | None = None
+    # None where the rules shall give them.
+    slips: list[SlipRow] | None = None
 
 
 class AnswerRow(_Row):
@@ -76,3 +89,12 @@ class ProblemRow(_Row):
     steps: Annotated[list[StepRow], Field(min_length=1)] | None = None
     # What the source of an imported problem says besides; no conversation depends on it.
     extra: dict[str, JsonValue] = {}
+
+
+def kind_name(kind: StepKind) -> str:
+    return StepKind.Name(kind).removeprefix("STEP_KIND_").lower()
+
+
+def strategy_name(strategy: ErrorStrategy) -> str:
+    """Empty for none."""
+    return ErrorStrategy.Name(strategy).removeprefix("ERROR_STRATEGY_").lower() if strategy else ""

@@ -4,7 +4,7 @@ import re
 
 from soliloquy.v1 import conversation_pb2 as pb
 
-from services.curriculum.files.file_steps import numeric_step, worded_step
+from services.curriculum.files.file_steps import file_step
 from services.curriculum.files.worked_text import calculation_in
 from services.truth.expressions import compiled
 
@@ -38,15 +38,12 @@ def _numbered(solution: str) -> list[str]:
 def _step(number: int, text: str) -> pb.Step:
     calculated = calculation_in(text)
     if calculated is None:
-        return worded_step(number=number, ask="", explanation=text, formula="")
+        return file_step(number=number, explanation=text)
     symbol = calculated.symbol or f"x{number}"
     name = f"result of step {number}"
-    return numeric_step(
+    return file_step(
         number=number,
-        ask="",
         explanation=text,
-        formula="",
         expression=compiled(calculated.expression) if calculated.expression else None,
-        inputs=[],
         result=pb.Quantity(symbol=symbol, name=name, value=calculated.value, unit=calculated.unit),
     )

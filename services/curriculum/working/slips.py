@@ -47,17 +47,19 @@ def mistakes(
 
     `value` and `working` are the right ones; `pick` chooses among the slips of the pen.
     """
-    found = [_first_apart(way, values, texts, right=value) for way in ways]
+    found = [_first_apart(way, values, texts, value) for way in ways]
     mistaken = miscalculated(value, pick=pick)
     found.append((working or written(mistaken), mistaken))
     return found
 
 
 def apart(wrong: float, right: float) -> bool:
-    return math.isfinite(wrong) and wrong != 0 and abs(wrong - right) > MARGIN * max(abs(wrong), abs(right))
+    off = abs(wrong - right)
+    # Nothing is further off than infinity, nor than what is no number.
+    return wrong != 0 and off > MARGIN * abs(wrong) and off > MARGIN * abs(right)
 
 
-def _first_apart(way: WrongWays, values: Values, texts: Mapping[str, str], *, right: float) -> tuple[str, float]:
+def _first_apart(way: WrongWays, values: Values, texts: Mapping[str, str], right: float) -> tuple[str, float]:
     """The working of the likeliest expression whose value is clearly wrong, and that value."""
     for candidate in way.candidates:
         try:

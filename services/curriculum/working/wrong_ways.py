@@ -11,10 +11,10 @@ from typing import Literal
 
 from soliloquy.v1 import conversation_pb2 as pb
 
-from services.truth.expressions import Expression, compiled, from_tree
+from services.truth.expressions import Expression, compiled
 
 UNKNOWN_UNIT = 10.0
-FACTORS: dict[str, float] = tomllib.loads(Path(__file__).with_name("units.toml").read_text("utf-8"))["factors"]
+FACTORS: dict[str, float] = tomllib.loads(Path(__file__).with_name("factors.toml").read_text("utf-8"))
 
 Strategy = Literal["formula", "rearrangement", "conversion"]
 
@@ -60,7 +60,10 @@ def wrong_ways(
     return [
         WrongWays(
             strategy=strategy,
-            candidates=chain(map(compiled, [stated[name]] if stated and name in stated else []), map(from_tree, trees)),
+            candidates=chain(
+                map(compiled, [stated[name]] if stated and name in stated else []),
+                (Expression(tree=tree) for tree in trees),
+            ),
         )
         for name, strategy, trees in rules
     ]

@@ -1,5 +1,6 @@
 """Imports of small sources, and what came of them."""
 
+import csv
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from services.curriculum.files.importing import Counts, import_problems
 from services.curriculum.files.reading.rows import Refusal
@@ -53,6 +55,19 @@ def imported(
 
 def jsonl(path: Path, *rows: Any) -> Path:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    return path
+
+
+def as_csv(path: Path, rows: Sequence[Row], **options: Any) -> Path:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]), **options)
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+def as_parquet(path: Path, rows: Sequence[Row]) -> Path:
+    pq.write_table(pa.Table.from_pylist([dict(row) for row in rows]), path, row_group_size=2)
     return path
 
 

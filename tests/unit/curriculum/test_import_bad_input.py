@@ -15,9 +15,10 @@ from services.curriculum.files.problem_file import BadProblemFile, read_problems
 from services.curriculum.files.reading.lines import LONGEST_LINE
 from services.curriculum.files.reading.rows import Unreadable
 from services.curriculum.files.source_format import format_names
-from tests.unit.curriculum.imports import imported, jsonl, saved_split
+from tests.unit.curriculum.imports import Outcome, as_csv, as_parquet, imported, jsonl, saved_split
 
 GOOD = {"question": "What is 2 + 3?", "solution": "2 + 3 = 5"}
+BAD = {"question": "What is 4 + 5?", "solution": "Add."}
 LAST = {"question": "What is 4 + 3?", "solution": "4 + 3 = 7"}
 
 
@@ -84,6 +85,76 @@ def test_a_broken_record_is_named_and_costs_no_other(tmp_path: Path, record: byt
     outcome = imported(source, "csv")
     assert [row["question"] for row in outcome.rows] == ["2 + 3?", "4 + 3?"]
     assert outcome.complaints[0].startswith(f"a.csv:4: {complaint}")
+
+
+CONTAINERS = ("jsonl", "array", "csv", "parquet", "datasets")
+
+
+def imported_from(container: str, folder: Path, rows: list[dict[str, Any]]) -> Outcome:
+    match container:
+        case "jsonl":
+            return imported(jsonl(folder / "a.jsonl", *rows), "jsonl")
+        case "array":
+            source = folder / "a.json"
+            source.write_text(json.dumps(rows), "utf-8")
+            return imported(source, "physics", columns={name: name for name in rows[0]} if rows else {})
+        case "csv":
+            return imported(as_csv(folder / "a.csv", rows), "csv")
+        case "parquet":
+            return imported(as_parquet(folder / "a.parquet", rows), "parquet")
+    return imported(saved_split(folder / "saved", rows), "datasets")
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+@pytest.mark.parametrize(
+    ("answer", "complaint"),
+    [
+        (float("nan"), "answer.value: is not a finite number"),
+        (float("-inf"), "answer.value: is not a finite number"),
+        (1e300, "answer.value: 1e+300 is beyond the range of 1e-100 to 1e+100"),
+    ],
+)
+def test_a_number_that_cannot_be_used_is_named_whatever_it_comes_in(
+    tmp_path: Path, container: str, answer: float, complaint: str
+) -> None:
+    rows: list[dict[str, Any]] = [{**GOOD, "answer": 5.0}, {**BAD, "answer": answer}, {**LAST, "answer": 7.0}]
+    outcome = imported_from(container, tmp_path, rows)
+    [said] = outcome.complaints
+    assert said.endswith(complaint)
+    assert [row["question"] for row in outcome.rows] == [GOOD["question"], LAST["question"]]
+
+
+@pytest.mark.parametrize(
+    ("container", "complaint"),
+    [
+        ("jsonl", "0 rows and not one that can be used"),
+        ("array", "0 rows and not one that can be used"),
+        ("parquet", "no column 'question'; there are: none"),
+        ("datasets", "no column 'question'; there are: none"),
+    ],
+)
+def test_a_source_without_rows_is_one_line(tmp_path: Path, container: str, complaint: str) -> None:
+    with pytest.raises((NothingUsable, Unreadable)) as caught:
+        imported_from(container, tmp_path, [])
+    assert str(caught.value).endswith(complaint)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("container", ["csv", "parquet", "datasets"])
+def test_a_column_that_is_missing_is_named_with_those_that_are_there(tmp_path: Path, container: str) -> None:
+    with pytest.raises(Unreadable, match="no column 'solution'; there are: 'question', 'reason'"):
+        imported_from(container, tmp_path, [{"question": "Why?", "reason": "So."}])
+
+
+def test_an_item_of_an_array_in_another_encoding_is_named(tmp_path: Path) -> None:
+    source = tmp_path / "a.json"
+    source.write_bytes(
+        json.dumps([_physics(GOOD), _physics(BAD)], ensure_ascii=False).replace("4 + 5", "Café").encode("latin-1")
+    )
+    outcome = imported(source, "physics")
+    assert outcome.complaints == [
+        "a.json item 2: question: holds the byte 0xE9, which is not UTF-8: save the file as UTF-8"
+    ]
 
 
 def test_a_quote_that_is_never_closed_is_named_by_the_line_that_opens_it(tmp_path: Path) -> None:

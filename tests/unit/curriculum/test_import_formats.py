@@ -1,36 +1,20 @@
 """Promises of the importers: each published format becomes problems that a run takes, and nothing of it is lost."""
 
-import csv
 import json
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from services.curriculum.files.problem_file import read_problems
 from services.curriculum.files.reading.rows import Unreadable
-from tests.unit.curriculum.imports import imported, jsonl, saved_split
+from tests.unit.curriculum.imports import as_csv, as_parquet, imported, jsonl, saved_split
 
 PLAIN = [
     {"question": "What is 2 + 3?", "solution": "2 + 3 = 5", "answer": 5, "grade": 1},
     {"question": "What is 4 · 3?", "solution": "4 · 3 = 12", "answer": 12, "grade": None},
     {"question": "And 9 - 1?", "solution": "9 - 1 = 8", "answer": 8, "grade": 2},
 ]
-
-
-def as_csv(path: Path, rows: list[dict[str, Any]], **options: Any) -> Path:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]), **options)
-        writer.writeheader()
-        writer.writerows(rows)
-    return path
-
-
-def as_parquet(path: Path, rows: list[dict[str, Any]]) -> Path:
-    pq.write_table(pa.Table.from_pylist(rows), path, row_group_size=2)
-    return path
 
 
 def test_the_same_rows_are_the_same_problems_in_every_container(tmp_path: Path) -> None:

@@ -92,6 +92,31 @@ def test_stated_steps_use_inputs_and_earlier_results(tmp_path: Path) -> None:
     assert [i.symbol for i in problem.steps[1].inputs] == ["F"]
 
 
+def test_a_file_may_say_what_kind_a_step_is_and_how_it_goes_wrong(tmp_path: Path) -> None:
+    wrong = [
+        {"strategy": "conversion", "working": "F = 0.5", "value": 0.5},
+        {"working": "F = 7 J", "value": 7, "unit": "J"},
+    ]
+    knowns = {"kind": "knowns", "explanation": "List what is known.", "inputs": [MASS]}
+    stated, worked = read_one(tmp_path, steps=[knowns, {**STEP, "kind": "rearrange", "slips": wrong}]).steps
+    assert (stated.kind, worked.kind) == (pb.STEP_KIND_KNOWNS, pb.STEP_KIND_REARRANGE)
+    assert [known.symbol for known in stated.inputs] == ["m"]
+    assert list(worked.slips) == [
+        pb.Slip(strategy=pb.ERROR_STRATEGY_CONVERSION, working="F = 0.5", value=0.5, unit="N"),
+        pb.Slip(working="F = 7 J", value=7, unit="J"),
+    ]
+    assert not read_one(tmp_path, steps=[{**STEP, "slips": []}]).steps[0].slips
+
+
+def test_small_numbers_are_not_all_the_same(tmp_path: Path) -> None:
+    charge = {"symbol": "e", "value": 1.6e-19}
+    step = {**STEP, "expression": "2 * e", "inputs": [charge], "result": {"symbol": "q", "value": 1.6e-19}}
+    with pytest.raises(BadProblemFile, match=r"steps\.0\.result\.value: is 1\.6e-19, but 2 \* e gives 3\.2e-19"):
+        read_one(tmp_path, steps=[step])
+    sine = {**STEP, "expression": "math.sin(math.pi)", "inputs": [], "result": {"symbol": "s", "value": 0}}
+    assert read_one(tmp_path, steps=[sine]).steps[0].result.value == 0
+
+
 def test_what_a_source_says_besides_changes_no_problem(tmp_path: Path) -> None:
     extra = {"book": "mine", "pages": [3, None]}
     assert read_one(tmp_path, extra=extra) == read_one(tmp_path)
@@ -129,6 +154,13 @@ def changed(**fields: Any) -> dict[str, Any]:
         (changed(result=None), ":1: steps.0.result: is missing"),
         (changed(expression=""), ":1: steps.0.result.value: is missing"),
         (changed(result={"symbol": "F", "value": 7}), ":1: steps.0.result.value: is 7, but m * 10 gives 500"),
+        (changed(kind="guess"), ":1: steps.0.kind:"),
+        (changed(slips=[{"working": "F = 5"}]), ":1: steps.0.slips.0.value: is missing"),
+        (
+            changed(slips=[{"working": "F = 500", "value": 500.1}]),
+            ":1: steps.0.slips.0.value: is 500.1, which is right",
+        ),
+        (changed(slips=[{"working": "F = 5", "value": 5, "strategy": "luck"}]), ":1: steps.0.slips.0.strategy:"),
         ({**FORCE, "extra": ["x"]}, ":1: extra:"),
         (changed(inputs=[{**MASS, "symbol": "lambda"}]), ":1: steps.0.inputs.0.symbol:"),
         ({**changed(), "answer": {"value": 7}}, ":1: answer: is 7, but"),

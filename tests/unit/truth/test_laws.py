@@ -4,7 +4,9 @@ import math
 
 import pytest
 
-from services.truth.laws import holds, laws_in
+from services.truth.algebra import is_solved_by
+from services.truth.expressions import BadExpression, compiled
+from services.truth.laws import holds, law, law_between, laws_in
 
 VALUES = {
     "h": 57.6,
@@ -16,6 +18,7 @@ VALUES = {
     "alpha": 0.6,
     "beta": 0.4,
 }
+VALUES |= {"U": 3.0, "I": 4.0, "P": 12.0, "L": 10 * math.log10(4), "b": math.log(12)}
 VALUES["n"] = math.sin(0.6) / math.sin(0.4)
 
 
@@ -34,6 +37,9 @@ def judged(text: str) -> list[bool | None]:
         "So F = ma!",
         "a = F / m and then I go on",
         "sin(alpha) = n × sin(beta)",
+        "Take P = U × I then",
+        "L = 10 × log(P / U)",
+        "b = ln(P)",
     ],
 )
 def test_a_true_law_is_true_in_every_form(text: str) -> None:
@@ -48,3 +54,34 @@ def test_a_wrong_law_is_wrong(text: str) -> None:
 @pytest.mark.parametrize("text", ["speed = distance / time", "x = 3", "t = ", "F = import os", "h = 57.6 m", "1 = 1"])
 def test_what_cannot_be_judged_is_left_open(text: str) -> None:
     assert not {True, False} & set(judged(text))
+
+
+def test_a_formula_is_a_law_of_whatever_symbols_it_has() -> None:
+    gas = law("p / T = q / U = r / S")
+    assert gas.symbols == {"p", "T", "q", "U", "r", "S"}
+    assert gas.holds({"p": 1, "T": 2, "q": 2, "U": 4, "r": 3, "S": 6}, 1e-9)
+    assert not gas.holds({"p": 1, "T": 2, "q": 2, "U": 4, "r": 3, "S": 7}, 1e-9)
+
+
+@pytest.mark.parametrize("formula", ["h is g t² / 2", "h + 2", "h = ", "h = open(t)"])
+def test_what_is_no_equation_is_no_law(formula: str) -> None:
+    with pytest.raises(BadExpression, match="is no equation"):
+        law(formula)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "symbol", "solution", "solved"),
+    [
+        ("Solve h = g × t² / 2 for the time.", "t", "math.sqrt(2 * h / g)", True),
+        ("Solve h = g × t² / 2 for the time.", "t", "2 * h / g", False),
+        ("At the top v - g × t = 0, so go on", "t", "v / g", True),
+        ("The potential is U = k × Q / r. Solve it", "Q", "U * r / k", True),
+    ],
+)
+def test_a_law_that_a_sentence_quotes_tells_what_solves_it(
+    sentence: str, symbol: str, solution: str, solved: bool
+) -> None:
+    [sides] = laws_in(sentence)
+    quoted = law_between(*sides, {"h", "g", "t", "v", "U", "k", "Q", "r"})
+    assert quoted is not None
+    assert is_solved_by(quoted, symbol, compiled(solution)) == solved

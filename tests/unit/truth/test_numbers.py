@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.truth.numbers import numbers_in
+from services.truth.numbers import numbers_in, numbers_in_digits
 
 
 @pytest.mark.parametrize(
@@ -39,3 +39,7 @@ def test_what_rounding_hides_is_half_a_unit_of_the_last_digit(text: str, digits:
     [number] = numbers_in(text)
     assert number.digits == digits
     assert number.half == pytest.approx(half)
+
+
+def test_words_are_left_alone_where_digits_are_asked_for() -> None:
+    assert [number.value for number in numbers_in_digits("One thing: it takes 3 s, not 4.5 s.")] == [3, 4.5]

@@ -27,6 +27,7 @@ from services.truth.units import NO_UNIT, unit, unit_after
         (" per cent", "%"),
         (" kilowatt-hours", "kWh"),
         ("-minute", "min"),
+        (" years", "yr"),
     ],
 )
 def test_one_unit_is_the_same_however_it_is_written(text: str, like: str) -> None:

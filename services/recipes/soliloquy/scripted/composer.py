@@ -9,12 +9,12 @@ from random import Random
 from soliloquy.v1.conversation_pb2 import ErrorStrategy
 
 from services.recipes.soliloquy.scripted.hints import about, hints
-from services.recipes.soliloquy.scripted.numbers import rounded, told, with_unit
 from services.recipes.soliloquy.scripted.phrases import Part, anew, one_of, optional, part, verbatim
 from services.recipes.soliloquy.scripted.reading import Reading
 from services.recipes.soliloquy.scripted.replies import Gist, Reply, read_reply
 from services.recipes.soliloquy.scripted.steps import answer, answer_form, is_numeric, working
 from services.recipes.soliloquy.scripted.tutor import PATIENCE
+from services.truth.figures import rounded, told, with_unit
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

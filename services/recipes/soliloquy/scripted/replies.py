@@ -6,10 +6,10 @@ from enum import Enum, auto
 
 from soliloquy.v1.conversation_pb2 import STEP_KIND_KNOWNS, Problem, Slip, Step
 
-from services.recipes.soliloquy.scripted.numbers import numbers_in
 from services.recipes.soliloquy.scripted.phrases import cue
 from services.recipes.soliloquy.scripted.reading import Reading
 from services.recipes.soliloquy.scripted.steps import answer, is_numeric, same, stated_answer
+from services.truth.numbers import numbers_in_digits
 from services.truth.phrases import says, without
 
 _WORD = re.compile(r"[^\W\d_]{4,}")
@@ -75,7 +75,7 @@ def _statement(text: str, step: Step) -> Gist | None:
     if any(says(text, slip.working) for slip in step.slips):
         return Gist.WRONG
     if step.kind == STEP_KIND_KNOWNS and step.inputs:
-        values = [number.value for number in numbers_in(text)]
+        values = [number.value for number in numbers_in_digits(text)]
         found = sum(any(same(value, known.value) for value in values) for known in step.inputs)
         if not found:
             return None

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 
 from soliloquy.v1.conversation_pb2 import STEP_KIND_KNOWNS, Problem, Quantity, Step
 
-from services.recipes.soliloquy.scripted.numbers import answer_in, numbers_in, rounded, told
+from services.truth.figures import rounded, told
+from services.truth.numbers import numbers_in_digits
 from services.truth.phrases import without
+from services.truth.quantities import answer_in
 
 NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")
 _SENTENCE_END = re.compile(r"(?<=[.?!])\s+")
@@ -69,7 +71,7 @@ def gives_away(text: str, problem: Problem, step: Step) -> bool:
     hidden = [later.result.value for later in problem.steps if later.number >= step.number and is_numeric(later)]
     if problem.HasField("answer"):
         hidden.append(problem.answer.value)
-    return any(same(number.value, secret) for number in numbers_in(text) for secret in hidden)
+    return any(same(number.value, secret) for number in numbers_in_digits(text) for secret in hidden)
 
 
 def step_asked(problem: Problem, text: str) -> Step | None:

@@ -6,7 +6,6 @@ from random import Random
 
 from soliloquy.v1.conversation_pb2 import STEP_KIND_KNOWNS, ErrorStrategy, Quantity, Slip, Step
 
-from services.recipes.soliloquy.scripted.numbers import rounded, with_unit
 from services.recipes.soliloquy.scripted.phrases import Part, anew, book, compose, optional, part, wordings
 from services.recipes.soliloquy.scripted.reading import Reading
 from services.recipes.soliloquy.scripted.steps import (
@@ -19,6 +18,7 @@ from services.recipes.soliloquy.scripted.steps import (
     working,
 )
 from services.runtime.model import ModelRefused
+from services.truth.figures import rounded, with_unit
 
 
 def reply(reading: Reading, rng: Random) -> str:

@@ -5,11 +5,11 @@ from random import Random
 
 from soliloquy.v1.conversation_pb2 import Quantity, Step
 
-from services.recipes.soliloquy.scripted.numbers import exact, with_unit
 from services.recipes.soliloquy.scripted.phrases import compose, one_of, part
 from services.recipes.soliloquy.scripted.reading import Reading
 from services.recipes.soliloquy.scripted.replies import Gist, Reply, read_reply
 from services.recipes.soliloquy.scripted.steps import is_numeric
+from services.truth.figures import exact, with_unit
 
 # Before this many wrong answers the tutor only hints; with the next one it steps in.
 PATIENCE = 2

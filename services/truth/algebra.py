@@ -1,0 +1,55 @@
+"""Laws as algebra, by sympy: whether an expression is what a law gives for one of its symbols."""
+
+import ast
+from typing import Any
+
+import sympy
+
+from services.truth.expressions import Expression
+from services.truth.laws import Law
+
+
+def is_solved_by(law: Law, symbol: str, expression: Expression) -> bool:
+    """Whether the law becomes an identity with the expression in the place of the symbol."""
+    first, *others = [_symbolic(side.tree) for side in law.sides]
+    solution = {_symbol(symbol): _symbolic(expression.tree)}
+    return all(sympy.simplify((first - other).subs(solution)) == 0 for other in others)
+
+
+def _symbol(name: str) -> sympy.Symbol:
+    return sympy.Symbol(name, positive=True)
+
+
+def _symbolic(node: ast.expr) -> Any:
+    match node:
+        case ast.Constant(value=number):
+            return sympy.nsimplify(number, rational=True)
+        case ast.Attribute(attr=name):
+            return {"pi": sympy.pi, "e": sympy.E}[name]
+        case ast.Name(id=symbol):
+            return _symbol(symbol)
+        case ast.UnaryOp(operand=operand):
+            return -_symbolic(operand)
+        case ast.BinOp(left=left, op=op, right=right):
+            return _operation(op, _symbolic(left), _symbolic(right))
+        case ast.Call(func=ast.Attribute(attr="radians" | "degrees"), args=[argument]):
+            # In a law every angle is in radians.
+            return _symbolic(argument)
+        case ast.Call(func=ast.Attribute(attr="log10"), args=[argument]):
+            return sympy.log(_symbolic(argument), 10)
+        case ast.Call(func=ast.Attribute(attr=name), args=[argument]):
+            return getattr(sympy, name)(_symbolic(argument))
+    raise AssertionError(f"{ast.dump(node)} passed the whitelist but has no symbolic form")
+
+
+def _operation(op: ast.operator, left: Any, right: Any) -> Any:
+    match op:
+        case ast.Add():
+            return left + right
+        case ast.Sub():
+            return left - right
+        case ast.Mult():
+            return left * right
+        case ast.Div():
+            return left / right
+    return left**right

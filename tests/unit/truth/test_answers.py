@@ -1,0 +1,46 @@
+"""What a reply gives as its answer, and a number as a person writes it down."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from services.truth.figures import rounded, with_unit
+from services.truth.quantities import answer_in
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("F = m * a = 2 * 3 = 6 N", 6.0),
+        ("I get 6 N, because 2 × 3.", 6.0),
+        ("It is about -4.2 m/s^2, I think", -4.2),
+        ("v2 = 1,200.5 m/s", 1200.5),
+        ("So q is 1.6 × 10^-19 C", 1.6e-19),
+        ("I got 3e8 m/s", 3e8),
+        ("in kg m^2 s-1", None),
+        ("no idea", None),
+    ],
+)
+def test_the_answer_of_a_sentence_is_found(text: str, value: float | None) -> None:
+    assert answer_in(text, "") == value
+
+
+def test_a_number_in_the_unit_asked_for_is_preferred() -> None:
+    assert answer_in("It is 12 apples for 5 children", "apples") == 12
+    assert answer_in("So v is 5 m/s and t is 3 s", "m/s") == 5
+    assert answer_in("So x is 5 m and v is 3 m/s", "m") == 5
+
+
+@given(st.floats(1e-30, 1e30) | st.floats(-1e30, -1e-30), st.sampled_from((3, 4)))
+def test_a_rounded_number_reads_back_within_half_a_percent(value: float, digits: int) -> None:
+    read = answer_in(f"So it is {with_unit(rounded(value, digits), 'kg*m^2')}.", "kg*m^2")
+    assert read is not None
+    assert abs(read - value) <= 0.00501 * abs(value)
+    assert len(re.sub(r"[^\d]", "", rounded(value, digits).partition(" ×")[0]).lstrip("0")) <= 7
+
+
+def test_an_answer_in_another_unit_of_the_kind_is_converted() -> None:
+    assert answer_in("The train does 72 km/h in 40 s", "m/s") == pytest.approx(20)
+    assert answer_in("It is 20 °C", "K") == pytest.approx(293.15)
