@@ -44,6 +44,7 @@ class WrongBase(EngineRefused):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TokenRequest:
+    # Of all requests under way, only this one's.
     id: str
     tokens: Sequence[int]
     # Empty for the base model alone.
@@ -56,6 +57,7 @@ class TokenRequest:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TokenDelta:
+    # Without the one that says that the answer is at its end.
     tokens: Sequence[int]
     # Set in the last one only.
     finish: Finish = Finish.FINISH_UNSPECIFIED
@@ -70,6 +72,10 @@ class EngineStats:
 
 
 class Engine(Protocol):
+    # As completions and metrics name it, and the version of the library that does the work.
+    name: str
+    version: str
+
     async def start(self) -> None:
         """Returns when requests can be answered."""
 
@@ -78,6 +84,10 @@ class Engine(Protocol):
     @property
     def fault(self) -> str:
         """Why it answers nobody, in a line; empty while it does: one that stands still with work at hand has one."""
+
+    @property
+    def context_tokens(self) -> int:
+        """The most that a prompt and its answer may have together; known once it has started."""
 
     def stats(self) -> EngineStats: ...
 
