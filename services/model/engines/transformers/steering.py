@@ -1,11 +1,11 @@
 """What each request of a batch has its tokens chosen by: temperature, top_p, seed and grammar.
 
-The library's own processors draw every request's tokens from one source of randomness, so that an answer would depend on
-who else is in the batch. Here each request has its own, and the library only takes the best of what is left.
+The library's own processors draw every request's tokens from one source of randomness, so that an answer would depend
+on who else is in the batch. Here each request has its own, and the library only takes the best of what is left.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import llguidance.numpy
 import numpy as np
@@ -51,8 +51,8 @@ def _forbidden(matcher: LLMatcher, scores: torch.Tensor) -> torch.Tensor:
 
 
 class Steering(ContinuousBatchingLogitsProcessor):  # type: ignore[misc]  # the library has no types
-    supported_kwargs: dict[str, type] = {}
-    ignored_kwargs: tuple[str, ...] = ()
+    supported_kwargs: ClassVar[dict[str, type]] = {}
+    ignored_kwargs: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, stepped: Callable[[], None]) -> None:
         # Of the requests under way.
