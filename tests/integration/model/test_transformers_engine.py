@@ -100,14 +100,14 @@ async def test_a_request_that_is_given_up_makes_room_for_the_next(base: Path) ->
 
 
 async def test_more_requests_than_may_wait_are_refused(base: Path) -> None:
+    long = request(seed=1, temperature=1.0, max_tokens=4000)
     async with started(base, batch=1, max_waiting=2) as chat, asyncio.TaskGroup() as asking:
-        async with aclosing(chat.stream(request(temperature=1.0, max_tokens=2000))) as deltas:
-            await anext(deltas)
-            for _ in range(2):
-                asking.create_task(answer(chat, request(max_tokens=2)))
-            await until(lambda: chat.stats().waiting == 2)
-            with pytest.raises(EngineBusy, match="2 requests wait already"):
-                await answer(chat, request())
+        waiting = [asking.create_task(answer(chat, long)) for _ in range(3)]
+        await until(lambda: (chat.stats().running, chat.stats().waiting) == (1, 2))
+        with pytest.raises(EngineBusy, match="2 requests wait already"):
+            await answer(chat, request())
+        for task in waiting:
+            task.cancel()
 
 
 class Halt:

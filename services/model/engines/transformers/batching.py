@@ -79,10 +79,9 @@ class Batching:
 
     async def stop(self) -> None:
         """Requests under way fail; a thread that stands still is left behind."""
-        for id in list(self._underway):
-            self._requests.cancel_request(id)
-            self._underway[id].outputs.put_nowait(None)
-        await asyncio.to_thread(self._requests.stop, block=True, timeout=_STOP_SECONDS)
+        for request in self._underway.values():
+            request.outputs.put_nowait(None)
+        await asyncio.to_thread(self._requests.stop, timeout=_STOP_SECONDS, hard_stop=True)
 
     async def idle(self) -> None:
         await self._idle.wait()

@@ -58,23 +58,20 @@ class Steering(ContinuousBatchingLogitsProcessor):  # type: ignore[misc]  # the 
         # Of the requests under way.
         self.choices: dict[str, Choice] = {}
         self._stepped = stepped
-        self._rows: list[tuple[int, Choice]] = []
+        self._next: list[Choice | None] = []
 
     def fill_defaults(self, int32_tensor: torch.Tensor) -> None:
         int32_tensor.zero_()
 
-    def prepare_tensor_args(self, requests_in_batch: Sequence[Any]) -> torch.Tensor:
-        """Notes which rows of the scores to come bring a request its next token: the last one of each."""
-        self._rows, end = [], 0
-        for request in requests_in_batch:
-            end += request.query_length
-            choice = self.choices.get(request.state.request_id)
-            if request.has_new_token and choice:
-                self._rows.append((end - 1, choice))
+    def prepare_tensor_args(self, requests_with_new_token: Sequence[Any]) -> torch.Tensor:
+        """Notes whose the rows of the scores to come are; one that was given up meanwhile has no choice left."""
+        self._next = [self.choices.get(request.state.request_id) for request in requests_with_new_token]
         return torch.zeros(1, dtype=torch.int32)
 
     def __call__(self, scores: torch.Tensor, tensor_arg: torch.Tensor) -> torch.Tensor:
-        for row, choice in self._rows:
-            choice.steer(scores[row])
+        # Rows of prompts that are not taken in wholly yet come last, and count for nothing.
+        for row, choice in enumerate(self._next):
+            if choice:
+                choice.steer(scores[row])
         self._stepped()
         return scores
