@@ -58,7 +58,7 @@ class Chat:
             asked = self._asked(request)
             measured.taken_in(len(asked.tokens))
             adapter_digest = self._adapters[request.adapter].digest if request.adapter else ""
-            answer, generated, finish = self._wording.answer(), 0, Finish.FINISH_UNSPECIFIED
+            answer, generated, finish = self._wording.characters(), 0, Finish.FINISH_UNSPECIFIED
             async with aclosing(self._engine.generate(asked)) as deltas:
                 async for delta in deltas:
                     generated += len(delta.tokens)

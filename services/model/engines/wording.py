@@ -37,12 +37,12 @@ class Wording:
             raise InvalidRequest(f"the chat template of {self._folder.name} refuses the messages: {error}") from error
         return list(tokens)
 
-    def answer(self) -> "Answer":
-        return Answer(self._tokenizer.backend_tokenizer)
+    def characters(self) -> "Characters":
+        return Characters(self._tokenizer.backend_tokenizer)
 
 
-class Answer:
-    """Text that comes in tokens, of which some end within a character."""
+class Characters:
+    """The text of an answer that comes in tokens, of which some end within a character."""
 
     def __init__(self, tokenizer: Any) -> None:
         self._tokenizer = tokenizer

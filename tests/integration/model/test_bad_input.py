@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from soliloquy.v1.model_pb2 import Adapter, GenerateRequest, Message, Sampling
+from soliloquy.v1.model_pb2 import Adapter, Finish, GenerateRequest, Message, Sampling
 
 from services.model.engines.engine import (
     EngineRefused,
@@ -28,6 +28,14 @@ async def test_a_prompt_over_the_context_is_refused_with_both_numbers(base: Path
             await answer(chat, request("slow " * 1500))
         with pytest.raises(TooLong, match="its answer may have 500"):
             await answer(chat, request(max_tokens=500))
+
+
+async def test_a_request_that_fills_the_context_is_answered(base: Path) -> None:
+    endless = '{"type": "string", "minLength": 9000}'
+    async with started(base, cache_tokens=512) as chat:
+        completion = await answer(chat, request(schema=endless, max_tokens=0, temperature=1.0))
+    assert completion.prompt_tokens + completion.completion_tokens == 512
+    assert completion.finish == Finish.FINISH_LENGTH
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from transformers.generation import LogitsProcessorList
 from transformers.generation.continuous_batching.cb_logits_processors import ContinuousBatchingLogitsProcessorList
 from transformers.generation.continuous_batching.requests import RequestStatus
 
-from services.model.engines.engine import EngineFailed, TokenDelta, TokenRequest
+from services.model.engines.engine import EngineFailed, InvalidRequest, TokenDelta, TokenRequest
 from services.model.engines.grammar import grammar
 from services.model.engines.settings import EngineSettings
 from services.model.engines.transformers.steering import Choice, Steering
@@ -26,14 +26,16 @@ _STOP_SECONDS = 5.0
 
 @dataclass(kw_only=True, slots=True)
 class _Underway:
+    choice: Choice
     outputs: asyncio.Queue[Any] = field(default_factory=asyncio.Queue)
     answered: int = 0
+    finish: Finish = Finish.FINISH_UNSPECIFIED
 
 
 class Batching:
     def __init__(self, model: Any, ends: Sequence[int], tokenizer: llguidance.LLTokenizer, settings: EngineSettings):
         self._model = model
-        self._ends = frozenset(ends)
+        self._ends = list(ends)
         self._tokenizer = tokenizer
         self._stall_seconds = settings.stall_seconds
         self._underway: dict[str, _Underway] = {}
@@ -42,7 +44,7 @@ class Batching:
         self._idle.set()
         self._steering = Steering(self._stepped)
         self._requests = model.init_continuous_batching(
-            generation_config=GenerationConfig(do_sample=False, eos_token_id=list(ends)),
+            generation_config=GenerationConfig(do_sample=False, eos_token_id=self._ends),
             continuous_batching_config=ContinuousBatchingConfig(
                 page_size=PAGE_TOKENS,
                 num_blocks=settings.cache_tokens // PAGE_TOKENS,
@@ -87,55 +89,60 @@ class Batching:
         await self._idle.wait()
 
     async def generate(self, request: TokenRequest) -> AsyncIterator[TokenDelta]:
-        matcher = self._matcher(request.json_schema) if request.json_schema else None
-        underway = self._begin(request, Choice(request.sampling, request.seed, matcher, self._model.device))
+        matcher = llguidance.LLMatcher(self._tokenizer, grammar(request.json_schema)) if request.json_schema else None
+        underway = _Underway(choice=Choice(request.sampling, request.seed, matcher, self._model.device))
+        self._begin(request.id, underway)
         try:
-            self._requests.register_result_handler(request.id, underway.outputs.put_nowait)
-            self._requests.add_request(
-                list(request.tokens),
-                request_id=request.id,
-                max_new_tokens=request.sampling.max_tokens,
-                eos_token_id=sorted(self._ends),
-                streaming=True,
-            )
-            finish = Finish.FINISH_UNSPECIFIED
-            while not finish:
-                tokens, finish = self._news(underway, await underway.outputs.get())
-                yield TokenDelta(tokens=tokens, finish=finish)
+            self._send(request, underway)
+            while not underway.finish:
+                tokens = self._news(underway, await underway.outputs.get())
+                yield TokenDelta(tokens=tokens, finish=underway.finish)
         finally:
-            self._end(request.id)
+            self._end(request.id, underway)
 
-    def _matcher(self, schema: str) -> llguidance.LLMatcher:
-        return llguidance.LLMatcher(self._tokenizer, grammar(schema))
-
-    def _begin(self, request: TokenRequest, choice: Choice) -> _Underway:
+    def _begin(self, id: str, underway: _Underway) -> None:
         if not self._underway:
             self._moved = time.monotonic()
         self._idle.clear()
-        self._steering.choices[request.id] = choice
-        underway = self._underway[request.id] = _Underway()
-        return underway
+        self._underway[id] = underway
+        self._steering.choices[id] = underway.choice
 
-    def _end(self, id: str) -> None:
+    def _send(self, request: TokenRequest, underway: _Underway) -> None:
+        self._requests.register_result_handler(request.id, underway.outputs.put_nowait)
+        sent = self._requests.add_request(
+            list(request.tokens),
+            request_id=request.id,
+            max_new_tokens=request.sampling.max_tokens,
+            eos_token_id=self._ends,
+            streaming=True,
+        )
+        if sent is None:
+            raise EngineFailed("the engine takes no further requests; ask again")
+
+    def _news(self, underway: _Underway, output: Any) -> Sequence[int]:
+        """The tokens that have come since the last news."""
+        if output is None or output.status == RequestStatus.FAILED:
+            reason = output.error if output else "it is being stopped"
+            raise EngineFailed(f"the engine gave a request up: {reason}; ask again")
+        tokens: list[int] = output.generated_tokens[underway.answered :]
+        underway.answered += len(tokens)
+        if output.status != RequestStatus.FINISHED:
+            return tokens
+        if problem := underway.choice.problem:
+            raise InvalidRequest(f"the schema could not be held to until the end: {problem}")
+        ended = bool(tokens) and tokens[-1] in self._ends
+        underway.finish = Finish.FINISH_STOP if ended else Finish.FINISH_LENGTH
+        return tokens[:-1] if ended else tokens
+
+    def _end(self, id: str, underway: _Underway) -> None:
         """Nothing of the request is left, whether it was answered or is given up."""
-        self._requests.cancel_request(id)
-        self._requests.output_router.result_handlers.pop(id, None)
+        if not underway.finish:
+            self._requests.cancel_request(id)
+            self._requests.output_router.result_handlers.pop(id, None)
         del self._steering.choices[id]
         del self._underway[id]
         if not self._underway:
             self._idle.set()
-
-    def _news(self, underway: _Underway, output: Any) -> tuple[list[int], Finish]:
-        if output is None or output.status == RequestStatus.FAILED:
-            reason = output.error if output else "it is being stopped"
-            raise EngineFailed(f"the engine gave a request up: {reason}; ask again")
-        tokens = output.generated_tokens[underway.answered :]
-        underway.answered += len(tokens)
-        if output.status != RequestStatus.FINISHED:
-            return tokens, Finish.FINISH_UNSPECIFIED
-        if tokens and tokens[-1] in self._ends:
-            return tokens[:-1], Finish.FINISH_STOP
-        return tokens, Finish.FINISH_LENGTH
 
     def _stepped(self) -> None:
         self._moved = time.monotonic()

@@ -11,6 +11,8 @@ from transformers import AutoModelForCausalLM
 
 from services.model.engines.engine import MissingWeights, WrongBase
 
+_MAX_ERROR_CHARACTERS = 300
+
 
 def placement() -> tuple[str, torch.dtype]:
     """The GPU where there is one."""
@@ -22,7 +24,7 @@ def load_base(folder: Path) -> Any:
     try:
         model = AutoModelForCausalLM.from_pretrained(folder, local_files_only=True, use_safetensors=True, dtype=dtype)
     except (OSError, ValueError, SafetensorError) as error:
-        raise MissingWeights(f"the model in {folder} cannot be loaded: {_first_line(error)}") from error
+        raise MissingWeights(f"the model in {folder} cannot be loaded: {_in_a_line(error)}") from error
     return model.to(device).eval()
 
 
@@ -36,9 +38,9 @@ def with_adapter(base: Any, folder: Path) -> Any:
     try:
         adapted = PeftModel.from_pretrained(shell, str(folder), autocast_adapter_dtype=False)
     except (RuntimeError, ValueError) as error:
-        raise WrongBase(f"the adapter in {folder} does not fit the model: {_first_line(error)}") from error
+        raise WrongBase(f"the adapter in {folder} does not fit the model: {_in_a_line(error)}") from error
     except (OSError, SafetensorError, TypeError) as error:
-        raise MissingWeights(f"the adapter in {folder} cannot be loaded: {_first_line(error)}") from error
+        raise MissingWeights(f"the adapter in {folder} cannot be loaded: {_in_a_line(error)}") from error
     return adapted.get_base_model().to(base.device).eval()
 
 
@@ -49,5 +51,5 @@ def _share_buffers(base: Any, shell: Any) -> None:
         shell.get_submodule(owner).register_buffer(own_name, buffer, persistent=False)
 
 
-def _first_line(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0]
+def _in_a_line(error: Exception) -> str:
+    return " ".join(str(error).split())[:_MAX_ERROR_CHARACTERS]

@@ -24,6 +24,11 @@ class Choice:
         self._random = torch.Generator(device).manual_seed(seed)
         self._matcher = matcher
 
+    @property
+    def problem(self) -> str:
+        """Why the grammar could not be followed any further, where that is so."""
+        return self._matcher.get_error() if self._matcher else ""
+
     def steer(self, scores: torch.Tensor) -> None:
         """Changes the scores of the next token such that the best one is the choice."""
         if self._matcher:
