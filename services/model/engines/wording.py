@@ -32,7 +32,10 @@ class Wording:
             raise InvalidRequest(f"{unknown.pop()!r} is no role of a message: use {', '.join(sorted(_ROLES))}")
         told = [{"role": message.role, "content": message.text} for message in messages]
         try:
-            tokens = self._tokenizer.apply_chat_template(told, add_generation_prompt=True, return_dict=False)
+            # What a message says in the words of the template's own marks stays words.
+            tokens = self._tokenizer.apply_chat_template(
+                told, add_generation_prompt=True, return_dict=False, sanitize_control_tokens=True
+            )
         except TemplateError as error:
             raise InvalidRequest(f"the chat template of {self._folder.name} refuses the messages: {error}") from error
         return list(tokens)
