@@ -12,7 +12,7 @@ from services.model.engines.engine import MissingWeights, WrongBase
 ADAPTER_WEIGHTS = "adapter_model.safetensors"
 ADAPTER_CONFIG = "adapter_config.json"
 # In the front matter of an adapter's card, README.md.
-_BASE_DIGEST = re.compile(r"\A---\n(?:.*\n)*?base_model_digest:\s*[\"']?([0-9a-f]{64})\b", re.MULTILINE)
+_BASE_DIGEST = re.compile(r"\A---\n(?:(?!---).*\n)*?base_model_digest:\s*[\"']?([0-9a-f]{64})\b")
 _NEEDED = ("config.json", "tokenizer.json")
 
 
