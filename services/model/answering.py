@@ -1,7 +1,6 @@
 """What stands between a served request and whatever answers it: text in, text out."""
 
 from collections.abc import AsyncIterator, Sequence
-from importlib.metadata import version
 from typing import Protocol
 
 from soliloquy.v1.model_pb2 import Adapter, Completion, Delta, GenerateRequest, ModelInfo
@@ -77,7 +76,7 @@ class ScriptedAnswering:
         raise self._no_adapter(name)
 
     def info(self) -> ModelInfo:
-        return ModelInfo(engine="scripted", model="scripted", engine_version=version("soliloquy"))
+        return ModelInfo(engine="scripted", model="scripted")
 
     def _no_adapter(self, name: str) -> UnknownAdapter:
         return UnknownAdapter(f"the scripted engine has no weights, so no adapter {name!r} either; ask without one")

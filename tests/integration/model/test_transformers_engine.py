@@ -2,12 +2,13 @@
 
 import asyncio
 import threading
+from collections.abc import Sequence
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
 import pytest
-from soliloquy.v1.model_pb2 import Adapter, Finish
+from soliloquy.v1.model_pb2 import Adapter, Finish, GenerateRequest
 
 from services.model.engines.engine import EngineBusy, EngineFailed, UnknownAdapter
 from tests.integration.model.support import answer, request, started, until
@@ -18,8 +19,8 @@ pytestmark = needs_torch
 QUESTIONS = ("Why does it fall?", "What is 3.2 m/s in km/h?", "Is momentum kept when two carts stick together?")
 
 
-def alone(base: Path, adapter: str, asked: Any) -> list[int]:
-    """The tokens that the library's own generation gives, with nobody else in the batch."""
+def alone(base: Path, adapter: str, asked: Sequence[GenerateRequest]) -> list[str]:
+    """What the library's own generation answers, one request after the other."""
     from peft import PeftModel
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -27,25 +28,27 @@ def alone(base: Path, adapter: str, asked: Any) -> list[int]:
     if adapter:
         model = PeftModel.from_pretrained(model, adapter)
     tokenizer = AutoTokenizer.from_pretrained(base)
-    messages = [{"role": message.role, "content": message.text} for message in asked.messages]
-    prompt = tokenizer.apply_chat_template(messages, add_generation_prompt=True, return_tensors="pt", return_dict=True)
-    made = model.generate(**prompt, do_sample=False, max_new_tokens=asked.sampling.max_tokens)
-    return [int(token) for token in made[0, prompt["input_ids"].shape[1] :]]
+
+    def answered(one: GenerateRequest) -> str:
+        messages = [{"role": message.role, "content": message.text} for message in one.messages]
+        prompt = tokenizer.apply_chat_template(messages, add_generation_prompt=True, return_tensors="pt")
+        made = model.generate(**prompt, do_sample=False, max_new_tokens=one.sampling.max_tokens)
+        text: str = tokenizer.decode(made[0, prompt["input_ids"].shape[1] :], skip_special_tokens=True)
+        return text.rstrip("\ufffd")
+
+    return [answered(one) for one in asked]
 
 
 async def test_every_adapter_answers_token_for_token_as_it_does_alone(base: Path, adapters: list[Adapter]) -> None:
-    from transformers import AutoTokenizer
-
-    tokenizer = AutoTokenizer.from_pretrained(base)
+    paths = {"": ""} | {adapter.name: adapter.path for adapter in adapters}
+    asked = {name: [request(question, adapter=name) for question in QUESTIONS] for name in paths}
     async with started(base) as chat:
         for adapter in adapters:
             await chat.load_adapter(adapter)
-        paths = {"": ""} | {adapter.name: adapter.path for adapter in adapters}
-        asked = [request(question, adapter=name) for question in QUESTIONS for name in paths]
-        together = await asyncio.gather(*(answer(chat, one) for one in asked))
-    expected = [tokenizer.decode(alone(base, paths[one.adapter], one), skip_special_tokens=True) for one in asked]
+        together = await asyncio.gather(*(answer(chat, one) for name in asked for one in asked[name]))
+    expected = [text for name in asked for text in alone(base, paths[name], asked[name])]
     assert [completion.text for completion in together] == expected
-    assert len(set(expected)) == len(asked)
+    assert len(set(expected)) == len(expected)
 
 
 async def test_a_seed_gives_the_same_answer_whoever_else_is_asked(base: Path) -> None:

@@ -11,7 +11,7 @@ from tests.models import needs_torch
 pytestmark = needs_torch
 
 PROBABILITIES = (0.5, 0.3, 0.15, 0.05)
-DRAWS = 4000
+DRAWS = 1500
 
 
 def drawn(seed: int, *, temperature: float = 1.0, top_p: float = 1.0) -> int:
@@ -30,16 +30,16 @@ def shares(**asked: Any) -> list[float]:
 
 
 def test_tokens_are_drawn_as_often_as_they_are_likely() -> None:
-    assert shares() == pytest.approx(PROBABILITIES, abs=0.03)
+    assert shares() == pytest.approx(PROBABILITIES, abs=0.05)
 
 
 def test_a_temperature_makes_the_likely_likelier() -> None:
     squared = [p**2 for p in PROBABILITIES]
-    assert shares(temperature=0.5) == pytest.approx([p / sum(squared) for p in squared], abs=0.03)
+    assert shares(temperature=0.5) == pytest.approx([p / sum(squared) for p in squared], abs=0.05)
 
 
 def test_top_p_leaves_the_fewest_tokens_that_reach_it() -> None:
-    assert shares(top_p=0.6) == pytest.approx([0.625, 0.375, 0, 0], abs=0.03)
+    assert shares(top_p=0.6) == pytest.approx([0.625, 0.375, 0, 0], abs=0.05)
     assert shares(top_p=0.01) == [1, 0, 0, 0]
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+import transformers
 from peft import PeftModel
 from safetensors import SafetensorError
 from transformers import AutoModelForCausalLM
@@ -21,6 +22,7 @@ def placement() -> tuple[str, torch.dtype]:
 
 def load_base(folder: Path) -> Any:
     device, dtype = placement()
+    transformers.utils.logging.disable_progress_bar()
     try:
         model = AutoModelForCausalLM.from_pretrained(folder, local_files_only=True, use_safetensors=True, dtype=dtype)
     except (OSError, ValueError, SafetensorError) as error:
