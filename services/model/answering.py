@@ -84,7 +84,9 @@ class ScriptedAnswering:
 
 async def whole(deltas: AsyncIterator[Delta]) -> Completion:
     """The completion that a stream ends with."""
+    delta = Delta()
     async for delta in deltas:
-        if delta.HasField("completion"):
-            return delta.completion
-    raise EngineFailed("the answer broke off before its end; ask again")
+        pass
+    if not delta.HasField("completion"):
+        raise EngineFailed("the answer broke off before its end; ask again")
+    return delta.completion

@@ -23,7 +23,7 @@ _TEMPLATE = (
 )
 _LORA = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
 # Of the tokens that a state of the model is likely to be followed by, those that end an answer or a text in it.
-_SHARES = {"<|end|>": 0.025, '"': 0.2}
+_SHARES = {"<|end|>": 0.05, '"': 0.2}
 # How far apart the scores of tokens lie: the natural logarithm of their odds, as a standard deviation.
 _SPREAD = 1.5
 # Five times as wide as usual: what comes before a token has a say in what follows it.

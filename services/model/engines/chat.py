@@ -69,17 +69,17 @@ class Chat:
             if finish == Finish.FINISH_UNSPECIFIED:
                 raise EngineFailed(f"the {self._engine.name} engine broke an answer off after {generated} tokens")
             rest = answer.rest()
-            completion = Completion(
-                text=answer.text,
-                model=self._model.name,
-                engine=self._engine.name,
-                adapter_digest=adapter_digest,
-                prompt_tokens=len(asked.tokens),
-                completion_tokens=generated,
-                finish=finish,
-            )
             measured.ended(finish)
-            yield Delta(text=rest, completion=completion)
+        completion = Completion(
+            text=answer.text,
+            model=self._model.name,
+            engine=self._engine.name,
+            adapter_digest=adapter_digest,
+            prompt_tokens=len(asked.tokens),
+            completion_tokens=generated,
+            finish=finish,
+        )
+        yield Delta(text=rest, completion=completion)
 
     def adapters(self) -> Sequence[Adapter]:
         return list(self._adapters.values())

@@ -38,7 +38,7 @@ def read_adapter(asked: Adapter) -> Adapter:
     digest = _digest([folder / ADAPTER_WEIGHTS])
     if asked.digest not in ("", digest):
         raise MissingWeights(
-            f"{folder} holds the weights {digest}, not {asked.digest}: it was overwritten, or mistaken"
+            f"the weights in {folder} are {digest}, not {asked.digest}: name the folder that has those"
         )
     return Adapter(
         name=asked.name, path=asked.path, digest=digest, base_digest=asked.base_digest or _named_base(folder)

@@ -65,7 +65,7 @@ def test_the_library_has_what_the_choice_of_tokens_stands_on() -> None:
     processors = cb_logits_processors.ContinuousBatchingLogitsProcessorList([])
     assert processors.tensors_required == 0
     assert list(inspect.signature(processors.__call__).parameters) == ["input_ids", "scores", "logits_processor_args"]
-    assert {"state", "query_length", "has_new_token"} <= set(requests.FutureRequestState.__annotations__)
+    assert {"state", "has_new_token"} <= set(requests.FutureRequestState.__slots__)
     manager = inspect.getsource(ContinuousBatchingManager)
     assert "logit_processor=self.logit_processor" in manager
     assert "result_handlers" in manager

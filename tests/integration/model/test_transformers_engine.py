@@ -79,7 +79,9 @@ async def test_an_answer_that_is_cut_off_says_so(base: Path) -> None:
     async with started(base) as chat:
         cut = await answer(chat, request(max_tokens=3))
         assert (cut.finish, cut.completion_tokens) == (Finish.FINISH_LENGTH, 3)
-        whole = [await answer(chat, request(seed=seed, temperature=1.0, max_tokens=2000)) for seed in range(3)]
+        whole = await asyncio.gather(
+            *(answer(chat, request(seed=seed, temperature=1.0, max_tokens=1000)) for seed in range(3))
+        )
         assert {completion.finish for completion in whole} == {Finish.FINISH_STOP}
 
 
@@ -94,7 +96,7 @@ async def test_what_is_streamed_makes_up_the_answer(base: Path) -> None:
 
 async def test_a_request_that_is_given_up_makes_room_for_the_next(base: Path) -> None:
     async with started(base, batch=1) as chat:
-        async with aclosing(chat.stream(request(seed=1, temperature=1.0, max_tokens=4000))) as deltas:
+        async with aclosing(chat.stream(request(schema='{"type": "string", "minLength": 9000}'))) as deltas:
             await anext(deltas)
             assert chat.stats().running == 1
         assert chat.stats().running == 0
@@ -103,13 +105,15 @@ async def test_a_request_that_is_given_up_makes_room_for_the_next(base: Path) ->
 
 
 async def test_more_requests_than_may_wait_are_refused(base: Path) -> None:
-    long = request(seed=1, temperature=1.0, max_tokens=4000)
+    long = request(schema='{"type": "string", "minLength": 9000}', max_tokens=4000)
     async with started(base, batch=1, max_waiting=2) as chat, asyncio.TaskGroup() as asking:
-        waiting = [asking.create_task(answer(chat, long)) for _ in range(3)]
-        await until(lambda: (chat.stats().running, chat.stats().waiting) == (1, 2))
+        first = asking.create_task(answer(chat, long))
+        await until(lambda: chat.stats().running == 1)
+        others = [asking.create_task(answer(chat, request())) for _ in range(2)]
+        await until(lambda: chat.stats().waiting == 2)
         with pytest.raises(EngineBusy, match="2 requests wait already"):
             await answer(chat, request())
-        for task in waiting:
+        for task in (first, *others):
             task.cancel()
 
 
