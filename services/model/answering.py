@@ -84,9 +84,9 @@ class ScriptedAnswering:
 
 async def whole(deltas: AsyncIterator[Delta]) -> Completion:
     """The completion that a stream ends with."""
-    delta = Delta()
+    last = Delta()
     async for delta in deltas:
-        pass
-    if not delta.HasField("completion"):
+        last = delta
+    if not last.HasField("completion"):
         raise EngineFailed("the answer broke off before its end; ask again")
-    return delta.completion
+    return last.completion
