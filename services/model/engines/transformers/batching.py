@@ -83,7 +83,8 @@ class Batching:
         """Requests under way fail; a thread that stands still is left behind."""
         for request in self._underway.values():
             request.outputs.put_nowait(None)
-        await asyncio.to_thread(self._requests.stop, timeout=_STOP_SECONDS, hard_stop=True)
+        if self._requests.is_running():
+            await asyncio.to_thread(self._requests.stop, timeout=_STOP_SECONDS, hard_stop=True)
 
     async def idle(self) -> None:
         await self._idle.wait()

@@ -33,8 +33,8 @@ class TransformersEngine:
         self._settings = settings
         # By adapter, the base model's own among them.
         self._batchings: dict[str, Batching] = {}
-        # Replaced or unloaded, and with requests that still run.
-        self._leaving: set[asyncio.Task[None]] = set()
+        # Replaced or unloaded, and with requests that may still run; each with who sees it off.
+        self._leaving: dict[Batching, asyncio.Task[None]] = {}
         self._generated = 0
 
     async def start(self) -> None:
@@ -42,11 +42,11 @@ class TransformersEngine:
         await self._add(_BASE, self._base)
 
     async def stop(self) -> None:
-        for leaving in self._leaving:
-            leaving.cancel()
-        await asyncio.gather(*self._leaving, return_exceptions=True)
-        await asyncio.gather(*(batching.stop() for batching in self._batchings.values()))
+        for seeing_off in self._leaving.values():
+            seeing_off.cancel()
+        await asyncio.gather(*(batching.stop() for batching in (*self._batchings.values(), *self._leaving)))
         self._batchings.clear()
+        self._leaving.clear()
 
     @property
     def fault(self) -> str:
@@ -104,15 +104,12 @@ class TransformersEngine:
 
     def _leave(self, batching: Batching) -> None:
         """Takes no further requests, and ends with the last that it has."""
-        leaving = asyncio.create_task(self._see_off(batching))
-        self._leaving.add(leaving)
-        leaving.add_done_callback(self._leaving.discard)
+        self._leaving[batching] = asyncio.create_task(self._see_off(batching))
 
     async def _see_off(self, batching: Batching) -> None:
-        try:
-            await batching.idle()
-        finally:
-            await batching.stop()
+        await batching.idle()
+        await batching.stop()
+        del self._leaving[batching]
 
 
 def _ends(*told: int | Sequence[int] | None) -> list[int]:
