@@ -14,12 +14,37 @@ class EngineFailed(Transient):
     """The engine could not go on with a request that another replica, or a later try, may answer."""
 
 
+class EngineBusy(EngineFailed):
+    """As many requests wait as may."""
+
+
 class EngineRefused(Refused):
-    """The request cannot be run as it stands: a schema that cannot compile, an unknown adapter, too many tokens."""
+    """The request cannot be run as it stands, now or later: what it asks for is one of the kinds below."""
+
+
+class InvalidRequest(EngineRefused):
+    """A schema that cannot compile, sampling that makes no sense, more tokens than the limit."""
+
+
+class TooLong(EngineRefused):
+    """The prompt, or what it asks for on top of it, does not fit the context."""
+
+
+class UnknownAdapter(EngineRefused):
+    """No adapter of that name is loaded."""
+
+
+class MissingWeights(EngineRefused):
+    """A folder does not hold the weights that it was named for."""
+
+
+class WrongBase(EngineRefused):
+    """An adapter that was trained on another base model than the one at hand."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TokenRequest:
+    # Of all requests under way, only this one's.
     id: str
     tokens: Sequence[int]
     # Empty for the base model alone.
@@ -32,6 +57,7 @@ class TokenRequest:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TokenDelta:
+    # Without the one that says that the answer is at its end.
     tokens: Sequence[int]
     # Set in the last one only.
     finish: Finish = Finish.FINISH_UNSPECIFIED
@@ -46,6 +72,10 @@ class EngineStats:
 
 
 class Engine(Protocol):
+    # As completions and metrics name it, and the version of the library that does the work.
+    name: str
+    version: str
+
     async def start(self) -> None:
         """Returns when requests can be answered."""
 
@@ -54,6 +84,10 @@ class Engine(Protocol):
     @property
     def fault(self) -> str:
         """Why it answers nobody, in a line; empty while it does: one that stands still with work at hand has one."""
+
+    @property
+    def context_tokens(self) -> int:
+        """The most that a prompt and its answer may have together; known once it has started."""
 
     def stats(self) -> EngineStats: ...
 

@@ -150,11 +150,12 @@ class Reply(Answer):
     evaluation: Annotated[
         Literal["a", "b", "c", "d", "e", "f", "g"], BeforeValidator(_code_or_sentence(_EVALUATION_WORDS))
     ] = Field(alias="Evaluation of Student Response")
-    action: Annotated[str, BeforeValidator(_code), StringConstraints(pattern=r"^([1-9]|1[0-2])$")] = Field(
+    # The pattern stands first: only there does it get into the schema that a model is held to.
+    action: Annotated[str, StringConstraints(pattern=r"^([1-9]|1[0-2])$"), BeforeValidator(_code)] = Field(
         alias="Action Based on Evaluation",
         validation_alias=AliasChoices("Action Based on Evaluation", "Action Based on the Evaluation"),
     )
-    step: Annotated[str, BeforeValidator(_first_number), StringConstraints(pattern=r"^\d+$")] = Field(
+    step: Annotated[str, StringConstraints(pattern=r"^\d+$"), BeforeValidator(_first_number)] = Field(
         alias="Step Number"
     )
     state: Annotated[Literal["p", "q", "r", "t"], BeforeValidator(_code_or_sentence(_STATE_WORDS))] = Field(

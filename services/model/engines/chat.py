@@ -1,0 +1,155 @@
+"""Answers chat requests with an engine that runs weights: text and checks above it, token ids below."""
+
+import asyncio
+import itertools
+import math
+from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing
+from pathlib import Path
+
+from soliloquy.v1.model_pb2 import Adapter, Completion, Delta, Finish, GenerateRequest, ModelInfo, Sampling
+
+from services.model.engines.engine import (
+    Engine,
+    EngineFailed,
+    EngineStats,
+    InvalidRequest,
+    TokenRequest,
+    TooLong,
+    UnknownAdapter,
+)
+from services.model.engines.grammar import grammar
+from services.model.engines.metrics import EngineMetrics
+from services.model.engines.settings import EngineSettings
+from services.model.engines.weights import base_digest, check_base, check_fits, read_adapter
+from services.model.engines.wording import Wording
+
+
+class Chat:
+    def __init__(self, engine: Engine, settings: EngineSettings) -> None:
+        self._engine = engine
+        self._settings = settings
+        self._model = settings.model.resolve()
+        self._adapters: dict[str, Adapter] = {}
+        self._changing = asyncio.Lock()
+        self._numbers = itertools.count()
+        self._metrics = EngineMetrics(engine)
+
+    async def start(self) -> None:
+        check_base(self._model)
+        self._wording = await asyncio.to_thread(Wording, self._model)
+        self._digest = await asyncio.to_thread(base_digest, self._model)
+        await self._engine.start()
+        self._metrics.open()
+
+    async def stop(self) -> None:
+        self._metrics.close()
+        await self._engine.stop()
+
+    @property
+    def fault(self) -> str:
+        return self._engine.fault
+
+    def stats(self) -> EngineStats:
+        return self._engine.stats()
+
+    async def stream(self, request: GenerateRequest) -> AsyncIterator[Delta]:
+        with self._metrics.request(request.adapter) as measured:
+            asked = self._asked(request)
+            measured.taken_in(len(asked.tokens))
+            adapter_digest = self._adapters[request.adapter].digest if request.adapter else ""
+            answer, generated, finish = self._wording.characters(), 0, Finish.FINISH_UNSPECIFIED
+            async with aclosing(self._engine.generate(asked)) as deltas:
+                async for delta in deltas:
+                    generated += len(delta.tokens)
+                    measured.generated(len(delta.tokens))
+                    finish = delta.finish
+                    if piece := answer.more(delta.tokens):
+                        yield Delta(text=piece)
+            if finish == Finish.FINISH_UNSPECIFIED:
+                raise EngineFailed(f"the {self._engine.name} engine broke an answer off after {generated} tokens")
+            rest = answer.rest()
+            measured.ended(finish)
+        completion = Completion(
+            text=answer.text,
+            model=self._model.name,
+            engine=self._engine.name,
+            adapter_digest=adapter_digest,
+            prompt_tokens=len(asked.tokens),
+            completion_tokens=generated,
+            finish=finish,
+        )
+        yield Delta(text=rest, completion=completion)
+
+    def adapters(self) -> Sequence[Adapter]:
+        return list(self._adapters.values())
+
+    async def load_adapter(self, adapter: Adapter) -> Adapter:
+        async with self._changing:
+            if not adapter.name:
+                raise InvalidRequest("the adapter has no name: give it the one that requests will use")
+            at_most = self._settings.max_adapters
+            if adapter.name not in self._adapters and len(self._adapters) >= at_most:
+                raise InvalidRequest(f"{at_most} adapters are loaded, as many as may be: unload one")
+            found = await asyncio.to_thread(read_adapter, adapter)
+            check_fits(found, self._digest, self._model)
+            await self._engine.load_adapter(found.name, Path(found.path))
+            self._adapters[found.name] = found
+            return found
+
+    async def unload_adapter(self, name: str) -> None:
+        async with self._changing:
+            self._check_loaded(name)
+            del self._adapters[name]
+            await self._engine.unload_adapter(name)
+            self._metrics.forget(name)
+
+    def info(self) -> ModelInfo:
+        return ModelInfo(
+            engine=self._engine.name,
+            model=self._model.name,
+            digest=self._digest,
+            context_tokens=self._engine.context_tokens,
+            adapters=self.adapters(),
+            engine_version=self._engine.version,
+        )
+
+    def _asked(self, request: GenerateRequest) -> TokenRequest:
+        """The request as the engine is asked, or the reason why it cannot be."""
+        if request.adapter:
+            self._check_loaded(request.adapter)
+        if request.schema:
+            grammar(request.schema)
+        tokens = self._wording.prompt(request.messages)
+        return TokenRequest(
+            id=f"{next(self._numbers)}-{request.id}",
+            tokens=tokens,
+            adapter=request.adapter,
+            sampling=self._sampling(request.sampling, len(tokens)),
+            seed=request.seed,
+            json_schema=request.schema,
+        )
+
+    def _check_loaded(self, adapter: str) -> None:
+        if adapter not in self._adapters:
+            loaded = ", ".join(sorted(self._adapters)) or "none"
+            raise UnknownAdapter(f"no adapter {adapter!r} is loaded: load it first; loaded: {loaded}")
+
+    def _sampling(self, asked: Sampling, prompt_tokens: int) -> Sampling:
+        """With what was left open filled in: all probabilities, and as long as there is room."""
+        if not (0 <= asked.temperature < math.inf and 0 <= asked.top_p <= 1 and asked.max_tokens >= 0):
+            raise InvalidRequest(
+                f"temperature {asked.temperature:g}, top_p {asked.top_p:g} and max_tokens {asked.max_tokens} cannot be "
+                "sampled with: use a temperature of at least 0, a top_p of 0 to 1 and no negative max_tokens"
+            )
+        limit, context = self._settings.max_tokens, self._engine.context_tokens
+        if asked.max_tokens > limit:
+            raise InvalidRequest(f"max_tokens is {asked.max_tokens}; an answer may have {limit} at most")
+        room = context - prompt_tokens
+        wanted = asked.max_tokens or max(1, min(limit, room))
+        if wanted > room:
+            raise TooLong(
+                f"the prompt has {prompt_tokens} tokens and its answer may have {wanted}, which is more than the "
+                f"{context} of {self._model.name}'s context: shorten the prompt or lower max_tokens"
+            )
+        return Sampling(temperature=asked.temperature, top_p=asked.top_p or 1.0, max_tokens=wanted)

@@ -1,0 +1,85 @@
+"""What an engine that runs weights exports; an adapter's name is a label only while it is loaded."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from prometheus_client import Counter, Gauge, Histogram
+from soliloquy.v1.model_pb2 import Finish
+
+from services.model.engines.engine import Engine, EngineRefused
+
+LABELS = ("engine", "adapter")
+SECONDS = (0.01, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120)
+
+PROMPT_TOKENS = Counter("soliloquy_model_prompt_tokens", "Tokens of the prompts taken in.", LABELS)
+COMPLETION_TOKENS = Counter("soliloquy_model_completion_tokens", "Tokens generated.", LABELS)
+ENDED = Counter("soliloquy_model_requests_ended", "Requests by how they ended.", (*LABELS, "end"))
+REFUSED = Counter("soliloquy_model_requests_refused", "Requests that could not be run.", ("engine", "reason"))
+FIRST_TOKEN = Histogram("soliloquy_model_first_token_seconds", "Time to the first token.", LABELS, buckets=SECONDS)
+ANSWER = Histogram("soliloquy_model_answer_seconds", "Time to the last token.", LABELS, buckets=SECONDS)
+RUNNING = Gauge("soliloquy_model_running", "Requests that are being answered.", LABELS[:1])
+WAITING = Gauge("soliloquy_model_waiting", "Requests that wait for their first token.", LABELS[:1])
+ADAPTERS = Gauge("soliloquy_model_adapters", "Adapters loaded.", LABELS[:1])
+
+_ENDS = {Finish.FINISH_STOP: "stop", Finish.FINISH_LENGTH: "length"}
+
+
+class EngineMetrics:
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def open(self) -> None:
+        RUNNING.labels(self._engine.name).set_function(lambda: self._engine.stats().running)
+        WAITING.labels(self._engine.name).set_function(lambda: self._engine.stats().waiting)
+        ADAPTERS.labels(self._engine.name).set_function(lambda: len(self._engine.stats().adapters))
+
+    def close(self) -> None:
+        for gauge in (RUNNING, WAITING, ADAPTERS):
+            gauge.remove(self._engine.name)
+
+    def forget(self, adapter: str) -> None:
+        """Drops the series of an adapter that is unloaded."""
+        for metric in (PROMPT_TOKENS, COMPLETION_TOKENS, FIRST_TOKEN, ANSWER):
+            metric.remove(self._engine.name, adapter)
+        for end in (*_ENDS.values(), "failed", "aborted"):
+            ENDED.remove(self._engine.name, adapter, end)
+
+    @contextmanager
+    def request(self, adapter: str) -> Iterator["RequestMetrics"]:
+        """Counts how a request ends, whichever way it does."""
+        request = RequestMetrics(self._engine.name, adapter)
+        try:
+            yield request
+        except EngineRefused as refused:
+            REFUSED.labels(self._engine.name, type(refused).__name__).inc()
+            raise
+        except Exception:
+            request.count("failed")
+            raise
+        except BaseException:
+            request.count("aborted")
+            raise
+
+
+class RequestMetrics:
+    def __init__(self, engine: str, adapter: str) -> None:
+        self._labels = (engine, adapter)
+        self._asked = time.monotonic()
+        self._begun = False
+
+    def taken_in(self, tokens: int) -> None:
+        PROMPT_TOKENS.labels(*self._labels).inc(tokens)
+
+    def generated(self, tokens: int) -> None:
+        if not self._begun:
+            self._begun = True
+            FIRST_TOKEN.labels(*self._labels).observe(time.monotonic() - self._asked)
+        COMPLETION_TOKENS.labels(*self._labels).inc(tokens)
+
+    def ended(self, finish: Finish) -> None:
+        ANSWER.labels(*self._labels).observe(time.monotonic() - self._asked)
+        self.count(_ENDS[finish])
+
+    def count(self, end: str) -> None:
+        ENDED.labels(*self._labels, end).inc()

@@ -1,0 +1,82 @@
+"""What each request of a batch has its tokens chosen by: temperature, top_p, seed and grammar.
+
+The library's own processors draw every request's tokens from one source of randomness, so that an answer would depend
+on who else is in the batch. Here each request has its own, and the library only takes the best of what is left.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import llguidance.numpy
+import numpy as np
+import torch
+from llguidance import LLMatcher
+from soliloquy.v1.model_pb2 import Sampling
+from transformers.generation.continuous_batching.cb_logits_processors import ContinuousBatchingLogitsProcessor
+
+
+class Choice:
+    """How one request's tokens are chosen."""
+
+    def __init__(self, sampling: Sampling, seed: int, matcher: LLMatcher | None, device: torch.device) -> None:
+        self._temperature = sampling.temperature
+        self._top_p = sampling.top_p
+        self._random = torch.Generator(device).manual_seed(seed)
+        self._matcher = matcher
+
+    @property
+    def problem(self) -> str:
+        """Why the grammar could not be followed any further, where that is so."""
+        return self._matcher.get_error() if self._matcher else ""
+
+    def steer(self, scores: torch.Tensor) -> None:
+        """Changes the scores of the next token such that the best one is the choice."""
+        if self._matcher:
+            scores.masked_fill_(_forbidden(self._matcher, scores), -torch.inf)
+        if self._temperature > 0:
+            self._draw(scores)
+        if self._matcher:
+            self._matcher.consume_token(int(scores.argmax()))
+
+    def _draw(self, scores: torch.Tensor) -> None:
+        """The best of these scores is distributed as a draw from their softmax (the Gumbel trick)."""
+        scores.div_(self._temperature)
+        if self._top_p < 1:
+            ordered, tokens = scores.softmax(-1).sort(descending=True)
+            # The first token that reaches top_p is kept.
+            scores[tokens[ordered.cumsum(-1) - ordered >= self._top_p]] = -torch.inf
+        scores.sub_(torch.empty_like(scores).exponential_(generator=self._random).log_())
+
+
+def _forbidden(matcher: LLMatcher, scores: torch.Tensor) -> torch.Tensor:
+    mask = llguidance.numpy.allocate_token_bitmask(1, scores.shape[-1])
+    llguidance.numpy.fill_next_token_bitmask(matcher, mask)
+    allowed = np.unpackbits(mask.view(np.uint8), count=scores.shape[-1], bitorder="little")
+    return torch.from_numpy(allowed == 0).to(scores.device)
+
+
+class Steering(ContinuousBatchingLogitsProcessor):  # type: ignore[misc]  # the library has no types
+    supported_kwargs: ClassVar[dict[str, type]] = {}
+    ignored_kwargs: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, stepped: Callable[[], None]) -> None:
+        # Of the requests under way.
+        self.choices: dict[str, Choice] = {}
+        self._stepped = stepped
+        self._next: list[Choice | None] = []
+
+    def fill_defaults(self, int32_tensor: torch.Tensor) -> None:
+        int32_tensor.zero_()
+
+    def prepare_tensor_args(self, requests_with_new_token: Sequence[Any]) -> torch.Tensor:
+        """Notes whose the rows of the scores to come are; one that was given up meanwhile has no choice left."""
+        self._next = [self.choices.get(request.state.request_id) for request in requests_with_new_token]
+        return torch.zeros(1, dtype=torch.int32)
+
+    def __call__(self, scores: torch.Tensor, tensor_arg: torch.Tensor) -> torch.Tensor:
+        # Rows of prompts that are not taken in wholly yet come last, and count for nothing.
+        for row, choice in enumerate(self._next):
+            if choice:
+                choice.steer(scores[row])
+        self._stepped()
+        return scores

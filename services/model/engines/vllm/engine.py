@@ -1,0 +1,170 @@
+"""Runs weights with vLLM on a GPU: paged attention, prefix caching, adapters and grammars are its own."""
+
+import itertools
+import time
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from pathlib import Path
+
+import vllm
+from soliloquy.v1.model_pb2 import Finish
+from vllm import SamplingParams, TokensPrompt
+from vllm.config import StructuredOutputsConfig
+from vllm.engine.arg_utils import AsyncEngineArgs
+from vllm.lora.request import LoRARequest
+from vllm.outputs import RequestOutput
+from vllm.sampling_params import RequestOutputKind, StructuredOutputsParams
+from vllm.v1.engine.async_llm import AsyncLLM
+from vllm.v1.engine.exceptions import EngineDeadError, EngineGenerateError
+
+from services.model.engines.engine import (
+    EngineBusy,
+    EngineFailed,
+    EngineStats,
+    TokenDelta,
+    TokenRequest,
+    UnknownAdapter,
+    WrongBase,
+)
+from services.model.engines.settings import EngineSettings
+
+# Above it, vLLM keeps no room for an adapter.
+MAX_RANK = 64
+# Its seeds are signed.
+_SEEDS = 2**63
+
+
+class VllmEngine:
+    name = "vllm"
+    version = vllm.__version__
+
+    def __init__(self, settings: EngineSettings) -> None:
+        self._settings = settings
+        self._llm: AsyncLLM | None = None
+        self._adapters: dict[str, LoRARequest] = {}
+        # Never used twice: what vLLM has cached of an adapter goes by its number.
+        self._numbers = itertools.count(1)
+        # By request, whether it has a token yet.
+        self._underway: dict[str, bool] = {}
+        self._generated = 0
+        self._moved = time.monotonic()
+
+    async def start(self) -> None:
+        # On the loop, as vLLM's own server does: its sockets belong to the loop, and nobody is served yet.
+        self._llm = AsyncLLM.from_engine_args(engine_args(self._settings))
+
+    async def stop(self) -> None:
+        if self._llm:
+            self._llm.shutdown()
+            self._llm = None
+
+    @property
+    def fault(self) -> str:
+        if self._llm is None:
+            return "the engine is not running"
+        if self._llm.errored:
+            return f"vLLM has failed: {self._llm.dead_error}"
+        still = time.monotonic() - self._moved
+        if self._underway and still > self._settings.stall_seconds:
+            return f"no token for {still:.0f} s with {len(self._underway)} requests at hand"
+        return ""
+
+    @property
+    def context_tokens(self) -> int:
+        return self._llm.model_config.max_model_len if self._llm else 0
+
+    def stats(self) -> EngineStats:
+        running = sum(self._underway.values())
+        return EngineStats(
+            running=running,
+            waiting=len(self._underway) - running,
+            generated_tokens=self._generated,
+            adapters=list(self._adapters),
+        )
+
+    async def generate(self, request: TokenRequest) -> AsyncIterator[TokenDelta]:
+        llm, adapter = self._running(), self._adapter(request.adapter)
+        if (waiting := self.stats().waiting) >= self._settings.max_waiting:
+            raise EngineBusy(f"{waiting} requests wait already, as many as may: ask again")
+        if not self._underway:
+            self._moved = time.monotonic()
+        self._underway[request.id] = False
+        outputs = llm.generate(
+            TokensPrompt(prompt_token_ids=list(request.tokens)), sampling(request), request.id, lora_request=adapter
+        )
+        try:
+            # Closing it aborts the request.
+            async with aclosing(outputs):
+                async for output in outputs:
+                    self._moved, self._underway[request.id] = time.monotonic(), True
+                    delta = _delta(output)
+                    self._generated += len(delta.tokens)
+                    yield delta
+        except (EngineGenerateError, EngineDeadError) as error:
+            raise EngineFailed(f"vLLM gave a request up: {error}; ask again") from error
+        finally:
+            del self._underway[request.id]
+
+    async def load_adapter(self, name: str, path: Path) -> None:
+        llm = self._running()
+        adapter = LoRARequest(lora_name=name, lora_int_id=next(self._numbers), lora_path=str(path))
+        try:
+            await llm.add_lora(adapter)
+        except (EngineGenerateError, ValueError, RuntimeError) as error:
+            raise WrongBase(
+                f"vLLM cannot use the adapter in {path}: {str(error).strip().partition(chr(10))[0]}"
+            ) from error
+        # What runs on the one that is replaced ends with it; vLLM drops what is not used when it needs the room.
+        self._adapters[name] = adapter
+
+    async def unload_adapter(self, name: str) -> None:
+        del self._adapters[name]
+
+    def _running(self) -> AsyncLLM:
+        if self._llm is None:
+            raise EngineFailed("the engine is not running")
+        return self._llm
+
+    def _adapter(self, name: str) -> LoRARequest | None:
+        if name and name not in self._adapters:
+            raise UnknownAdapter(f"no adapter {name!r} is loaded: load it first")
+        return self._adapters.get(name)
+
+
+def engine_args(settings: EngineSettings) -> AsyncEngineArgs:
+    return AsyncEngineArgs(
+        model=str(settings.model),
+        max_num_seqs=settings.batch,
+        enable_prefix_caching=True,
+        enable_lora=True,
+        max_loras=settings.max_adapters,
+        max_lora_rank=MAX_RANK,
+        # As the transformers engine holds an answer to its schema: llguidance, and no whitespace between tokens.
+        structured_outputs_config=StructuredOutputsConfig(backend="guidance", disable_any_whitespace=True),
+    )
+
+
+def sampling(request: TokenRequest) -> SamplingParams:
+    return SamplingParams(
+        temperature=request.sampling.temperature,
+        top_p=request.sampling.top_p,
+        max_tokens=request.sampling.max_tokens,
+        seed=request.seed % _SEEDS,
+        structured_outputs=StructuredOutputsParams(json=request.json_schema) if request.json_schema else None,
+        output_kind=RequestOutputKind.DELTA,
+        # Text is made of the tokens above the boundary.
+        detokenize=False,
+    )
+
+
+def _delta(output: RequestOutput) -> TokenDelta:
+    (answer,) = output.outputs
+    tokens = list(answer.token_ids)
+    if answer.finish_reason == "length":
+        return TokenDelta(tokens=tokens, finish=Finish.FINISH_LENGTH)
+    if answer.finish_reason == "stop":
+        # The last token is the one that ended the answer.
+        return TokenDelta(tokens=tokens[:-1], finish=Finish.FINISH_STOP)
+    if answer.finish_reason:
+        raise EngineFailed(f"vLLM ended a request with {answer.finish_reason}; ask again")
+    return TokenDelta(tokens=tokens)

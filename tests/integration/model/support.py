@@ -1,0 +1,48 @@
+"""What the engines' tests share: requests, and an engine that runs the small model."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from soliloquy.v1.model_pb2 import Completion, GenerateRequest, Message, Sampling
+
+from services.model.answering import Answering, whole
+from services.model.engines.settings import EngineSettings
+
+
+def request(text: str = "Why does the cart slow down?", **asked: Any) -> GenerateRequest:
+    """A greedy one of 24 tokens, unless it is asked otherwise."""
+    sampling = {name: asked.pop(name) for name in ("temperature", "top_p", "max_tokens") if name in asked}
+    return GenerateRequest(
+        messages=[Message(role="system", text="You are a tutor."), Message(role="user", text=text)],
+        sampling=Sampling(**{"max_tokens": 24, "top_p": 1.0, **sampling}),
+        **asked,
+    )
+
+
+async def answer(answering: Answering, asked: GenerateRequest) -> Completion:
+    return await whole(answering.stream(asked))
+
+
+@asynccontextmanager
+async def started(base: Path, **settings: Any) -> AsyncIterator[Any]:
+    from services.model.engines.chat import Chat
+    from services.model.engines.transformers.engine import TransformersEngine
+
+    chosen = EngineSettings(**{"model": base, "cache_tokens": 8192, **settings})
+    chat = Chat(TransformersEngine(chosen), chosen)
+    await chat.start()
+    try:
+        yield chat
+    finally:
+        await chat.stop()
+
+
+async def until(condition: Callable[[], object], seconds: float = 10.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"not within {seconds} s"
+        await asyncio.sleep(0.01)

@@ -1,0 +1,143 @@
+"""What cannot be answered, or loaded, is refused with one line that says what and what to do."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from soliloquy.v1.model_pb2 import Adapter, Finish, GenerateRequest, Message, Sampling
+
+from services.model.engines.engine import (
+    EngineRefused,
+    InvalidRequest,
+    MissingWeights,
+    TooLong,
+    UnknownAdapter,
+    WrongBase,
+)
+from tests.integration.model.support import answer, request, started
+from tests.models import needs_torch
+
+pytestmark = needs_torch
+
+
+async def test_a_prompt_over_the_context_is_refused_with_both_numbers(base: Path) -> None:
+    async with started(base, cache_tokens=512) as chat:
+        with pytest.raises(TooLong, match=r"the prompt has \d{4} tokens .* more than the 512 of tiny's context"):
+            await answer(chat, request("slow " * 1500))
+        with pytest.raises(TooLong, match="its answer may have 500"):
+            await answer(chat, request(max_tokens=500))
+
+
+async def test_a_request_that_fills_the_context_is_answered(base: Path) -> None:
+    endless = '{"type": "string", "minLength": 9000}'
+    async with started(base, cache_tokens=512) as chat:
+        completion = await answer(chat, request(schema=endless, max_tokens=0, temperature=1.0))
+    assert completion.prompt_tokens + completion.completion_tokens == 512
+    assert completion.finish == Finish.FINISH_LENGTH
+
+
+@pytest.mark.parametrize(
+    ("asked", "kind", "refusal"),
+    [
+        (request(max_tokens=4097), InvalidRequest, "max_tokens is 4097; an answer may have 4096 at most"),
+        (request(max_tokens=-1), InvalidRequest, "no negative max_tokens"),
+        (request(temperature=-0.5), InvalidRequest, "temperature -0.5"),
+        (request(temperature=float("nan")), InvalidRequest, "temperature nan"),
+        (request(top_p=1.5), InvalidRequest, "top_p 1.5"),
+        (request(adapter="chemistry"), UnknownAdapter, "no adapter 'chemistry' is loaded: .*; loaded: none"),
+        (GenerateRequest(), InvalidRequest, "no messages"),
+        (GenerateRequest(messages=[Message(role="wizard", text="hi")]), InvalidRequest, "'wizard' is no role"),
+    ],
+    ids=lambda value: "" if isinstance(value, GenerateRequest) else str(value),
+)
+async def test_a_request_that_makes_no_sense_is_refused(
+    base: Path, asked: GenerateRequest, kind: type[EngineRefused], refusal: str
+) -> None:
+    async with started(base) as chat:
+        with pytest.raises(kind, match=refusal):
+            await answer(chat, asked)
+        assert chat.stats().waiting == 0
+
+
+async def test_what_a_request_leaves_open_is_filled_in(base: Path) -> None:
+    async with started(base, max_tokens=7) as chat:
+        completion = await answer(chat, GenerateRequest(messages=request().messages, sampling=Sampling()))
+        assert completion.completion_tokens <= 7
+
+
+def _lacking(name: str) -> Callable[[Path], None]:
+    return lambda folder: (folder / name).unlink()
+
+
+def _wider(folder: Path) -> None:
+    config = folder / "adapter_config.json"
+    config.write_text(json.dumps(json.loads(config.read_text()) | {"r": 16}))
+
+
+def _of_another_base(folder: Path) -> None:
+    (folder / "README.md").write_text(f"---\nlibrary_name: peft\nbase_model_digest: {'ab' * 32}\n---\nTuned.\n")
+
+
+def _spoiled(folder: Path) -> None:
+    (folder / "adapter_model.safetensors").write_bytes(b"spoiled")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "kind", "refusal"),
+    [
+        (_lacking("adapter_model.safetensors"), MissingWeights, "lacks adapter_model.safetensors; name the folder"),
+        (_lacking("adapter_config.json"), MissingWeights, "lacks adapter_config.json"),
+        (_spoiled, MissingWeights, "cannot be loaded"),
+        (_wider, WrongBase, "does not fit the model"),
+        (_of_another_base, WrongBase, "trained on the base abababababab, and tiny is [0-9a-f]{12}: serve that base"),
+    ],
+)
+async def test_an_adapter_that_cannot_be_used_is_refused_and_changes_nothing(
+    base: Path,
+    adapters: list[Adapter],
+    tmp_path: Path,
+    spoil: Callable[[Path], None],
+    kind: type[EngineRefused],
+    refusal: str,
+) -> None:
+    folder = Path(shutil.copytree(adapters[0].path, tmp_path / "spoiled"))
+    spoil(folder)
+    async with started(base) as chat:
+        with pytest.raises(kind, match=refusal) as refused:
+            await chat.load_adapter(Adapter(name="spoiled", path=str(folder)))
+        assert "\n" not in str(refused.value)
+        assert chat.adapters() == []
+        assert (await answer(chat, request(max_tokens=2))).completion_tokens == 2
+
+
+async def test_an_adapter_is_loaded_only_with_the_digest_that_it_was_asked_by(
+    base: Path, adapters: list[Adapter]
+) -> None:
+    async with started(base, max_adapters=1) as chat:
+        with pytest.raises(MissingWeights, match=f"not {'0' * 64}: name the folder that has those"):
+            await chat.load_adapter(Adapter(name="algebra", path=adapters[0].path, digest="0" * 64))
+        loaded = await chat.load_adapter(adapters[0])
+        assert await chat.load_adapter(loaded) == loaded
+        with pytest.raises(InvalidRequest, match="1 adapters are loaded, as many as may be: unload one"):
+            await chat.load_adapter(adapters[1])
+
+
+async def test_an_adapter_that_names_its_base_is_loaded_with_it(
+    base: Path, adapters: list[Adapter], tmp_path: Path
+) -> None:
+    folder = Path(shutil.copytree(adapters[0].path, tmp_path / "tuned"))
+    async with started(base) as chat:
+        digest = chat.info().digest
+        (folder / "README.md").write_text(f"---\nbase_model_digest: {digest}\n---\n")
+        assert (await chat.load_adapter(Adapter(name="tuned", path=str(folder)))).base_digest == digest
+
+
+@pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "model.safetensors"])
+async def test_a_model_that_is_not_all_there_does_not_start(base: Path, tmp_path: Path, name: str) -> None:
+    folder = Path(shutil.copytree(base, tmp_path / "half"))
+    (folder / name).unlink()
+    with pytest.raises(MissingWeights, match=f"{folder} is no model: it lacks .*{name.removeprefix('model')}"):
+        async with started(folder):
+            pass

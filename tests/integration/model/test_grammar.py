@@ -1,0 +1,71 @@
+"""Answers that are held to a schema, by a model that on its own writes noise."""
+
+import asyncio
+import inspect
+import json
+from pathlib import Path
+
+import pytest
+from soliloquy.v1.model_pb2 import Finish
+
+from services.model.engines.engine import InvalidRequest
+from services.recipes.soliloquy.answers import Decision, Program, Reply
+from services.runtime.answers import Answer
+from tests.integration.model.support import answer, request, started
+from tests.models import needs_torch
+
+pytestmark = needs_torch
+
+
+async def test_every_answer_that_a_recipe_asks_for_keeps_to_its_schema(base: Path) -> None:
+    import jsonschema
+
+    kinds: list[type[Answer]] = [Decision, Program, Reply]
+    asked = [
+        request(schema=kind.json_schema(), seed=seed, temperature=temperature, max_tokens=1000)
+        for kind in kinds
+        for temperature in (0.0, 0.4, 1.0)
+        for seed in range(5)
+    ]
+    async with started(base) as chat:
+        completions = await asyncio.gather(*(answer(chat, one) for one in asked))
+    for one, completion in zip(asked, completions, strict=True):
+        jsonschema.validate(json.loads(completion.text), json.loads(one.schema))
+        assert completion.finish == Finish.FINISH_STOP
+    assert len({completion.text for completion in completions}) > len(completions) / 2
+
+
+async def test_an_answer_that_ends_before_its_schema_does_says_so(base: Path) -> None:
+    async with started(base) as chat:
+        completion = await answer(chat, request(schema=Reply.json_schema(), max_tokens=8))
+    assert completion.finish == Finish.FINISH_LENGTH
+    assert completion.text.startswith("{")
+
+
+@pytest.mark.parametrize(
+    ("schema", "refusal"),
+    [
+        ('{"type": "object"', "the schema is no JSON schema"),
+        ('{"type": "poem"}', "the schema cannot be held to: .*poem"),
+        ('{"$ref": "#/nowhere"}', "the schema cannot be held to: .*nowhere"),
+    ],
+)
+async def test_a_schema_that_cannot_be_held_to_is_refused(base: Path, schema: str, refusal: str) -> None:
+    async with started(base) as chat:
+        with pytest.raises(InvalidRequest, match=refusal):
+            await answer(chat, request(schema=schema))
+        assert (await answer(chat, request(max_tokens=2))).completion_tokens == 2
+
+
+def test_the_library_has_what_the_choice_of_tokens_stands_on() -> None:
+    """Private to transformers: where this fails, read `steering.py` and `batching.py` against the version at hand."""
+    from transformers.generation.continuous_batching import cb_logits_processors, requests
+    from transformers.generation.continuous_batching.continuous_api import ContinuousBatchingManager
+
+    processors = cb_logits_processors.ContinuousBatchingLogitsProcessorList([])
+    assert processors.tensors_required == 0
+    assert list(inspect.signature(processors.__call__).parameters) == ["input_ids", "scores", "logits_processor_args"]
+    assert {"state", "has_new_token"} <= set(requests.FutureRequestState.__slots__)
+    manager = inspect.getsource(ContinuousBatchingManager)
+    assert "logit_processor=self.logit_processor" in manager
+    assert "result_handlers" in manager

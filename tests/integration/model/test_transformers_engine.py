@@ -1,0 +1,178 @@
+"""The transformers engine over a small model: what it answers, to whom, and what it does when it cannot."""
+
+import asyncio
+import threading
+from collections.abc import Sequence
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from soliloquy.v1.model_pb2 import Adapter, Finish, GenerateRequest
+
+from services.model.engines.engine import EngineBusy, EngineFailed, UnknownAdapter
+from tests.integration.model.support import answer, request, started, until
+from tests.models import needs_torch
+
+pytestmark = needs_torch
+
+QUESTIONS = ("Why does it fall?", "What is 3.2 m/s in km/h?", "Is momentum kept when two carts stick together?")
+
+
+def alone(base: Path, adapter: str, asked: Sequence[GenerateRequest]) -> list[str]:
+    """What the library's own generation answers, one request after the other."""
+    from peft import PeftModel
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    model: Any = AutoModelForCausalLM.from_pretrained(base)
+    if adapter:
+        model = PeftModel.from_pretrained(model, adapter)
+    tokenizer = AutoTokenizer.from_pretrained(base)
+
+    def answered(one: GenerateRequest) -> str:
+        messages = [{"role": message.role, "content": message.text} for message in one.messages]
+        prompt = tokenizer.apply_chat_template(messages, add_generation_prompt=True, return_tensors="pt")
+        made = model.generate(**prompt, do_sample=False, max_new_tokens=one.sampling.max_tokens)
+        text: str = tokenizer.decode(made[0, prompt["input_ids"].shape[1] :], skip_special_tokens=True)
+        return text.rstrip("\ufffd")
+
+    return [answered(one) for one in asked]
+
+
+async def test_every_adapter_answers_token_for_token_as_it_does_alone(base: Path, adapters: list[Adapter]) -> None:
+    paths = {"": ""} | {adapter.name: adapter.path for adapter in adapters}
+    asked = {name: [request(question, adapter=name) for question in QUESTIONS] for name in paths}
+    async with started(base) as chat:
+        for adapter in adapters:
+            await chat.load_adapter(adapter)
+        together = await asyncio.gather(*(answer(chat, one) for name in asked for one in asked[name]))
+    expected = [text for name in asked for text in alone(base, paths[name], asked[name])]
+    assert [completion.text for completion in together] == expected
+    assert len(set(expected)) == len(expected)
+
+
+async def test_a_seed_gives_the_same_answer_whoever_else_is_asked(base: Path) -> None:
+    async with started(base) as chat:
+        alone = await answer(chat, request(seed=7, temperature=0.9))
+        crowd = [request(question, seed=seed, temperature=1.1) for question in QUESTIONS for seed in range(4)]
+        together = await asyncio.gather(*(answer(chat, one) for one in [*crowd, request(seed=7, temperature=0.9)]))
+        other = await answer(chat, request(seed=8, temperature=0.9))
+    assert together[-1].text == alone.text
+    assert other.text != alone.text
+
+
+async def test_an_answer_says_who_gave_it_and_what_it_took(base: Path, adapters: list[Adapter]) -> None:
+    async with started(base) as chat:
+        loaded = await chat.load_adapter(adapters[0])
+        completion = await answer(chat, request(adapter="algebra", max_tokens=5))
+        assert (completion.engine, completion.model) == ("transformers", "tiny")
+        assert completion.adapter_digest == loaded.digest
+        assert 0 < completion.completion_tokens <= 5
+        assert completion.prompt_tokens > 10
+        info = chat.info()
+        assert [adapter.name for adapter in info.adapters] == ["algebra"]
+        assert info.context_tokens == 4096
+        assert len(info.digest) == len(loaded.digest) == 64
+
+
+async def test_an_answer_that_is_cut_off_says_so(base: Path) -> None:
+    async with started(base) as chat:
+        cut = await answer(chat, request(max_tokens=3))
+        assert (cut.finish, cut.completion_tokens) == (Finish.FINISH_LENGTH, 3)
+        whole = await asyncio.gather(
+            *(answer(chat, request(seed=seed, temperature=1.0, max_tokens=1000)) for seed in range(3))
+        )
+        assert {completion.finish for completion in whole} == {Finish.FINISH_STOP}
+
+
+async def test_what_is_streamed_makes_up_the_answer(base: Path) -> None:
+    async with started(base) as chat:
+        deltas = [delta async for delta in chat.stream(request(seed=3, temperature=2.0, max_tokens=200))]
+    completion = deltas[-1].completion
+    assert "".join(delta.text for delta in deltas) == completion.text
+    assert len(deltas) > completion.completion_tokens / 2
+    assert not any(delta.HasField("completion") for delta in deltas[:-1])
+
+
+async def test_a_request_that_is_given_up_makes_room_for_the_next(base: Path) -> None:
+    async with started(base, batch=1) as chat:
+        async with aclosing(chat.stream(request(schema='{"type": "string", "minLength": 9000}'))) as deltas:
+            await anext(deltas)
+            assert chat.stats().running == 1
+        assert chat.stats().running == 0
+        async with asyncio.timeout(5):
+            await answer(chat, request(max_tokens=2))
+
+
+async def test_more_requests_than_may_wait_are_refused(base: Path) -> None:
+    long = request(schema='{"type": "string", "minLength": 9000}', max_tokens=4000)
+    async with started(base, batch=1, max_waiting=2) as chat, asyncio.TaskGroup() as asking:
+        first = asking.create_task(answer(chat, long))
+        await until(lambda: chat.stats().running == 1)
+        others = [asking.create_task(answer(chat, request())) for _ in range(2)]
+        await until(lambda: chat.stats().waiting == 2)
+        with pytest.raises(EngineBusy, match="2 requests wait already"):
+            await answer(chat, request())
+        for task in (first, *others):
+            task.cancel()
+
+
+class Halt:
+    """Stops the model before its next step, until it is let go."""
+
+    def __init__(self, chat: Any) -> None:
+        self._go = threading.Event()
+        chat._engine._base.register_forward_pre_hook(lambda *_: self._go.wait(20) and None)
+
+    def let_go(self) -> None:
+        self._go.set()
+
+
+async def test_an_engine_that_stands_still_with_work_at_hand_has_a_fault(base: Path) -> None:
+    async with started(base, stall_seconds=0.2) as chat:
+        halt = Halt(chat)
+        assert chat.fault == ""
+        asked = asyncio.create_task(answer(chat, request()))
+        await until(lambda: chat.fault)
+        assert "with 1 requests at hand" in chat.fault
+        halt.let_go()
+        await asked
+        assert chat.fault == ""
+
+
+async def test_an_engine_whose_model_fails_has_a_fault_and_keeps_nobody_waiting(base: Path) -> None:
+    def out_of_memory(*_: Any) -> None:
+        raise RuntimeError("out of memory")
+
+    async with started(base) as chat:
+        chat._engine._base.register_forward_pre_hook(out_of_memory)
+        with pytest.raises(EngineFailed, match="out of memory"):
+            await answer(chat, request())
+        await until(lambda: chat.fault)
+        assert chat.fault == "the thread that runs the model has ended"
+
+
+async def test_an_adapter_that_is_replaced_still_ends_the_answers_that_it_began(
+    base: Path, adapters: list[Adapter]
+) -> None:
+    algebra, mechanics = adapters
+    async with started(base) as chat:
+        await chat.load_adapter(algebra)
+        before = await answer(chat, request(adapter="algebra"))
+        async with aclosing(chat.stream(request(adapter="algebra"))) as deltas:
+            await anext(deltas)
+            await chat.load_adapter(Adapter(name="algebra", path=mechanics.path))
+            after = await answer(chat, request(adapter="algebra"))
+            *_, last = [delta async for delta in deltas]
+        assert last.completion.text == before.text
+        assert after.text != before.text
+        assert last.completion.adapter_digest == before.adapter_digest != after.adapter_digest
+
+
+async def test_an_adapter_that_is_unloaded_is_unknown(base: Path, adapters: list[Adapter]) -> None:
+    async with started(base) as chat:
+        await chat.load_adapter(adapters[0])
+        await chat.unload_adapter("algebra")
+        with pytest.raises(UnknownAdapter, match="no adapter 'algebra' is loaded: load it first; loaded: none"):
+            await answer(chat, request(adapter="algebra"))
+        assert chat.stats().adapters == []

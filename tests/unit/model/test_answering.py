@@ -1,0 +1,60 @@
+"""What a server calls, answered by the scripted engine."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+from soliloquy.v1.model_pb2 import Adapter, Delta, Finish, GenerateRequest
+
+from services.model.answering import ScriptedAnswering, whole
+from services.model.engines.engine import EngineFailed, UnknownAdapter
+from services.model.engines.scripted import ScriptedEngine
+from tests.unit.scripted.driver import conversation, request
+from tests.unit.scripted.problems import CART, Shelf
+
+ASKED = request(
+    "deciding",
+    f"<question>{CART.question}</question>"
+    + conversation([f"Tutor: {CART.steps[0].ask}", "Student: 450 g and 1.62 N"])
+    + "<progress>Step being worked on: 1 of 6\nWrong answers at this step: 0</progress>",
+    seed=1,
+)
+
+
+@pytest.fixture
+def answering() -> ScriptedAnswering:
+    return ScriptedAnswering(ScriptedEngine(Shelf()))
+
+
+async def test_an_answer_is_streamed_and_whole_at_its_end(answering: ScriptedAnswering) -> None:
+    deltas = [delta async for delta in answering.stream(ASKED)]
+    completion = deltas[-1].completion
+    assert "".join(delta.text for delta in deltas) == completion.text != ""
+    assert (completion.engine, completion.finish) == ("scripted", Finish.FINISH_STOP)
+    assert await whole(answering.stream(ASKED)) == completion
+
+
+async def test_what_it_answered_is_counted(answering: ScriptedAnswering) -> None:
+    completion = await whole(answering.stream(ASKED))
+    stats = answering.stats()
+    assert (stats.running, stats.generated_tokens) == (0, completion.completion_tokens)
+
+
+async def test_it_has_no_adapters_and_says_so(answering: ScriptedAnswering) -> None:
+    tuned = GenerateRequest()
+    tuned.CopyFrom(ASKED)
+    tuned.adapter = "algebra"
+    with pytest.raises(UnknownAdapter, match="no adapter 'algebra' either; ask without one"):
+        await whole(answering.stream(tuned))
+    with pytest.raises(UnknownAdapter):
+        await answering.load_adapter(Adapter(name="algebra", path="/adapters/algebra"))
+    with pytest.raises(UnknownAdapter):
+        await answering.unload_adapter("algebra")
+    assert answering.info().engine == "scripted"
+
+
+async def test_an_answer_that_breaks_off_is_no_answer() -> None:
+    async def breaking_off() -> AsyncIterator[Delta]:
+        yield Delta(text="The acceleration is ")
+
+    with pytest.raises(EngineFailed, match="broke off before its end; ask again"):
+        await whole(breaking_off())
