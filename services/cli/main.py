@@ -18,6 +18,7 @@ _MODULES = {
     "up": "services.cli.up",
     "asyncapi": "services.cli.asyncapi",
     "sandbox": "services.cli.sandbox",
+    "model": "services.cli.model",
     "bench": "services.cli.bench",
 }
 

@@ -14,8 +14,32 @@ class EngineFailed(Transient):
     """The engine could not go on with a request that another replica, or a later try, may answer."""
 
 
+class EngineBusy(EngineFailed):
+    """As many requests wait as may."""
+
+
 class EngineRefused(Refused):
-    """The request cannot be run as it stands: a schema that cannot compile, an unknown adapter, too many tokens."""
+    """The request cannot be run as it stands, now or later: what it asks for is one of the kinds below."""
+
+
+class InvalidRequest(EngineRefused):
+    """A schema that cannot compile, sampling that makes no sense, more tokens than the limit."""
+
+
+class TooLong(EngineRefused):
+    """The prompt, or what it asks for on top of it, does not fit the context."""
+
+
+class UnknownAdapter(EngineRefused):
+    """No adapter of that name is loaded."""
+
+
+class MissingWeights(EngineRefused):
+    """A folder does not hold the weights that it was named for."""
+
+
+class WrongBase(EngineRefused):
+    """An adapter that was trained on another base model than the one at hand."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

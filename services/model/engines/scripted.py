@@ -2,7 +2,7 @@
 
 import asyncio
 
-from soliloquy.v1.model_pb2 import Completion, GenerateRequest
+from soliloquy.v1.model_pb2 import Completion, Finish, GenerateRequest
 
 from services.model.engines.noise import Noise
 from services.recipes.soliloquy.scripted import SPEAKERS
@@ -26,6 +26,8 @@ class ScriptedEngine:
         return Completion(
             text=text,
             model="scripted",
+            engine="scripted",
+            finish=Finish.FINISH_STOP,
             prompt_tokens=sum(_words(message.text) for message in request.messages),
             completion_tokens=_words(text),
         )

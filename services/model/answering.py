@@ -1,0 +1,91 @@
+"""What stands between a served request and whatever answers it: text in, text out."""
+
+from collections.abc import AsyncIterator, Sequence
+from importlib.metadata import version
+from typing import Protocol
+
+from soliloquy.v1.model_pb2 import Adapter, Completion, Delta, GenerateRequest, ModelInfo
+
+from services.model.engines.engine import EngineFailed, EngineStats, UnknownAdapter
+from services.runtime.model import Model
+
+
+class Answering(Protocol):
+    """Raises the errors of `engines.engine`, each of which a server answers with a code of its own."""
+
+    async def start(self) -> None:
+        """Returns when requests can be answered."""
+
+    async def stop(self) -> None: ...
+
+    @property
+    def fault(self) -> str:
+        """Why nobody is answered, in a line; empty while requests are."""
+
+    def stats(self) -> EngineStats: ...
+
+    def stream(self, request: GenerateRequest) -> AsyncIterator[Delta]:
+        """The answer in pieces; the last one has the completion. Closing the iterator aborts the request."""
+
+    def adapters(self) -> Sequence[Adapter]: ...
+
+    async def load_adapter(self, adapter: Adapter) -> Adapter:
+        """The adapter as it is loaded, with the digest of its weights; a digest that is asked for must be theirs."""
+
+    async def unload_adapter(self, name: str) -> None: ...
+
+    def info(self) -> ModelInfo: ...
+
+
+class ScriptedAnswering:
+    """The scripted engine served as if it ran weights: whole answers, and no adapters."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._running = 0
+        self._generated = 0
+
+    async def start(self) -> None: ...
+
+    async def stop(self) -> None: ...
+
+    @property
+    def fault(self) -> str:
+        return ""
+
+    def stats(self) -> EngineStats:
+        return EngineStats(running=self._running, waiting=0, generated_tokens=self._generated, adapters=())
+
+    async def stream(self, request: GenerateRequest) -> AsyncIterator[Delta]:
+        if request.adapter:
+            raise self._no_adapter(request.adapter)
+        self._running += 1
+        try:
+            completion = await self._model.generate(request)
+        finally:
+            self._running -= 1
+        self._generated += completion.completion_tokens
+        yield Delta(text=completion.text, completion=completion)
+
+    def adapters(self) -> Sequence[Adapter]:
+        return ()
+
+    async def load_adapter(self, adapter: Adapter) -> Adapter:
+        raise self._no_adapter(adapter.name)
+
+    async def unload_adapter(self, name: str) -> None:
+        raise self._no_adapter(name)
+
+    def info(self) -> ModelInfo:
+        return ModelInfo(engine="scripted", model="scripted", engine_version=version("soliloquy"))
+
+    def _no_adapter(self, name: str) -> UnknownAdapter:
+        return UnknownAdapter(f"the scripted engine has no weights, so no adapter {name!r} either; ask without one")
+
+
+async def whole(deltas: AsyncIterator[Delta]) -> Completion:
+    """The completion that a stream ends with."""
+    async for delta in deltas:
+        if delta.HasField("completion"):
+            return delta.completion
+    raise EngineFailed("the answer broke off before its end; ask again")
