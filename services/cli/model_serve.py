@@ -2,12 +2,11 @@
 
 import logging
 import signal
-import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from queue import SimpleQueue
 
 import click
 from soliloquy.v1.model_pb2 import Adapter
@@ -18,22 +17,16 @@ from services.cli.failure import Failure
 from services.cli.service_options import MODEL, with_options
 from services.cli.wiring import ModelSettings, scripted_model
 from services.model.answering import Answering, ScriptedAnswering
-from services.model.engines.chat import Chat
 from services.model.engines.engine import EngineRefused
 from services.model.engines.settings import EngineSettings
 from services.model.engines.weights import check_base, read_adapter
-from services.model.serving import CannotServe, serving
+from services.model.serving import CannotServe, deploy, serving
 from services.model.settings import ServingSettings
 from services.runtime.listening import CannotListen, listening
 
 _DEFAULTS = ServingSettings()
 SCRIPTED = "scripted"
 VLLM = "vllm"
-# By module and class, since only a replica is to import them.
-_ENGINES = {
-    "transformers": ("services.model.engines.transformers.engine", "TransformersEngine"),
-    VLLM: ("services.model.engines.vllm.engine", "VllmEngine"),
-}
 _SERVE = "pip install 'soliloquy[serve]'"
 # What each engine of weights imports, and how one comes by it.
 _LIBRARIES = {
@@ -120,7 +113,8 @@ def serve(
 ) -> None:
     """Serve a model over gRPC and, for OpenAI's clients, over HTTP.
 
-    An interrupt or a SIGTERM ends it, once the requests under way are answered.
+    An interrupt or a SIGTERM ends it, once the requests under way are answered. A SIGHUP replaces the replicas one
+    after the other.
 
     There is neither encryption nor a password, and what serves the two addresses listens on further ports of all
     interfaces: on a machine that others reach, put a firewall or a network policy before it.
@@ -129,24 +123,39 @@ def serve(
     _check(engine, weights, adapters)
     scripted = ModelSettings(problems=problems, latency=latency, noise=noise)
     least, most = _replicas(replicas, min_replicas, max_replicas)
+    (host, grpc_port), (http_host, http_port) = _bindable(grpc), _bindable(http)
+    if host != http_host:
+        raise Failure(f"--grpc is on {host} and --http on {http_host}: Ray Serve binds both on one host")
+    settings = ServingSettings(
+        host=host,
+        grpc_port=grpc_port,
+        http_port=http_port,
+        min_replicas=least,
+        max_replicas=most,
+        gpus=float(engine == VLLM) if gpus is None else gpus,
+        max_ongoing=max_ongoing,
+        max_queued=max_queued,
+        grace=grace,
+        adapters=adapters,
+    )
+    run(partial(answering, engine, weights, scripted), settings)
+
+
+def run(build: Callable[[], Answering], settings: ServingSettings) -> None:
+    """Serves until it is told to end, and replaces its replicas whenever it is told to."""
+    told: SimpleQueue[int] = SimpleQueue()
     try:
-        (host, grpc_port), (http_host, http_port) = _bindable(grpc), _bindable(http)
-        if host != http_host:
-            raise Failure(f"--grpc is on {host} and --http on {http_host}: Ray Serve binds both on one host")
-        settings = ServingSettings(
-            host=host,
-            grpc_port=grpc_port,
-            http_port=http_port,
-            min_replicas=least,
-            max_replicas=most,
-            gpus=float(engine == VLLM) if gpus is None else gpus,
-            max_ongoing=max_ongoing,
-            max_queued=max_queued,
-            grace=grace,
-            adapters=adapters,
-        )
-        with serving(partial(answering, engine, weights, scripted), settings):
-            _until_told(f"serving on {host}:{grpc_port} (gRPC) and http://{host}:{http_port}/v1")
+        with serving(build, settings):
+            # Only here: Ray has set handlers of its own.
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                signal.signal(number, lambda number, _: told.put(number))
+            host = settings.host
+            click.echo(
+                f"serving on {host}:{settings.grpc_port} (gRPC) and http://{host}:{settings.http_port}/v1 (HTTP)"
+            )
+            while told.get() == signal.SIGHUP:
+                deploy(build, settings)
+                click.echo("replicas replaced")
     except (CannotServe, CannotListen) as error:
         raise Failure(str(error)) from error
 
@@ -155,9 +164,18 @@ def answering(engine: str, weights: Path | None, scripted: ModelSettings) -> Ans
     """What a replica answers with; called in each of them, which alone imports what runs weights."""
     if weights is None:
         return ScriptedAnswering(scripted_model(scripted))
+    from services.model.engines.chat import Chat
+
     settings = EngineSettings(model=weights)
-    module, name = _ENGINES[engine]
-    return Chat(getattr(import_module(module), name)(settings), settings)
+    match engine:
+        case "transformers":
+            from services.model.engines.transformers.engine import TransformersEngine
+
+            return Chat(TransformersEngine(settings), settings)
+        case _:
+            from services.model.engines.vllm.engine import VllmEngine
+
+            return Chat(VllmEngine(settings), settings)
 
 
 def _check(engine: str, weights: Path | None, adapters: Mapping[str, str]) -> None:
@@ -189,15 +207,8 @@ def _replicas(fixed: int | None, least: int | None, most: int | None) -> tuple[i
 
 def _bindable(address: str) -> tuple[str, int]:
     """Its host and a port that is free there."""
-    with listening(address) as listener:
-        return address.rpartition(":")[0], listener.getsockname()[1]
-
-
-def _until_told(line: str) -> None:
-    """Until an interrupt or a SIGTERM; Ray has set handlers of its own."""
-    told = threading.Event()
-    before = {number: signal.signal(number, lambda *_: told.set()) for number in (signal.SIGINT, signal.SIGTERM)}
-    click.echo(line)
-    told.wait()
-    for number, handler in before.items():
-        signal.signal(number, handler)
+    try:
+        with listening(address) as listener:
+            return address.rpartition(":")[0], listener.getsockname()[1]
+    except CannotListen as error:
+        raise Failure(str(error)) from error

@@ -4,7 +4,7 @@ import click
 
 from services.cli.lazy import LazyGroup
 
-_MODULES = {name: f"services.cli.bench.{name}" for name in ("sandbox", "transport", "pipeline")}
+_MODULES = {name: f"services.cli.bench.{name}" for name in ("sandbox", "transport", "pipeline", "model")}
 
 
 @click.group(cls=LazyGroup, modules=_MODULES)
