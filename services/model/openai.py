@@ -5,13 +5,14 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
+from prometheus_client import make_asgi_app
 from pydantic import ValidationError
 from soliloquy.v1.model_pb2 import Delta
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
-from starlette.routing import Route
+from starlette.routing import Mount, Route
 
 from services.model.completions import Answer, ChatRequest, invalid
 from services.model.engines.engine import InvalidRequest, UnknownAdapter
@@ -39,6 +40,7 @@ def application(handler: ModelHandler, stop: Callable[[], Awaitable[None]] = _no
             Route("/v1/chat/completions", calls.complete, methods=["POST"]),
             Route("/v1/models", calls.models),
             Route("/v1/models/{name:path}", calls.model),
+            Mount("/metrics", make_asgi_app()),
         ],
         exception_handlers={HTTPException: _no_route},
         lifespan=lifespan,

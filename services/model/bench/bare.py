@@ -1,4 +1,4 @@
-"""The echo on grpc.aio alone: what the way through Ray Serve is held against. Prints its port and ends with its input."""
+"""The echo on grpc.aio alone, beside the one through Ray Serve: prints its port, and ends with its input."""
 
 import asyncio
 import sys

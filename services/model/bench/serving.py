@@ -20,7 +20,7 @@ from services.model.answering import Answering, whole
 from services.model.bench.calls import Call, Stint, after, answers, caller, channel, closed, echoes, healths
 from services.model.bench.echo import Echo
 from services.model.bench.replicas import replicas
-from services.model.serving import deploy, serving
+from services.model.serving import CannotServe, deploy, serving
 from services.model.settings import ServingSettings
 from services.recipes.soliloquy.answers import Decision, Program, Reply
 from services.runtime.bench import machine
@@ -39,6 +39,7 @@ HEALTH_PAUSE = 0.02
 SCHEMA_ANSWERS = 510
 SCHEMA_TOKENS = 1000
 REPLICAS = 2
+SUCCESSOR_SECONDS = 60.0
 _KINDS = (Decision, Program, Reply)
 _TARGETS = Path(__file__).with_name("targets.toml")
 
@@ -149,7 +150,10 @@ async def _faults(settings: ServingSettings, tell: Tell) -> dict[str, Any]:
     async with _load(settings.grpc_port) as killed:
         before = replicas(os.getpid())
         os.kill(min(before), signal.SIGKILL)
+        began = time.perf_counter()
         while not replicas(os.getpid()) - before:
+            if time.perf_counter() - began > SUCCESSOR_SECONDS:
+                raise CannotServe(f"no replica took the place of a killed one within {SUCCESSOR_SECONDS:g} s")
             await asyncio.sleep(0.1)
         await asyncio.sleep(SECONDS)
     tell("replicas replaced under load")
@@ -194,18 +198,14 @@ async def _health(port: int) -> dict[str, Any]:
 async def _schema(port: int) -> dict[str, Any]:
     """Answers of a model that on its own writes noise, held to the schemas of a recipe."""
     requests = map(_held, range(SCHEMA_ANSWERS))
-    texts: list[tuple[str, str]] = []
-
     async with channel(port) as opened:
         call = caller(opened)
 
-        async def ask() -> None:
-            for request in requests:
-                texts.append((request.schema, (await call(request)).text))
+        async def ask() -> list[bool]:
+            return [_keeps_to(request.schema, (await call(request)).text) for request in requests]
 
-        await asyncio.gather(*(ask() for _ in range(SATURATING_CALLERS)))
-    valid = sum(_keeps_to(schema, text) for schema, text in texts)
-    return {"answers": spread([float(len(texts))]), "valid_share": spread([valid / len(texts)])}
+        valid = [each for part in await asyncio.gather(*(ask() for _ in range(SATURATING_CALLERS))) for each in part]
+    return {"answers": spread([float(len(valid))]), "valid_share": spread([sum(valid) / len(valid)])}
 
 
 def _held(number: int) -> GenerateRequest:
