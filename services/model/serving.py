@@ -58,7 +58,7 @@ def serving(build: Callable[[], Answering], settings: ServingSettings) -> Iterat
             num_cpus=max(os.cpu_count() or 1, settings.max_replicas),
             include_dashboard=False,
             log_to_driver=False,
-            logging_level=logging.WARNING,
+            logging_level=logging.ERROR,
             object_store_memory=_OBJECT_STORE_BYTES,
         )
         serve.start(

@@ -68,15 +68,19 @@ class Service:
         )
         self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
         self.complaints: list[str] = []
-        for output, keep in ((self.process.stdout, self._lines.put), (self.process.stderr, self.complaints.append)):
-            threading.Thread(target=_read, args=(output, keep), daemon=True).start()
+        outputs = ((self.process.stdout, self._lines.put), (self.process.stderr, self.complaints.append))
+        self._readers = [threading.Thread(target=_read, args=output) for output in outputs]
+        for reader in self._readers:
+            reader.start()
 
-    def line(self, seconds: float = 60.0) -> str:
-        """The next that it prints."""
+    def until_said(self, line: str, seconds: float = 120.0) -> None:
+        """Ray says things of its own in between."""
+        deadline = time.monotonic() + seconds
         try:
-            return self._lines.get(timeout=seconds)
+            while self._lines.get(timeout=max(0.0, deadline - time.monotonic())) != line:
+                pass
         except queue.Empty:
-            raise AssertionError(f"nothing said within {seconds} s; complaints: {self.complaints}") from None
+            raise AssertionError(f"{line!r} not said within {seconds} s; complaints: {self.complaints}") from None
 
     def tell(self, number: signal.Signals) -> None:
         self.process.send_signal(number)
@@ -98,6 +102,8 @@ class Service:
                 self.process.kill()
         for pid in left & set(stats()):
             os.kill(pid, signal.SIGKILL)
+        for reader in self._readers:
+            reader.join()
 
     @asynccontextmanager
     async def client(self, *, retries: bool = False) -> AsyncIterator["ModelServiceAsyncStub"]:
@@ -161,5 +167,6 @@ async def until(condition: Callable[[], object], seconds: float = 30.0) -> None:
 
 
 def _read(output: Any, keep: Callable[[str], None]) -> None:
-    for line in output:
-        keep(line.strip())
+    with output:
+        for line in output:
+            keep(line.strip())

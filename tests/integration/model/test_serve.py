@@ -40,9 +40,7 @@ pytestmark = [
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     service = Service(weights(tmp_path_factory.mktemp("adapters"), "first"))
     try:
-        assert service.line() == (
-            f"serving on 127.0.0.1:{service.grpc} (gRPC) and http://127.0.0.1:{service.http}/v1 (HTTP)"
-        )
+        service.until_said(f"serving on 127.0.0.1:{service.grpc} (gRPC) and http://127.0.0.1:{service.http}/v1 (HTTP)")
         yield service
     finally:
         service.end()
@@ -154,7 +152,7 @@ async def test_replacing_the_replicas_costs_no_answer(service: Service) -> None:
     async with Load(service=service) as load:
         await load.more()
         service.tell(signal.SIGHUP)
-        assert await asyncio.to_thread(service.line) == "replicas replaced"
+        await asyncio.to_thread(service.until_said, "replicas replaced")
         await load.more()
     assert load.failures == []
     await until(lambda: not before & service.replicas())
