@@ -48,7 +48,13 @@ def _adapters(_: click.Context, __: click.Parameter, listed: Sequence[str]) -> d
 
 
 @click.command()
-@click.option("--engine", required=True, type=click.Choice([*_LIBRARIES, SCRIPTED]), help="What runs the weights.")
+@click.option(
+    "--engine",
+    default=SCRIPTED,
+    show_default=True,
+    type=click.Choice([SCRIPTED, *_LIBRARIES]),
+    help="What answers.",
+)
 @click.option(
     "--model",
     "weights",
@@ -64,14 +70,21 @@ def _adapters(_: click.Context, __: click.Parameter, listed: Sequence[str]) -> d
     callback=_adapters,
     help="A LoRA adapter that requests may name; may be given several times.",
 )
-@click.option("--grpc", default="127.0.0.1:9000", show_default=True, metavar="HOST:PORT", type=ADDRESS)
+@click.option(
+    "--grpc",
+    default="127.0.0.1:9000",
+    show_default=True,
+    metavar="HOST:PORT",
+    type=ADDRESS,
+    help="Port 0 takes any that is free.",
+)
 @click.option(
     "--http",
     default="127.0.0.1:8000",
     show_default=True,
     metavar="HOST:PORT",
     type=ADDRESS,
-    help="OpenAI's routes; on the same host. Port 0 takes any that is free.",
+    help="Of OpenAI's routes; on the same host.",
 )
 @click.option("--replicas", type=click.IntRange(min=1), help="So many, whatever the load.  [default: 1]")
 @click.option("--min-replicas", type=click.IntRange(min=1), help="As many as the load asks for, from this number.")

