@@ -34,6 +34,8 @@ NAME = "model"
 # Beyond the health check's own pace: an engine's step on a busy machine holds up the answer.
 _HEALTH_PATIENCE_SECONDS = 10.0
 _WAIT_LOOP_SECONDS = 0.2
+# Requests go to the replica that has the fewest: one that turned them away at once would soon get all of them.
+_FAULT_SECONDS = 1.0
 
 Answer = TypeVar("Answer", bound=Message)
 
@@ -47,7 +49,7 @@ class ModelReplica:
         replica = serve.get_replica_context().replica_id.unique_id
         self._shared = SharedAdapters(self._answering, _ShelfActor(kept), replica=replica)
         await self._shared.start()
-        self._handler = ModelHandler(self._answering, self._shared)
+        self._handler = ModelHandler(self._answering, self._shared, fault_seconds=_FAULT_SECONDS)
 
     def __serve_build_asgi_app__(self) -> Any:
         return openai.application(self._handler, self._stop)

@@ -1,5 +1,6 @@
 """The calls of `ModelService`, whatever engine answers them and whatever server they come through."""
 
+import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Protocol
@@ -39,9 +40,18 @@ class Adapters(Protocol):
 class ModelHandler:
     """Raises the errors of `engines.engine`, which `refusals` gives their codes."""
 
-    def __init__(self, answering: Answering, adapters: Adapters | None = None, *, kept: int = KEPT_ANSWERS) -> None:
+    def __init__(
+        self,
+        answering: Answering,
+        adapters: Adapters | None = None,
+        *,
+        kept: int = KEPT_ANSWERS,
+        fault_seconds: float = 0.0,
+    ) -> None:
+        """While its engine has a fault, a request is turned away after so many seconds."""
         self._answering = answering
         self._adapters = adapters or answering
+        self._fault_seconds = fault_seconds
         self._lately = Lately(answering.stream, kept=kept)
 
     async def generate(self, request: GenerateRequest) -> Completion:
@@ -49,7 +59,7 @@ class ModelHandler:
             return await whole(deltas)
 
     async def stream(self, request: GenerateRequest) -> AsyncGenerator[Delta, None]:
-        self._check(request)
+        await self._check(request)
         completed = False
         async with aclosing(self._lately.stream(request)) as deltas:
             async for delta in deltas:
@@ -75,8 +85,9 @@ class ModelHandler:
     def info(self) -> ModelInfo:
         return self._answering.info()
 
-    def _check(self, request: GenerateRequest) -> None:
+    async def _check(self, request: GenerateRequest) -> None:
         if fault := self._answering.fault:
+            await asyncio.sleep(self._fault_seconds)
             raise EngineFailed(fault)
         if request.ByteSize() > MAX_REQUEST_BYTES:
             raise InvalidRequest(f"the request has {request.ByteSize()} bytes: at most {MAX_REQUEST_BYTES} are read")

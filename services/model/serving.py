@@ -37,6 +37,7 @@ FAST = {
 }
 # Ports that HAProxy takes besides the two that are asked for: others are found where these are taken.
 _OWN_PORTS = {"RAY_SERVE_HAPROXY_METRICS_PORT": 9101, "RAY_SERVE_HAPROXY_STATS_PORT": 8404}
+_NAME = "model"
 _OBJECT_STORE_BYTES = 200 * 1024 * 1024
 
 
@@ -73,6 +74,8 @@ def serving(build: Callable[[], Answering], settings: ServingSettings) -> Iterat
         yield
     finally:
         if ray.is_initialized():
+            # A shutdown alone would take the proxy away from what is under way.
+            serve.delete(_NAME)
             serve.shutdown()
             ray.shutdown()
 
@@ -98,7 +101,7 @@ def deploy(build: Callable[[], Answering], settings: ServingSettings) -> None:
     """Returns when it answers; where it is deployed already, its replicas are replaced one after the other."""
     _, serve, application = _ray()
     try:
-        serve.run(application(build, settings), name="model", route_prefix="/")
+        serve.run(application(build, settings), name=_NAME, route_prefix="/")
     except RuntimeError as error:
         raise CannotServe(_reason(str(error))) from error
 
