@@ -2,10 +2,8 @@
 
 import asyncio
 import itertools
-import json
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 
 import grpc
@@ -18,20 +16,9 @@ Call = Callable[[GenerateRequest], Awaitable[Completion]]
 
 REQUEST_BYTES = 1024
 _HEALTH = "/ray.serve.RayServeAPIService/Healthz"
-_RETRIES = {
-    "methodConfig": [
-        {
-            "name": [{"service": "soliloquy.v1.ModelService"}],
-            "retryPolicy": {
-                "maxAttempts": 5,
-                "initialBackoff": "0.1s",
-                "maxBackoff": "2s",
-                "backoffMultiplier": 2,
-                "retryableStatusCodes": ["UNAVAILABLE"],
-            },
-        }
-    ]
-}
+TRIES = 5
+_PAUSE_SECONDS = 0.1
+_DEADLINE_SECONDS = 120.0
 _PROMPT = "A block slides down an incline. What is its acceleration, and how do you know? "
 
 
@@ -53,17 +40,28 @@ class Stint:
         return self.tokens / self.seconds
 
 
-@asynccontextmanager
-async def channel(port: int) -> AsyncIterator[grpc.aio.Channel]:
-    """Tries again what a replica that is gone has left unanswered, as every client should."""
-    options = (("grpc.service_config", json.dumps(_RETRIES)),)
-    async with grpc.aio.insecure_channel(f"127.0.0.1:{port}", options=options) as opened:
-        yield opened
-
-
 def caller(opened: grpc.aio.Channel) -> Call:
+    """Tries again what a replica that is gone or stuck has left unanswered.
+
+    gRPC's own policy would try again only the former: what a server refuses, it takes for an answer.
+    """
     stub = ModelServiceStub(opened)
-    return lambda request: stub.Generate(request, timeout=120)
+
+    async def call(request: GenerateRequest) -> Completion:
+        for tried in range(1, TRIES):
+            try:
+                return await stub.Generate(request, timeout=_DEADLINE_SECONDS)
+            except grpc.aio.AioRpcError as error:
+                if error.code() is not grpc.StatusCode.UNAVAILABLE:
+                    raise
+                await asyncio.sleep(_PAUSE_SECONDS * 2**tried)
+        return await stub.Generate(request, timeout=_DEADLINE_SECONDS)
+
+    return call
+
+
+def channel(port: int) -> grpc.aio.Channel:
+    return grpc.aio.insecure_channel(f"127.0.0.1:{port}")
 
 
 def echoes() -> Iterator[GenerateRequest]:

@@ -20,27 +20,13 @@ import grpc
 from soliloquy.v1.model_pb2 import GenerateRequest, Message
 from soliloquy.v1.model_pb2_grpc import ModelServiceStub
 
+from services.model.bench.calls import caller, channel
 from services.model.bench.replicas import replicas
 from services.runtime.bench.processes import family, stats
 from services.runtime.listening import listening
 
 if TYPE_CHECKING:
     from soliloquy.v1.model_pb2_grpc import ModelServiceAsyncStub
-
-_RETRIES = {
-    "methodConfig": [
-        {
-            "name": [{"service": "soliloquy.v1.ModelService"}],
-            "retryPolicy": {
-                "maxAttempts": 5,
-                "initialBackoff": "0.1s",
-                "maxBackoff": "2s",
-                "backoffMultiplier": 2,
-                "retryableStatusCodes": ["UNAVAILABLE"],
-            },
-        }
-    ]
-}
 
 
 def free_port() -> int:
@@ -106,10 +92,9 @@ class Service:
             reader.join()
 
     @asynccontextmanager
-    async def client(self, *, retries: bool = False) -> AsyncIterator["ModelServiceAsyncStub"]:
-        options = (("grpc.service_config", json.dumps(_RETRIES)),) if retries else ()
-        async with grpc.aio.insecure_channel(f"127.0.0.1:{self.grpc}", options=options) as channel:
-            yield ModelServiceStub(channel)
+    async def client(self) -> AsyncIterator["ModelServiceAsyncStub"]:
+        async with channel(self.grpc) as opened:
+            yield ModelServiceStub(opened)
 
     async def get(self, method: str, path: str, content: Any = None) -> tuple[int, str]:
         return await asyncio.to_thread(self._get, method, path, content)
@@ -126,7 +111,7 @@ class Service:
 
 @dataclass(kw_only=True)
 class Load:
-    """Callers that ask for as long as a block lasts, each when it has its last answer."""
+    """Callers that ask for as long as a block lasts, and try again what finds no replica."""
 
     service: Service
     callers: int = 8
@@ -148,11 +133,12 @@ class Load:
         await until(lambda: self.answered + len(self.failures) >= wanted)
 
     async def _call(self, number: int) -> None:
-        async with self.service.client(retries=True) as stub:
+        async with channel(self.service.grpc) as opened:
+            call = caller(opened)
             while not self._over:
                 text = f"caller {number} answer {self.answered}"
                 try:
-                    answer = await stub.Generate(request(text), timeout=20)
+                    answer = await call(request(text))
                     assert answer.text == text
                     self.answered += 1
                 except grpc.aio.AioRpcError as error:
