@@ -43,7 +43,7 @@ def _adapters(_: click.Context, __: click.Parameter, listed: Sequence[str]) -> d
             raise click.BadParameter(f"{each!r} is no adapter: write NAME=PATH")
         if name in adapters:
             raise click.BadParameter(f"{name!r} is there twice: give each adapter a name of its own")
-        adapters[name] = path
+        adapters[name] = str(Path(path).resolve())
     return adapters
 
 
@@ -59,7 +59,7 @@ def _adapters(_: click.Context, __: click.Parameter, listed: Sequence[str]) -> d
     "--model",
     "weights",
     metavar="PATH",
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    type=click.Path(path_type=Path, exists=True, file_okay=False, resolve_path=True),
     help="The folder of the model's weights and tokenizer; the scripted engine has none.",
 )
 @click.option(

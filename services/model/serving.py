@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from importlib.util import find_spec
+from io import StringIO
 from typing import Any
 
 from services.model.answering import Answering
@@ -76,8 +77,10 @@ def serving(build: Callable[[], Answering], settings: ServingSettings) -> Iterat
         if ray.is_initialized():
             # A shutdown alone would take the proxy away from what is under way.
             serve.delete(_NAME)
-            serve.shutdown()
-            ray.shutdown()
+            # Ray reports as a failure that its controller ended, as it was told to.
+            with contextlib.redirect_stdout(StringIO()):
+                serve.shutdown()
+                ray.shutdown()
 
 
 def _prepare() -> None:
@@ -103,7 +106,8 @@ def deploy(build: Callable[[], Answering], settings: ServingSettings) -> None:
     try:
         serve.run(application(build, settings), name=_NAME, route_prefix="/")
     except RuntimeError as error:
-        raise CannotServe(_reason(str(error))) from error
+        deployments = serve.status().applications[_NAME].deployments.values()
+        raise CannotServe(_reason("\n".join(deployment.message for deployment in deployments))) from error
 
 
 def _ray() -> tuple[Any, Any, Any]:
