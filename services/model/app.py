@@ -43,7 +43,7 @@ Answer = TypeVar("Answer", bound=Message)
 class ModelReplica:
     """Serve calls its gRPC methods by their names, with a context that must be named as it is here."""
 
-    async def __init__(self, build: Callable[[], Answering], kept: list[Kept]) -> None:
+    async def __init__(self, build: Callable[[], Answering], kept: list[Kept]) -> None:  # type: ignore[misc]
         self._answering = build()
         await self._answering.start()
         replica = serve.get_replica_context().replica_id.unique_id
@@ -55,7 +55,7 @@ class ModelReplica:
         return openai.application(self._handler, self._stop)
 
     def check_health(self) -> None:
-        if fault := self._answering.fault:
+        if fault := self._answering.fault or self._shared.fault:
             raise EngineFailed(fault)
 
     async def Generate(self, request: GenerateRequest, grpc_context: Any) -> Completion:
@@ -102,13 +102,14 @@ class _ShelfActor:
         ).remote(kept)
 
     async def follow(self, standing: Standing, patience: float) -> tuple[int, list[Kept]]:
-        return await _reached(self._actor.follow.remote(standing, patience))
+        version, kept = await _reached(self._actor.follow.remote(standing, patience))
+        return version, kept
 
     async def put(self, adapter: Kept) -> str:
-        return await _reached(self._actor.put.remote(adapter))
+        return str(await _reached(self._actor.put.remote(adapter)))
 
     async def take(self, name: str) -> bool:
-        return await _reached(self._actor.take.remote(name))
+        return bool(await _reached(self._actor.take.remote(name)))
 
     async def leave(self, replica: str) -> None:
         await _reached(self._actor.leave.remote(replica))

@@ -1,6 +1,7 @@
 """A replica's part in the shared adapters: it holds what is on the shelf, and puts there what it is asked to load."""
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Sequence
 from typing import Protocol
@@ -48,6 +49,13 @@ class SharedAdapters:
             raise MissingWeights("; ".join(self._standing.failed.values()))
         self._following = asyncio.create_task(self._follow())
 
+    @property
+    def fault(self) -> str:
+        """Why this replica does not hear of adapters any more; empty while it does."""
+        if self._following is None or not self._following.done():
+            return ""
+        return f"the shared adapters are not followed any more: {self._following.exception()!r}"
+
     async def stop(self) -> None:
         if self._following:
             self._following.cancel()
@@ -79,7 +87,8 @@ class SharedAdapters:
         """Says meanwhile that it is still there: loading may take long."""
         holding = asyncio.create_task(self._hold(version, kept))
         while not (await asyncio.wait({holding}, timeout=LOOK_SECONDS))[0]:
-            await self._shelf.follow(self._standing, 0.0)
+            with contextlib.suppress(ShelfAway):
+                await self._shelf.follow(self._standing, 0.0)
         holding.result()
 
     async def _hold(self, version: int, kept: Sequence[Kept]) -> None:

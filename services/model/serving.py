@@ -107,7 +107,7 @@ def deploy(build: Callable[[], Answering], settings: ServingSettings) -> None:
         serve.run(application(build, settings), name=_NAME, route_prefix="/")
     except RuntimeError as error:
         deployments = serve.status().applications[_NAME].deployments.values()
-        raise CannotServe(_reason("\n".join(deployment.message for deployment in deployments))) from error
+        raise CannotServe(reason("\n".join(deployment.message for deployment in deployments))) from error
 
 
 def _ray() -> tuple[Any, Any, Any]:
@@ -128,7 +128,7 @@ def _free(port: int) -> int:
             return found
 
 
-def _reason(told: str) -> str:
+def reason(told: str) -> str:
     """What the replica itself raised: the last line of its traceback that begins with an error's name."""
     raised = re.findall(r"^(?:[\w.]+\.)?[A-Z]\w+: (.+)$", told, re.MULTILINE)
     return str(raised[-1]) if raised else told.strip().splitlines()[-1]

@@ -5,23 +5,22 @@ import sys
 
 import grpc
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
-from soliloquy.v1.model_pb2_grpc import ModelServiceServicer, add_ModelServiceServicer_to_server
 
 from services.model.answering import whole
 from services.model.bench.echo import Echo
 
-
-class _Calls(ModelServiceServicer):
-    def __init__(self) -> None:
-        self._echo = Echo()
-
-    async def Generate(self, request: GenerateRequest, _: object) -> Completion:
-        return await whole(self._echo.stream(request))
+_SERVICE = "soliloquy.v1.ModelService"
 
 
 async def main() -> None:
+    echo = Echo()
+
+    async def generate(request: GenerateRequest, _: object) -> Completion:
+        return await whole(echo.stream(request))
+
+    method = grpc.unary_unary_rpc_method_handler(generate, GenerateRequest.FromString, Completion.SerializeToString)
     server = grpc.aio.server()
-    add_ModelServiceServicer_to_server(_Calls(), server)
+    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(_SERVICE, {"Generate": method}),))
     print(server.add_insecure_port("127.0.0.1:0"), flush=True)
     await server.start()
     await asyncio.to_thread(sys.stdin.read)

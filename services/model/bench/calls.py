@@ -104,7 +104,7 @@ def after(seconds: float) -> Callable[[], bool]:
 
 async def healths(opened: grpc.aio.Channel, *, pause: float, until: Callable[[], bool]) -> list[float]:
     """Seconds that each look at the health took."""
-    look = opened.unary_unary(_HEALTH)
+    look: grpc.aio.UnaryUnaryMultiCallable[bytes, bytes] = opened.unary_unary(_HEALTH)
     taken = []
     while not until():
         sent = time.perf_counter()

@@ -85,6 +85,7 @@ async def test_http_answers_beside_it(service: Service) -> None:
     status, text = await service.get("POST", "/v1/chat/completions", asked | {"stream": True})
     assert (status, text.endswith("data: [DONE]\n\n")) == (200, True)
     assert await service.get("GET", "/-/healthz") == (200, "success")
+    assert (await service.get("GET", "/metrics/"))[0] == 200
 
 
 async def test_a_refusal_keeps_its_code_and_its_line_on_the_way(service: Service) -> None:

@@ -20,9 +20,28 @@ class Clock:
         return self.now
 
 
+class Engine(Echo):
+    """Cannot find the adapters that it lacks; breaks on demand."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lacks: set[str] = set()
+        self.broken = False
+
+    async def unload_adapter(self, name: str) -> None:
+        if self.broken:
+            raise RuntimeError("out of order")
+        await super().unload_adapter(name)
+
+    async def load_adapter(self, adapter: Adapter) -> Adapter:
+        if adapter.name in self.lacks:
+            raise MissingWeights(f"{adapter.path} is not on this machine")
+        return await super().load_adapter(adapter)
+
+
 class Replica:
     def __init__(self, shelf: Shelf, name: str) -> None:
-        self.engine = Echo()
+        self.engine = Engine()
         self.shared = SharedAdapters(self.engine, shelf, replica=name)
 
     @property
@@ -75,14 +94,9 @@ async def test_what_one_replica_cannot_load_is_left_on_none(adapter: Adapter, tm
     shelf = Shelf([])
     one, other = await replicas(shelf, "one", "other")
     before = await one.shared.load_adapter(adapter)
-
-    async def cannot(asked: Adapter) -> Adapter:
-        raise MissingWeights(f"{asked.path} is not on this machine")
-
-    loads, other.engine.load_adapter = other.engine.load_adapter, cannot  # type: ignore[method-assign]
+    other.engine.lacks.add("composer")
     with pytest.raises(MissingWeights, match=r"another replica could not load it: .* is not on this machine"):
         await one.shared.load_adapter(weights(tmp_path, "composer"))
-    other.engine.load_adapter = loads  # type: ignore[method-assign]
     assert list(one.engine.adapters()) == list(other.engine.adapters()) == [before]
     for replica in (one, other):
         await replica.shared.stop()
@@ -92,6 +106,23 @@ async def test_an_adapter_that_cannot_be_loaded_at_the_start_keeps_a_replica_fro
     replica = Replica(Shelf([Kept(name="tutor", path=str(tmp_path))]), "one")
     with pytest.raises(MissingWeights, match=r"is no adapter: it lacks adapter_model\.safetensors"):
         await replica.shared.start()
+
+
+async def test_a_replica_that_follows_no_more_has_a_fault(adapter: Adapter) -> None:
+    shelf = Shelf([])
+    one, other = await replicas(shelf, "one", "other")
+    await one.shared.load_adapter(adapter)
+    assert other.shared.fault == ""
+    other.engine.broken = True
+    taking = asyncio.create_task(one.shared.unload_adapter("tutor"))
+    async with asyncio.timeout(5):
+        while not other.shared.fault:
+            assert not taking.done()
+            await asyncio.sleep(0)
+    assert "out of order" in other.shared.fault
+    await shelf.leave("other")
+    await taking
+    await one.shared.stop()
 
 
 async def test_unloading_what_is_not_there_is_refused(adapter: Adapter) -> None:
