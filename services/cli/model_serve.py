@@ -1,7 +1,9 @@
 """`soliloquy model serve`: a model on Ray Serve, over gRPC and HTTP."""
 
+import contextlib
 import logging
 import signal
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
@@ -157,8 +159,10 @@ def serve(
 def run(build: Callable[[], Answering], settings: ServingSettings) -> None:
     """Serves until it is told to end, and replaces its replicas whenever it is told to."""
     told: SimpleQueue[int] = SimpleQueue()
+    own = sys.stdout
     try:
-        with serving(build, settings):
+        # Ray tells on standard output which of its processes died.
+        with contextlib.redirect_stdout(sys.stderr), serving(build, settings):
             # Only here: Ray has set handlers of its own.
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 signal.signal(number, lambda number, _: told.put(number))
@@ -168,7 +172,7 @@ def run(build: Callable[[], Answering], settings: ServingSettings) -> None:
             )
             while told.get() == signal.SIGHUP:
                 deploy(build, settings)
-                click.echo("replicas replaced")
+                click.echo("replicas replaced", file=own)
     except (CannotServe, CannotListen) as error:
         raise Failure(str(error)) from error
 

@@ -1,6 +1,8 @@
 """`soliloquy bench model`."""
 
+import contextlib
 import json
+import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
 from typing import Any
@@ -33,7 +35,8 @@ def model(*, rounds: int, as_json: bool) -> None:
     from services.model.bench.serving import measure
 
     try:
-        with Console(stderr=True).status("starting") as status:
+        # Ray tells on standard output which of its processes died.
+        with Console(stderr=True).status("starting") as status, contextlib.redirect_stdout(sys.stderr):
             figures = measure(
                 ServingSettings(grpc_port=_free_port(), http_port=_free_port()), rounds=rounds, tell=status.update
             )

@@ -86,8 +86,11 @@ def small_model(folder: Path) -> Answering:
 
 
 def _made(folder: Path) -> Path:
+    from transformers.utils.logging import disable_progress_bar
+
     from services.model.bench.random_weights import make_base
 
+    disable_progress_bar()
     return make_base(folder / "small")
 
 

@@ -59,14 +59,12 @@ class Service:
         for reader in self._readers:
             reader.start()
 
-    def until_said(self, line: str, seconds: float = 120.0) -> None:
-        """Ray says things of its own in between."""
-        deadline = time.monotonic() + seconds
+    def line(self, seconds: float = 120.0) -> str:
+        """The next that it prints."""
         try:
-            while self._lines.get(timeout=max(0.0, deadline - time.monotonic())) != line:
-                pass
+            return self._lines.get(timeout=seconds)
         except queue.Empty:
-            raise AssertionError(f"{line!r} not said within {seconds} s; complaints: {self.complaints}") from None
+            raise AssertionError(f"nothing said within {seconds} s; complaints: {self.complaints}") from None
 
     def tell(self, number: signal.Signals) -> None:
         self.process.send_signal(number)
