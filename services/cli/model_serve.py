@@ -166,10 +166,8 @@ def run(build: Callable[[], Answering], settings: ServingSettings) -> None:
             # Only here: Ray has set handlers of its own.
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 signal.signal(number, lambda number, _: told.put(number))
-            host = settings.host
-            click.echo(
-                f"serving on {host}:{settings.grpc_port} (gRPC) and http://{host}:{settings.http_port}/v1 (HTTP)"
-            )
+            grpc, http = (f"{settings.host}:{port}" for port in (settings.grpc_port, settings.http_port))
+            click.echo(f"serving on {grpc} (gRPC) and http://{http}/v1 (HTTP)", file=own)
             while told.get() == signal.SIGHUP:
                 deploy(build, settings)
                 click.echo("replicas replaced", file=own)
