@@ -4,7 +4,7 @@ import click
 
 from services.cli.lazy import LazyGroup
 
-_MODULES = {"fake": "services.cli.model_fake"}
+_MODULES = {"serve": "services.cli.model_serve", "fake": "services.cli.model_fake"}
 
 
 @click.group(cls=LazyGroup, modules=_MODULES)

@@ -1,0 +1,171 @@
+"""The model service, wired: one Ray Serve deployment that answers gRPC and HTTP."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any, TypeVar
+
+import ray
+from google.protobuf.message import Message
+from ray import serve
+from ray.exceptions import RayError
+from soliloquy.v1.model_pb2 import (
+    Completion,
+    Delta,
+    GenerateRequest,
+    InfoRequest,
+    ListAdaptersRequest,
+    ListAdaptersResponse,
+    LoadAdapterRequest,
+    LoadAdapterResponse,
+    ModelInfo,
+    UnloadAdapterRequest,
+    UnloadAdapterResponse,
+)
+
+from services.model import openai
+from services.model.answering import Answering
+from services.model.engines.engine import EngineFailed
+from services.model.following import SharedAdapters, ShelfAway
+from services.model.handler import ModelHandler
+from services.model.refusals import refusal
+from services.model.settings import ServingSettings
+from services.model.shelf import Kept, Shelf, Standing
+
+NAME = "model"
+# Beyond the health check's own pace: an engine's step on a busy machine holds up the answer.
+_HEALTH_PATIENCE_SECONDS = 10.0
+_WAIT_LOOP_SECONDS = 0.2
+# Requests go to the replica that has the fewest: one that turned them away at once would soon get all of them.
+_FAULT_SECONDS = 1.0
+
+Answer = TypeVar("Answer", bound=Message)
+
+
+class ModelReplica:
+    """Serve calls its gRPC methods by their names, with a context that must be named as it is here."""
+
+    async def __init__(self, build: Callable[[], Answering], kept: list[Kept]) -> None:  # type: ignore[misc]
+        self._answering = build()
+        await self._answering.start()
+        replica = serve.get_replica_context().replica_id.unique_id
+        self._shared = SharedAdapters(self._answering, _ShelfActor(kept), replica=replica)
+        await self._shared.start()
+        self._handler = ModelHandler(self._answering, self._shared, fault_seconds=_FAULT_SECONDS)
+
+    def __serve_build_asgi_app__(self) -> Any:
+        return openai.application(self._handler, self._stop)
+
+    def check_health(self) -> None:
+        if fault := self._answering.fault or self._shared.fault:
+            raise EngineFailed(fault)
+
+    async def Generate(self, request: GenerateRequest, grpc_context: Any) -> Completion:
+        return await _answered(self._handler.generate(request), grpc_context, Completion())
+
+    async def GenerateStream(self, request: GenerateRequest, grpc_context: Any) -> AsyncIterator[Delta]:
+        try:
+            async for delta in self._handler.stream(request):
+                yield delta
+        except Exception as error:
+            _refuse(error, grpc_context)
+
+    async def LoadAdapter(self, request: LoadAdapterRequest, grpc_context: Any) -> LoadAdapterResponse:
+        return await _answered(self._handler.load_adapter(request), grpc_context, LoadAdapterResponse())
+
+    async def UnloadAdapter(self, request: UnloadAdapterRequest, grpc_context: Any) -> UnloadAdapterResponse:
+        return await _answered(self._handler.unload_adapter(request), grpc_context, UnloadAdapterResponse())
+
+    async def ListAdapters(self, _: ListAdaptersRequest) -> ListAdaptersResponse:
+        return self._handler.list_adapters()
+
+    async def Info(self, _: InfoRequest) -> ModelInfo:
+        return self._handler.info()
+
+    async def _stop(self) -> None:
+        await self._shared.stop()
+        await self._answering.stop()
+
+
+class _ShelfActor:
+    """The shelf in the process that all replicas share; the first of them starts it."""
+
+    def __init__(self, kept: list[Kept]) -> None:
+        shelf: Any = ray.remote(Shelf)
+        self._actor = shelf.options(
+            name="adapters",
+            namespace="soliloquy",
+            get_if_exists=True,
+            lifetime="detached",
+            num_cpus=0,
+            max_restarts=-1,
+            # Each replica is in a call of its own nearly all the time.
+            max_concurrency=1000,
+        ).remote(kept)
+
+    async def follow(self, standing: Standing, patience: float) -> tuple[int, list[Kept]]:
+        version, kept = await _reached(self._actor.follow.remote(standing, patience))
+        return version, kept
+
+    async def put(self, adapter: Kept) -> str:
+        return str(await _reached(self._actor.put.remote(adapter)))
+
+    async def take(self, name: str) -> bool:
+        return bool(await _reached(self._actor.take.remote(name)))
+
+    async def leave(self, replica: str) -> None:
+        await _reached(self._actor.leave.remote(replica))
+
+
+def application(build: Callable[[], Answering], settings: ServingSettings) -> Any:
+    """The deployment bound to what it answers with; each replica builds that for itself."""
+    deployment: Any = serve.deployment(
+        name=NAME,
+        **_replicas(settings),
+        max_ongoing_requests=settings.max_ongoing,
+        max_queued_requests=settings.max_queued,
+        backpressure_config={"status_code": 429, "retry_after_s": 1},
+        graceful_shutdown_timeout_s=settings.grace,
+        graceful_shutdown_wait_loop_s=_WAIT_LOOP_SECONDS,
+        health_check_period_s=settings.health_seconds,
+        health_check_timeout_s=settings.health_seconds + _HEALTH_PATIENCE_SECONDS,
+        ray_actor_options={"num_cpus": 1, "num_gpus": settings.gpus},
+        # What keeps the first replica from starting keeps all of them.
+        max_constructor_retry_count=1,
+        logging_config={"enable_access_log": False},
+    )
+    kept = [Kept(name=name, path=path) for name, path in settings.adapters.items()]
+    ingress: Any = serve.ingress()
+    return deployment(ingress(ModelReplica)).bind(build, kept)
+
+
+def _replicas(settings: ServingSettings) -> dict[str, Any]:
+    if settings.min_replicas == settings.max_replicas:
+        return {"num_replicas": settings.min_replicas}
+    return {
+        "autoscaling_config": {
+            "min_replicas": settings.min_replicas,
+            "max_replicas": settings.max_replicas,
+            "target_ongoing_requests": settings.target_ongoing,
+        }
+    }
+
+
+async def _answered(answer: Awaitable[Answer], grpc_context: Any, nothing: Answer) -> Answer:
+    """A refusal is told by the context: an exception would be told as INTERNAL, and be logged twice."""
+    try:
+        return await answer
+    except Exception as error:
+        _refuse(error, grpc_context)
+        return nothing
+
+
+def _refuse(error: Exception, grpc_context: Any) -> None:
+    told, line = refusal(error)
+    grpc_context.set_code(told.code)
+    grpc_context.set_details(line)
+
+
+async def _reached(answer: Any) -> Any:
+    try:
+        return await answer
+    except RayError as error:
+        raise ShelfAway(f"the shared list of adapters cannot be reached ({type(error).__name__}); ask again") from error

@@ -1,0 +1,95 @@
+"""The calls of `ModelService`, whatever engine answers them and whatever server they come through."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Protocol
+
+from soliloquy.v1.model_pb2 import (
+    Adapter,
+    Completion,
+    Delta,
+    GenerateRequest,
+    ListAdaptersResponse,
+    LoadAdapterRequest,
+    LoadAdapterResponse,
+    ModelInfo,
+    UnloadAdapterRequest,
+    UnloadAdapterResponse,
+)
+
+from services.model.answering import Answering, whole
+from services.model.engines.engine import EngineFailed, InvalidRequest
+from services.model.lately import Lately
+
+# A prompt of the longest context there is takes less.
+MAX_REQUEST_BYTES = 4 * 1024 * 1024
+MAX_ID_CHARACTERS = 256
+# Answers at hand for who asks again: some minutes' worth, and a few MB.
+KEPT_ANSWERS = 4096
+
+
+class Adapters(Protocol):
+    """Where adapters are loaded: in this process's engine, or in those of all replicas."""
+
+    async def load_adapter(self, adapter: Adapter) -> Adapter: ...
+
+    async def unload_adapter(self, name: str) -> None: ...
+
+
+class ModelHandler:
+    """Raises the errors of `engines.engine`, which `refusals` gives their codes."""
+
+    def __init__(
+        self,
+        answering: Answering,
+        adapters: Adapters | None = None,
+        *,
+        kept: int = KEPT_ANSWERS,
+        fault_seconds: float = 0.0,
+    ) -> None:
+        """While its engine has a fault, a request is turned away after so many seconds."""
+        self._answering = answering
+        self._adapters = adapters or answering
+        self._fault_seconds = fault_seconds
+        self._lately = Lately(answering.stream, kept=kept)
+
+    async def generate(self, request: GenerateRequest) -> Completion:
+        async with aclosing(self.stream(request)) as deltas:
+            return await whole(deltas)
+
+    async def stream(self, request: GenerateRequest) -> AsyncGenerator[Delta, None]:
+        await self._check(request)
+        completed = False
+        async with aclosing(self._lately.stream(request)) as deltas:
+            async for delta in deltas:
+                completed = delta.HasField("completion")
+                yield delta
+        if not completed:
+            raise EngineFailed("the answer broke off before its end; ask again")
+
+    def list_adapters(self) -> ListAdaptersResponse:
+        return ListAdaptersResponse(adapters=self._answering.adapters())
+
+    async def load_adapter(self, request: LoadAdapterRequest) -> LoadAdapterResponse:
+        if not request.adapter.name or not request.adapter.path:
+            raise InvalidRequest("an adapter needs a name and a path: set both")
+        if request.adapter.name == self.info().model:
+            raise InvalidRequest(f"{request.adapter.name!r} is the name of the base model: choose another")
+        return LoadAdapterResponse(adapter=await self._adapters.load_adapter(request.adapter))
+
+    async def unload_adapter(self, request: UnloadAdapterRequest) -> UnloadAdapterResponse:
+        await self._adapters.unload_adapter(request.name)
+        return UnloadAdapterResponse()
+
+    def info(self) -> ModelInfo:
+        return self._answering.info()
+
+    async def _check(self, request: GenerateRequest) -> None:
+        if fault := self._answering.fault:
+            await asyncio.sleep(self._fault_seconds)
+            raise EngineFailed(fault)
+        if request.ByteSize() > MAX_REQUEST_BYTES:
+            raise InvalidRequest(f"the request has {request.ByteSize()} bytes: at most {MAX_REQUEST_BYTES} are read")
+        if len(request.id) > MAX_ID_CHARACTERS:
+            raise InvalidRequest(f"the id has {len(request.id)} characters: at most {MAX_ID_CHARACTERS} are kept")

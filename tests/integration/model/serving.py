@@ -1,0 +1,156 @@
+"""The model service as a process, its clients, and what becomes of its replicas."""
+
+import asyncio
+import http.client
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import grpc
+from soliloquy.v1.model_pb2 import GenerateRequest, Message
+from soliloquy.v1.model_pb2_grpc import ModelServiceStub
+
+from services.model.bench.calls import caller, channel
+from services.model.bench.replicas import replicas
+from services.runtime.bench.processes import family, stats
+from services.runtime.listening import listening
+
+if TYPE_CHECKING:
+    from soliloquy.v1.model_pb2_grpc import ModelServiceAsyncStub
+
+
+def free_port() -> int:
+    with listening("127.0.0.1:0") as listener:
+        port: int = listener.getsockname()[1]
+        return port
+
+
+def request(text: str = "two words", *, adapter: str = "", request_id: str = "") -> GenerateRequest:
+    return GenerateRequest(messages=[Message(role="user", text=text)], adapter=adapter, id=request_id)
+
+
+class Service:
+    """Two replicas of `tests.integration.model.server`."""
+
+    def __init__(self, adapter: Path) -> None:
+        self.grpc, self.http = free_port(), free_port()
+        arguments = [str(self.grpc), str(self.http), str(adapter)]
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tests.integration.model.server", *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self.complaints: list[str] = []
+        outputs = ((self.process.stdout, self._lines.put), (self.process.stderr, self.complaints.append))
+        self._readers = [threading.Thread(target=_read, args=output) for output in outputs]
+        for reader in self._readers:
+            reader.start()
+
+    def line(self, seconds: float = 120.0) -> str:
+        """The next that it prints."""
+        try:
+            return self._lines.get(timeout=seconds)
+        except queue.Empty:
+            raise AssertionError(f"nothing said within {seconds} s; complaints: {self.complaints}") from None
+
+    def tell(self, number: signal.Signals) -> None:
+        self.process.send_signal(number)
+
+    def processes(self) -> set[int]:
+        return family({self.process.pid}, stats())
+
+    def replicas(self) -> set[int]:
+        return replicas(self.process.pid)
+
+    def end(self) -> None:
+        """However it stands."""
+        left = self.processes() - {self.process.pid}
+        if self.process.poll() is None:
+            self.tell(signal.SIGTERM)
+            try:
+                self.process.wait(30)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+        for pid in left & set(stats()):
+            os.kill(pid, signal.SIGKILL)
+        for reader in self._readers:
+            reader.join()
+
+    @asynccontextmanager
+    async def client(self) -> AsyncIterator["ModelServiceAsyncStub"]:
+        async with channel(self.grpc) as opened:
+            yield ModelServiceStub(opened)
+
+    async def get(self, method: str, path: str, content: Any = None) -> tuple[int, str]:
+        return await asyncio.to_thread(self._get, method, path, content)
+
+    def _get(self, method: str, path: str, content: Any) -> tuple[int, str]:
+        connection = http.client.HTTPConnection("127.0.0.1", self.http, timeout=10)
+        try:
+            connection.request(method, path, json.dumps(content) if content else None)
+            response = connection.getresponse()
+            return response.status, response.read().decode()
+        finally:
+            connection.close()
+
+
+@dataclass(kw_only=True)
+class Load:
+    """Callers that ask for as long as a block lasts, and try again what finds no replica."""
+
+    service: Service
+    callers: int = 8
+    answered: int = 0
+    failures: list[str] = field(default_factory=list)
+
+    async def __aenter__(self) -> "Load":
+        self._over = False
+        self._calling = [asyncio.create_task(self._call(number)) for number in range(self.callers)]
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._over = True
+        await asyncio.gather(*self._calling)
+
+    async def more(self, answers: int = 50) -> None:
+        """Returns after so many further answers."""
+        wanted = self.answered + answers
+        await until(lambda: self.answered + len(self.failures) >= wanted)
+
+    async def _call(self, number: int) -> None:
+        async with channel(self.service.grpc) as opened:
+            call = caller(opened)
+            while not self._over:
+                text = f"caller {number} answer {self.answered}"
+                try:
+                    answer = await call(request(text))
+                    assert answer.text == text
+                    self.answered += 1
+                except grpc.aio.AioRpcError as error:
+                    self.failures.append(f"{error.code()}: {error.details()}")
+
+
+async def until(condition: Callable[[], object], seconds: float = 30.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"not within {seconds} s"
+        await asyncio.sleep(0.05)
+
+
+def _read(output: Any, keep: Callable[[str], None]) -> None:
+    with output:
+        for line in output:
+            keep(line.strip())

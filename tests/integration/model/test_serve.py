@@ -1,0 +1,185 @@
+"""The model service on Ray Serve: two replicas that answer as one, whatever happens to either of them.
+
+One service for all tests, in their order: a cluster takes its time to come up.
+"""
+
+import asyncio
+import json
+import os
+import signal
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import grpc
+import pytest
+from soliloquy.v1.model_pb2 import (
+    Adapter,
+    GenerateRequest,
+    InfoRequest,
+    ListAdaptersRequest,
+    LoadAdapterRequest,
+    UnloadAdapterRequest,
+)
+
+from services.runtime.bench.processes import stats
+from tests.integration.model.server import STICK, TAKE
+from tests.integration.model.serving import Load, Service, request, until
+
+# In CI a missing Ray is a failure, not a reason to skip.
+pytestmark = [
+    pytest.mark.skipif(
+        find_spec("ray") is None and os.environ.get("CI") != "true",
+        reason="Ray Serve is missing: pip install 'soliloquy[serve]'",
+    ),
+    pytest.mark.timeout(180),
+]
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    service = Service(weights(tmp_path_factory.mktemp("adapters"), "first"))
+    try:
+        addresses = f"127.0.0.1:{service.grpc} (gRPC) and http://127.0.0.1:{service.http}/v1 (HTTP)"
+        assert service.line() == f"serving on {addresses}"
+        yield service
+    finally:
+        service.end()
+
+
+def weights(folder: Path, name: str) -> Path:
+    path = folder / name
+    path.mkdir()
+    (path / "adapter_model.safetensors").write_text(name)
+    return path
+
+
+async def refusal(service: Service, asked: GenerateRequest) -> tuple[grpc.StatusCode, str]:
+    async with service.client() as stub:
+        with pytest.raises(grpc.aio.AioRpcError) as raised:
+            await stub.Generate(asked, timeout=10)
+        return raised.value.code(), raised.value.details() or ""
+
+
+async def digests(service: Service, adapter: str) -> set[str]:
+    """By which both replicas answer: so many at a time are more than one of them takes."""
+    async with service.client() as stub:
+        asked = [stub.Generate(request(f"{TAKE}0.2", adapter=adapter), timeout=10) for _ in range(12)]
+        return {answer.adapter_digest for answer in await asyncio.gather(*asked)}
+
+
+async def test_grpc_answers_whole_and_in_pieces(service: Service) -> None:
+    async with service.client() as stub:
+        answer = await stub.Generate(request(), timeout=10)
+        deltas = [delta async for delta in stub.GenerateStream(request(), timeout=10)]
+        info = await stub.Info(InfoRequest(), timeout=10)
+    assert (answer.text, answer.engine) == ("two words", "echo")
+    assert [delta.text for delta in deltas] == ["two ", "words"]
+    assert deltas[-1].completion == answer
+    assert (info.engine, [adapter.name for adapter in info.adapters]) == ("echo", ["first"])
+
+
+async def test_http_answers_beside_it(service: Service) -> None:
+    asked = {"model": "echo", "messages": [{"role": "user", "content": "two words"}]}
+    status, text = await service.get("POST", "/v1/chat/completions", asked)
+    assert (status, json.loads(text)["choices"][0]["message"]["content"]) == (200, "two words")
+    status, text = await service.get("POST", "/v1/chat/completions", asked | {"stream": True})
+    assert (status, text.endswith("data: [DONE]\n\n")) == (200, True)
+    assert await service.get("GET", "/-/healthz") == (200, "success")
+    assert (await service.get("GET", "/metrics/"))[0] == 200
+
+
+async def test_a_refusal_keeps_its_code_and_its_line_on_the_way(service: Service) -> None:
+    line = "no adapter 'unknown' is loaded; loaded are: first"
+    assert await refusal(service, request(adapter="unknown")) == (grpc.StatusCode.NOT_FOUND, line)
+    code, line = await refusal(service, request(request_id="x" * 300))
+    assert (code, line) == (grpc.StatusCode.INVALID_ARGUMENT, "the id has 300 characters: at most 256 are kept")
+    status, text = await service.get("POST", "/v1/chat/completions", {"model": "gpt", "messages": [{"role": "user"}]})
+    assert (status, json.loads(text)["error"]["type"]) == (400, "invalid_request_error")
+
+
+async def test_more_than_may_wait_is_turned_away_and_the_rest_is_answered(service: Service) -> None:
+    async with service.client() as stub:
+        asked = (stub.Generate(request(f"{TAKE}0.5"), timeout=20) for _ in range(80))
+        answers = await asyncio.gather(*asked, return_exceptions=True)
+    refused = [answer for answer in answers if isinstance(answer, grpc.aio.AioRpcError)]
+    assert {error.code() for error in refused} == {grpc.StatusCode.RESOURCE_EXHAUSTED}
+    # Two replicas, each with eight at work and eight that wait.
+    assert len(answers) - len(refused) >= 32
+
+
+async def test_an_adapter_is_on_both_replicas_when_loading_it_returns(service: Service, tmp_path: Path) -> None:
+    path = weights(tmp_path, "tutor")
+    async with service.client() as stub:
+        asked = LoadAdapterRequest(adapter=Adapter(name="tutor", path=str(path)))
+        loaded = (await stub.LoadAdapter(asked, timeout=20)).adapter
+        assert await digests(service, "tutor") == {loaded.digest}
+        (path / "adapter_model.safetensors").write_text("tuned further")
+        again = (await stub.LoadAdapter(asked, timeout=20)).adapter
+        assert again.digest != loaded.digest
+        assert await digests(service, "tutor") == {again.digest}
+        await stub.UnloadAdapter(UnloadAdapterRequest(name="tutor"), timeout=20)
+        listed = await stub.ListAdapters(ListAdaptersRequest(), timeout=10)
+    assert [adapter.name for adapter in listed.adapters] == ["first"]
+    assert (await refusal(service, request(adapter="tutor")))[0] is grpc.StatusCode.NOT_FOUND
+
+
+async def test_weights_that_are_missing_are_loaded_nowhere(service: Service, tmp_path: Path) -> None:
+    async with service.client() as stub:
+        with pytest.raises(grpc.aio.AioRpcError, match=r"it lacks adapter_model\.safetensors") as raised:
+            await stub.LoadAdapter(LoadAdapterRequest(adapter=Adapter(name="tutor", path=str(tmp_path))), timeout=20)
+    assert raised.value.code() is grpc.StatusCode.FAILED_PRECONDITION
+
+
+async def test_a_killed_replica_costs_no_answer_and_its_successor_has_the_adapters(
+    service: Service, tmp_path: Path
+) -> None:
+    async with service.client() as stub:
+        asked = LoadAdapterRequest(adapter=Adapter(name="tutor", path=str(weights(tmp_path, "tutor"))))
+        loaded = (await stub.LoadAdapter(asked, timeout=20)).adapter
+    before = service.replicas()
+    assert len(before) == 2
+    async with Load(service=service) as load:
+        await load.more()
+        os.kill(min(before), signal.SIGKILL)
+        await load.more()
+        await until(lambda: len(service.replicas() - before) == 1)
+        await load.more()
+    assert load.failures == []
+    assert await digests(service, "tutor") == {loaded.digest}
+
+
+async def test_replacing_the_replicas_costs_no_answer(service: Service) -> None:
+    before = service.replicas()
+    async with Load(service=service) as load:
+        await load.more()
+        service.tell(signal.SIGHUP)
+        assert await asyncio.to_thread(service.line) == "replicas replaced"
+        await load.more()
+    assert load.failures == []
+    await until(lambda: not before & service.replicas())
+
+
+async def test_a_replica_whose_engine_is_stuck_is_replaced(service: Service) -> None:
+    before = service.replicas()
+    async with service.client() as stub, Load(service=service) as load:
+        stuck = asyncio.ensure_future(stub.Generate(request(STICK), timeout=60))
+        await until(lambda: service.replicas() - before)
+        await until(lambda: len(before - service.replicas()) == 1)
+        with pytest.raises(grpc.aio.AioRpcError):
+            await stuck
+        await load.more()
+    assert load.failures == []
+
+
+async def test_the_end_answers_what_is_under_way_and_leaves_nothing_behind(service: Service) -> None:
+    processes = service.processes()
+    async with service.client() as stub:
+        running = [asyncio.ensure_future(stub.Generate(request(f"{TAKE}2"), timeout=20)) for _ in range(4)]
+        assert (await stub.Generate(request(), timeout=10)).text == "two words"
+        service.tell(signal.SIGTERM)
+        assert {answer.text for answer in await asyncio.gather(*running)} == {f"{TAKE}2"}
+    assert await asyncio.to_thread(service.process.wait, 30) == 0
+    assert processes & set(stats()) == set()
+    # Ray tells of the replicas that were killed.
+    assert [line for line in service.complaints if not line.startswith("(raylet) A worker died")] == []

@@ -1,0 +1,55 @@
+"""`soliloquy model serve` with what it cannot do: one line that says what to do, before anything is started."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from services.cli.main import commands
+from services.runtime.listening import listening
+
+
+def refusal(*arguments: str) -> str:
+    result = CliRunner().invoke(commands, ["model", "serve", *arguments], standalone_mode=False)
+    assert result.exception is not None
+    assert getattr(result.exception, "exit_code", None) == 2
+    return str(getattr(result.exception, "message", result.exception))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--model", "."], "the scripted engine has no weights: leave out --model and --adapter"),
+        (["--adapter", "tutor"], "'tutor' is no adapter: write NAME=PATH"),
+        (["--adapter", "a=x", "--adapter", "a=y"], "'a' is there twice"),
+        (["--model", "nowhere"], "Directory 'nowhere' does not exist"),
+        (["--grpc", "127.0.0.1:0", "--http", "127.0.0.2:0"], "Ray Serve binds both on one host"),
+        (["--replicas", "2", "--max-replicas", "3"], "--replicas is a fixed number"),
+        (["--min-replicas", "3", "--max-replicas", "2"], "--min-replicas is 3 and --max-replicas 2"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_what_does_not_go_together_is_named(arguments: list[str], complaint: str) -> None:
+    assert complaint in refusal(*arguments)
+
+
+@pytest.mark.parametrize("engine", ["transformers", "vllm"])
+def test_an_engine_without_its_library_is_told_how_it_is_installed(
+    engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for library in ("torch", "vllm"):
+        monkeypatch.setitem(sys.modules, library, None)
+    assert "is not installed: pip install" in refusal("--engine", engine, "--model", str(tmp_path))
+
+
+def test_a_port_that_is_taken_is_said_so() -> None:
+    with listening("127.0.0.1:0") as listener:
+        taken = f"127.0.0.1:{listener.getsockname()[1]}"
+        assert refusal("--grpc", taken) == f"cannot listen on {taken}: Address already in use: choose another address"
+
+
+def test_without_ray_it_is_told_how_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    line = refusal("--grpc", "127.0.0.1:0", "--http", "127.0.0.1:0")
+    assert line == "Ray Serve is not installed: pip install 'soliloquy[serve]'"

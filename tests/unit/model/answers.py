@@ -1,0 +1,46 @@
+"""An engine that a test can hold back and break, and requests to it."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+from soliloquy.v1.model_pb2 import Delta, GenerateRequest, Message
+
+from services.model.bench.echo import Echo
+
+
+class Held(Echo):
+    """Goes on after its first word when it is let go; counts how often it was asked."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.let_go = asyncio.Event()
+        self.asked = 0
+        self.begun = asyncio.Event()
+        self.given_up = asyncio.Event()
+        self.error: Exception | None = None
+        self.broken = ""
+
+    @property
+    def fault(self) -> str:
+        return self.broken
+
+    async def stream(self, request: GenerateRequest) -> AsyncIterator[Delta]:
+        self.asked += 1
+        self.begun.set()
+        ended = False
+        try:
+            async for delta in super().stream(request):
+                ended = delta.HasField("completion")
+                yield delta
+                if self.error:
+                    ended = True
+                    raise self.error
+                if not ended:
+                    await self.let_go.wait()
+        finally:
+            if not ended:
+                self.given_up.set()
+
+
+def request(text: str = "two words", *, request_id: str = "", adapter: str = "") -> GenerateRequest:
+    return GenerateRequest(messages=[Message(role="user", text=text)], id=request_id, adapter=adapter)

@@ -1,0 +1,203 @@
+"""The model service's calls: one answer to one id, whoever asks and however often; and what each refusal is."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable
+from pathlib import Path
+
+import pytest
+from grpc import StatusCode
+from soliloquy.v1.model_pb2 import Adapter, Delta, GenerateRequest, LoadAdapterRequest, UnloadAdapterRequest
+
+from services.model.bench.echo import Echo
+from services.model.engines.engine import (
+    EngineBusy,
+    EngineFailed,
+    EngineRefused,
+    InvalidRequest,
+    MissingWeights,
+    TooLong,
+    UnknownAdapter,
+    WrongBase,
+)
+from services.model.handler import MAX_ID_CHARACTERS, MAX_REQUEST_BYTES, ModelHandler
+from services.model.refusals import refusal
+from services.runtime.model import ModelRefused
+from tests.unit.model.answers import Held, request
+
+
+async def refused(call: Awaitable[object]) -> tuple[StatusCode, str]:
+    with pytest.raises((EngineRefused, EngineFailed)) as raised:
+        await call
+    told, line = refusal(raised.value)
+    return told.code, line
+
+
+async def pieces(deltas: AsyncIterator[Delta]) -> list[str]:
+    return [delta.text async for delta in deltas]
+
+
+async def test_the_same_id_is_not_generated_again() -> None:
+    engine = Held()
+    engine.let_go.set()
+    handler = ModelHandler(engine)
+    first = await handler.generate(request(request_id="a"))
+    assert await handler.generate(request(request_id="a")) == first
+    assert await pieces(handler.stream(request(request_id="a"))) == ["two words"]
+    assert engine.asked == 1
+
+
+async def test_the_same_id_joins_the_answer_that_is_under_way() -> None:
+    engine = Held()
+    handler = ModelHandler(engine)
+    whole = asyncio.create_task(handler.generate(request(request_id="a")))
+    in_pieces = asyncio.create_task(pieces(handler.stream(request(request_id="a"))))
+    await engine.begun.wait()
+    engine.let_go.set()
+    assert (await whole).text == "two words"
+    assert await in_pieces == ["two ", "words"]
+    assert engine.asked == 1
+
+
+async def test_who_leaves_does_not_take_the_answer_from_who_stays() -> None:
+    engine = Held()
+    handler = ModelHandler(engine)
+    leaves, stays = (asyncio.create_task(handler.generate(request(request_id="a"))) for _ in range(2))
+    await engine.begun.wait()
+    leaves.cancel()
+    await asyncio.gather(leaves, return_exceptions=True)
+    engine.let_go.set()
+    assert (await stays).text == "two words"
+    assert (engine.asked, engine.given_up.is_set()) == (1, False)
+
+
+@pytest.mark.parametrize("request_id", ["a", ""])
+async def test_an_answer_that_nobody_waits_for_is_given_up(request_id: str) -> None:
+    engine = Held()
+    handler = ModelHandler(engine)
+    leaves = asyncio.create_task(handler.generate(request(request_id=request_id)))
+    await engine.begun.wait()
+    leaves.cancel()
+    await engine.given_up.wait()
+    engine.let_go.set()
+    assert (await handler.generate(request(request_id=request_id))).text == "two words"
+    assert engine.asked == 2
+
+
+async def test_a_failure_is_not_remembered() -> None:
+    engine = Held()
+    engine.let_go.set()
+    engine.error = EngineFailed("out of memory")
+    handler = ModelHandler(engine)
+    assert await refused(handler.generate(request(request_id="a"))) == (StatusCode.UNAVAILABLE, "out of memory")
+    engine.error = None
+    assert (await handler.generate(request(request_id="a"))).text == "two words"
+
+
+async def test_an_id_is_of_one_request_only() -> None:
+    engine = Held()
+    handler = ModelHandler(engine)
+    running = asyncio.create_task(handler.generate(request(request_id="a")))
+    await engine.begun.wait()
+    other = request("other words", request_id="a")
+    line = "the id 'a' is another request's: give each request an id of its own"
+    assert await refused(handler.generate(other)) == (StatusCode.INVALID_ARGUMENT, line)
+    engine.let_go.set()
+    assert (await running).text == "two words"
+    assert await refused(handler.generate(other)) == (StatusCode.INVALID_ARGUMENT, line)
+
+
+async def test_requests_without_an_id_are_all_different() -> None:
+    engine = Held()
+    engine.let_go.set()
+    handler = ModelHandler(engine)
+    await asyncio.gather(*(handler.generate(request()) for _ in range(3)))
+    assert engine.asked == 3
+
+
+async def test_only_the_latest_answers_are_kept() -> None:
+    engine = Held()
+    engine.let_go.set()
+    handler = ModelHandler(engine, kept=2)
+    for name in ("a", "b", "c", "b", "c"):
+        await handler.generate(request(request_id=name))
+    assert engine.asked == 3
+    await handler.generate(request(request_id="a"))
+    assert engine.asked == 4
+
+
+async def test_an_engine_with_a_fault_is_asked_nothing() -> None:
+    engine = Held()
+    engine.broken = "no step for 60 s"
+    assert await refused(ModelHandler(engine).generate(request())) == (StatusCode.UNAVAILABLE, "no step for 60 s")
+    assert engine.asked == 0
+
+
+async def test_what_is_too_long_is_refused_with_the_limit() -> None:
+    handler = ModelHandler(Echo())
+    code, line = await refused(handler.generate(request("x" * MAX_REQUEST_BYTES)))
+    assert (code, f"at most {MAX_REQUEST_BYTES}" in line) == (StatusCode.INVALID_ARGUMENT, True)
+    code, line = await refused(handler.generate(request(request_id="x" * (MAX_ID_CHARACTERS + 1))))
+    assert (code, f"at most {MAX_ID_CHARACTERS}" in line) == (StatusCode.INVALID_ARGUMENT, True)
+
+
+async def test_an_answer_that_breaks_off_is_no_answer() -> None:
+    class BreaksOff(Echo):
+        async def stream(self, request: GenerateRequest) -> AsyncIterator[Delta]:
+            yield Delta(text="half of an ")
+
+    handler = ModelHandler(BreaksOff())
+    for call in (handler.generate(request()), pieces(handler.stream(request()))):
+        assert await refused(call) == (StatusCode.UNAVAILABLE, "the answer broke off before its end; ask again")
+
+
+async def test_adapters_are_loaded_listed_and_unloaded(tmp_path: Path) -> None:
+    (tmp_path / "adapter_model.safetensors").write_bytes(b"weights")
+    handler = ModelHandler(Echo())
+    asked = LoadAdapterRequest(adapter=Adapter(name="tutor", path=str(tmp_path)))
+    loaded = (await handler.load_adapter(asked)).adapter
+    assert loaded.digest
+    assert list(handler.list_adapters().adapters) == [loaded]
+    assert (await handler.generate(request(adapter="tutor"))).adapter_digest == loaded.digest
+    await handler.unload_adapter(UnloadAdapterRequest(name="tutor"))
+    code, line = await refused(handler.generate(request(adapter="tutor")))
+    assert (code, line) == (StatusCode.NOT_FOUND, "no adapter 'tutor' is loaded; loaded are: none")
+
+
+@pytest.mark.parametrize(
+    ("adapter", "complaint"),
+    [
+        (Adapter(name="tutor"), "needs a name and a path"),
+        (Adapter(path="/weights"), "needs a name and a path"),
+        (Adapter(name="echo", path="/weights"), "'echo' is the name of the base model"),
+    ],
+    ids=["no path", "no name", "the base's name"],
+)
+async def test_an_adapter_must_have_a_name_of_its_own_and_a_path(adapter: Adapter, complaint: str) -> None:
+    code, line = await refused(ModelHandler(Echo()).load_adapter(LoadAdapterRequest(adapter=adapter)))
+    assert (code, complaint in line) == (StatusCode.INVALID_ARGUMENT, True)
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "http"),
+    [
+        (UnknownAdapter("said"), StatusCode.NOT_FOUND, 404),
+        (InvalidRequest("said"), StatusCode.INVALID_ARGUMENT, 400),
+        (TooLong("said"), StatusCode.INVALID_ARGUMENT, 400),
+        (ModelRefused("said"), StatusCode.INVALID_ARGUMENT, 400),
+        (MissingWeights("said"), StatusCode.FAILED_PRECONDITION, 409),
+        (WrongBase("said"), StatusCode.FAILED_PRECONDITION, 409),
+        (EngineBusy("said"), StatusCode.RESOURCE_EXHAUSTED, 429),
+        (EngineFailed("said"), StatusCode.UNAVAILABLE, 503),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, Exception) else "",
+)
+def test_every_refusal_has_a_code_and_keeps_its_line(error: Exception, code: StatusCode, http: int) -> None:
+    told, line = refusal(error)
+    assert (told.code, told.http, line) == (code, http, "said")
+
+
+def test_what_breaks_in_the_service_is_logged_there_and_not_told(caplog: pytest.LogCaptureFixture) -> None:
+    told, line = refusal(RuntimeError("a secret of the service"))
+    assert (told.code, told.http) == (StatusCode.INTERNAL, 500)
+    assert line == "the model service failed: its log says why"
+    assert "a secret of the service" in caplog.text
