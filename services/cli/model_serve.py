@@ -16,7 +16,7 @@ from soliloquy.v1.model_pb2 import Adapter
 from services.cli.addresses import ADDRESS
 from services.cli.durations import DURATION
 from services.cli.failure import Failure
-from services.cli.service_options import MODEL, with_options
+from services.cli.service_options import SCRIPTED, with_options
 from services.cli.wiring import ModelSettings, scripted_model
 from services.model.answering import Answering, ScriptedAnswering
 from services.model.engines.engine import EngineRefused
@@ -27,7 +27,7 @@ from services.model.settings import ServingSettings
 from services.runtime.listening import CannotListen, listening
 
 _DEFAULTS = ServingSettings()
-SCRIPTED = "scripted"
+_SCRIPTED = "scripted"
 VLLM = "vllm"
 _SERVE = "pip install 'soliloquy[serve]'"
 # What each engine of weights imports, and how one comes by it.
@@ -52,9 +52,9 @@ def _adapters(_: click.Context, __: click.Parameter, listed: Sequence[str]) -> d
 @click.command()
 @click.option(
     "--engine",
-    default=SCRIPTED,
+    default=_SCRIPTED,
     show_default=True,
-    type=click.Choice([SCRIPTED, *_LIBRARIES]),
+    type=click.Choice([_SCRIPTED, *_LIBRARIES]),
     help="What answers.",
 )
 @click.option(
@@ -107,7 +107,7 @@ def _adapters(_: click.Context, __: click.Parameter, listed: Sequence[str]) -> d
     help="Requests that wait for a replica; further ones are refused.",
 )
 @click.option("--grace", default="20s", show_default=True, type=DURATION, help="For requests under way at the end.")
-@with_options(MODEL)
+@with_options(SCRIPTED)
 def serve(
     *,
     engine: str,
@@ -194,7 +194,7 @@ def answering(engine: str, weights: Path | None, scripted: ModelSettings) -> Ans
 
 
 def _check(engine: str, weights: Path | None, adapters: Mapping[str, str]) -> None:
-    if engine == SCRIPTED:
+    if engine == _SCRIPTED:
         if weights or adapters:
             raise Failure("the scripted engine has no weights: leave out --model and --adapter, or name another engine")
         return

@@ -1,6 +1,6 @@
 """The model service, wired: one Ray Serve deployment that answers gRPC and HTTP."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Any, TypeVar
 
 import ray
@@ -61,7 +61,7 @@ class ModelReplica:
     async def Generate(self, request: GenerateRequest, grpc_context: Any) -> Completion:
         return await _answered(self._handler.generate(request), grpc_context, Completion())
 
-    async def GenerateStream(self, request: GenerateRequest, grpc_context: Any) -> AsyncIterator[Delta]:
+    async def GenerateStream(self, request: GenerateRequest, grpc_context: Any) -> AsyncGenerator[Delta]:
         try:
             async for delta in self._handler.stream(request):
                 yield delta

@@ -3,15 +3,14 @@
 import asyncio
 import hashlib
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from typing import cast
 
 from soliloquy.v1.model_pb2 import Delta, GenerateRequest
 
 from services.model.engines.engine import InvalidRequest
 
-Stream = Callable[[GenerateRequest], AsyncIterator[Delta]]
+Stream = Callable[[GenerateRequest], AsyncGenerator[Delta]]
 
 
 class Lately:
@@ -26,7 +25,7 @@ class Lately:
     async def stream(self, request: GenerateRequest) -> AsyncGenerator[Delta, None]:
         """The answer from its beginning; it is given up when the last who reads it leaves."""
         deltas = self._joined(request) if request.id else self._stream(request)
-        async with _closing(deltas):
+        async with aclosing(deltas):
             async for delta in deltas:
                 yield delta
 
@@ -62,7 +61,7 @@ class Lately:
 class _Growing:
     """An answer under way, and how many read it."""
 
-    def __init__(self, asked: bytes, deltas: AsyncIterator[Delta]) -> None:
+    def __init__(self, asked: bytes, deltas: AsyncGenerator[Delta]) -> None:
         self.asked = asked
         self.readers = 0
         self._deltas: list[Delta] = []
@@ -94,8 +93,8 @@ class _Growing:
             if not self.readers:
                 self._collecting.cancel()
 
-    async def _collect(self, deltas: AsyncIterator[Delta]) -> None:
-        async with _closing(deltas):
+    async def _collect(self, deltas: AsyncGenerator[Delta]) -> None:
+        async with aclosing(deltas):
             async for delta in deltas:
                 self._deltas.append(delta)
                 self._grown.set()
@@ -106,11 +105,6 @@ class _Growing:
             # Whoever still reads is told by `read`; where nobody does, nobody is to be.
             collecting.exception()
         self._grown.set()
-
-
-def _closing(deltas: AsyncIterator[Delta]) -> "aclosing[AsyncGenerator[Delta, None]]":
-    """A stream is closed wherever its reader stops: that aborts the request."""
-    return aclosing(cast("AsyncGenerator[Delta, None]", deltas))
 
 
 def _check(request: GenerateRequest, asked: bytes, before: bytes) -> None:

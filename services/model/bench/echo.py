@@ -1,6 +1,6 @@
 """An engine that costs nothing: what is measured with it is the way to an engine and back."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 
 from soliloquy.v1.model_pb2 import Adapter, Completion, Delta, Finish, GenerateRequest, ModelInfo
@@ -31,7 +31,7 @@ class Echo:
             running=0, waiting=0, generated_tokens=self._generated, adapters=tuple(sorted(self._adapters))
         )
 
-    async def stream(self, request: GenerateRequest) -> AsyncIterator[Delta]:
+    async def stream(self, request: GenerateRequest) -> AsyncGenerator[Delta]:
         adapter_digest = self._adapter(request.adapter).digest if request.adapter else ""
         text = request.messages[-1].text
         words = text.split(" ")

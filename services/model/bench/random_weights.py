@@ -79,13 +79,13 @@ def _tokenizer(vocab_size: int) -> PreTrainedTokenizerFast:
     return wrapped
 
 
-@torch.no_grad()
 def _score(model: Any, tokenizer: PreTrainedTokenizerFast, shares: dict[str, float]) -> None:
     """Random scores, except that some tokens have their share of what is likely in nearly any state."""
-    scores = model.get_output_embeddings().weight
-    states = model.model(torch.arange(len(_SPECIAL), 256, device=scores.device)[None]).last_hidden_state[0].float()
-    scores.normal_(std=_SPREAD / states.norm(dim=-1).mean().item())
-    usual = states.mean(0)
-    for token, share in shares.items():
-        raised = math.log(scores.shape[0] * max(share, 1e-9)) + _SPREAD**2 / 2
-        scores[tokenizer.convert_tokens_to_ids(token)] = usual * raised / usual.dot(usual)
+    with torch.no_grad():
+        scores = model.get_output_embeddings().weight
+        states = model.model(torch.arange(len(_SPECIAL), 256, device=scores.device)[None]).last_hidden_state[0].float()
+        scores.normal_(std=_SPREAD / states.norm(dim=-1).mean().item())
+        usual = states.mean(0)
+        for token, share in shares.items():
+            raised = math.log(scores.shape[0] * max(share, 1e-9)) + _SPREAD**2 / 2
+            scores[tokenizer.convert_tokens_to_ids(token)] = usual * raised / usual.dot(usual)

@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from pathlib import Path
 
 from soliloquy.v1.model_pb2 import Delta, GenerateRequest
@@ -26,7 +26,7 @@ class Breakable(Echo):
     def fault(self) -> str:
         return self._stuck
 
-    async def stream(self, request: GenerateRequest) -> AsyncIterator[Delta]:
+    async def stream(self, request: GenerateRequest) -> AsyncGenerator[Delta]:
         text = request.messages[-1].text
         if text.startswith(STICK):
             self._stuck = "no step for 60 s with a request at hand"

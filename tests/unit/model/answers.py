@@ -1,7 +1,7 @@
 """An engine that a test can hold back and break, and requests to it."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 
 from soliloquy.v1.model_pb2 import Delta, GenerateRequest, Message
 
@@ -24,7 +24,7 @@ class Held(Echo):
     def fault(self) -> str:
         return self.broken
 
-    async def stream(self, request: GenerateRequest) -> AsyncIterator[Delta]:
+    async def stream(self, request: GenerateRequest) -> AsyncGenerator[Delta]:
         self.asked += 1
         self.begun.set()
         ended = False

@@ -1,7 +1,7 @@
 """The model service's calls: one answer to one id, whoever asks and however often; and what each refusal is."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncGenerator, Awaitable
 from pathlib import Path
 
 import pytest
@@ -32,7 +32,7 @@ async def refused(call: Awaitable[object]) -> tuple[StatusCode, str]:
     return told.code, line
 
 
-async def pieces(deltas: AsyncIterator[Delta]) -> list[str]:
+async def pieces(deltas: AsyncGenerator[Delta]) -> list[str]:
     return [delta.text async for delta in deltas]
 
 
@@ -142,7 +142,7 @@ async def test_what_is_too_long_is_refused_with_the_limit() -> None:
 
 async def test_an_answer_that_breaks_off_is_no_answer() -> None:
     class BreaksOff(Echo):
-        async def stream(self, request: GenerateRequest) -> AsyncIterator[Delta]:
+        async def stream(self, request: GenerateRequest) -> AsyncGenerator[Delta]:
             yield Delta(text="half of an ")
 
     handler = ModelHandler(BreaksOff())

@@ -8,7 +8,7 @@ from soliloquy.v1.conversation_pb2 import Step, StepKind
 from services.recipes.soliloquy.scripted.phrases import one_of
 from services.recipes.soliloquy.scripted.reading import Reading
 from services.recipes.soliloquy.scripted.steps import is_numeric, named, working
-from services.truth.figures import with_unit
+from services.truth.figures import with_unit, written
 
 
 def enrich(reading: Reading, rng: Random) -> str:
@@ -26,7 +26,7 @@ def _explained(step: Step, rng: Random) -> str:
     if "=" in step.explanation:
         # A solution in prose calculates in its own words.
         return step.explanation
-    worked = f"{step.formula} = {working(step)} = {with_unit(step.result.value, step.result.unit)}"
+    worked = f"{step.formula} = {working(step)} = {with_unit(written(step.result.value), step.result.unit)}"
     return f"{step.explanation} {one_of(rng, 'planner', 'worked')} {worked}."
 
 
