@@ -72,12 +72,6 @@ def test_what_was_answered_once_is_not_asked_for_again(calm: Path, tmp_path: Pat
     assert dataset(tmp_path / "out") == dataset(calm)
 
 
-def test_another_model_is_another_run(calm: Path) -> None:
-    result = run(command(calm, conversations=3, model="openai", base_url=NOWHERE, model_name="larger"))
-    assert result.returncode == 2
-    assert "model default (openai), not larger (openai)" in result.stderr
-
-
 def test_a_wrong_key_stops_the_run_with_one_line_and_the_right_one_is_nowhere_to_be_seen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
