@@ -1,6 +1,7 @@
 """What an OpenAI-compatible endpoint says, and what is made of it."""
 
 import json
+import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -159,6 +160,17 @@ async def test_an_endpoint_that_repeats_the_key_does_not_get_it_into_an_error() 
             with pytest.raises(Exception, match=r"\[key\]") as raised:
                 await line.ask(REQUEST, 5)
             assert SECRET not in repr(raised.value)
+
+
+async def test_the_key_is_in_no_log_however_much_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    async with line_to(Far(said(200), error(500, f"key {SECRET}"))) as line:
+        await line.ask(REQUEST, 5)
+        with pytest.raises(Broken) as broken:
+            await line.ask(REQUEST, 5)
+        logging.getLogger("test").debug("%r %r", line, broken.value)
+    assert caplog.records
+    assert SECRET not in caplog.text
 
 
 async def test_a_schema_that_the_endpoint_rejects_is_asked_for_less_strictly_from_then_on() -> None:
