@@ -1,6 +1,8 @@
 """A dataset grown on models of others: whole, reproducible, and without a trace of the key."""
 
 import json
+import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -72,39 +74,49 @@ def test_what_was_answered_once_is_not_asked_for_again(calm: Path, tmp_path: Pat
     assert dataset(tmp_path / "out") == dataset(calm)
 
 
-def test_another_model_is_another_run(calm: Path) -> None:
-    result = run(command(calm, conversations=3, model="openai", base_url=NOWHERE, model_name="larger"))
-    assert result.returncode == 2
-    assert "model default (openai), not larger (openai)" in result.stderr
+@pytest.fixture(scope="module")
+def locked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The settings of an endpoint that asks for a key."""
+    folder = tmp_path_factory.mktemp("locked")
+    (folder / "key").write_text(KEY, "utf-8")
+    with fake("--key-file", str(folder / "key"), "--latency", "20ms") as url:
+        (folder / "models.toml").write_text(SETTINGS.format(url=url), "utf-8")
+        yield folder / "models.toml"
 
 
-def test_a_wrong_key_stops_the_run_with_one_line_and_the_right_one_is_nowhere_to_be_seen(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("environment", "words"),
+    [
+        ({}, "the environment has no HOSTED_KEY"),
+        ({"HOSTED_KEY": "sk-wrong"}, "refuses the key in HOSTED_KEY"),
+    ],
+    ids=["none", "wrong"],
+)
+def test_without_the_right_key_a_run_ends_with_one_line(
+    tmp_path: Path, locked: Path, environment: dict[str, str], words: str
 ) -> None:
-    out, settings, key = tmp_path / "out", tmp_path / "models.toml", tmp_path / "key"
-    key.write_text(KEY, "utf-8")
-    with fake("--key-file", str(key), "--latency", "20ms") as url:
-        settings.write_text(SETTINGS.format(url=url), "utf-8")
-        wanted = command(out, conversations=3, model_settings=str(settings))
-        for environment, reason in (({}, "the environment has no HOSTED_KEY"), ({"HOSTED_KEY": "sk-wrong"}, "refuses")):
-            refused = run(wanted, environment=environment)
-            assert (refused.returncode, refused.stdout) == (2, "")
-            [line] = refused.stderr.splitlines()
-            assert reason in line
-            assert "HOSTED_KEY" in line
-            assert "sk-wrong" not in line
-        key.unlink()
-        monkeypatch.setenv("HOSTED_KEY", KEY)
-        process = start(wanted)
-        wait_for_lines(out, 1, process)
-        seen = [Path(f"/proc/{pid}/cmdline").read_bytes() for pid in worker_pids(process.pid)]
-        seen += [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
-        report, errors = process.communicate()
+    refused = run(command(tmp_path, model_settings=str(locked)), environment=environment)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    [line] = refused.stderr.splitlines()
+    assert words in line
+    assert "sk-wrong" not in line
+    log = sqlite3.connect(tmp_path / ".run" / "log.sqlite")
+    assert not [topic for (topic,) in log.execute("SELECT topic FROM event") if topic.endswith((".dlq", ".retry"))]
+    log.close()
+
+
+def test_the_right_key_is_nowhere_to_be_seen(tmp_path: Path, locked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOSTED_KEY", KEY)
+    process = start(command(tmp_path, conversations=3, model_settings=str(locked)))
+    wait_for_lines(tmp_path, 1, process)
+    seen = [Path(f"/proc/{pid}/cmdline").read_bytes() for pid in worker_pids(process.pid)]
+    seen += [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
+    report, errors = process.communicate()
     assert process.returncode == 0, errors
     seen += [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
     assert KEY not in report + errors
     assert not any(KEY.encode() in content for content in seen)
-    told = manifest(out)
+    told = manifest(tmp_path)
     assert told["run"]["roles"]["tutor"]["temperature"] == 0.1
     tokens = told["counts"]["tokens"]["tutor"]
     assert told["cost"]["tutor"] == pytest.approx((2 * tokens["prompt"] + 8 * tokens["completion"]) / 1e6)

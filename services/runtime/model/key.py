@@ -15,9 +15,9 @@ class Key:
     # Where it is looked for.
     place: str
 
-    def without(self, text: str) -> str:
-        """The text of an endpoint that may repeat the key in it."""
-        return text.replace(self.secret, "[key]") if self.secret else text
+    def without(self, said: bytes) -> bytes:
+        """What an endpoint said, which may repeat the key in it."""
+        return said.replace(self.secret.encode(), b"[key]") if self.secret else said
 
 
 def key_of(endpoint: Endpoint, where: str, environment: Mapping[str, str] = os.environ) -> Key:

@@ -68,16 +68,16 @@ class OpenAILine:
         headers = {PROMPT_HEADER: request.prompt, SEED_HEADER: str(request.seed)}
         try:
             async with self._session.post(self._url, data=body, headers=headers, allow_redirects=False) as response:
-                content = await response.read()
-        except (aiohttp.ClientSSLError, aiohttp.InvalidURL) as error:
+                content = self._key.without(await response.read())
+        except (aiohttp.ClientConnectorCertificateError, aiohttp.InvalidURL) as error:
             raise EndpointRefuses(f"{self._where} cannot be spoken with: {error}") from error
-        except aiohttp.ClientConnectorError as error:
-            raise Unreachable(f"no connection ({error.strerror or error})") from error
+        except (aiohttp.ClientConnectorError, aiohttp.ServerTimeoutError) as error:
+            raise Unreachable(str(error)) from error
         except aiohttp.ClientError as error:
             raise Broken(f"the connection broke ({type(error).__name__})") from error
         if response.status == 200:
             return completion_of(content, asked=request.adapter or self._endpoint.model)
-        words = self._key.without(_words(content))
+        words = _words(content)
         said = f"{response.status}: {words}"
         if response.status == 400 and schema != "none" and "response_format" in words:
             raise _SchemaRejected

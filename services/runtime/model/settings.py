@@ -1,6 +1,7 @@
 """Which endpoint answers each role, and how it is asked: one TOML file, checked before anything starts."""
 
 import functools
+import re
 import tomllib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields, replace
@@ -129,7 +130,7 @@ def read_models(file: Path) -> Models:
 
 def checked_endpoint(table: Mapping[str, Any], where: str) -> Endpoint:
     engine = table.get("engine")
-    if engine not in _KEYS:
+    if not isinstance(engine, str) or engine not in _KEYS:
         raise BadModelSettings(f"{where}: there is no engine {engine!r}; there are: {', '.join(_KEYS)}")
     _check_names(table, _KEYS[engine], f"{where} (engine {engine})")
     if (needed := _NEEDED.get(engine)) and not table.get(needed):
@@ -137,6 +138,8 @@ def checked_endpoint(table: Mapping[str, Any], where: str) -> Endpoint:
     endpoint = _validated(Endpoint, table, where)
     if endpoint.base_url:
         _check_url(endpoint.base_url, where)
+    if endpoint.address and re.fullmatch(r"\S+:\d{1,5}", endpoint.address) is None:
+        raise BadModelSettings(f"{where}: {endpoint.address!r} is no address: write HOST:PORT, such as 127.0.0.1:9000")
     if endpoint.key_variable and endpoint.key_file:
         raise BadModelSettings(f"{where}: the key is in key_variable or in key_file, not in both")
     return endpoint

@@ -8,6 +8,7 @@ import pytest
 from services.cli.wiring import MAKERS, ORDERS, Assignment, ModelSettings, declared
 from services.executor.settings import SandboxSettings
 from services.runtime.handling import Service
+from services.runtime.model.settings import Endpoint, shipped_models
 from services.runtime.topics import TOPIC_OF, TOPICS
 from services.runtime.transports.kafka import KafkaSettings
 
@@ -29,6 +30,19 @@ def test_a_service_reads_and_sends_what_the_readme_says(service: Service) -> Non
 
 def test_every_service_of_the_readme_can_be_run() -> None:
     assert TABLE.keys() == MAKERS.keys()
+
+
+def test_a_key_is_read_where_it_is_used_and_not_sent_to_a_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "key").write_text("sk-secret", "utf-8")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    hosted = Endpoint(engine="openai", base_url="http://127.0.0.1:1/v1", key_file=tmp_path / "key")
+    model = ModelSettings(problems=["physics"], models=shipped_models().only_at(hosted), cache=tmp_path)
+    assignment = Assignment(services=["tutor"], transport=Path("log.sqlite"), model=model)
+    orders = ORDERS.dump_json(assignment)
+    assert b"sk-secret" not in orders
+    assert ORDERS.validate_json(orders) == assignment
 
 
 def test_an_assignment_reaches_a_process_as_it_was() -> None:

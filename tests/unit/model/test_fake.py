@@ -68,7 +68,7 @@ async def test_in_a_storm_of_all_troubles_no_call_is_lost_and_no_word_is_changed
 
 @pytest.mark.usefixtures("_quick")
 async def test_sockets_that_hang_cost_a_deadline_and_no_call() -> None:
-    fake = FakeServer(ENGINE, FakeSettings(weather=Weather(hung=0.5, seed=3)))
+    fake = FakeServer(ENGINE, FakeSettings(weather=Weather(hung=0.2, seed=3)))
     async with asking(fake, timeout=0.2) as model:
         said = await asyncio.gather(*(model.generate(request("student", opening(), seed)) for seed in range(10)))
     assert len({completion.text for completion in said}) > 1

@@ -43,4 +43,4 @@ def test_what_is_no_key_is_refused_without_being_shown(secret: str) -> None:
 def test_it_is_in_no_representation_and_taken_out_of_what_an_endpoint_says() -> None:
     key = key_of(endpoint(), "e", {"OPENAI_API_KEY": SECRET})
     assert SECRET not in f"{key} {key!r}"
-    assert key.without(f"Incorrect API key: {SECRET}!") == "Incorrect API key: [key]!"
+    assert key.without(f"Incorrect API key: {SECRET}!".encode()) == b"Incorrect API key: [key]!"

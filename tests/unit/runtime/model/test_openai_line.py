@@ -1,6 +1,7 @@
 """What an OpenAI-compatible endpoint says, and what is made of it."""
 
 import json
+import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -13,7 +14,7 @@ from services.runtime.listening import listening
 from services.runtime.model import ModelRefused
 from services.runtime.model.faults import Broken, EndpointRefuses, Overloaded, Passing, Throttled, TimedOut, Unreachable
 from services.runtime.model.key import Key
-from services.runtime.model.openai_line import OpenAILine, body_of
+from services.runtime.model.openai_line import MAX_WORDS, OpenAILine, body_of
 from services.runtime.model.settings import Endpoint
 
 SECRET = "sk-very-secret"
@@ -154,11 +155,23 @@ async def test_without_a_key_a_refusal_says_where_one_is_looked_for() -> None:
 
 
 async def test_an_endpoint_that_repeats_the_key_does_not_get_it_into_an_error() -> None:
-    for status in (400, 401, 429, 500):
-        async with line_to(Far(error(status, f"key {SECRET}"))) as line:
+    cut = error(400, f"{'a' * (MAX_WORDS - 30)} [key] {SECRET}")
+    for answer in (cut, *(error(status, f"key {SECRET}") for status in (200, 400, 401, 429, 500))):
+        async with line_to(Far(answer)) as line:
             with pytest.raises(Exception, match=r"\[key\]") as raised:
                 await line.ask(REQUEST, 5)
-            assert SECRET not in repr(raised.value)
+            assert SECRET[:6] not in repr(raised.value)
+
+
+async def test_the_key_is_in_no_log_however_much_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    async with line_to(Far(said(200), error(500, f"key {SECRET}"))) as line:
+        await line.ask(REQUEST, 5)
+        with pytest.raises(Broken) as broken:
+            await line.ask(REQUEST, 5)
+        logging.getLogger("test").debug("%r %r", line, broken.value)
+    assert caplog.records
+    assert SECRET not in caplog.text
 
 
 async def test_a_schema_that_the_endpoint_rejects_is_asked_for_less_strictly_from_then_on() -> None:
