@@ -4,12 +4,14 @@ import math
 import re
 from collections.abc import Sequence
 
-from soliloquy.v1.conversation_pb2 import STEP_KIND_KNOWNS, Problem, Quantity, Step
+from soliloquy.v1.conversation_pb2 import STEP_KIND_KNOWNS, Problem, Quantity, Slip, Step
 
 from services.recipes.soliloquy.scripted.numbers import answer_in, numbers_in, rounded, told
 from services.truth.phrases import without
 
 NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")
+# Neither a function nor a number.
+_SYMBOL = re.compile(r"(?<![\w.])(?!π)[^\W\d]\w*\b(?!\()")
 _SENTENCE_END = re.compile(r"(?<=[.?!])\s+")
 _WHOLE = re.compile(r"(?<=\d)\.0(?!\d)")
 # Two numbers closer than this are the same number to a reader.
@@ -26,6 +28,15 @@ def working(step: Step, digits: int = 4) -> str:
     text = NAME.sub(lambda name: values.get(name.group(), name.group()), step.expression)
     text = _WHOLE.sub("", text.replace("math.", "").replace(" ** ", "^").replace("**", "^"))
     return text.replace(" * ", " × ").replace("*", " × ")
+
+
+def taken_apart(slip: Slip) -> tuple[str, str]:
+    """The formula and the numbers of a mistake's working: "a = m / F", "2 / 6" of "a = m / F = 2 / 6"."""
+    pieces = [piece.strip() for piece in slip.working.split(" = ")]
+    if len(pieces) > 1 and (written := answer_in(pieces[-1], slip.unit)) is not None and same(written, slip.value):
+        pieces.pop()
+    numbers = "" if _SYMBOL.search(pieces[-1]) else pieces.pop()
+    return " = ".join(pieces[:2]) if len(pieces) > 1 else "", numbers
 
 
 def listed(quantities: Sequence[Quantity]) -> str:

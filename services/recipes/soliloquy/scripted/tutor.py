@@ -29,8 +29,8 @@ def _needs_number(reply: Reply, reading: Reading) -> bool:
 
 def _description(step: Step, reply: Reply, rng: Random) -> str:
     parts = [
-        part("tutor", "description", "task", target=_target(step.result)),
-        part("tutor", "description", "inputs", inputs="; ".join(map(_given, step.inputs))),
+        part("hidden", "description", "task", target=_target(step.result)),
+        part("hidden", "description", "inputs", inputs="; ".join(map(_given, step.inputs))),
         part(
             "tutor",
             "description",
