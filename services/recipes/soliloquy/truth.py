@@ -184,7 +184,8 @@ def _is(written: Written, quantity: Quantity, tolerance: float) -> bool:
 def _alike(written: Written, other: Written) -> bool:
     if written.unit is None or other.unit is None:
         return written.unit is None
-    return written.unit.kind == other.unit.kind
+    # The same number in a larger unit of its kind is a conversion that was forgotten.
+    return (written.unit.kind, written.unit.factor) == (other.unit.kind, other.unit.factor)
 
 
 def _is_weak(written: Written) -> bool:

@@ -51,11 +51,14 @@ class Desk:
 DESK = Desk()
 
 
+def begun(ordinal: int, *, seed: int) -> Conversation:
+    of_run = Run(id=f"run-{seed}", recipe="soliloquy", seed=seed, max_turns=20, max_attempts=1)
+    return attempt_at(BANK.problem(seed, ordinal), run=of_run, ordinal=ordinal, attempt=0)
+
+
 async def grown(ordinal: int, *, seed: int, engine: ScriptedEngine = ENGINE) -> Conversation:
     """The conversation at this place of a run over the physics bank, from its problem to its end."""
-    run_ = Run(id=f"run-{seed}", recipe="soliloquy", seed=seed, max_turns=20, max_attempts=1)
-    started = attempt_at(BANK.problem(seed, ordinal), run=run_, ordinal=ordinal, attempt=0)
-    event: ConversationEvent = ConversationStarted(conversation=started)
+    event: ConversationEvent = ConversationStarted(conversation=begun(ordinal, seed=seed))
     while not isinstance(event, ConversationFinished):
         (event,) = await _following(event, engine)
     return event.conversation

@@ -93,7 +93,7 @@ def _is_possible(behaviour: str, step: Step) -> bool:
 
 def _behave(step: Step, behaviour: str, before: Sequence[str], voice: Voice, rng: Random) -> list[Part]:
     if behaviour == "answer":
-        return _answering(_right(step, voice, rng), before, voice)
+        return _answering(_right(step, voice, rng), step, before, voice)
     if behaviour == "partial" and not is_numeric(step):
         some = listed(step.inputs[: (len(step.inputs) + 1) // 2])
         return [voice.part("partial", "knowns", some=some)]
@@ -103,17 +103,17 @@ def _behave(step: Step, behaviour: str, before: Sequence[str], voice: Voice, rng
     return [voice.part(behaviour, name=known[-1].name if known else "")]
 
 
-def _answering(answer: Part, before: Sequence[str], voice: Voice) -> list[Part]:
-    return [_lead(before, voice), answer, voice.optional("tail")]
+def _answering(answer: Part, step: Step, before: Sequence[str], voice: Voice) -> list[Part]:
+    return [_lead(step, before, voice), answer, voice.optional("tail")]
 
 
-def _lead(before: Sequence[str], voice: Voice) -> Part:
+def _lead(step: Step, before: Sequence[str], voice: Voice) -> Part:
     """What leads from the student's last words at this step to the answer."""
-    if not before:
-        return voice.optional("lead")
     asides = ("hint", "concept", "back", "off_topic", "unclear")
-    aside = next((aside for aside in asides if cue(aside).search(before[-1])), "wrong")
-    return voice.optional("after", aside)
+    if before and (aside := next((aside for aside in asides if cue(aside).search(before[-1])), "")):
+        return voice.optional("after", aside)
+    answered = before and (not is_numeric(step) or stated_answer(before[-1], step) is not None)
+    return voice.optional("after", "wrong") if answered else voice.optional("lead")
 
 
 def _right(step: Step, voice: Voice, rng: Random) -> Part:
@@ -151,10 +151,10 @@ def _wrong(step: Step, strategy: str, before: Sequence[str], voice: Voice, rng: 
         # Worded like a right answer: nothing but the numbers tells them apart.
         formula, numbers = taken_apart(slip)
         texts = [with_unit(rounded(slip.value, digits), slip.unit) for digits in (3, 4)]
-        return _answering(_calculated(slip.value, texts, formula, numbers, step, voice, rng), before, voice)
+        return _answering(_calculated(slip.value, texts, formula, numbers, step, voice, rng), step, before, voice)
     if slip.working:
-        return _answering(_said(slip.working.rstrip("."), step, voice), before, voice)
-    return _answering(voice.part("guess"), before, voice)
+        return _answering(_said(slip.working.rstrip("."), step, voice), step, before, voice)
+    return _answering(voice.part("guess"), step, before, voice)
 
 
 def _slip(step: Step, strategy: str, rng: Random) -> Slip:
