@@ -80,7 +80,7 @@ class Facts:
     def is_given(self, written: Written) -> bool:
         if any(written.value == number.value and _alike(written, number) for number in self.question):
             return True
-        return any(_is(written, given, 1e-9) for given in self.givens)
+        return any(_is(written, given, 1e-9) and _has_zero_of(written, given) for given in self.givens)
 
     def reached(self, written: Written, first: int) -> int | None:
         """The step from `first` on whose result this is."""
@@ -184,8 +184,14 @@ def _is(written: Written, quantity: Quantity, tolerance: float) -> bool:
 def _alike(written: Written, other: Written) -> bool:
     if written.unit is None or other.unit is None:
         return written.unit is None
-    # The same number in a larger unit of its kind is a conversion that was forgotten.
-    return (written.unit.kind, written.unit.factor) == (other.unit.kind, other.unit.factor)
+    # The same number in another unit of its kind is a conversion that was forgotten.
+    one, another = written.unit, other.unit
+    return (one.kind, one.factor, one.offset) == (another.kind, another.factor, another.offset)
+
+
+def _has_zero_of(written: Written, quantity: Quantity) -> bool:
+    """Whether they count from the same zero: 85 K is not the 85 °C that are given."""
+    return written.unit is None or written.unit.offset == unit(quantity.unit).offset
 
 
 def _is_weak(written: Written) -> bool:

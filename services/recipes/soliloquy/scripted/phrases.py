@@ -18,7 +18,7 @@ TRIES = 6
 SAME = 0.8
 # "I [got|get] it" is two wordings; "[so |]it is" is one with the word and one without.
 _CHOICE = re.compile(r"\[([^\[\]]*)\]")
-_ENDS = frozenset(".,:;!?…\"")
+_ENDS = frozenset('.,:;!?…"')
 # A word that may take a capital, not the symbol that a formula begins with.
 _PROSE = re.compile(r"[a-z][a-z']+(?![\w(]|\s*[=(])")
 

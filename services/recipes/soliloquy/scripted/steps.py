@@ -56,7 +56,7 @@ def answer(step: Step) -> str:
 
 
 def answer_form(step: Step) -> str:
-    """Which wordings of phrases.toml that answer goes with."""
+    """Which wordings that answer goes with."""
     if step.kind == STEP_KIND_KNOWNS and step.inputs:
         return "knowns"
     return "formula" if step.formula else "idea"
