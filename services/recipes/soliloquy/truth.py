@@ -17,7 +17,7 @@ from soliloquy.v1.conversation_pb2 import (
 from services.recipes.soliloquy.codes import GIVING_ACTIONS
 from services.recipes.soliloquy.progress import Progress, progress_by_turn
 from services.truth.laws import holds, laws_in
-from services.truth.phrases import says
+from services.truth.phrases import says, says_exactly
 from services.truth.quantities import Written, calculations_in, is_same, quantities_in
 from services.truth.units import unit
 
@@ -140,6 +140,8 @@ def _settled(text: str, written: Sequence[Written], facts: Facts, number: int) -
 
 def _statement(text: str, written: Sequence[Written], step: Step, facts: Facts) -> bool | None:
     """Right or wrong about a step that yields no number: its law, its idea, or the values it lists."""
+    if says_exactly(text, step.formula):
+        return True
     if any(says(text, slip.working) for slip in step.slips):
         return False
     if step.kind == STEP_KIND_KNOWNS and step.inputs:

@@ -8,6 +8,8 @@ from soliloquy.v1.conversation_pb2 import STEP_KIND_KNOWNS, Problem, Quantity, S
 
 from services.recipes.soliloquy.scripted.numbers import answer_in, numbers_in, rounded, told
 from services.truth.phrases import without
+from services.truth.quantities import quantities_in
+from services.truth.spelled import ANY_WORD
 
 NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")
 # Neither a function nor a number.
@@ -80,7 +82,10 @@ def gives_away(text: str, problem: Problem, step: Step) -> bool:
     hidden = [later.result.value for later in problem.steps if later.number >= step.number and is_numeric(later)]
     if problem.HasField("answer"):
         hidden.append(problem.answer.value)
-    return any(same(number.value, secret) for number in numbers_in(text) for secret in hidden)
+    told = [number.value for number in numbers_in(text)]
+    if ANY_WORD.search(text):
+        told += [written.value for written in quantities_in(text)]
+    return any(same(value, secret) for value in told for secret in hidden)
 
 
 def step_asked(problem: Problem, text: str) -> Step | None:
