@@ -50,11 +50,12 @@ class Likeness:
         sketch.update(list(words))
         hashes = {hash(each) for each in words}
         for other in self._candidates(sketch):
-            pair = Pair(one=self._names[other], other=name, likeness=_jaccard(hashes, self._kept[other]))
-            if self.closest is None or pair.likeness > self.closest.likeness:
-                self.closest = pair
-            if pair.likeness >= POLICY["alike"]:
-                self.alike.append(pair)
+            likeness = _jaccard(hashes, self._kept[other])
+            is_closest = self.closest is None or likeness > self.closest.likeness
+            if is_closest or likeness >= POLICY["alike"]:
+                pair = Pair(one=self._names[other], other=name, likeness=likeness)
+                self.closest = pair if is_closest else self.closest
+                self.alike += [pair] if likeness >= POLICY["alike"] else []
         self._index.insert(len(self._kept), sketch)
         self._names.append(name)
         self._kept.append(array("q", hashes))

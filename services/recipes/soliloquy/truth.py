@@ -1,5 +1,6 @@
 """What each turn of a conversation claims and what is so, found from its texts and its problem alone."""
 
+import functools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -111,6 +112,8 @@ def assessed(conversation: Conversation) -> Iterator[TurnTruth]:
 
 def _claim(text: str, written: Sequence[Written], facts: Facts, number: int) -> Claim:
     step = facts.problem.steps[number - 1]
+    if (named := _named(text, written, step)) is not None:
+        return Claim(quantity=named, right=_is(named, step.result, facts.tolerance))
     quantity = _settled(text, written, facts, number)
     if quantity is not None and facts.reached(quantity, number):
         return Claim(quantity=quantity, right=True)
@@ -119,6 +122,19 @@ def _claim(text: str, written: Sequence[Written], facts: Facts, number: int) -> 
     if quantity is None:
         return Claim()
     return Claim(quantity=quantity, right=False)
+
+
+def _named(text: str, written: Sequence[Written], step: Step) -> Written | None:
+    """The last quantity that a reply calls what the step asks for: "so the speed is 5 m/s"."""
+    called = _calling(step.result.name)
+    stated = [one for one in written if one.stated and not one.term] if step.result.name else []
+    found = [one for one in stated if called.search(text[: one.start])]
+    return found[-1] if found else None
+
+
+@functools.lru_cache(2048)
+def _calling(name: str) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:the|my|its)\s+{re.escape(name)}\W+(?:\w+\W+){{0,2}}$", re.IGNORECASE)
 
 
 def _settled(text: str, written: Sequence[Written], facts: Facts, number: int) -> Written | None:

@@ -14,7 +14,7 @@ from typing import Any, overload
 from services.truth.phrases import shared_words
 
 # How often other words are sought, and from what share of common words on two messages say the same.
-TRIES = 6
+TRIES = 12
 SAME = 0.8
 # "I [got|get] it" is two wordings; "[so |]it is" is one with the word and one without.
 _CHOICE = re.compile(r"\[([^\[\]]*)\]")

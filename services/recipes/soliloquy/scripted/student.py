@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from random import Random
 
-from soliloquy.v1.conversation_pb2 import STEP_KIND_KNOWNS, ErrorStrategy, Quantity, Slip, Step
+from soliloquy.v1.conversation_pb2 import STEP_KIND_KNOWNS, ErrorStrategy, Problem, Quantity, Slip, Step
 
 from services.recipes.soliloquy.scripted.numbers import rounded, with_unit
 from services.recipes.soliloquy.scripted.phrases import Part, anew, book, compose, cue
@@ -15,6 +15,7 @@ from services.recipes.soliloquy.scripted.steps import (
     answer_form,
     is_numeric,
     listed,
+    same,
     sentences,
     stated_answer,
     step_asked,
@@ -37,7 +38,7 @@ def reply(reading: Reading, rng: Random) -> str:
         return voice.begun(compose(_opening(reading, voice), rng, reading.word_limit))
     step, before = _at(reading)
     if kind == "wrong":
-        parts = _wrong(step, intent.get("strategy", ""), before, voice, rng)
+        parts = _wrong(reading.problem, step, intent.get("strategy", ""), before, voice, rng)
     else:
         parts = _behave(step, _behaviour(step, len(before), voice, rng), before, voice, rng)
     return voice.begun(anew(parts, rng, reading.word_limit, reading.said(student=True)))
@@ -145,8 +146,8 @@ def _gives(value: float, wording: str, step: Step) -> bool:
     return read is not None and abs(read - value) <= 0.005 * abs(value)
 
 
-def _wrong(step: Step, strategy: str, before: Sequence[str], voice: Voice, rng: Random) -> list[Part]:
-    slip = _slip(step, strategy, rng)
+def _wrong(problem: Problem, step: Step, strategy: str, before: Sequence[str], voice: Voice, rng: Random) -> list[Part]:
+    slip = _slip(problem, step, strategy, rng)
     if is_numeric(step):
         # Worded like a right answer: nothing but the numbers tells them apart.
         formula, numbers = taken_apart(slip)
@@ -157,8 +158,10 @@ def _wrong(step: Step, strategy: str, before: Sequence[str], voice: Voice, rng: 
     return _answering(voice.part("guess"), step, before, voice)
 
 
-def _slip(step: Step, strategy: str, rng: Random) -> Slip:
-    slips: Sequence[Slip] = step.slips
+def _slip(problem: Problem, step: Step, strategy: str, rng: Random) -> Slip:
+    # What a later step comes to would be right, only early.
+    later = [other.result.value for other in problem.steps[step.number :] if is_numeric(other)]
+    slips = [slip for slip in step.slips if not (is_numeric(step) and any(same(slip.value, value) for value in later))]
     fitting = [slip for slip in slips if _name(slip) == strategy] or slips
     return rng.choice(fitting) if fitting else _improvised(step, rng)
 
