@@ -18,9 +18,10 @@ from soliloquy.v1.conversation_pb2 import (
 from services.recipes.soliloquy.codes import GIVING_ACTIONS
 from services.recipes.soliloquy.progress import Progress, progress_by_turn
 from services.truth.laws import holds, laws_in
+from services.truth.numbers import EXACT
 from services.truth.phrases import says, says_exactly
 from services.truth.quantities import Written, calculations_in, is_same, quantities_in
-from services.truth.units import unit
+from services.truth.units import NO_UNIT, unit
 
 # What rounding a tutor's hint may hide of a result; a student's answer has the problem's own tolerance.
 HIDDEN_TOLERANCE = 0.005
@@ -188,6 +189,10 @@ def _early(text: str, told: Sequence[Written], said: Sequence[Written], facts: F
 
 
 def _hints_at(text: str, one: Written, result: Quantity) -> bool:
+    wanted = unit(result.unit)
+    if one.digits == EXACT and one.word.endswith("s") and wanted != NO_UNIT and not wanted.kind.startswith("counted "):
+        # Two distances are not 2 cm.
+        return False
     if _is(one, result, HIDDEN_TOLERANCE):
         return True
     if one.digits < 2 or not _ABOUT.search(text[max(0, one.start - 24) : one.start]):

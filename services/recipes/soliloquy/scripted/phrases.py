@@ -11,9 +11,9 @@ from pathlib import Path
 from random import Random
 from typing import Any, overload
 
-from services.truth.phrases import shared_words
+from services.truth.phrases import is_much_like
 
-# How often other words are sought, and from what share of common words on two messages say the same.
+# How often other words are sought, and from what common share on two messages say the same.
 TRIES = 12
 SAME = 0.8
 # "I [got|get] it" is two wordings; "[so |]it is" is one with the word and one without.
@@ -122,7 +122,7 @@ def anew(parts: Sequence[Part], rng: Random, limit: int, before: Sequence[str]) 
     """The same, in other words than the speaker has used before, where there are any."""
     texts = (compose(parts, rng, limit) for _ in range(TRIES))
     first = next(texts)
-    return next((text for text in (first, *texts) if all(shared_words(text, said) < SAME for said in before)), first)
+    return next((text for text in (first, *texts) if not any(is_much_like(text, said, SAME) for said in before)), first)
 
 
 def compose(parts: Sequence[Part], rng: Random, limit: int = 0) -> str:
