@@ -55,7 +55,7 @@ def reply(reading: Reading, rng: Random) -> str:
 
 
 def _move(reading: Reading, said: Reply) -> Move:
-    at = reading.problem, reading.step
+    at, before = (reading.problem, reading.step), " ".join(reading.said(student=False))
     if reading.has("calculation") and reading.section("calculation") == "failed":
         return _stay(reading, "d", 6, "uncalculated", [part("tutor", "show_working")])
     match said.gist:
@@ -69,10 +69,10 @@ def _move(reading: Reading, said: Reply) -> Move:
             return _solve(reading, "c", 5, "partial_solved", "partial_solved")
         case Gist.PARTIAL:
             left = "number" if is_numeric(reading.step) else "knowns"
-            return _stay(reading, "c", 4, "partial", [part("tutor", "partial", left, **told_of(*at))])
+            return _stay(reading, "c", 4, "partial", [part("tutor", "partial", left, **told_of(*at, before))])
         case Gist.HINT:
             hinting = optional("tutor", "hinting", name=reading.step.result.name)
-            return _stay(reading, "f", 8, "hint", [hinting, Part(options=hints(*at))])
+            return _stay(reading, "f", 8, "hint", [hinting, Part(options=hints(*at, before))])
         case Gist.SOLUTION:
             return _solve(reading, "f", 9, "solution", "gladly")
         case Gist.BACK if reading.step.number > 1:
@@ -83,9 +83,9 @@ def _move(reading: Reading, said: Reply) -> Move:
             concept = Part(options=about(*at, said.text))
             return _stay(reading, "f", 11, "concept", [optional("tutor", "good_question"), concept])
         case Gist.OFF_TOPIC:
-            return _stay(reading, "e", 7, "off_topic", [part("tutor", "refocus", **told_of(*at))])
+            return _stay(reading, "e", 7, "off_topic", [part("tutor", "refocus", **told_of(*at, before))])
         case _:
-            return _stay(reading, "d", 6, "unclear", [part("tutor", "clarify", **told_of(*at))])
+            return _stay(reading, "d", 6, "unclear", [part("tutor", "clarify", **told_of(*at, before))])
 
 
 def _opened(reading: Reading, text: str) -> Move:
@@ -94,15 +94,15 @@ def _opened(reading: Reading, text: str) -> Move:
         text = text.replace(sentence, "")
     if not cue("begin").search(text):
         return _stay(reading, "g", 12, "opening", [part("tutor", "welcome")])
-    hint = Part(options=hints(reading.problem, reading.step))
+    hint = Part(options=hints(reading.problem, reading.step, before=""))
     return _stay(reading, "f", 8, "opening", [part("tutor", "way_in"), hint])
 
 
 def _judged(reading: Reading, said: Reply, right: bool | None) -> Move:
     if right is None:
         return _stay(reading, "d", 6, "uncalculated", [part("tutor", "show_working")])
-    at = reading.problem, reading.step
-    facts = told_of(*at)
+    at, before = (reading.problem, reading.step), " ".join(reading.said(student=False))
+    facts = told_of(*at, before)
     if right:
         form = "number" if is_numeric(reading.step) else answer_form(reading.step)
         return _advance(reading, "b", 3, "right", [part("tutor", "right", form, **facts, more=more(*at))])
@@ -112,7 +112,7 @@ def _judged(reading: Reading, said: Reply, right: bool | None) -> Move:
     kind = ErrorStrategy.Name(slip.strategy).removeprefix("ERROR_STRATEGY_").lower() if slip else "unspecified"
     mistake = Part(options=tactful(wordings("tutor", "mistake", kind, **facts), *at))
     # Where the kind of mistake is known, what to look at instead goes with it.
-    hint = [] if kind in STRATEGIES.values() else [Part(options=hints(*at), optional=True)]
+    hint = [] if kind in STRATEGIES.values() else [Part(options=hints(*at, before), optional=True)]
     return _stay(reading, "a", 1, "wrong", [part("tutor", "wrong", **facts), mistake, *hint])
 
 

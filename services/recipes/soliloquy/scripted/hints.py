@@ -10,28 +10,31 @@ from services.recipes.soliloquy.scripted.steps import answer_form, gives_away, i
 from services.truth.phrases import says
 
 
-def hints(problem: Problem, step: Step) -> Sequence[str]:
-    """Ways to hint at the step, none of which holds a value or formula that is still to be found."""
+def hints(problem: Problem, step: Step, before: str) -> Sequence[str]:
+    """Ways to hint at the step, none of which holds a value or formula that is still to be found.
+
+    What the tutor has said before helped little; it is not said again.
+    """
     kind = StepKind.Name(step.kind).removeprefix("STEP_KIND_").lower()
-    misbeliefs = [slip.working for slip in step.slips] if _is_idea(step) else []
+    misbeliefs = [slip.working for slip in step.slips if slip.working not in before] if _is_idea(step) else []
     options = [
         hint
         for misbelief in misbeliefs or [""]
-        for hint in wordings("tutor", "hints", kind, **told_of(problem, step), misbelief=misbelief)
+        for hint in wordings("tutor", "hints", kind, **told_of(problem, step, before), misbelief=misbelief)
     ]
     return tactful(options, problem, step)
 
 
-def told_of(problem: Problem, step: Step) -> Mapping[str, str]:
-    """What may be said of a step without doing it."""
+def told_of(problem: Problem, step: Step, before: str = "") -> Mapping[str, str]:
+    """What may be said of a step without doing it; its explanation only once."""
     numeric = is_numeric(step)
-    explanation = "" if _is_idea(step) else " ".join(step.explanation.split())
+    explanation = "" if _is_idea(step) or step.explanation in before else step.explanation
     return {
         "name": step.result.name,
         "unit": step.result.unit,
         "formula": step.formula if numeric else "",
         "inputs": listed(step.inputs) if numeric else "",
-        "names": named(step.inputs),
+        "names": named(step.inputs) if len(step.inputs) > 1 else "",
         "explanation": "".join(tactful([explanation], problem, step)),
     }
 

@@ -16,6 +16,17 @@ NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")
 _SYMBOL = re.compile(r"(?<![\w.])(?!π)[^\W\d]\w*\b(?!\()")
 _SENTENCE_END = re.compile(r"(?<=[.?!])\s+")
 _WHOLE = re.compile(r"(?<=\d)\.0(?!\d)")
+# What Python calls otherwise than people do; an angle is in degrees.
+_WRITTEN = {
+    re.compile(r"\bradians\(([^()\s]+)\)"): r"\1°",
+    re.compile(r"\bradians\("): "(",
+    re.compile(r"^degrees\((.*)\)$"): r"\1",
+    re.compile(r"\ba(?=(?:sin|cos|tan)\()"): "arc",
+    re.compile(r"\bsqrt\("): "√(",
+    re.compile(r"\blog\("): "ln(",
+    re.compile(r"\blog10\("): "log(",
+    re.compile(r"\bpi\b"): "π",
+}
 # Two numbers closer than this are the same number to a reader.
 _SAME = 0.01
 
@@ -29,6 +40,8 @@ def working(step: Step, digits: int = 4) -> str:
     values = {quantity.symbol: _in_working(quantity, digits) for quantity in step.inputs}
     text = NAME.sub(lambda name: values.get(name.group(), name.group()), step.expression)
     text = _WHOLE.sub("", text.replace("math.", "").replace(" ** ", "^").replace("**", "^"))
+    for python, written in _WRITTEN.items():
+        text = python.sub(written, text)
     return text.replace(" * ", " × ").replace("*", " × ")
 
 
