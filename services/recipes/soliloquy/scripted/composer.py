@@ -55,7 +55,6 @@ def reply(reading: Reading, rng: Random) -> str:
 
 
 def _move(reading: Reading, said: Reply) -> Move:
-    at, before = (reading.problem, reading.step), " ".join(reading.said(student=False))
     if reading.has("calculation") and reading.section("calculation") == "failed":
         return _stay(reading, "d", 6, "uncalculated", [part("tutor", "show_working")])
     match said.gist:
@@ -69,10 +68,10 @@ def _move(reading: Reading, said: Reply) -> Move:
             return _solve(reading, "c", 5, "partial_solved", "partial_solved")
         case Gist.PARTIAL:
             left = "number" if is_numeric(reading.step) else "knowns"
-            return _stay(reading, "c", 4, "partial", [part("tutor", "partial", left, **told_of(*at, before))])
+            return _stay(reading, "c", 4, "partial", [part("tutor", "partial", left, **told_of(reading))])
         case Gist.HINT:
             hinting = optional("tutor", "hinting", name=reading.step.result.name)
-            return _stay(reading, "f", 8, "hint", [hinting, Part(options=hints(*at, before))])
+            return _stay(reading, "f", 8, "hint", [hinting, Part(options=hints(reading))])
         case Gist.SOLUTION:
             return _solve(reading, "f", 9, "solution", "gladly")
         case Gist.BACK if reading.step.number > 1:
@@ -80,12 +79,12 @@ def _move(reading: Reading, said: Reply) -> Move:
         case Gist.BACK:
             return _stay(reading, "f", 11, "concept", [part("tutor", "at_the_start")])
         case Gist.CONCEPT:
-            concept = Part(options=about(*at, said.text))
+            concept = Part(options=about(reading, said.text))
             return _stay(reading, "f", 11, "concept", [optional("tutor", "good_question"), concept])
         case Gist.OFF_TOPIC:
-            return _stay(reading, "e", 7, "off_topic", [part("tutor", "refocus", **told_of(*at, before))])
+            return _stay(reading, "e", 7, "off_topic", [part("tutor", "refocus", **told_of(reading))])
         case _:
-            return _stay(reading, "d", 6, "unclear", [part("tutor", "clarify", **told_of(*at, before))])
+            return _stay(reading, "d", 6, "unclear", [part("tutor", "clarify", **told_of(reading))])
 
 
 def _opened(reading: Reading, text: str) -> Move:
@@ -94,25 +93,24 @@ def _opened(reading: Reading, text: str) -> Move:
         text = text.replace(sentence, "")
     if not cue("begin").search(text):
         return _stay(reading, "g", 12, "opening", [part("tutor", "welcome")])
-    hint = Part(options=hints(reading.problem, reading.step, before=""))
+    hint = Part(options=hints(reading))
     return _stay(reading, "f", 8, "opening", [part("tutor", "way_in"), hint])
 
 
 def _judged(reading: Reading, said: Reply, right: bool | None) -> Move:
     if right is None:
         return _stay(reading, "d", 6, "uncalculated", [part("tutor", "show_working")])
-    at, before = (reading.problem, reading.step), " ".join(reading.said(student=False))
-    facts = told_of(*at, before)
+    facts = told_of(reading)
     if right:
         form = "number" if is_numeric(reading.step) else answer_form(reading.step)
-        return _advance(reading, "b", 3, "right", [part("tutor", "right", form, **facts, more=more(*at))])
+        return _advance(reading, "b", 3, "right", [part("tutor", "right", form, **facts, more=more(reading))])
     if reading.wrong_before >= PATIENCE:
         return _solve(reading, "a", 2, "wrong_solved", "wrong_solved")
     slip = said.slip(reading.step)
     kind = ErrorStrategy.Name(slip.strategy).removeprefix("ERROR_STRATEGY_").lower() if slip else "unspecified"
-    mistake = Part(options=tactful(wordings("tutor", "mistake", kind, **facts), *at))
+    mistake = Part(options=tactful(wordings("tutor", "mistake", kind, **facts), reading))
     # Where the kind of mistake is known, what to look at instead goes with it.
-    hint = [] if kind in STRATEGIES.values() else [Part(options=hints(*at, before), optional=True)]
+    hint = [] if kind in STRATEGIES.values() else [Part(options=hints(reading), optional=True)]
     return _stay(reading, "a", 1, "wrong", [part("tutor", "wrong", **facts), mistake, *hint])
 
 
@@ -166,7 +164,7 @@ def _solution(reading: Reading) -> Part:
     step = reading.step
     if not is_numeric(step):
         explanation = step.explanation if answer_form(step) == "formula" else ""
-        slots = {"answer": answer(step), "explanation": explanation, "more": more(reading.problem, step)}
+        slots = {"answer": answer(step), "explanation": explanation, "more": more(reading)}
         return part("tutor", "solution", answer_form(step), **slots)
     number = _calculated(reading.output) if reading.has("output") else None
     value = told(step.result) if number is None else with_unit(rounded(number, 4), step.result.unit)
@@ -178,7 +176,7 @@ def _solution(reading: Reading) -> Part:
         working=working(step),
         value=value,
         name=step.result.name,
-        explanation=told_of(reading.problem, step)["explanation"],
+        explanation=told_of(reading)["explanation"],
     )
 
 
