@@ -65,6 +65,8 @@ def _print(report: Report) -> None:
     for name, figure in report.figures().items():
         table.add_row(name.replace("_", " "), f"{figure:,.4g}" if isinstance(figure, float) else str(figure))
     console.print(table)
+    if closest := report.likeness.closest:
+        click.echo(f"most alike in wording: {closest.one} and {closest.other}")
 
 
 def _codes(report: Report) -> Table:
