@@ -32,7 +32,7 @@ protos: .venv/dev ## Compile the protobuf contract and compare it with the last 
 kafka: .venv/dev ## Run a Kafka broker on 127.0.0.1:9092 until Ctrl-C, for development
 	$(BIN)/python -m tests.kafka
 
-faults: .venv/dev .venv/runsc .venv/kafka ## Kill runs and workers at random moments, soak the sandbox (minutes)
+faults: .venv/dev .venv/runsc .venv/kafka ## Kill runs and workers at random moments, soak the sandbox, read 5,000 conversations (minutes)
 	$(BIN)/python -m pytest -s tests/chaos
 
 bench: .venv/dev .venv/runsc ## Measure the transport, the sandbox and the whole loop (minutes)

@@ -57,7 +57,29 @@ def _records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 def _print(report: Report) -> None:
     for conversation, fault in report.faults:
         click.echo(f"{conversation}  {fault}")
+    for pair in report.likeness.alike:
+        click.echo(f"{pair.one}  alike in wording: {pair.likeness:.0%} of it is also in {pair.other}")
+    console = Console()
+    console.print(_codes(report))
     table = Table(box=None, show_header=False)
-    for name, figure in report.as_json()["figures"].items():
+    for name, figure in report.figures().items():
         table.add_row(name.replace("_", " "), f"{figure:,.4g}" if isinstance(figure, float) else str(figure))
-    Console().print(table)
+    console.print(table)
+    if closest := report.likeness.closest:
+        click.echo(f"most alike in wording: {closest.one} and {closest.other}")
+
+
+def _codes(report: Report) -> Table:
+    """A row for each combination of codes, with a column for each of the last ones."""
+    *rows, column = report.labels or ("",)
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for label in rows:
+        table.add_column(label)
+    heads = sorted(report.occurring(column)) if report.labels else []
+    for head in heads:
+        table.add_column(f"{column} {head}", justify="right")
+    for codes in sorted(
+        {codes[:-1] for codes in report.codes}, key=lambda codes: [(len(code), code) for code in codes]
+    ):
+        table.add_row(*codes, *(str(report.codes[*codes, head] or "") for head in heads))
+    return table

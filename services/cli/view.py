@@ -39,7 +39,8 @@ def show_index(records: list[dict[str, Any]], console: Console) -> None:
 def show_conversation(record: dict[str, Any], console: Console) -> None:
     problem = record["problem"]
     model = record["turns"][0]["calls"][0]["model"]
-    console.print(Text(f"{record['id']}  {problem['source']}  model: {model}", style="dim"))
+    student = record["persona"]
+    console.print(Text(f"{record['id']}  {problem['source']}  model: {model}  student: {student}", style="dim"))
     console.print(Panel(Text(problem["question"]), title="problem", title_align="left"))
     if enrichment := problem.get("enrichment"):
         console.print(_enrichment(enrichment))

@@ -19,6 +19,14 @@ def says(text: str, phrase: str) -> bool:
     return _place(text.replace("**", "^"), phrase) is not None
 
 
+def says_exactly(text: str, formula: str) -> bool:
+    """The same, with capitals as they are: t and T may be two quantities."""
+    text = text.replace("**", "^")
+    place = _place(text, formula)
+    said = text[place[0] : place[1]] if place else ""
+    return bool(said) and said.translate(_WITHOUT_BETWEEN) == _plain(formula).translate(_WITHOUT_BETWEEN)
+
+
 def without(text: str, phrase: str) -> str:
     text = text.replace("**", "^")
     place = _place(text, phrase)
@@ -45,7 +53,7 @@ def _words(text: str) -> frozenset[str]:
 
 def _place(text: str, phrase: str) -> tuple[int, int] | None:
     """Where a text holds a phrase, leaving aside spaces and signs of multiplication in both."""
-    tight, wanted = _tight(text), _tight(phrase.replace("**", "^").rstrip("."))
+    tight, wanted = _tight(text), _tight(_plain(phrase))
     at = tight.find(wanted) if wanted else -1
     kept = [position for position, mark in enumerate(text) if mark not in _BETWEEN] if at >= 0 else []
     while at >= 0:
@@ -54,6 +62,10 @@ def _place(text: str, phrase: str) -> tuple[int, int] | None:
             return start, end
         at = tight.find(wanted, at + 1)
     return None
+
+
+def _plain(phrase: str) -> str:
+    return phrase.replace("**", "^").rstrip(".")
 
 
 def _tight(text: str) -> str:

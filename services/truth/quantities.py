@@ -17,6 +17,7 @@ _LABELS = re.compile(rf"(?:\b(?:{'|'.join(_CUES['labels'])})|#)\s*$", re.IGNOREC
 _WORD = re.compile(r"[\s-]*([^\W\d_]+)")
 _BEFORE = 32
 _GOES_ON = re.compile(r"\s*(?:[×*/+^·⋅=π√]|[-−]\s?[\w(])")
+_SUBTRACTS = re.compile(r"\s+[-−]\s")
 _FORMULA = re.compile(r"\$([^$]*[\\=^_][^$]*)\$")
 _OPERAND = r"\(*\s?\d+(?:\.\d+)?(?:[eE]-?\d+)?(?:[²³]|\s?(?:\*\*|\^)\s?\d)?\)*"
 _CALCULATION = re.compile(rf"(?<![\w.^]){_OPERAND}(?:\s?[-+−*×·⋅/]\s?{_OPERAND})+(?![\w.(^²³]*[\w(^²³])")
@@ -98,7 +99,9 @@ def _quantities(text: str) -> Iterator[Written]:
         before = text[max(0, number.start - _BEFORE) : number.start]
         if _LABELS.search(before):
             continue
-        known, end = unit_after(text, number.end)
+        # The T of "1 - T" is no unit.
+        subtracts = _SUBTRACTS.match(text, number.end)
+        known, end = (None, number.end) if subtracts else unit_after(text, number.end)
         if known is None and before.rstrip()[-1:] in _CURRENCIES:
             known = unit("$")
         last, last_end = last_end, end

@@ -40,7 +40,30 @@ def test_what_a_run_kept_has_no_fault(dataset: Path) -> None:
     assert (figures["conversations"], figures["faults"], report["faults"]) == (CONVERSATIONS, 0, [])
     assert figures["turns"] == figures["student_replies"] + CONVERSATIONS
     assert figures["unlike_meant"] == 0
+    assert figures["realised_error_rate"] == figures["intended_error_rate"]
     assert figures["bigram_entropy"] >= 3.5
+    assert sum(report["codes"]["evaluation"].values()) == figures["turns"]
+    assert sum(row["turns"] for row in report["combinations"]) == figures["turns"]
+
+
+def test_a_person_reads_how_often_each_code_occurs(dataset: Path) -> None:
+    lines = [line.split() for line in check(dataset).stdout.splitlines()]
+    assert ["evaluation", "action", "state", "q", "state", "r", "state", "t"] in lines
+    assert any(line[:2] == ["b", "3"] for line in lines)
+
+
+def test_conversations_that_are_alike_are_named(dataset: Path, tmp_path: Path) -> None:
+    second = json.loads((dataset / "conversations.jsonl").read_text("utf-8").splitlines()[1])
+
+    def repeat(record: dict[str, Any]) -> None:
+        record["turns"] = second["turns"]
+        record["problem"] = second["problem"]
+
+    copied = bent(dataset, tmp_path, repeat)
+    report = json.loads(check(copied, "--json").stdout)
+    assert report["most_alike"]["likeness"] == 1.0
+    assert second["id"] in report["most_alike"]["conversations"]
+    assert "alike in wording: 100% of it is also in" in check(copied).stdout
 
 
 def test_an_answer_given_early_is_named_with_its_turn_and_evidence(dataset: Path, tmp_path: Path) -> None:

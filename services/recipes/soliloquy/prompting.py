@@ -9,6 +9,8 @@ import hashlib
 import re
 import string
 import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from soliloquy.v1.conversation_pb2 import Calculation, Conversation, ErrorStrategy, Intent, Problem
@@ -25,7 +27,7 @@ FOLDER = Path(__file__).with_name("prompts")
 _TUTORING = {"question", "solution", "conversation", "progress"}
 SLOTS = {
     "enriching": {"question", "solution", "steps", "count"},
-    "student": {"question", "conversation", "kind", "strategy", "instruction"},
+    "student": {"question", "persona", "manner", "conversation", "kind", "strategy", "instruction"},
     "deciding": _TUTORING,
     "use_python": {"description", "failure"},
     "use_python_again": {"code", "error"},
@@ -34,6 +36,14 @@ SLOTS = {
     "no_python_failed": set[str](),
     "control": set[str](),
 }
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Persona:
+    """A student as others know them: how many are like that, and what they are like."""
+
+    share: float
+    manner: str
 
 
 def enriching(problem: Problem) -> Prompt:
@@ -51,6 +61,8 @@ def student(conversation: Conversation, intent: Intent, strategy: ErrorStrategy)
     return _prompt(
         "student",
         question=conversation.problem.question,
+        persona=conversation.persona,
+        manner=personas()[conversation.persona].manner,
         conversation=_history(conversation),
         kind=kind,
         strategy=STRATEGIES.get(strategy, ""),
@@ -109,7 +121,7 @@ def given_prompts(conversation: Conversation) -> list[tuple[int, Prompt]]:
     problem = conversation.problem
     given = [(0, enriching(problem))] if problem.HasField("enrichment") else []
     for position, turn in enumerate(conversation.turns):
-        before = Conversation(problem=problem, turns=conversation.turns[:position])
+        before = Conversation(problem=problem, persona=conversation.persona, turns=conversation.turns[:position])
         given.append((turn.number, student(before, turn.student.intent, turn.student.strategy)))
         during = before.turns.add(number=turn.number, student=turn.student)
         given.append((turn.number, deciding(before)))
@@ -188,6 +200,12 @@ def _templates(state: str) -> list[tuple[str, string.Template]]:
 @functools.cache
 def _text(name: str) -> str:
     return (FOLDER / f"{name}.txt").read_text("utf-8").rstrip("\n")
+
+
+@functools.cache
+def personas() -> Mapping[str, Persona]:
+    table = tomllib.loads((FOLDER / "personas.toml").read_text("utf-8"))
+    return {name: Persona(**persona) for name, persona in table.items()}
 
 
 @functools.cache

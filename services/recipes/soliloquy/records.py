@@ -31,6 +31,7 @@ def record(conversation: Conversation) -> dict[str, Any]:
         "attempt": conversation.attempt,
         "recipe": conversation.run.recipe,
         "problem": _problem(conversation.problem),
+        "persona": conversation.persona,
         "turns": [_turn(turn) for turn in conversation.turns],
         "ending": _name(Ending.Name(conversation.ending), "ENDING_"),
         "ending_reason": conversation.ending_reason,

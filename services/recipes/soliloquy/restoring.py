@@ -27,6 +27,7 @@ def restored(record: dict[str, Any]) -> Conversation:
     return Conversation(
         id=record["id"],
         problem=_problem(record["problem"]),
+        persona=record["persona"],
         turns=[_turn(turn) for turn in record["turns"]],
         ending=f"ENDING_{record['ending'].upper()}",
         ending_reason=record["ending_reason"],

@@ -46,11 +46,12 @@ def _checked_turn(truth: TurnTruth) -> CheckedTurn:
     return CheckedTurn(
         meant_wrong=None if opening else student.intent == Intent.INTENT_WRONG,
         right=truth.claim.right,
-        codes=(
-            f"evaluation {_letter(truth.turn)}",
-            f"action {tutor.action}",
-            f"state {STATE_LETTERS.get(tutor.state, '')}",
-        ),
+        codes={
+            "evaluation": _letter(truth.turn),
+            "action": str(tutor.action),
+            "state": STATE_LETTERS.get(tutor.state, ""),
+        },
+        message=student.text,
         reply=tutor.text,
     )
 

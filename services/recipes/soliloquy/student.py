@@ -10,12 +10,14 @@ from services.runtime.ask import Ask
 from services.runtime.events import Outcome, emit
 from services.runtime.seeds import draw
 
+# Of the replies to the tutor. Each is drawn for itself, so that the share holds however long conversations become.
 WRONG_SHARE = 0.10
 
 
 async def reply(event: ConversationStarted | TutorReplied, ask: Ask) -> Outcome:
     """The student's next message. Whether it is to be wrong is our draw and not the model's."""
     conversation = event.conversation
+    conversation.persona = conversation.persona or drawn_persona(conversation)
     intent, strategy = drawn_intent(conversation)
     spoken = await ask(prompting.student(conversation, intent, strategy), Spoken)
     conversation.turns.add(
@@ -23,6 +25,12 @@ async def reply(event: ConversationStarted | TutorReplied, ask: Ask) -> Outcome:
         student=StudentReply(text=spoken.text, intent=intent, strategy=strategy),
     )
     return emit(StudentReplied(conversation=conversation))
+
+
+def drawn_persona(conversation: Conversation) -> str:
+    personas = prompting.personas()
+    shares = [persona.share for persona in personas.values()]
+    return draw(conversation.run.seed, conversation.id, "persona").choices(list(personas), shares)[0]
 
 
 def drawn_intent(conversation: Conversation) -> tuple[Intent, ErrorStrategy]:

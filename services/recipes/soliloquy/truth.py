@@ -1,5 +1,6 @@
 """What each turn of a conversation claims and what is so, found from its texts and its problem alone."""
 
+import functools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,9 +18,10 @@ from soliloquy.v1.conversation_pb2 import (
 from services.recipes.soliloquy.codes import GIVING_ACTIONS
 from services.recipes.soliloquy.progress import Progress, progress_by_turn
 from services.truth.laws import holds, laws_in
-from services.truth.phrases import says
+from services.truth.numbers import EXACT
+from services.truth.phrases import says, says_exactly
 from services.truth.quantities import Written, calculations_in, is_same, quantities_in
-from services.truth.units import unit
+from services.truth.units import NO_UNIT, unit
 
 # What rounding a tutor's hint may hide of a result; a student's answer has the problem's own tolerance.
 HIDDEN_TOLERANCE = 0.005
@@ -80,7 +82,7 @@ class Facts:
     def is_given(self, written: Written) -> bool:
         if any(written.value == number.value and _alike(written, number) for number in self.question):
             return True
-        return any(_is(written, given, 1e-9) for given in self.givens)
+        return any(_is(written, given, 1e-9) and _has_zero_of(written, given) for given in self.givens)
 
     def reached(self, written: Written, first: int) -> int | None:
         """The step from `first` on whose result this is."""
@@ -111,6 +113,8 @@ def assessed(conversation: Conversation) -> Iterator[TurnTruth]:
 
 def _claim(text: str, written: Sequence[Written], facts: Facts, number: int) -> Claim:
     step = facts.problem.steps[number - 1]
+    if (named := _named(text, written, step)) is not None:
+        return Claim(quantity=named, right=_is(named, step.result, facts.tolerance))
     quantity = _settled(text, written, facts, number)
     if quantity is not None and facts.reached(quantity, number):
         return Claim(quantity=quantity, right=True)
@@ -119,6 +123,19 @@ def _claim(text: str, written: Sequence[Written], facts: Facts, number: int) -> 
     if quantity is None:
         return Claim()
     return Claim(quantity=quantity, right=False)
+
+
+def _named(text: str, written: Sequence[Written], step: Step) -> Written | None:
+    """The last quantity that a reply calls what the step asks for: "so the speed is 5 m/s"."""
+    called = _calling(step.result.name)
+    stated = [one for one in written if one.stated and not one.term] if step.result.name else []
+    found = [one for one in stated if called.search(text[: one.start])]
+    return found[-1] if found else None
+
+
+@functools.lru_cache(2048)
+def _calling(name: str) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:the|my|its)\s+{re.escape(name)}\W+(?:\w+\W+){{0,2}}$", re.IGNORECASE)
 
 
 def _settled(text: str, written: Sequence[Written], facts: Facts, number: int) -> Written | None:
@@ -140,6 +157,8 @@ def _settled(text: str, written: Sequence[Written], facts: Facts, number: int) -
 
 def _statement(text: str, written: Sequence[Written], step: Step, facts: Facts) -> bool | None:
     """Right or wrong about a step that yields no number: its law, its idea, or the values it lists."""
+    if says_exactly(text, step.formula):
+        return True
     if any(says(text, slip.working) for slip in step.slips):
         return False
     if step.kind == STEP_KIND_KNOWNS and step.inputs:
@@ -170,6 +189,10 @@ def _early(text: str, told: Sequence[Written], said: Sequence[Written], facts: F
 
 
 def _hints_at(text: str, one: Written, result: Quantity) -> bool:
+    wanted = unit(result.unit)
+    if one.digits == EXACT and one.word.endswith("s") and wanted != NO_UNIT and not wanted.kind.startswith("counted "):
+        # Two distances are not 2 cm.
+        return False
     if _is(one, result, HIDDEN_TOLERANCE):
         return True
     if one.digits < 2 or not _ABOUT.search(text[max(0, one.start - 24) : one.start]):
@@ -184,7 +207,14 @@ def _is(written: Written, quantity: Quantity, tolerance: float) -> bool:
 def _alike(written: Written, other: Written) -> bool:
     if written.unit is None or other.unit is None:
         return written.unit is None
-    return written.unit.kind == other.unit.kind
+    # The same number in another unit of its kind is a conversion that was forgotten.
+    one, another = written.unit, other.unit
+    return (one.kind, one.factor, one.offset) == (another.kind, another.factor, another.offset)
+
+
+def _has_zero_of(written: Written, quantity: Quantity) -> bool:
+    """Whether they count from the same zero: 85 K is not the 85 °C that are given."""
+    return written.unit is None or written.unit.offset == unit(quantity.unit).offset
 
 
 def _is_weak(written: Written) -> bool:

@@ -24,6 +24,7 @@ def plan(models: Models) -> Plan:
         noise="none",
         max_turns=20,
         max_attempts=10,
+        enrich=False,
         workers=1,
         in_flight=64,
         latency=0.0,

@@ -85,6 +85,7 @@ def conversation(*turns: Turn, ending: Ending = Ending.ENDING_SOLVED) -> Convers
         id="c0ffee",
         run=Run(id="run", recipe="soliloquy", seed=7, in_flight=4, max_turns=20, max_attempts=3),
         problem=problem(),
+        persona="careful",
         turns=turns,
         ending=ending,
     )

@@ -31,6 +31,15 @@ def test_the_student_never_sees_the_solution() -> None:
     assert "solution" not in given
 
 
+def test_the_student_is_told_who_it_is_and_nobody_else_is() -> None:
+    persona, *others = prompting.personas().values()
+    made = sound_conversation()
+    made.persona = next(iter(prompting.personas()))
+    for _, prompt in prompting.given_prompts(made):
+        assert (persona.manner in text(prompt)) == (prompt.name == "soliloquy/student")
+        assert not any(other.manner in text(prompt) for other in others)
+
+
 def test_the_programmer_sees_the_description_alone() -> None:
     given = text(prompting.use_python(sound_conversation().turns[1].calculation))
     assert "the net force" in given

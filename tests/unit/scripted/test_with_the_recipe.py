@@ -1,66 +1,133 @@
-"""The scripted engine under the recipe's own prompts, parser and filters, on the problems of the physics bank."""
+"""Whole scripted conversations on the problems of the physics bank: sound, varied, and each with a voice of its own."""
 
+import asyncio
+import json
 import math
 import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from functools import cache
 
-import pytest
-from soliloquy.v1.conversation_pb2 import EVALUATION_INCORRECT, INTENT_WRONG, Conversation
-from soliloquy.v1.events_pb2 import CalculationNeeded, ReplyNeeded, StudentReplied, TutorReplied
-from soliloquy.v1.runs_pb2 import Run
-from soliloquy.v1.sandbox_pb2 import STATUS_OK, Value
+from soliloquy.v1.conversation_pb2 import INTENT_RIGHT, INTENT_WRONG, Conversation, Intent
 
-from services.curriculum.bank.bank import load_bank
-from services.model.engines.scripted import ScriptedEngine
-from services.recipes.soliloquy import codegen, composer, student, tutor
-from services.recipes.soliloquy.progress import progress_of
-from services.recipes.soliloquy.rules import faults
-from services.runtime.ask import Ask
+from services.recipes.soliloquy.codes import ACTIONS
+from services.recipes.soliloquy.prompting import personas
+from services.recipes.soliloquy.records import record
+from services.recipes.soliloquy.restoring import restored
+from services.recipes.soliloquy.rules import checked, faults
+from services.recipes.soliloquy.student import drawn_intent
+from services.truth.report import Report
+from tests.unit.scripted.growing import begun, grown
 
-BANK = load_bank("physics")
-ENGINE = ScriptedEngine(BANK.book)
+SEED = 3
+COUNT = 200
+# So many of each sequence of rare draws: a student who errs three times at a step, or twice before half an answer.
+RARE = {(INTENT_WRONG,) * 3: 2, (INTENT_WRONG, INTENT_WRONG, INTENT_RIGHT): 24}
 
 
-async def grown(ordinal: int) -> Conversation:
-    conversation = Conversation(
-        id=str(ordinal), problem=BANK.problem(3, ordinal), run=Run(id="r", recipe="soliloquy", seed=3, max_turns=20)
+@cache
+def conversations() -> list[Conversation]:
+    async def grow() -> list[Conversation]:
+        return [await grown(ordinal, seed=SEED) for ordinal in range(COUNT)]
+
+    return asyncio.run(grow())
+
+
+@cache
+def report() -> Report:
+    found = Report()
+    for conversation in conversations():
+        found.add(conversation.id, checked(conversation))
+    return found
+
+
+def drawn(*intents: Intent) -> Iterator[int]:
+    """The places of a run at which a conversation's first draws are these."""
+    for ordinal in range(COUNT, 100 * COUNT):
+        conversation = begun(ordinal, seed=SEED)
+        conversation.turns.add()
+        for intent in intents:
+            if drawn_intent(conversation)[0] != intent:
+                break
+            conversation.turns.add()
+        else:
+            yield ordinal
+
+
+def test_every_conversation_passes_the_recipes_filters() -> None:
+    assert {conversation.id: faults(conversation) for conversation in conversations() if faults(conversation)} == {}
+
+
+def test_every_evaluation_state_and_action_occurs() -> None:
+    seen = {label: set(report().occurring(label)) for label in report().labels}
+    for intents, count in RARE.items():
+        for _, ordinal in zip(range(count), drawn(*intents), strict=False):
+            conversation = asyncio.run(grown(ordinal, seed=SEED))
+            assert faults(conversation) == []
+            for turn in checked(conversation).turns:
+                seen["action"].add(turn.codes["action"])
+    assert seen["evaluation"] == set(ACTIONS)
+    assert seen["action"] == {str(number) for number in range(1, 13)}
+    assert seen["state"] == {"q", "r", "t"}
+
+
+def test_a_student_errs_when_it_is_meant_to_and_only_then() -> None:
+    assert report().meant_wrong == report().found_wrong > 50
+    assert report().unlike_meant == 0
+
+
+def test_no_two_conversations_are_alike_in_wording() -> None:
+    assert report().likeness.compared == COUNT
+    assert report().likeness.alike == []
+
+
+def test_replies_are_varied() -> None:
+    assert report().figures()["bigram_entropy"] >= 3.5
+
+
+def test_no_message_shows_how_it_was_put_together() -> None:
+    for conversation in conversations():
+        for turn in conversation.turns:
+            for text in (turn.student.text, turn.tutor.text):
+                assert not any(mark in text.replace("...", "") for mark in ("..", "  ", "[", "{", " ,", "?.", ",,"))
+
+
+def test_every_persona_speaks_and_keeps_to_its_conversation() -> None:
+    assert {conversation.persona for conversation in conversations()} == set(personas())
+    for conversation in conversations():
+        starts = [turn.student.text[0] for turn in conversation.turns if turn.student.text[0].isalpha()]
+        if conversation.persona == "careful":
+            assert not any(start.islower() for start in starts[:1])
+        if conversation.persona == "casual":
+            assert starts[0].islower()
+
+
+def test_a_record_keeps_the_persona() -> None:
+    first = conversations()[0]
+    assert restored(json.loads(json.dumps(record(first)))).persona == first.persona != ""
+
+
+def test_a_persona_can_be_told_from_its_words() -> None:
+    """Word counts of one half of the conversations name the personas of the other half."""
+    half = COUNT // 2
+    heard = {persona: Counter[str]() for persona in personas()}
+    for conversation in conversations()[:half]:
+        heard[conversation.persona].update(words_of(conversation))
+    told = [likeliest(words_of(conversation), heard) == conversation.persona for conversation in conversations()[half:]]
+    assert sum(told) >= 0.85 * len(told)
+
+
+def words_of(conversation: Conversation) -> list[str]:
+    return re.findall(r"[^\W\d_]+", " ".join(turn.student.text for turn in conversation.turns))
+
+
+def likeliest(words: list[str], heard: Mapping[str, Counter[str]]) -> str:
+    known = {word for counts in heard.values() for word in counts}
+    return max(
+        heard,
+        key=lambda persona: sum(
+            math.log((heard[persona][word] + 1) / (heard[persona].total() + len(known)))
+            for word in words
+            if word in known
+        ),
     )
-    while not conversation.ending:
-        number = len(conversation.turns)
-        (event,) = await student.reply(TutorReplied(conversation=conversation), _ask("student", ordinal, number))
-        said = StudentReplied(conversation=event.conversation)
-        (event,) = await tutor.decide(said, _ask("tutor", ordinal, number))
-        if isinstance(event, CalculationNeeded):
-            (event,) = await codegen.write(event, _ask("codegen", ordinal, number))
-            _run(event.conversation)
-        judged = ReplyNeeded(conversation=event.conversation)
-        (event,) = await composer.reply(judged, _ask("composer", ordinal, number))
-        conversation = event.conversation
-    return conversation
-
-
-def _ask(role: str, ordinal: int, turn: int) -> Ask:
-    return Ask(model=ENGINE, role=role, origin=(ordinal, turn))
-
-
-def _run(conversation: Conversation) -> None:
-    """Notes what the code is bound to give: the step's result, and how the student's value compares."""
-    attempt = conversation.turns[-1].calculation.attempts[-1]
-    value = conversation.problem.steps[progress_of(conversation).step - 1].result.value
-    attempt.execution.status = STATUS_OK
-    attempt.execution.values.add(name=attempt.result_variables[0], value=Value(real=value))
-    said = re.search(r"^student_\w+ = (\S+)$", attempt.code, re.MULTILINE)
-    if said:
-        right = math.isclose(float(said[1]), value, rel_tol=0.01)
-        attempt.execution.values.add(name="is_correct", value=Value(boolean=right))
-
-
-@pytest.mark.parametrize("ordinal", range(80))
-async def test_a_scripted_conversation_passes_the_recipes_filters(ordinal: int) -> None:
-    conversation = await grown(ordinal)
-    assert faults(conversation) == []
-    wrong = [
-        turn.tutor.evaluation == EVALUATION_INCORRECT
-        for turn in conversation.turns
-        if turn.student.intent == INTENT_WRONG
-    ]
-    assert all(wrong)

@@ -12,7 +12,7 @@ from services.recipes.soliloquy.scripted.reading import Reading
 from services.recipes.soliloquy.scripted.steps import NAME
 from services.runtime.model import ModelRefused
 
-# The marks that every wording of a description shares: see [tutor.description] in phrases.toml.
+# The marks that every wording of a description shares: see [description] in phrases/hidden.toml.
 _VALUE = r"([-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)"
 _TARGET = re.compile(r"`\w+` \(([^`)]*)\)(?! =)")
 _INPUT = re.compile(rf"`(\w+)` \(([^`)]*)\) = {_VALUE}(?: ([^;`]*?))?(?:;|\.\s|\.?$)")
@@ -43,7 +43,7 @@ def code(reading: Reading, rng: Random) -> str:
     brief = _understood(reading.section("description"))
     names = _names(brief, rng)
     result = names[brief.symbol]
-    lines = [f"# {one_of(rng, 'codegen', 'comment', name=brief.name)}", "import math", ""]
+    lines = [f"# {one_of(rng, 'hidden', 'codegen', 'comment', name=brief.name)}", "import math", ""]
     commented = rng.random() < 0.5
     for known in brief.inputs:
         line = f"{names[known.symbol]} = {known.value}"

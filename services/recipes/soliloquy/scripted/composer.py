@@ -8,11 +8,22 @@ from random import Random
 
 from soliloquy.v1.conversation_pb2 import ErrorStrategy
 
-from services.recipes.soliloquy.scripted.hints import about, hints
-from services.recipes.soliloquy.scripted.phrases import Part, anew, one_of, optional, part, verbatim
+from services.recipes.soliloquy.codes import STRATEGIES
+from services.recipes.soliloquy.scripted.hints import about, hints, more, tactful, told_of
+from services.recipes.soliloquy.scripted.phrases import (
+    Part,
+    anew,
+    capitalised,
+    cue,
+    one_of,
+    optional,
+    part,
+    verbatim,
+    wordings,
+)
 from services.recipes.soliloquy.scripted.reading import Reading
 from services.recipes.soliloquy.scripted.replies import Gist, Reply, read_reply
-from services.recipes.soliloquy.scripted.steps import answer, answer_form, is_numeric, working
+from services.recipes.soliloquy.scripted.steps import answer, answer_form, is_numeric, sentences, working
 from services.recipes.soliloquy.scripted.tutor import PATIENCE
 from services.truth.figures import rounded, told, with_unit
 
@@ -23,7 +34,7 @@ class Move:
 
     evaluation: str
     action: int
-    # Which of the thoughts of phrases.toml goes with it.
+    # Which of the thoughts of phrases/hidden.toml goes with it.
     thought: str
     step: int
     state: str
@@ -31,25 +42,24 @@ class Move:
 
 
 def reply(reading: Reading, rng: Random) -> str:
-    move = _move(reading, read_reply(reading), rng)
+    move = _move(reading, read_reply(reading))
     fields = {
-        "Thoughts of Tutorbot": one_of(rng, "tutor", "thoughts", move.thought, step=str(move.step)),
+        "Thoughts of Tutorbot": one_of(rng, "hidden", "thoughts", move.thought, step=str(move.step)),
         "Evaluation of Student Response": move.evaluation,
         "Action Based on Evaluation": str(move.action),
         "Step Number": str(move.step),
         "Step State": move.state,
-        "Tutorbot Response": anew(move.parts, rng, reading.word_limit, reading.said(student=False)),
+        "Tutorbot Response": capitalised(anew(move.parts, rng, reading.word_limit, reading.said(student=False))),
     }
     return json.dumps(fields, ensure_ascii=False)
 
 
-def _move(reading: Reading, said: Reply, rng: Random) -> Move:
+def _move(reading: Reading, said: Reply) -> Move:
     if reading.has("calculation") and reading.section("calculation") == "failed":
         return _stay(reading, "d", 6, "uncalculated", [part("tutor", "show_working")])
     match said.gist:
         case Gist.OPENING:
-            evaluation, action = rng.choice((("f", 8), ("g", 12)))
-            return _stay(reading, evaluation, action, "opening", [part("tutor", "welcome")])
+            return _opened(reading, said.text)
         case Gist.NUMBER:
             return _judged(reading, said, _verdict(reading, said))
         case Gist.RIGHT | Gist.WRONG:
@@ -58,10 +68,10 @@ def _move(reading: Reading, said: Reply, rng: Random) -> Move:
             return _solve(reading, "c", 5, "partial_solved", "partial_solved")
         case Gist.PARTIAL:
             left = "number" if is_numeric(reading.step) else "knowns"
-            return _stay(reading, "c", 4, "partial", [part("tutor", "partial", left)])
+            return _stay(reading, "c", 4, "partial", [part("tutor", "partial", left, **told_of(reading))])
         case Gist.HINT:
-            hint = Part(options=hints(reading.problem, reading.step))
-            return _stay(reading, "f", 8, "hint", [optional("tutor", "gladly"), hint])
+            hinting = optional("tutor", "hinting", name=reading.step.result.name)
+            return _stay(reading, "f", 8, "hint", [hinting, Part(options=hints(reading))])
         case Gist.SOLUTION:
             return _solve(reading, "f", 9, "solution", "gladly")
         case Gist.BACK if reading.step.number > 1:
@@ -69,25 +79,39 @@ def _move(reading: Reading, said: Reply, rng: Random) -> Move:
         case Gist.BACK:
             return _stay(reading, "f", 11, "concept", [part("tutor", "at_the_start")])
         case Gist.CONCEPT:
-            concept = Part(options=about(reading.step, said.text))
+            concept = Part(options=about(reading, said.text))
             return _stay(reading, "f", 11, "concept", [optional("tutor", "good_question"), concept])
         case Gist.OFF_TOPIC:
-            return _stay(reading, "e", 7, "off_topic", [part("tutor", "refocus")])
+            return _stay(reading, "e", 7, "off_topic", [part("tutor", "refocus", **told_of(reading))])
         case _:
-            return _stay(reading, "d", 6, "unclear", [part("tutor", "clarify")])
+            return _stay(reading, "d", 6, "unclear", [part("tutor", "clarify", **told_of(reading))])
+
+
+def _opened(reading: Reading, text: str) -> Move:
+    """A hint for those who ask how to begin; a welcome for all others."""
+    for sentence in sentences(reading.problem.question):
+        text = text.replace(sentence, "")
+    if not cue("begin").search(text):
+        return _stay(reading, "g", 12, "opening", [part("tutor", "welcome")])
+    hint = Part(options=hints(reading))
+    return _stay(reading, "f", 8, "opening", [part("tutor", "way_in"), hint])
 
 
 def _judged(reading: Reading, said: Reply, right: bool | None) -> Move:
     if right is None:
         return _stay(reading, "d", 6, "uncalculated", [part("tutor", "show_working")])
+    facts = told_of(reading)
     if right:
-        return _advance(reading, "b", 3, "right", [part("tutor", "right")])
+        form = "number" if is_numeric(reading.step) else answer_form(reading.step)
+        return _advance(reading, "b", 3, "right", [part("tutor", "right", form, **facts, more=more(reading))])
     if reading.wrong_before >= PATIENCE:
         return _solve(reading, "a", 2, "wrong_solved", "wrong_solved")
     slip = said.slip(reading.step)
     kind = ErrorStrategy.Name(slip.strategy).removeprefix("ERROR_STRATEGY_").lower() if slip else "unspecified"
-    hint = Part(options=hints(reading.problem, reading.step), optional=True)
-    return _stay(reading, "a", 1, "wrong", [part("tutor", "wrong"), part("tutor", "mistake", kind), hint])
+    mistake = Part(options=tactful(wordings("tutor", "mistake", kind, **facts), reading))
+    # Where the kind of mistake is known, what to look at instead goes with it.
+    hint = [] if kind in STRATEGIES.values() else [Part(options=hints(reading), optional=True)]
+    return _stay(reading, "a", 1, "wrong", [part("tutor", "wrong", **facts), mistake, *hint])
 
 
 def _stay(reading: Reading, evaluation: str, action: int, thought: str, parts: Sequence[Part]) -> Move:
@@ -106,7 +130,7 @@ def _stay(reading: Reading, evaluation: str, action: int, thought: str, parts: S
 def _advance(reading: Reading, evaluation: str, action: int, thought: str, parts: Sequence[Part]) -> Move:
     """The step is done: on to the next one's question, or a farewell."""
     if reading.last_step:
-        onward = [part("tutor", "farewell")]
+        onward = [part("tutor", "farewell", name=reading.step.result.name)]
     else:
         onward = [optional("tutor", "next"), verbatim(reading.problem.steps[reading.step.number].ask)]
     return Move(
@@ -139,7 +163,9 @@ def _solution(reading: Reading) -> Part:
     """This step worked out, with the number that was calculated for it."""
     step = reading.step
     if not is_numeric(step):
-        return part("tutor", "solution", answer_form(step), answer=answer(step))
+        explanation = step.explanation if answer_form(step) == "formula" else ""
+        slots = {"answer": answer(step), "explanation": explanation, "more": more(reading)}
+        return part("tutor", "solution", answer_form(step), **slots)
     number = _calculated(reading.output) if reading.has("output") else None
     value = told(step.result) if number is None else with_unit(rounded(number, 4), step.result.unit)
     return part(
@@ -150,6 +176,7 @@ def _solution(reading: Reading) -> Part:
         working=working(step),
         value=value,
         name=step.result.name,
+        explanation=told_of(reading)["explanation"],
     )
 
 

@@ -1,20 +1,24 @@
-"""Sentences drawn from phrases.toml and put together under a word limit."""
+"""Sentences drawn from `phrases/` and `voices/`, and put together under a word limit."""
 
 import re
 import string
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import product
 from pathlib import Path
 from random import Random
 from typing import Any, overload
 
-from services.truth.phrases import shared_words
+from services.truth.phrases import is_much_like
 
-# How often other words are sought, and from what share of common words on two messages say the same.
-TRIES = 6
+# How often other words are sought, and from what common share on two messages say the same.
+TRIES = 12
 SAME = 0.8
+# "I [got|get] it" is two wordings; "[so |]it is" is one with the word and one without.
+_CHOICE = re.compile(r"\[([^\[\]]*)\]")
+_ENDS = frozenset('.,:;!?…"')
 # A word that may take a capital, not the symbol that a formula begins with.
 _PROSE = re.compile(r"[a-z][a-z']+(?![\w(]|\s*[=(])")
 
@@ -55,19 +59,37 @@ class Part:
 
 @cache
 def book() -> Mapping[str, Any]:
-    return tomllib.loads(Path(__file__).with_name("phrases.toml").read_text("utf-8"))
+    """Who says what: by the files of `phrases/`, and by the personas of `voices/`."""
+    folder = Path(__file__).parent
+    return _tables(folder / "phrases") | {"voices": _tables(folder / "voices")}
+
+
+def _tables(folder: Path) -> dict[str, Any]:
+    return {path.stem: tomllib.loads(path.read_text("utf-8")) for path in sorted(folder.glob("*.toml"))}
 
 
 @cache
 def phrases(*path: str) -> Sequence[Phrase]:
-    """The wordings of one situation: phrases("tutor", "wrong", "lead")."""
-    wordings = book()
+    """The wordings of one situation: phrases("tutor", "right", "number")."""
+    found = book()
     for key in path:
-        wordings = wordings[key]
+        found = found[key]
     return tuple(
         Phrase(text=text, slots=frozenset(slot for _, slot, _, _ in string.Formatter().parse(text) if slot))
-        for text in wordings
+        for wording in found
+        for text in _spelled_out(wording)
     )
+
+
+def _spelled_out(wording: str) -> Iterator[str]:
+    # What stands between two choices is a choice of one.
+    pieces = [piece.split("|") if at % 2 else [piece] for at, piece in enumerate(_CHOICE.split(wording))]
+    return map("".join, product(*pieces))
+
+
+@cache
+def _fillable(path: Sequence[str], filled: frozenset[str]) -> Sequence[Phrase]:
+    return [phrase for phrase in phrases(*path) if phrase.slots <= filled]
 
 
 @cache
@@ -77,8 +99,7 @@ def cue(situation: str) -> re.Pattern[str]:
 
 def wordings(*path: str, **slots: str) -> Wordings:
     """The wordings that can be filled: one that needs an empty slot is left out."""
-    filled = {slot for slot, text in slots.items() if text}
-    return Wordings([phrase for phrase in phrases(*path) if phrase.slots <= filled], slots)
+    return Wordings(_fillable(path, frozenset(slot for slot, text in slots.items() if text)), slots)
 
 
 def part(*path: str, **slots: str) -> Part:
@@ -101,7 +122,7 @@ def anew(parts: Sequence[Part], rng: Random, limit: int, before: Sequence[str]) 
     """The same, in other words than the speaker has used before, where there are any."""
     texts = (compose(parts, rng, limit) for _ in range(TRIES))
     first = next(texts)
-    return next((text for text in (first, *texts) if all(shared_words(text, said) < SAME for said in before)), first)
+    return next((text for text in (first, *texts) if not any(is_much_like(text, said, SAME) for said in before)), first)
 
 
 def compose(parts: Sequence[Part], rng: Random, limit: int = 0) -> str:
@@ -113,10 +134,26 @@ def compose(parts: Sequence[Part], rng: Random, limit: int = 0) -> str:
             if part.optional and _words(chosen) >= limit:
                 chosen[position] = ""
         for position, part in enumerate(parts):
-            if not part.optional and _words(chosen) >= limit:
-                chosen[position] = min(part.options, key=lambda text: len(text.split()))
-    text = " ".join(sentence for sentence in chosen if sentence)
+            if not part.optional and (over := _words(chosen) - limit + 1) > 0:
+                chosen[position] = _shorter(part.options, len(chosen[position].split()) - over, rng)
+    return _joined([sentence.strip() for sentence in chosen if sentence.strip()])
+
+
+def _joined(sentences: Sequence[str]) -> str:
+    """One after the other, with a comma after what has no mark of its own."""
+    ended = [text if text[-1] in _ENDS else f"{text}," for text in sentences[:-1]]
+    return " ".join([*ended, *sentences[-1:]])
+
+
+def capitalised(text: str) -> str:
     return text[:1].upper() + text[1:] if _PROSE.match(text) else text
+
+
+def _shorter(options: Sequence[str], most: int, rng: Random) -> str:
+    """Any wording of at most so many words, or the shortest."""
+    lengths = [len(text.split()) for text in options]
+    shortest = min(lengths)
+    return rng.choice([text for text, words in zip(options, lengths, strict=True) if words <= max(most, shortest)])
 
 
 def _words(chosen: Sequence[str]) -> int:

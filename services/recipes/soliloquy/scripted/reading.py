@@ -47,6 +47,11 @@ class Reading:
     def attributes(self, tag: str) -> Mapping[str, str]:
         return dict(_ATTRIBUTE.findall(self._needed(tag)[0]))
 
+    @property
+    def persona(self) -> str:
+        """Who the student is; nobody in particular where the prompt does not say."""
+        return self.attributes("persona").get("name", "") if self.has("persona") else ""
+
     @cached_property
     def problem(self) -> Problem:
         question = self.section("question")

@@ -10,7 +10,7 @@ from services.recipes.soliloquy.scripted.phrases import cue
 from services.recipes.soliloquy.scripted.reading import Reading
 from services.recipes.soliloquy.scripted.steps import answer, is_numeric, same, stated_answer
 from services.truth.numbers import numbers_in_digits
-from services.truth.phrases import says, without
+from services.truth.phrases import says, says_exactly, without
 
 _WORD = re.compile(r"[^\W\d_]{4,}")
 
@@ -72,6 +72,8 @@ def _inquiry(text: str, step: Step) -> Gist | None:
 
 def _statement(text: str, step: Step) -> Gist | None:
     """Right, wrong or in part, where the reply says something about a step without a number."""
+    if says_exactly(text, step.formula):
+        return Gist.RIGHT
     if any(says(text, slip.working) for slip in step.slips):
         return Gist.WRONG
     if step.kind == STEP_KIND_KNOWNS and step.inputs:

@@ -4,16 +4,30 @@ import math
 import re
 from collections.abc import Sequence
 
-from soliloquy.v1.conversation_pb2 import STEP_KIND_KNOWNS, Problem, Quantity, Step
+from soliloquy.v1.conversation_pb2 import STEP_KIND_KNOWNS, Problem, Quantity, Slip, Step
 
 from services.truth.figures import rounded, told
 from services.truth.numbers import numbers_in_digits
 from services.truth.phrases import without
-from services.truth.quantities import answer_in
+from services.truth.quantities import answer_in, quantities_in
+from services.truth.spelled import ANY_WORD
 
 NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")
+# Neither a function nor a number.
+_SYMBOL = re.compile(r"(?<![\w.])(?!π)[^\W\d]\w*\b(?!\()")
 _SENTENCE_END = re.compile(r"(?<=[.?!])\s+")
 _WHOLE = re.compile(r"(?<=\d)\.0(?!\d)")
+# What Python calls otherwise than people do; an angle is in degrees.
+_WRITTEN = {
+    re.compile(r"\bradians\(([^()\s]+)\)"): r"\1°",
+    re.compile(r"\bradians\("): "(",
+    re.compile(r"^degrees\((.*)\)$"): r"\1",
+    re.compile(r"\ba(?=(?:sin|cos|tan)\()"): "arc",
+    re.compile(r"\bsqrt\("): "√(",
+    re.compile(r"\blog\("): "ln(",
+    re.compile(r"\blog10\("): "log(",
+    re.compile(r"\bpi\b"): "π",
+}
 # Two numbers closer than this are the same number to a reader.
 _SAME = 0.01
 
@@ -27,7 +41,18 @@ def working(step: Step, digits: int = 4) -> str:
     values = {quantity.symbol: _in_working(quantity, digits) for quantity in step.inputs}
     text = NAME.sub(lambda name: values.get(name.group(), name.group()), step.expression)
     text = _WHOLE.sub("", text.replace("math.", "").replace(" ** ", "^").replace("**", "^"))
+    for python, written in _WRITTEN.items():
+        text = python.sub(written, text)
     return text.replace(" * ", " × ").replace("*", " × ")
+
+
+def taken_apart(slip: Slip) -> tuple[str, str]:
+    """The formula and the numbers of a mistake's working: "a = m / F", "2 / 6" of "a = m / F = 2 / 6"."""
+    pieces = [piece.strip() for piece in slip.working.split(" = ")]
+    if len(pieces) > 1 and (written := answer_in(pieces[-1], slip.unit)) is not None and same(written, slip.value):
+        pieces.pop()
+    numbers = "" if _SYMBOL.search(pieces[-1]) else pieces.pop()
+    return " = ".join(pieces[:2]) if len(pieces) > 1 else "", numbers
 
 
 def listed(quantities: Sequence[Quantity]) -> str:
@@ -47,7 +72,7 @@ def answer(step: Step) -> str:
 
 
 def answer_form(step: Step) -> str:
-    """Which wordings of phrases.toml that answer goes with."""
+    """Which wordings that answer goes with."""
     if step.kind == STEP_KIND_KNOWNS and step.inputs:
         return "knowns"
     return "formula" if step.formula else "idea"
@@ -71,7 +96,10 @@ def gives_away(text: str, problem: Problem, step: Step) -> bool:
     hidden = [later.result.value for later in problem.steps if later.number >= step.number and is_numeric(later)]
     if problem.HasField("answer"):
         hidden.append(problem.answer.value)
-    return any(same(number.value, secret) for number in numbers_in_digits(text) for secret in hidden)
+    told = [number.value for number in numbers_in_digits(text)]
+    if ANY_WORD.search(text):
+        told += [written.value for written in quantities_in(text)]
+    return any(same(value, secret) for value in told for secret in hidden)
 
 
 def step_asked(problem: Problem, text: str) -> Step | None:

@@ -1,24 +1,31 @@
-"""The student: asks for help, then works at the step the tutor last asked about."""
+"""The student: asks for help, then works at the step the tutor last asked about, in the words of its persona."""
 
+import re
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from random import Random
 
-from soliloquy.v1.conversation_pb2 import STEP_KIND_KNOWNS, ErrorStrategy, Quantity, Slip, Step
+from soliloquy.v1.conversation_pb2 import STEP_KIND_KNOWNS, ErrorStrategy, Problem, Quantity, Slip, Step
 
-from services.recipes.soliloquy.scripted.phrases import Part, anew, book, compose, optional, part, wordings
+from services.recipes.soliloquy.scripted.phrases import Part, anew, book, compose, cue
 from services.recipes.soliloquy.scripted.reading import Reading
 from services.recipes.soliloquy.scripted.steps import (
     answer,
     answer_form,
     is_numeric,
     listed,
+    same,
+    sentences,
     stated_answer,
     step_asked,
+    taken_apart,
     working,
 )
+from services.recipes.soliloquy.scripted.voice import Voice, mid_sentence
 from services.runtime.model import ModelRefused
 from services.truth.figures import rounded, with_unit
+
+_TASK = re.compile(r"(?:find|explain|compare|calculate|describe|determine|estimate|give|work out)\b", re.IGNORECASE)
 
 
 def reply(reading: Reading, rng: Random) -> str:
@@ -26,84 +33,112 @@ def reply(reading: Reading, rng: Random) -> str:
     kind = intent.get("kind", "")
     if kind not in ("opening", "right", "wrong"):
         raise ModelRefused(f"the <intent> of {reading.prompt} has kind {kind!r}; it must be opening, right or wrong")
+    voice = Voice(persona=reading.persona)
     if kind == "opening":
-        return compose(_opening(reading), rng, reading.word_limit)
-    step, answered = _at(reading)
+        return voice.begun(compose(_opening(reading, voice), rng, reading.word_limit))
+    step, before = _at(reading)
     if kind == "wrong":
-        parts = _wrong(step, intent.get("strategy", ""), rng)
+        parts = _wrong(reading.problem, step, intent.get("strategy", ""), before, voice, rng)
     else:
-        parts = _behave(step, _behaviour(step, answered, rng), rng)
-    return anew(parts, rng, reading.word_limit, reading.said(student=True))
+        parts = _behave(step, _behaviour(step, len(before), voice, rng), before, voice, rng)
+    return voice.begun(anew(parts, rng, reading.word_limit, reading.said(student=True)))
 
 
-def _opening(reading: Reading) -> list[Part]:
-    request = part("student", "opening", question=" ".join(reading.problem.question.split()))
-    return [optional("student", "greeting"), request, optional("student", "plea")]
+def _opening(reading: Reading, voice: Voice) -> list[Part]:
+    question = " ".join(reading.problem.question.split())
+    request = voice.part("opening", question=question, asked=_asked(question))
+    return [voice.optional("greeting"), request, voice.optional("plea")]
 
 
-def _at(reading: Reading) -> tuple[Step, int]:
-    """The step in question, and how many replies the student has given at it."""
-    answered, current = 0, None
+def _asked(question: str) -> str:
+    """The sentence that says what is wanted; empty where none can be told from what is given."""
+    said = sentences(question)
+    wanted = [one for one in said if one.endswith("?")] or [one for one in said if _TASK.match(one)]
+    return wanted[-1] if wanted else ""
+
+
+def _at(reading: Reading) -> tuple[Step, list[str]]:
+    """The step in question, and what the student has said to it."""
+    said: list[str] = []
+    current = None
     for line in reading.conversation:
         if line.student:
-            answered += 1
+            said.append(line.text)
             continue
         asked = step_asked(reading.problem, line.text)
         if asked is not None and (current is None or asked.number != current.number):
-            answered, current = 0, asked
-    return current or reading.problem.steps[0], answered
+            said, current = [], asked
+    return current or reading.problem.steps[0], said
 
 
-def _behaviour(step: Step, answered: int, rng: Random) -> str:
-    """An answer in most cases, and the surer the longer the student has been at the step."""
-    rates: Mapping[str, float] = book()["student"]["rates"]
-    patience = book()["student"]["patience"]
+def _behaviour(step: Step, answered: int, voice: Voice, rng: Random) -> str:
+    """An answer in most cases; else one of the behaviours, as likely as it is after so many replies to the step."""
+    rates: Mapping[str, Sequence[float]] = book()["student"]["rates"]
     chance, drawn = 0.0, rng.random()
-    for behaviour, rate in rates.items():
-        chance += rate * patience[answered] if answered < len(patience) else 0.0
+    for behaviour, by_reply in rates.items():
+        if not _is_possible(behaviour, step):
+            continue
+        chance += by_reply[min(answered, len(by_reply) - 1)] * voice.inclination(behaviour)
         if drawn < chance:
-            return "answer" if behaviour == "partial" and not _has_parts(step) else behaviour
+            return behaviour
     return "answer"
 
 
-def _has_parts(step: Step) -> bool:
-    return bool(step.formula) if is_numeric(step) else step.kind == STEP_KIND_KNOWNS and len(step.inputs) > 1
+def _is_possible(behaviour: str, step: Step) -> bool:
+    if behaviour == "back":
+        return step.number > 1
+    if behaviour == "partial":
+        return bool(step.formula) if is_numeric(step) else step.kind == STEP_KIND_KNOWNS and len(step.inputs) > 1
+    return True
 
 
-def _behave(step: Step, behaviour: str, rng: Random) -> list[Part]:
-    quantities = [*step.inputs, step.result] if step.HasField("result") else list(step.inputs)
+def _behave(step: Step, behaviour: str, before: Sequence[str], voice: Voice, rng: Random) -> list[Part]:
     if behaviour == "answer":
-        return _right(step, rng)
+        return _answering(_right(step, voice, rng), step, before, voice)
     if behaviour == "partial" and not is_numeric(step):
         some = listed(step.inputs[: (len(step.inputs) + 1) // 2])
-        return [part("student", "partial", "knowns", some=some)]
+        return [voice.part("partial", "knowns", some=some)]
     if behaviour == "partial":
-        return [part("student", "partial", "formula", formula=step.formula)]
-    name = quantities[-1].name if quantities else ""
-    return [optional("student", "hesitation"), part("student", behaviour, name=name)]
+        return [voice.part("partial", "formula", formula=step.formula)]
+    known = [*step.inputs, step.result] if step.HasField("result") else list(step.inputs)
+    return [voice.part(behaviour, name=known[-1].name if known else "")]
 
 
-def _right(step: Step, rng: Random) -> list[Part]:
-    if is_numeric(step):
-        numbers = working(step)
-        texts = [with_unit(rounded(step.result.value, digits), step.result.unit) for digits in (3, 4)]
-        options = [
-            wording
-            for text in texts
-            for wording in wordings(
-                "student", "number", formula=step.formula, working=numbers, value=text, name=step.result.name
-            )
-        ]
-        answering = Part(options=_giving(step.result.value, options, step, rng) or texts)
-    else:
-        answering = part("student", answer_form(step), answer=answer(step))
-    return [optional("student", "lead"), answering, optional("student", "tail")]
+def _answering(answer: Part, step: Step, before: Sequence[str], voice: Voice) -> list[Part]:
+    return [_lead(step, before, voice), answer, voice.optional("tail")]
 
 
-def _giving(value: float, options: Sequence[str], step: Step, rng: Random) -> list[str]:
-    """A few of the wordings whose answer is this value: some workings would draw the eye to another number."""
-    shuffled = rng.sample(options, len(options))
-    return list(islice((option for option in shuffled if _gives(value, option, step)), 3))
+def _lead(step: Step, before: Sequence[str], voice: Voice) -> Part:
+    """What leads from the student's last words at this step to the answer."""
+    asides = ("hint", "concept", "back", "off_topic", "unclear")
+    if before and (aside := next((aside for aside in asides if cue(aside).search(before[-1])), "")):
+        return voice.optional("after", aside)
+    answered = before and (not is_numeric(step) or stated_answer(before[-1], step) is not None)
+    return voice.optional("after", "wrong") if answered else voice.optional("lead")
+
+
+def _right(step: Step, voice: Voice, rng: Random) -> Part:
+    if not is_numeric(step):
+        return _said(answer(step), step, voice)
+    texts = [with_unit(rounded(step.result.value, digits), step.result.unit) for digits in (3, 4)]
+    return _calculated(step.result.value, texts, step.formula, working(step), step, voice, rng)
+
+
+def _said(statement: str, step: Step, voice: Voice) -> Part:
+    form = answer_form(step)
+    return voice.part(form, answer=statement, idea=mid_sentence(statement) if form == "idea" else "")
+
+
+def _calculated(
+    value: float, texts: Sequence[str], formula: str, numbers: str, step: Step, voice: Voice, rng: Random
+) -> Part:
+    """A few wordings whose answer is this value: some workings would draw the eye to another number."""
+    options = [
+        voice.wordings("number", formula=formula, working=numbers, value=text, name=step.result.name) for text in texts
+    ]
+    places = [(at, position) for at, wordings in enumerate(options) for position in range(len(wordings))]
+    drawn = (options[at][position] for at, position in rng.sample(places, len(places)))
+    return Part(options=list(islice((text for text in drawn if _gives(value, text, step)), 4)) or texts)
 
 
 def _gives(value: float, wording: str, step: Step) -> bool:
@@ -111,24 +146,22 @@ def _gives(value: float, wording: str, step: Step) -> bool:
     return read is not None and abs(read - value) <= 0.005 * abs(value)
 
 
-def _wrong(step: Step, strategy: str, rng: Random) -> list[Part]:
-    slip = _slip(step, strategy, rng)
+def _wrong(problem: Problem, step: Step, strategy: str, before: Sequence[str], voice: Voice, rng: Random) -> list[Part]:
+    slip = _slip(problem, step, strategy, rng)
     if is_numeric(step):
-        value = with_unit(rounded(slip.value, 4), slip.unit)
-        complete = "=" in slip.working and _gives(slip.value, slip.working, step)
-        options = wordings("student", "slip", "complete" if complete else "number", working=slip.working, value=value)
-        answering = Part(options=_giving(slip.value, options, step, rng) or [value])
-    elif slip.working and answer_form(step) == "idea":
-        answering = part("student", "idea", answer=slip.working.rstrip("."))
-    elif slip.working:
-        answering = part("student", "slip", "statement", working=slip.working)
-    else:
-        answering = part("student", "slip", "guess")
-    return [optional("student", "lead"), answering, optional("student", "tail")]
+        # Worded like a right answer: nothing but the numbers tells them apart.
+        formula, numbers = taken_apart(slip)
+        texts = [with_unit(rounded(slip.value, digits), slip.unit) for digits in (3, 4)]
+        return _answering(_calculated(slip.value, texts, formula, numbers, step, voice, rng), step, before, voice)
+    if slip.working:
+        return _answering(_said(slip.working.rstrip("."), step, voice), step, before, voice)
+    return _answering(voice.part("guess"), step, before, voice)
 
 
-def _slip(step: Step, strategy: str, rng: Random) -> Slip:
-    slips: Sequence[Slip] = step.slips
+def _slip(problem: Problem, step: Step, strategy: str, rng: Random) -> Slip:
+    # What a later step comes to would be right, only early.
+    later = [other.result.value for other in problem.steps[step.number :] if is_numeric(other)]
+    slips = [slip for slip in step.slips if not (is_numeric(step) and any(same(slip.value, value) for value in later))]
     fitting = [slip for slip in slips if _name(slip) == strategy] or slips
     return rng.choice(fitting) if fitting else _improvised(step, rng)
 
@@ -139,7 +172,7 @@ def _name(slip: Slip) -> str:
 
 def _improvised(step: Step, rng: Random) -> Slip:
     """A mistake for a step that lists none."""
-    factor = rng.choice(book()["student"]["slip"]["factors"])
+    factor = rng.choice(book()["student"]["slip_factors"])
     if is_numeric(step):
         return Slip(working=working(step), value=step.result.value * factor or factor, unit=step.result.unit)
     if step.kind != STEP_KIND_KNOWNS or not step.inputs:

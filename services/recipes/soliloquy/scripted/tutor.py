@@ -29,10 +29,10 @@ def _needs_number(reply: Reply, reading: Reading) -> bool:
 
 def _description(step: Step, reply: Reply, rng: Random) -> str:
     parts = [
-        part("tutor", "description", "task", target=_target(step.result)),
-        part("tutor", "description", "inputs", inputs="; ".join(map(_given, step.inputs))),
+        part("hidden", "description", "task", target=_target(step.result)),
+        part("hidden", "description", "inputs", inputs="; ".join(map(_given, step.inputs))),
         part(
-            "tutor",
+            "hidden",
             "description",
             "relation",
             formula=step.formula or f"{step.result.symbol} = {step.expression}",
@@ -42,7 +42,7 @@ def _description(step: Step, reply: Reply, rng: Random) -> str:
     if reply.value is None:
         return compose(parts, rng)
     student = f"`student_{step.result.symbol}` = {exact(reply.value)}"
-    return f"{compose(parts, rng)} {one_of(rng, 'tutor', 'description', 'student', student=student)}"
+    return f"{compose(parts, rng)} {one_of(rng, 'hidden', 'description', 'student', student=student)}"
 
 
 def _target(quantity: Quantity) -> str:
