@@ -5,6 +5,8 @@ BIN := .venv/bin
 RESOLVE = $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --no-header --no-annotate
 
+ALONE := tests/integration/executor tests/integration/model
+
 .PHONY: help demo test lint protos kafka faults bench lock clean
 
 help: ## Show this help
@@ -14,10 +16,10 @@ demo: .venv/installed .venv/runsc ## Grow 50 conversations on this machine, set-
 	$(BIN)/soliloquy generate --problems physics --conversations 50 --seed 17 --out demo-dataset
 	@echo "Read one:   $(BIN)/soliloquy show demo-dataset"
 
-# The sandbox is held to times, so its tests have the machine to themselves.
-test: .venv/dev .venv/runsc .venv/kafka ## Run the tests, set-up included
-	$(BIN)/python -m pytest -n 2 --dist loadfile --ignore tests/integration/executor
-	$(BIN)/python -m pytest tests/integration/executor
+# The sandbox and the model service are held to times, so their tests have the machine to themselves.
+test: .venv/serve .venv/runsc .venv/kafka ## Run the tests, set-up included
+	$(BIN)/python -m pytest -n 2 --dist loadfile $(ALONE:%=--ignore %)
+	$(BIN)/python -m pytest $(ALONE)
 
 lint: .venv/dev ## Check style, types and the protobuf contract
 	$(BIN)/ruff check .
@@ -59,6 +61,11 @@ clean: ## Remove everything the build made
 
 .venv/dev: .venv/installed requirements-dev.lock
 	$(BIN)/pip install --quiet --require-hashes -r requirements-dev.lock
+	@touch $@
+
+# Several GB: only what runs weights needs them.
+.venv/serve: .venv/dev requirements-serve.lock
+	$(BIN)/pip install --quiet --no-compile --require-hashes -r requirements-serve.lock
 	@touch $@
 
 # Where it cannot be had, the tests say why.
