@@ -1,30 +1,22 @@
 """Numbers with their units, as a text gives them."""
 
+import functools
 import re
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 
+from services.truth.cues import BEFORE, LABELS, STATES
 from services.truth.expressions import BadExpression, Unworkable, compiled
 from services.truth.numbers import EXACT, Number, numbers_in
 from services.truth.units import NO_UNIT, Unit, unit, unit_after
 
-_CUES = tomllib.loads(Path(__file__).with_name("cues.toml").read_text("utf-8"))
-_VERBS, _HEDGES = "|".join(_CUES["states"]), "|".join(_CUES["hedges"])
-_STATES = re.compile(rf"(?:[=≈≅~→]|\\approx|\b(?:{_VERBS}))[\s:(]*(?:(?:{_HEDGES}) )*\W{{0,3}}$", re.IGNORECASE)
-_LABELS = re.compile(rf"(?:\b(?:{'|'.join(_CUES['labels'])})|#)\s*$", re.IGNORECASE)
 _WORD = re.compile(r"[\s-]*([^\W\d_]+)")
-_BEFORE = 32
 _GOES_ON = re.compile(r"\s*(?:[×*/+^·⋅=π√]|[-−]\s?[\w(])")
 _SUBTRACTS = re.compile(r"\s+[-−]\s")
 _FORMULA = re.compile(r"\$([^$]*[\\=^_][^$]*)\$")
 _OPERAND = r"\(*\s?\d+(?:\.\d+)?(?:[eE]-?\d+)?(?:[²³]|\s?(?:\*\*|\^)\s?\d)?\)*"
 _CALCULATION = re.compile(rf"(?<![\w.^]){_OPERAND}(?:\s?[-+−*×·⋅/]\s?{_OPERAND})+(?![\w.(^²³]*[\w(^²³])")
 _CURRENCIES = tuple("$€£")
-# Units whose parts are told together, and what the second of "2 minutes 25" is then told in.
-_COMPOUNDS = (unit("s").kind, unit("$").kind, unit("m").kind)
-_BELOW = {unit("min").measure: unit("s"), unit("h").measure: unit("min"), unit("$").measure: unit("ct")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +73,9 @@ def _in_python(calculation: str) -> str:
 
 def _joined(before: Written, rest: Written, between: str) -> Written | None:
     """Two parts of one quantity: hours and minutes, dollars and cents."""
-    if before.unit is None or before.unit.kind not in _COMPOUNDS or between.strip() not in ("", "and"):
+    if before.unit is None or before.unit.kind not in _compounds() or between.strip() not in ("", "and"):
         return None
-    smaller = rest.unit or (_BELOW.get(before.unit.measure) if not rest.word.endswith("s") else None)
+    smaller = rest.unit or (_below().get(before.unit.measure) if not rest.word.endswith("s") else None)
     if smaller is None or smaller.kind != before.unit.kind or smaller.factor >= before.unit.factor:
         return None
     scale = smaller.factor / before.unit.factor
@@ -93,11 +85,23 @@ def _joined(before: Written, rest: Written, between: str) -> Written | None:
     return replace(before, value=value, half=rest.half * scale, digits=EXACT, end=rest.end)
 
 
+@functools.cache
+def _compounds() -> set[str]:
+    """Kinds of units whose parts are told together."""
+    return {unit("s").kind, unit("$").kind, unit("m").kind}
+
+
+@functools.cache
+def _below() -> dict[str, Unit]:
+    """What the second part of "2 minutes 25" is told in."""
+    return {unit("min").measure: unit("s"), unit("h").measure: unit("min"), unit("$").measure: unit("ct")}
+
+
 def _quantities(text: str) -> Iterator[Written]:
     last_end = 0
     for number in numbers_in(text):
-        before = text[max(0, number.start - _BEFORE) : number.start]
-        if _LABELS.search(before):
+        before = text[max(0, number.start - BEFORE) : number.start]
+        if LABELS.search(before):
             continue
         # The T of "1 - T" is no unit.
         subtracts = _SUBTRACTS.match(text, number.end)
@@ -106,7 +110,7 @@ def _quantities(text: str) -> Iterator[Written]:
             known = unit("$")
         last, last_end = last_end, end
         word = "" if known else _word_after(text, number.end)
-        stated = _STATES.search(before) is not None
+        stated = STATES.search(before) is not None
         # "one" and its like are more often words than numbers.
         goes_on = last and not text[last : number.start].strip()
         simple = number.spelled and not goes_on and text[number.start : number.end].isalpha()
@@ -133,22 +137,6 @@ def _is_term(text: str, number: Number, before: str, end: int) -> bool:
 def _word_after(text: str, at: int) -> str:
     found = _WORD.match(text, at)
     return found[1].lower() if found else ""
-
-
-def answer_in(text: str, stated_unit: str) -> float | None:
-    """The number that a reply gives as its answer: what it states last, if possible in a unit of the kind asked for."""
-    wanted = unit(stated_unit)
-    found = quantities_in(text)
-    stated = [one for one in found if one.stated] or found
-    in_kind = [one for one in stated if stated_unit and _kind(one) == wanted.kind]
-    if not stated:
-        return None
-    last = (in_kind or stated)[-1]
-    return wanted.of(last.value, last.unit) if in_kind and last.unit is not None else last.value
-
-
-def _kind(written: Written) -> str:
-    return unit(written.word).kind if written.unit is None else written.unit.kind
 
 
 def is_same(written: Written, value: float, stated_unit: str, tolerance: float, *, least_digits: int = 2) -> bool:

@@ -13,7 +13,7 @@ from services.curriculum.bank.rows import Lines
 from services.runtime.seeds import draw, seed
 
 # Problems that a process writes at a time.
-BATCH = 2000
+BATCH = 4000
 # Fewer are written sooner than further processes are started.
 SHARED_FROM = 10_000
 

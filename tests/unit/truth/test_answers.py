@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from services.truth.answers import answer_in
 from services.truth.figures import rounded, with_unit
-from services.truth.quantities import answer_in
 
 
 @pytest.mark.parametrize(
@@ -39,8 +39,3 @@ def test_a_rounded_number_reads_back_within_half_a_percent(value: float, digits:
     assert read is not None
     assert abs(read - value) <= 0.00501 * abs(value)
     assert len(re.sub(r"[^\d]", "", rounded(value, digits).partition(" ×")[0]).lstrip("0")) <= 7
-
-
-def test_an_answer_in_another_unit_of_the_kind_is_converted() -> None:
-    assert answer_in("The train does 72 km/h in 40 s", "m/s") == pytest.approx(20)
-    assert answer_in("It is 20 °C", "K") == pytest.approx(293.15)

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from soliloquy.v1.conversation_pb2 import STEP_KIND_KNOWNS, Problem, Quantity, Slip, Step
 
+from services.truth.answers import answer_in
 from services.truth.figures import rounded, told
 from services.truth.numbers import numbers_in_digits
 from services.truth.phrases import without
-from services.truth.quantities import answer_in, quantities_in
+from services.truth.quantities import quantities_in
 from services.truth.spelled import ANY_WORD
 
 NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")
