@@ -40,7 +40,7 @@ async def figures(
         chat = Chat(TransformersEngine(settings), settings)
         await chat.start()
         try:
-            measured = {}
+            measured: dict[str, Any] = {}
             for count in adapters:
                 for path in tuned[len(chat.adapters()) : count]:
                     await chat.load_adapter(Adapter(name=path.name, path=str(path)))

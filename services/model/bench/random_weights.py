@@ -46,7 +46,8 @@ def make_base(folder: Path, size: str = "tiny", seed: int = 0, *, ends: bool = T
     )
     with torch.device(device):
         model = LlamaForCausalLM(config).to(dtype)
-    _score(model, tokenizer, _SHARES if ends else {"<|end|>": 0.0})
+    with torch.no_grad():
+        _score(model, tokenizer, _SHARES if ends else {"<|end|>": 0.0})
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
@@ -79,7 +80,6 @@ def _tokenizer(vocab_size: int) -> PreTrainedTokenizerFast:
     return wrapped
 
 
-@torch.no_grad()
 def _score(model: Any, tokenizer: PreTrainedTokenizerFast, shares: dict[str, float]) -> None:
     """Random scores, except that some tokens have their share of what is likely in nearly any state."""
     scores = model.get_output_embeddings().weight

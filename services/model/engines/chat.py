@@ -3,7 +3,7 @@
 import asyncio
 import itertools
 import math
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from pathlib import Path
 
@@ -53,7 +53,7 @@ class Chat:
     def stats(self) -> EngineStats:
         return self._engine.stats()
 
-    async def stream(self, request: GenerateRequest) -> AsyncIterator[Delta]:
+    async def stream(self, request: GenerateRequest) -> AsyncGenerator[Delta, None]:
         with self._metrics.request(request.adapter) as measured:
             asked = self._asked(request)
             measured.taken_in(len(asked.tokens))

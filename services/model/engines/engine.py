@@ -1,6 +1,6 @@
 """The boundary behind which weights are run: token ids in, token ids out; templates and text stay above it."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -91,7 +91,7 @@ class Engine(Protocol):
 
     def stats(self) -> EngineStats: ...
 
-    def generate(self, request: TokenRequest) -> AsyncIterator[TokenDelta]:
+    def generate(self, request: TokenRequest) -> AsyncGenerator[TokenDelta, None]:
         """Closing the iterator aborts the request."""
 
     async def load_adapter(self, name: str, path: Path) -> None:

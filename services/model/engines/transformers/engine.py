@@ -1,7 +1,7 @@
 """Runs weights with transformers: continuous batching on a GPU or on the CPU, and several adapters at once."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any
@@ -58,7 +58,7 @@ class TransformersEngine:
     def context_tokens(self) -> int:
         """What the model was made for, as far as the cache can hold it."""
         in_cache = self._settings.cache_tokens // PAGE_TOKENS * PAGE_TOKENS
-        return min(self._base.config.max_position_embeddings, in_cache)
+        return min(int(self._base.config.max_position_embeddings), in_cache)
 
     def stats(self) -> EngineStats:
         return EngineStats(
@@ -68,7 +68,7 @@ class TransformersEngine:
             adapters=[name for name in self._batchings if name != _BASE],
         )
 
-    async def generate(self, request: TokenRequest) -> AsyncIterator[TokenDelta]:
+    async def generate(self, request: TokenRequest) -> AsyncGenerator[TokenDelta, None]:
         if not self._batchings:
             raise EngineFailed("the engine is not running")
         batching = self._batchings.get(request.adapter)
