@@ -23,7 +23,7 @@ class Answering(Protocol):
 
     def stats(self) -> EngineStats: ...
 
-    def stream(self, request: GenerateRequest) -> AsyncGenerator[Delta]:
+    def stream(self, request: GenerateRequest) -> AsyncGenerator[Delta, None]:
         """The answer in pieces; the last one has the completion. Closing the iterator aborts the request."""
 
     def adapters(self) -> Sequence[Adapter]: ...
@@ -55,7 +55,7 @@ class ScriptedAnswering:
     def stats(self) -> EngineStats:
         return EngineStats(running=self._running, waiting=0, generated_tokens=self._generated, adapters=())
 
-    async def stream(self, request: GenerateRequest) -> AsyncGenerator[Delta]:
+    async def stream(self, request: GenerateRequest) -> AsyncGenerator[Delta, None]:
         if request.adapter:
             raise self._no_adapter(request.adapter)
         self._running += 1

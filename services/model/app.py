@@ -61,7 +61,7 @@ class ModelReplica:
     async def Generate(self, request: GenerateRequest, grpc_context: Any) -> Completion:
         return await _answered(self._handler.generate(request), grpc_context, Completion())
 
-    async def GenerateStream(self, request: GenerateRequest, grpc_context: Any) -> AsyncGenerator[Delta]:
+    async def GenerateStream(self, request: GenerateRequest, grpc_context: Any) -> AsyncGenerator[Delta, None]:
         try:
             async for delta in self._handler.stream(request):
                 yield delta

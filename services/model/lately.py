@@ -10,7 +10,7 @@ from soliloquy.v1.model_pb2 import Delta, GenerateRequest
 
 from services.model.engines.engine import InvalidRequest
 
-Stream = Callable[[GenerateRequest], AsyncGenerator[Delta]]
+Stream = Callable[[GenerateRequest], AsyncGenerator[Delta, None]]
 
 
 class Lately:
@@ -61,7 +61,7 @@ class Lately:
 class _Growing:
     """An answer under way, and how many read it."""
 
-    def __init__(self, asked: bytes, deltas: AsyncGenerator[Delta]) -> None:
+    def __init__(self, asked: bytes, deltas: AsyncGenerator[Delta, None]) -> None:
         self.asked = asked
         self.readers = 0
         self._deltas: list[Delta] = []
@@ -93,7 +93,7 @@ class _Growing:
             if not self.readers:
                 self._collecting.cancel()
 
-    async def _collect(self, deltas: AsyncGenerator[Delta]) -> None:
+    async def _collect(self, deltas: AsyncGenerator[Delta, None]) -> None:
         async with aclosing(deltas):
             async for delta in deltas:
                 self._deltas.append(delta)

@@ -31,7 +31,7 @@ class Echo:
             running=0, waiting=0, generated_tokens=self._generated, adapters=tuple(sorted(self._adapters))
         )
 
-    async def stream(self, request: GenerateRequest) -> AsyncGenerator[Delta]:
+    async def stream(self, request: GenerateRequest) -> AsyncGenerator[Delta, None]:
         adapter_digest = self._adapter(request.adapter).digest if request.adapter else ""
         text = request.messages[-1].text
         words = text.split(" ")

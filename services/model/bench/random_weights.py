@@ -46,7 +46,8 @@ def make_base(folder: Path, size: str = "tiny", seed: int = 0, *, ends: bool = T
     )
     with torch.device(device):
         model = LlamaForCausalLM(config).to(dtype)
-    _score(model, tokenizer, _SHARES if ends else {"<|end|>": 0.0})
+    with torch.no_grad():
+        _score(model, tokenizer, _SHARES if ends else {"<|end|>": 0.0})
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder

@@ -53,7 +53,7 @@ class Chat:
     def stats(self) -> EngineStats:
         return self._engine.stats()
 
-    async def stream(self, request: GenerateRequest) -> AsyncGenerator[Delta]:
+    async def stream(self, request: GenerateRequest) -> AsyncGenerator[Delta, None]:
         with self._metrics.request(request.adapter) as measured:
             asked = self._asked(request)
             measured.taken_in(len(asked.tokens))

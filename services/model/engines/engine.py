@@ -91,7 +91,7 @@ class Engine(Protocol):
 
     def stats(self) -> EngineStats: ...
 
-    def generate(self, request: TokenRequest) -> AsyncGenerator[TokenDelta]:
+    def generate(self, request: TokenRequest) -> AsyncGenerator[TokenDelta, None]:
         """Closing the iterator aborts the request."""
 
     async def load_adapter(self, name: str, path: Path) -> None:

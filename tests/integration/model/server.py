@@ -26,7 +26,7 @@ class Breakable(Echo):
     def fault(self) -> str:
         return self._stuck
 
-    async def stream(self, request: GenerateRequest) -> AsyncGenerator[Delta]:
+    async def stream(self, request: GenerateRequest) -> AsyncGenerator[Delta, None]:
         text = request.messages[-1].text
         if text.startswith(STICK):
             self._stuck = "no step for 60 s with a request at hand"

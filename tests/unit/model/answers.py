@@ -24,7 +24,7 @@ class Held(Echo):
     def fault(self) -> str:
         return self.broken
 
-    async def stream(self, request: GenerateRequest) -> AsyncGenerator[Delta]:
+    async def stream(self, request: GenerateRequest) -> AsyncGenerator[Delta, None]:
         self.asked += 1
         self.begun.set()
         ended = False

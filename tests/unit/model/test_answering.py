@@ -53,7 +53,7 @@ async def test_it_has_no_adapters_and_says_so(answering: ScriptedAnswering) -> N
 
 
 async def test_an_answer_that_breaks_off_is_no_answer() -> None:
-    async def breaking_off() -> AsyncGenerator[Delta]:
+    async def breaking_off() -> AsyncGenerator[Delta, None]:
         yield Delta(text="The acceleration is ")
 
     with pytest.raises(EngineFailed, match="broke off before its end; ask again"):

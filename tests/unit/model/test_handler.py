@@ -32,7 +32,7 @@ async def refused(call: Awaitable[object]) -> tuple[StatusCode, str]:
     return told.code, line
 
 
-async def pieces(deltas: AsyncGenerator[Delta]) -> list[str]:
+async def pieces(deltas: AsyncGenerator[Delta, None]) -> list[str]:
     return [delta.text async for delta in deltas]
 
 
@@ -142,7 +142,7 @@ async def test_what_is_too_long_is_refused_with_the_limit() -> None:
 
 async def test_an_answer_that_breaks_off_is_no_answer() -> None:
     class BreaksOff(Echo):
-        async def stream(self, request: GenerateRequest) -> AsyncGenerator[Delta]:
+        async def stream(self, request: GenerateRequest) -> AsyncGenerator[Delta, None]:
             yield Delta(text="half of an ")
 
     handler = ModelHandler(BreaksOff())

@@ -82,7 +82,7 @@ async def refused(engine: Answering, **asked: Any) -> tuple[int, str, str]:
 class Asked(Echo):
     """Keeps what it was asked last."""
 
-    async def stream(self, request: GenerateRequest) -> AsyncGenerator[Delta]:
+    async def stream(self, request: GenerateRequest) -> AsyncGenerator[Delta, None]:
         self.request = request
         async for delta in super().stream(request):
             yield delta
@@ -100,7 +100,7 @@ async def test_an_answer_is_a_chat_completion() -> None:
 
 async def test_an_answer_that_was_cut_off_says_so() -> None:
     class CutOff(Echo):
-        async def stream(self, request: GenerateRequest) -> AsyncGenerator[Delta]:
+        async def stream(self, request: GenerateRequest) -> AsyncGenerator[Delta, None]:
             async for delta in super().stream(request):
                 delta.completion.finish = Finish.FINISH_LENGTH
                 yield delta
@@ -241,7 +241,7 @@ async def test_a_bad_request_is_named_by_its_place(asked: dict[str, Any], compla
 @pytest.mark.parametrize("stream", [False, True])
 async def test_a_refusal_is_an_error_with_its_status(error: Exception, status: int, kind: str, stream: bool) -> None:
     class Refuses(Echo):
-        async def stream(self, request: GenerateRequest) -> AsyncGenerator[Delta]:
+        async def stream(self, request: GenerateRequest) -> AsyncGenerator[Delta, None]:
             raise error
             yield Delta()
 

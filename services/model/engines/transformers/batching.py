@@ -89,7 +89,7 @@ class Batching:
     async def idle(self) -> None:
         await self._idle.wait()
 
-    async def generate(self, request: TokenRequest) -> AsyncGenerator[TokenDelta]:
+    async def generate(self, request: TokenRequest) -> AsyncGenerator[TokenDelta, None]:
         matcher = llguidance.LLMatcher(self._tokenizer, grammar(request.json_schema)) if request.json_schema else None
         underway = _Underway(choice=Choice(request.sampling, request.seed, matcher, self._model.device))
         self._begin(request.id, underway)

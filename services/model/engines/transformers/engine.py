@@ -68,7 +68,7 @@ class TransformersEngine:
             adapters=[name for name in self._batchings if name != _BASE],
         )
 
-    async def generate(self, request: TokenRequest) -> AsyncGenerator[TokenDelta]:
+    async def generate(self, request: TokenRequest) -> AsyncGenerator[TokenDelta, None]:
         if not self._batchings:
             raise EngineFailed("the engine is not running")
         batching = self._batchings.get(request.adapter)

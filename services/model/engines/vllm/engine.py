@@ -82,7 +82,7 @@ class VllmEngine:
             adapters=list(self._adapters),
         )
 
-    async def generate(self, request: TokenRequest) -> AsyncGenerator[TokenDelta]:
+    async def generate(self, request: TokenRequest) -> AsyncGenerator[TokenDelta, None]:
         llm, adapter = self._running(), self._adapter(request.adapter)
         if (waiting := self.stats().waiting) >= self._settings.max_waiting:
             raise EngineBusy(f"{waiting} requests wait already, as many as may: ask again")
