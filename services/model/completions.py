@@ -117,8 +117,8 @@ class Answer:
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": _FINISH.get(completion.finish)}
         return self._common | {"object": "chat.completion", "choices": [choice], "usage": _usage(completion)}
 
-    def chunk(self, delta: Mapping[str, str], finish: "Finish.ValueType | None" = None) -> dict[str, Any]:
-        choice = {"index": 0, "delta": dict(delta), "logprobs": None, "finish_reason": _FINISH.get(finish or 0)}
+    def chunk(self, delta: Mapping[str, str], finish: Finish = Finish.FINISH_UNSPECIFIED) -> dict[str, Any]:
+        choice = {"index": 0, "delta": dict(delta), "logprobs": None, "finish_reason": _FINISH.get(finish)}
         return self._common | {"object": "chat.completion.chunk", "choices": [choice]}
 
     def usage(self, completion: Completion) -> dict[str, Any]:
