@@ -22,8 +22,6 @@ SERVICER = "soliloquy.v1.model_pb2_grpc.add_ModelServiceServicer_to_server"
 ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_COLOR_PREFIX": "0",
-    # A machine that is busy with other things takes more than Ray's 30 s.
-    "RAY_raylet_start_wait_time_s": "120",
     # An engine that stands still answers nobody: nothing is gained by waiting for what it has.
     "RAY_SERVE_FORCE_STOP_UNHEALTHY_REPLICAS": "1",
     # A replica that ends stays reachable until every proxy has heard of it.
