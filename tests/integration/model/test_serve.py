@@ -13,6 +13,7 @@ from pathlib import Path
 
 import grpc
 import pytest
+from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoReflectionDescriptorDatabase
 from soliloquy.v1.model_pb2 import (
     Adapter,
     GenerateRequest,
@@ -77,6 +78,15 @@ async def test_grpc_answers_whole_and_in_pieces(service: Service) -> None:
     assert [delta.text for delta in deltas] == ["two ", "words"]
     assert deltas[-1].completion == answer
     assert (info.engine, [adapter.name for adapter in info.adapters]) == ("echo", ["first"])
+
+
+async def test_reflection_tells_the_contract(service: Service) -> None:
+    def methods() -> list[str]:
+        with grpc.insecure_channel(f"127.0.0.1:{service.grpc}") as channel:
+            file = ProtoReflectionDescriptorDatabase(channel).FindFileContainingSymbol("soliloquy.v1.ModelService")
+            return [method.name for method in file.service[0].method]
+
+    assert "Generate" in await asyncio.to_thread(methods)
 
 
 async def test_http_answers_beside_it(service: Service) -> None:
