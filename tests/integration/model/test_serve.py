@@ -79,7 +79,7 @@ async def test_grpc_answers_whole_and_in_pieces(service: Service) -> None:
         info = await stub.Info(InfoRequest(), timeout=10)
     assert (answer.text, answer.engine) == ("two words", "echo")
     assert [delta.text for delta in deltas] == ["two ", "words"]
-    assert deltas[-1].completion == answer
+    assert deltas[-1].completion.text == answer.text
     assert (info.engine, [adapter.name for adapter in info.adapters]) == ("echo", ["first"])
 
 
