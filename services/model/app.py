@@ -1,6 +1,7 @@
 """The model service, wired: one Ray Serve deployment that answers gRPC and HTTP."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
 from typing import Any, TypeVar
 
 import ray
@@ -30,7 +31,7 @@ from services.model.refusals import refusal
 from services.model.settings import ServingSettings
 from services.model.shelf import Kept, Shelf, Standing
 
-NAME = "model"
+_NAME = "model"
 # Beyond the health check's own pace: an engine's step on a busy machine holds up the answer.
 _HEALTH_PATIENCE_SECONDS = 10.0
 _WAIT_LOOP_SECONDS = 0.2
@@ -63,8 +64,9 @@ class ModelReplica:
 
     async def GenerateStream(self, request: GenerateRequest, grpc_context: Any) -> AsyncGenerator[Delta, None]:
         try:
-            async for delta in self._handler.stream(request):
-                yield delta
+            async with aclosing(self._handler.stream(request)) as deltas:
+                async for delta in deltas:
+                    yield delta
         except Exception as error:
             _refuse(error, grpc_context)
 
@@ -118,7 +120,7 @@ class _ShelfActor:
 def application(build: Callable[[], Answering], settings: ServingSettings) -> Any:
     """The deployment bound to what it answers with; each replica builds that for itself."""
     deployment: Any = serve.deployment(
-        name=NAME,
+        name=_NAME,
         **_replicas(settings),
         max_ongoing_requests=settings.max_ongoing,
         max_queued_requests=settings.max_queued,

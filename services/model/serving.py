@@ -57,6 +57,21 @@ def serving(build: Callable[[], Answering], settings: ServingSettings) -> Iterat
     _prepare()
     ray, serve, _ = _ray()
     try:
+        _start(ray, serve, settings)
+        deploy(build, settings)
+        yield
+    finally:
+        if ray.is_initialized():
+            # A shutdown alone would take the proxy away from what is under way.
+            serve.delete(_NAME)
+            # Ray reports as a failure that its controller ended, as it was told to.
+            with contextlib.redirect_stdout(StringIO()):
+                serve.shutdown()
+                ray.shutdown()
+
+
+def _start(ray: Any, serve: Any, settings: ServingSettings) -> None:
+    try:
         ray.init(
             address="local",
             num_cpus=max(os.cpu_count() or 1, settings.max_replicas),
@@ -71,16 +86,8 @@ def serving(build: Callable[[], Answering], settings: ServingSettings) -> Iterat
             grpc_options={"port": settings.grpc_port, "grpc_servicer_functions": [SERVICER]},
             logging_config={"log_level": "WARNING", "enable_access_log": False},
         )
-        deploy(build, settings)
-        yield
-    finally:
-        if ray.is_initialized():
-            # A shutdown alone would take the proxy away from what is under way.
-            serve.delete(_NAME)
-            # Ray reports as a failure that its controller ended, as it was told to.
-            with contextlib.redirect_stdout(StringIO()):
-                serve.shutdown()
-                ray.shutdown()
+    except Exception as error:  # what Ray raises has no type of its own
+        raise CannotServe(f"Ray does not start: {error}") from error
 
 
 def _prepare() -> None:

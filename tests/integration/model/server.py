@@ -1,6 +1,7 @@
 """`soliloquy model serve` with an engine that tests can hold up and break: what is served is what is said."""
 
 import asyncio
+import os
 import sys
 from collections.abc import AsyncGenerator
 from pathlib import Path
@@ -18,6 +19,8 @@ TAKE = "take "
 
 
 class Breakable(Echo):
+    """Its answers say which replica they are of."""
+
     def __init__(self) -> None:
         super().__init__()
         self._stuck = ""
@@ -34,6 +37,8 @@ class Breakable(Echo):
         if text.startswith(TAKE):
             await asyncio.sleep(float(text.split()[1]))
         async for delta in super().stream(request):
+            if delta.HasField("completion"):
+                delta.completion.model = f"replica {os.getpid()}"
             yield delta
 
 

@@ -51,6 +51,8 @@ class Service:
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,
+            # Replicas on one machine are soon out of their proxy's mind.
+            env={**os.environ, "RAY_SERVE_DIRECT_INGRESS_MIN_DRAINING_PERIOD_S": "1"},
         )
         self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
         self.complaints: list[str] = []
