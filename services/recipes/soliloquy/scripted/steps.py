@@ -16,6 +16,7 @@ from services.truth.spelled import ANY_WORD
 NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")
 # Neither a function nor a number.
 _SYMBOL = re.compile(r"(?<![\w.])(?!π)[^\W\d]\w*\b(?!\()")
+_POWER_OF_TEN = re.compile(r"(\d(?:\.\d+)?)e(-?\d+)\b")
 _SENTENCE_END = re.compile(r"(?<=[.?!])\s+")
 _WHOLE = re.compile(r"(?<=\d)\.0(?!\d)")
 # What Python calls otherwise than people do; an angle is in degrees.
@@ -28,6 +29,8 @@ _WRITTEN = {
     re.compile(r"\blog\("): "ln(",
     re.compile(r"\blog10\("): "log(",
     re.compile(r"\bpi\b"): "π",
+    re.compile(r"\^2(?![\d.])"): "²",
+    re.compile(r"\^3(?![\d.])"): "³",
 }
 # Two numbers closer than this are the same number to a reader.
 _SAME = 0.01
@@ -52,7 +55,7 @@ def taken_apart(slip: Slip) -> tuple[str, str]:
     pieces = [piece.strip() for piece in slip.working.split(" = ")]
     if len(pieces) > 1 and (written := answer_in(pieces[-1], slip.unit)) is not None and same(written, slip.value):
         pieces.pop()
-    numbers = "" if _SYMBOL.search(pieces[-1]) else pieces.pop()
+    numbers = "" if _SYMBOL.search(pieces[-1]) else _POWER_OF_TEN.sub(r"\1 × 10^\2", pieces.pop())
     return " = ".join(pieces[:2]) if len(pieces) > 1 else "", numbers
 
 

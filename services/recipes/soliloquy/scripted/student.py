@@ -24,6 +24,7 @@ from services.recipes.soliloquy.scripted.steps import (
 from services.recipes.soliloquy.scripted.voice import Voice, mid_sentence
 from services.runtime.model import ModelRefused
 from services.truth.figures import rounded, with_unit
+from services.truth.phrases import says
 
 _TASK = re.compile(r"(?:find|explain|compare|calculate|describe|determine|estimate|give|work out)\b", re.IGNORECASE)
 
@@ -110,11 +111,19 @@ def _answering(answer: Part, step: Step, before: Sequence[str], voice: Voice) ->
 
 def _lead(step: Step, before: Sequence[str], voice: Voice) -> Part:
     """What leads from the student's last words at this step to the answer."""
+    if not before:
+        return voice.optional("lead")
+    if _answers(before[-1], step):
+        return voice.optional("after", "wrong")
     asides = ("hint", "concept", "back", "off_topic", "unclear")
-    if before and (aside := next((aside for aside in asides if cue(aside).search(before[-1])), "")):
-        return voice.optional("after", aside)
-    answered = before and (not is_numeric(step) or stated_answer(before[-1], step) is not None)
-    return voice.optional("after", "wrong") if answered else voice.optional("lead")
+    aside = next((aside for aside in asides if cue(aside).search(before[-1])), "")
+    return voice.optional("after", aside) if aside else voice.optional("lead")
+
+
+def _answers(text: str, step: Step) -> bool:
+    if is_numeric(step):
+        return stated_answer(text, step) is not None
+    return any(says(text, statement) for statement in (answer(step), *(slip.working for slip in step.slips)))
 
 
 def _right(step: Step, voice: Voice, rng: Random) -> Part:
