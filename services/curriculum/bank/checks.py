@@ -26,6 +26,7 @@ PROMISES: Sequence[Promise] = (
     text_checks.no_step_is_asked_twice,
     text_checks.concepts_need_no_number,
     text_checks.misconceptions_are_wrong,
+    text_checks.wrong_laws_are_others,
     number_checks.expressions_give_their_results,
     number_checks.roundings_do_no_harm,
     number_checks.results_are_plausible,

@@ -9,6 +9,7 @@ from soliloquy.v1.conversation_pb2 import Problem
 from services.curriculum.bank.family import Family
 from services.curriculum.bank.wording import SLOT
 from services.truth.figures import with_unit, written
+from services.truth.phrases import says
 
 # Of 200 draws this many ask something else, where a family has numbers to draw.
 DIFFERENT = 0.75
@@ -116,6 +117,14 @@ def misconceptions_are_wrong(family: Family, problems: Sequence[Problem]) -> Ite
             for one, other in combinations(ideas, 2):
                 if one in other or other in one:
                     yield f"{one!r} and {other!r} say the same"
+
+
+def wrong_laws_are_others(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
+    """Nobody tells a wrong law from the right one by a capital letter alone."""
+    for step in problems[0].steps:
+        for slip in step.slips if step.formula and not step.HasField("result") else ():
+            if says(step.formula, slip.working) or says(slip.working, step.formula):
+                yield f"{slip.working!r} reads as {step.formula!r}"
 
 
 def _words(template: str) -> set[str]:

@@ -50,6 +50,12 @@ def changed(name: str, old: str, new: str, folder: Path) -> Path:
         (FALL, 'formula = "h = g × t² / 2"', 'formula = "h is g t² / 2"', "is no equation"),
         (
             FALL,
+            'formula = "h = g × t / 2"',
+            'formula = "H = g × t² / 2"',
+            "wrong laws are others: 'H = g × t² / 2' reads",
+        ),
+        (
+            FALL,
             'expression = "math.sqrt(2 * h / g)"',
             'expression = "math.sqrt(2.0005 * h / g)"',
             "rearrangements solve the law",
