@@ -16,7 +16,7 @@ _STATES = re.compile(rf"(?:[=≈≅~→]|\\approx|\b(?:{_VERBS}))[\s:(]*(?:(?:{_
 _LABELS = re.compile(rf"(?:\b(?:{'|'.join(_CUES['labels'])})|#)\s*$", re.IGNORECASE)
 _WORD = re.compile(r"[\s-]*([^\W\d_]+)")
 _BEFORE = 32
-_GOES_ON = re.compile(r"\s*(?:[×*/+^·⋅=π√]|[-−]\s?[\w(])")
+_GOES_ON = re.compile(r"\s*(?:[×*/+^·⋅=π√²³]|[-−]\s?[\w(])")
 _SUBTRACTS = re.compile(r"\s+[-−]\s")
 _FORMULA = re.compile(r"\$([^$]*[\\=^_][^$]*)\$")
 _OPERAND = r"\(*\s?\d+(?:\.\d+)?(?:[eE]-?\d+)?(?:[²³]|\s?(?:\*\*|\^)\s?\d)?\)*"
