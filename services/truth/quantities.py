@@ -11,7 +11,7 @@ from services.truth.numbers import EXACT, Number, numbers_in
 from services.truth.units import NO_UNIT, Unit, unit, unit_after
 
 _WORD = re.compile(r"[\s-]*([^\W\d_]+)")
-_GOES_ON = re.compile(r"\s*(?:[×*/+^·⋅=π√]|[-−]\s?[\w(])")
+_GOES_ON = re.compile(r"\s*(?:[×*/+^·⋅=π√²³]|[-−]\s?[\w(])")
 _SUBTRACTS = re.compile(r"\s+[-−]\s")
 _FORMULA = re.compile(r"\$([^$]*[\\=^_][^$]*)\$")
 _OPERAND = r"\(*\s?\d+(?:\.\d+)?(?:[eE]-?\d+)?(?:[²³]|\s?(?:\*\*|\^)\s?\d)?\)*"

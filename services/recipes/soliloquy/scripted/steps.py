@@ -29,8 +29,6 @@ _WRITTEN = {
     re.compile(r"\blog\("): "ln(",
     re.compile(r"\blog10\("): "log(",
     re.compile(r"\bpi\b"): "π",
-    re.compile(r"\^2(?![\d.])"): "²",
-    re.compile(r"\^3(?![\d.])"): "³",
 }
 # Two numbers closer than this are the same number to a reader.
 _SAME = 0.01
@@ -55,7 +53,9 @@ def taken_apart(slip: Slip) -> tuple[str, str]:
     pieces = [piece.strip() for piece in slip.working.split(" = ")]
     if len(pieces) > 1 and (written := answer_in(pieces[-1], slip.unit)) is not None and same(written, slip.value):
         pieces.pop()
-    numbers = "" if _SYMBOL.search(pieces[-1]) else _POWER_OF_TEN.sub(r"\1 × 10^\2", pieces.pop())
+    numbers = "" if _SYMBOL.search(pieces[-1]) else pieces.pop()
+    # As a right answer's are written, so that it is not told from a wrong one by that.
+    numbers = _POWER_OF_TEN.sub(r"\1 × 10^\2", numbers).replace("²", "^2").replace("³", "^3")
     return " = ".join(pieces[:2]) if len(pieces) > 1 else "", numbers
 
 
