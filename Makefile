@@ -63,9 +63,10 @@ clean: ## Remove everything the build made
 	$(BIN)/pip install --quiet --require-hashes -r requirements-dev.lock
 	@touch $@
 
-# Several GB: only what runs weights needs them.
+# Several GB, which only what runs weights needs; uv fetches them side by side, and once a machine.
 .venv/serve: .venv/dev requirements-serve.lock
-	$(BIN)/pip install --quiet --no-compile --require-hashes -r requirements-serve.lock
+	$(BIN)/pip install --quiet uv
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements-serve.lock
 	@touch $@
 
 # Where it cannot be had, the tests say why.
