@@ -1,7 +1,6 @@
 """A stand-in for an OpenAI-compatible API, with the troubles of real ones: for tests, load and practice."""
 
 import asyncio
-import contextlib
 import json
 import time
 from collections import Counter
@@ -182,6 +181,6 @@ async def _cut(request: web.Request, content: bytes) -> web.StreamResponse:
 
 
 def _hung_up(request: web.Request, response: web.StreamResponse) -> web.StreamResponse:
-    with contextlib.suppress(AttributeError):
-        request.transport.close()  # type: ignore[union-attr]
+    if request.transport:
+        request.transport.close()
     return response

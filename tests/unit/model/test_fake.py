@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from random import Random
+from typing import Any
 
 import aiohttp
 import pytest
@@ -32,10 +33,10 @@ STORM = Weather(throttled=0.4, failed=0.03, truncated=0.03, malformed=0.03)
 
 
 @asynccontextmanager
-async def asking(fake: FakeServer, *, key: str = "", **settings: float | int) -> AsyncIterator[RemoteModel]:
+async def asking(fake: FakeServer, *, key: str = "", **settings: Any) -> AsyncIterator[RemoteModel]:
     """Our client of it."""
     async with fake.serving("127.0.0.1:0") as url:
-        endpoint = Endpoint(engine="openai", base_url=url, **settings)  # type: ignore[arg-type]
+        endpoint = Endpoint(engine="openai", base_url=url, **settings)
         model = RemoteModel("fake", endpoint, OpenAILine("fake", endpoint, Key(key, "OPENAI_API_KEY")))
         try:
             yield model
@@ -53,7 +54,7 @@ async def test_through_an_openai_face_the_scripted_model_says_what_it_says_witho
     async with asking(FakeServer(ENGINE, FakeSettings())) as model:
         for problem in (CART, STONE_FALL):
             alone = await Dialogue(ENGINE, problem, seed=5).play()
-            assert await Dialogue(model, problem, seed=5).play() == alone  # type: ignore[arg-type]
+            assert await Dialogue(model, problem, seed=5).play() == alone
 
 
 @pytest.mark.usefixtures("_quick")
@@ -61,7 +62,7 @@ async def test_in_a_storm_of_all_troubles_no_call_is_lost_and_no_word_is_changed
     fake = FakeServer(ENGINE, FakeSettings(weather=STORM, retry_after="0"))
     alone = await Dialogue(ENGINE, CART, seed=5).play()
     async with asking(fake) as model:
-        dialogues = [Dialogue(model, CART, seed=5) for _ in range(20)]  # type: ignore[arg-type]
+        dialogues = [Dialogue(model, CART, seed=5) for _ in range(20)]
         assert await asyncio.gather(*(dialogue.play() for dialogue in dialogues)) == [alone] * 20
     assert all(fake.fates[fate] > 5 for fate in Fate if fate is not Fate.HUNG)
 

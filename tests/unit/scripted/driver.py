@@ -9,7 +9,7 @@ from typing import Any
 from soliloquy.v1.conversation_pb2 import Problem
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest, Message
 
-from services.model.engines.scripted import ScriptedEngine
+from services.runtime.model import Model
 from services.runtime.seeds import draw, seed
 
 _STUDENT = re.compile(r"^student_\w+ = (\S+)$", re.MULTILINE)
@@ -55,9 +55,7 @@ def conversation(lines: list[str]) -> str:
 class Dialogue:
     """One student, one tutor, one problem."""
 
-    def __init__(
-        self, engine: ScriptedEngine, problem: Problem, seed: int, *, wrong: float = 0.1, rules: str = ""
-    ) -> None:
+    def __init__(self, engine: Model, problem: Problem, seed: int, *, wrong: float = 0.1, rules: str = "") -> None:
         self.problem = problem
         self.turns: list[Turn] = []
         self._engine = engine

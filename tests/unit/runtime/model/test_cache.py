@@ -1,6 +1,7 @@
 """The same request to the same model is answered from the disk; any other is not."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest, Message, Sampling
@@ -43,11 +44,11 @@ async def test_what_was_asked_before_is_not_asked_again_in_whatever_process(tmp_
     [{"text": "How?"}, {"seed": 2}, {"temperature": 0.6}, {"adapter": "a"}, {"schema": "{}"}, {"role": "tutor"}],
     ids=str,
 )
-async def test_another_request_has_an_answer_of_its_own(tmp_path: Path, other: dict[str, str]) -> None:
+async def test_another_request_has_an_answer_of_its_own(tmp_path: Path, other: dict[str, Any]) -> None:
     cache = AnswerCache(tmp_path)
     cached = Cached(Numbering(), "e", HOSTED, cache)
     assert (await cached.generate(request())).text == "1"
-    assert (await cached.generate(request(**other))).text == "2"  # type: ignore[arg-type]
+    assert (await cached.generate(request(**other))).text == "2"
     cache.close()
 
 

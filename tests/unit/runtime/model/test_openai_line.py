@@ -60,7 +60,7 @@ def error(status: int, message: str, **more: str) -> Callable[[], web.Response]:
 
 
 @asynccontextmanager
-async def line_to(far: Far, *, key: str = SECRET, **settings: str) -> AsyncIterator[OpenAILine]:
+async def line_to(far: Far, *, key: str = SECRET, **settings: Any) -> AsyncIterator[OpenAILine]:
     app = web.Application()
     app.router.add_post("/v1/chat/completions", far.answer)
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
@@ -68,7 +68,7 @@ async def line_to(far: Far, *, key: str = SECRET, **settings: str) -> AsyncItera
     with listening("127.0.0.1:0") as listener:
         await web.SockSite(runner, listener).start()
         url = f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
-        endpoint = Endpoint(engine="openai", base_url=url, **{"model": "large", **settings})  # type: ignore[arg-type]
+        endpoint = Endpoint(engine="openai", base_url=url, **{"model": "large", **settings})
         line = OpenAILine("hosted", endpoint, Key(key, "OPENAI_API_KEY"))
         try:
             yield line

@@ -65,7 +65,7 @@ class Asking:
 async def test_a_dialogue_over_the_wire_is_that_of_the_engine_itself() -> None:
     alone = await Dialogue(ScriptedEngine(Shelf()), CART, seed=3).play()
     async with line_to(Servicer()) as line:
-        over_the_wire = await Dialogue(Asking(line), CART, seed=3).play()  # type: ignore[arg-type]
+        over_the_wire = await Dialogue(Asking(line), CART, seed=3).play()
     assert over_the_wire == alone
 
 

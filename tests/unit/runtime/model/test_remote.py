@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
@@ -54,8 +55,8 @@ async def until(condition: Callable[[], bool], seconds: float = 5.0) -> None:
         await asyncio.sleep(0.001)
 
 
-def model(line: Saying, **settings: float | int) -> RemoteModel:
-    endpoint = Endpoint(engine="openai", base_url="http://far/v1", **settings)  # type: ignore[arg-type]
+def model(line: Saying, **settings: Any) -> RemoteModel:
+    endpoint = Endpoint(engine="openai", base_url="http://far/v1", **settings)
     return RemoteModel("far", endpoint, line)
 
 
