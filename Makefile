@@ -18,7 +18,7 @@ demo: .venv/installed .venv/runsc ## Grow 50 conversations on this machine, set-
 
 # The sandbox and the model service are held to times, so their tests have the machine to themselves.
 test: .venv/serve .venv/runsc .venv/kafka ## Run the tests, set-up included
-	$(BIN)/python -m pytest -n 2 --dist loadfile $(ALONE:%=--ignore %)
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(ALONE:%=--ignore %)
 	$(BIN)/python -m pytest $(ALONE)
 
 lint: .venv/dev ## Check style, types and the protobuf contract

@@ -68,7 +68,7 @@ def test_a_run_is_the_same_wherever_its_endpoint_is_and_whatever_it_costs(tmp_pa
         ("[endpoints.a]\nengine = 'ray'\n", ["endpoints.a", "needs address"]),
         ("[endpoints.a]\nengine = ['ray']\n", ["endpoints.a", "['ray']"]),
         (TUNED.replace(":9000", ""), ["endpoints.tuned", "'127.0.0.1' is no address", "HOST:PORT"]),
-        ("endpoint = 3\n" + HOSTED, ["roles.student.endpoint", "valid string"]),
+        ("endpoint = 3\n" + HOSTED, ["roles.planner.endpoint", "valid string"]),
         (HOSTED.replace("https:", "ftp:"), ["endpoints.hosted", "ftp://", "https://api.example.com/v1"]),
         (HOSTED + "timeout = 0\n", ["endpoints.hosted.timeout", "greater than 0"]),
         (HOSTED + "schema = 'xml'\n", ["endpoints.hosted.schema", "'json_schema'", "'xml'"]),
