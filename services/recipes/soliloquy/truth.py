@@ -26,6 +26,8 @@ from services.truth.units import NO_UNIT, unit
 # What rounding a tutor's hint may hide of a result; a student's answer has the problem's own tolerance.
 HIDDEN_TOLERANCE = 0.005
 _SHORT_REPLY = 6
+# Of what may be told as a part of something.
+_SHARES = (NO_UNIT.kind, unit("%").kind)
 _ABOUT = re.compile(
     r"\b(?:over|above|under|below|more than|less than|nearly|almost|close to|just|roughly|about)\b[\w\s]*$", re.I
 )
@@ -179,8 +181,10 @@ def _early(text: str, told: Sequence[Written], said: Sequence[Written], facts: F
         for at, result in facts.results
         if at >= number and not any(_is(one, result, facts.tolerance) for one in known)
     ]
+    unreached = {at for at, _ in hidden}
+    reached = [result for at, result in facts.results if at <= number and at not in unreached]
     for one in told:
-        if _is_weak(one) or facts.is_given(one):
+        if _is_weak(one) or facts.is_given(one) or any(_is_as_written(one, result, facts) for result in reached):
             continue
         # The same quantity in another unit may be a later step's.
         at = next((at for at, result in hidden if _hints_at(text, one, result)), None)
@@ -193,11 +197,21 @@ def _hints_at(text: str, one: Written, result: Quantity) -> bool:
     if one.digits == EXACT and one.word.endswith("s") and wanted != NO_UNIT and not wanted.kind.startswith("counted "):
         # Two distances are not 2 cm.
         return False
+    if one.digits == EXACT and one.unit is None and wanted.kind not in _SHARES and text.startswith(" of ", one.end):
+        # A quarter of a wave is not 0.25 m, though it may be 25 %.
+        return False
     if _is(one, result, HIDDEN_TOLERANCE):
         return True
     if one.digits < 2 or not _ABOUT.search(text[max(0, one.start - 24) : one.start]):
         return False
     return _is(one, result, 0.03)
+
+
+def _is_as_written(written: Written, result: Quantity, facts: Facts) -> bool:
+    """Whether it is this result in its own unit: in another one it may be what a later step converts it to."""
+    own = unit(result.unit)
+    alike = written.unit is not None and (written.unit.kind, written.unit.factor) == (own.kind, own.factor)
+    return alike and _is(written, result, facts.tolerance)
 
 
 def _is(written: Written, quantity: Quantity, tolerance: float) -> bool:

@@ -1,0 +1,45 @@
+"""What gives a result away, and what only looks like it."""
+
+from soliloquy.v1.conversation_pb2 import Conversation, Ending, Problem, Quantity, Step
+
+from services.recipes.soliloquy.truth import assessed
+from tests.unit.recipes.conversations import turn
+
+SPEED = Quantity(symbol="c", name="speed", value=343, unit="m/s")
+FREQUENCY = Quantity(symbol="f", name="frequency", value=109600, unit="Hz")
+WAVE = Quantity(symbol="w", name="wavelength", value=0.0031296, unit="m")
+IN_MM = Quantity(symbol="w_mm", name="wavelength", value=3.1296, unit="mm")
+ANTENNA = Quantity(symbol="l", name="length of the antenna", value=0.2495, unit="m")
+
+MILLIMETRES = Problem(
+    question="A sound of 109600 Hz travels at 343 m/s. What is its wavelength in millimetres?",
+    steps=[
+        Step(number=1, ask="How long is a wave?", formula="w = c / f", inputs=[SPEED, FREQUENCY], result=WAVE),
+        Step(number=2, ask="How many millimetres is this?", formula="w_mm = w * 1000", inputs=[WAVE], result=IN_MM),
+    ],
+    answer=IN_MM,
+)
+QUARTER = Problem(
+    question="How long is a quarter-wave antenna for waves of 0.998 m?",
+    steps=[Step(number=1, ask="How long is a quarter of that wave?", formula="l = w / 4", result=ANTENNA)],
+    answer=ANTENNA,
+)
+
+
+def given_away(problem: Problem, student: str, tutor: str) -> list[str]:
+    turns = [turn(student, tutor, codes="a1q", step=1)]
+    conversation = Conversation(problem=problem, turns=turns, ending=Ending.ENDING_SOLVED)
+    return [given.text for truth in assessed(conversation) for given in truth.early]
+
+
+def test_a_result_that_the_student_has_written_as_a_quotient_may_be_said() -> None:
+    assert given_away(MILLIMETRES, "I put in 343 / 109600.", "Right, that makes 0.00313 m.") == []
+
+
+def test_but_not_in_the_unit_of_a_later_step() -> None:
+    assert given_away(MILLIMETRES, "I put in 343 / 109600.", "Right, that makes 3.13 mm.") == ["3.13 mm"]
+
+
+def test_a_part_of_something_is_no_result() -> None:
+    assert given_away(QUARTER, "Where do I begin?", "How long is a quarter of that wave?") == []
+    assert given_away(QUARTER, "Where do I begin?", "It comes to 0.25 m.") == ["0.25 m"]
