@@ -55,12 +55,12 @@ clean: ## Remove everything the build made
 	$(PYTHON) -m venv .venv
 
 .venv/installed: .venv/bin/python requirements.lock pyproject.toml protos/hatch_build.py $(wildcard protos/soliloquy/v1/*.proto)
-	$(BIN)/pip install --quiet --require-hashes -r requirements.lock
+	$(BIN)/pip install --quiet --no-compile --require-hashes -r requirements.lock
 	$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
 .venv/dev: .venv/installed requirements-dev.lock
-	$(BIN)/pip install --quiet --require-hashes -r requirements-dev.lock
+	$(BIN)/pip install --quiet --no-compile --require-hashes -r requirements-dev.lock
 	@touch $@
 
 # Several GB, which only what runs weights needs; uv fetches them side by side, and once a machine.
