@@ -3,13 +3,10 @@
 import json
 from typing import Any
 
-import pytest
-
 from services.runtime.bench.figures import figure
 from tests.e2e.runs import SOLILOQUY, run
 
 SANDBOX = [SOLILOQUY, "bench", "sandbox", "--mix", "fast", "--seconds", "1"]
-PIPELINE = [SOLILOQUY, "bench", "pipeline", "--conversations", "6", "--in-flight", "6"]
 
 
 def measured(arguments: list[str]) -> dict[str, Any]:
@@ -41,19 +38,6 @@ def test_without_gvisor_nothing_is_measured() -> None:
     assert (result.returncode, result.stdout) == (2, "")
     [line] = result.stderr.splitlines()
     assert line.startswith("soliloquy: gVisor is missing: ")
-
-
-@pytest.mark.timeout(300)
-def test_the_loop_is_held_against_the_limit_that_its_model_sets() -> None:
-    loop = measured(PIPELINE)["embedded"]
-    for latency in ("even", "uneven"):
-        figures = {name: part["median"] for name, part in loop[latency].items() if name != "cpu_ms_a_turn"}
-        # All begin at once: the limit is what the longest conversation waits, and nothing is below it.
-        assert 0 < figures["limit_seconds"] <= figures["seconds"]
-        assert figures["share_of_limit"] == pytest.approx(figures["limit_seconds"] / figures["seconds"], rel=0.01)
-        assert figures["calls"] > 2 * figures["turns"] > 0
-    assert loop["even"]["limit_seconds"]["median"] % 1 == 0
-    assert loop["killed"]["answered_before"]["median"] > 0
 
 
 def test_a_kafka_that_is_not_there_is_one_line() -> None:
