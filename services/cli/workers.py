@@ -1,5 +1,6 @@
 """Worker processes: how one is started, and those of a run on this machine."""
 
+import math
 import os
 import sys
 from pathlib import Path
@@ -10,6 +11,8 @@ from services.cli.wiring import LOOP, ORDERS, Assignment, ModelSettings
 from services.executor.settings import SandboxSettings
 
 GRACE_SECONDS = 3.0
+# Booting a sandbox takes a second of a core; so few conversations hardly keep one busy.
+CONVERSATIONS_A_SANDBOX = 8
 
 
 class Workers(Supervisor):
@@ -26,10 +29,17 @@ class Workers(Supervisor):
                 models=plan.models,
                 cache=plan.model_cache,
             ),
-            sandbox=SandboxSettings(sandboxes=max(1, (os.cpu_count() or 1) // plan.workers)),
+            sandbox=SandboxSettings(sandboxes=_sandboxes(plan)),
             grace=GRACE_SECONDS,
         )
         super().__init__([post(f"worker-{number}", assignment) for number in range(plan.workers)])
+
+
+def _sandboxes(plan: Plan) -> int:
+    """Of each lane, for each worker: one a core, and fewer where few conversations run at once."""
+    at_once = min(plan.conversations, plan.in_flight)
+    wanted = min(os.cpu_count() or 1, math.ceil(at_once / CONVERSATIONS_A_SANDBOX))
+    return max(1, wanted // plan.workers)
 
 
 def post(name: str, assignment: Assignment) -> Post:
