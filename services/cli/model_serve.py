@@ -22,7 +22,7 @@ from services.model.answering import Answering, ScriptedAnswering
 from services.model.engines.engine import EngineRefused
 from services.model.engines.settings import EngineSettings
 from services.model.engines.weights import check_base, read_adapter
-from services.model.serving import CannotServe, deploy, serving
+from services.model.serving import CannotStart, deploy, serving
 from services.model.settings import ServingSettings
 from services.runtime.listening import CannotListen, listening
 
@@ -171,7 +171,7 @@ def run(build: Callable[[], Answering], settings: ServingSettings) -> None:
             while told.get() == signal.SIGHUP:
                 deploy(build, settings)
                 click.echo("replicas replaced", file=own)
-    except (CannotServe, CannotListen) as error:
+    except (CannotStart, CannotListen) as error:
         raise Failure(str(error)) from error
 
 

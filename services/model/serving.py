@@ -42,7 +42,7 @@ _NAME = "model"
 _OBJECT_STORE_BYTES = 200 * 1024 * 1024
 
 
-class CannotServe(Exception):
+class CannotStart(Exception):
     """The service does not come up; the message is the line to print."""
 
 
@@ -53,7 +53,7 @@ def serving(build: Callable[[], Answering], settings: ServingSettings) -> Iterat
         with listening(f"{settings.host}:{port}"):
             pass
     if find_spec("ray") is None:
-        raise CannotServe("Ray Serve is not installed: pip install 'soliloquy[serve]'")
+        raise CannotStart("Ray Serve is not installed: pip install 'soliloquy[serve]'")
     _prepare()
     ray, serve, _ = _ray()
     try:
@@ -87,7 +87,7 @@ def _start(ray: Any, serve: Any, settings: ServingSettings) -> None:
             logging_config={"log_level": "WARNING", "enable_access_log": False},
         )
     except Exception as error:  # what Ray raises has no type of its own
-        raise CannotServe(f"Ray does not start: {error}") from error
+        raise CannotStart(f"Ray does not start: {error}") from error
 
 
 def _prepare() -> None:
@@ -114,7 +114,7 @@ def deploy(build: Callable[[], Answering], settings: ServingSettings) -> None:
         serve.run(application(build, settings), name=_NAME, route_prefix="/")
     except RuntimeError as error:
         deployments = serve.status().applications[_NAME].deployments.values()
-        raise CannotServe(reason("\n".join(deployment.message for deployment in deployments))) from error
+        raise CannotStart(reason("\n".join(deployment.message for deployment in deployments))) from error
 
 
 def _ray() -> tuple[Any, Any, Any]:

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from services.cli.bench.tables import machine_line, rounds_line, spread, table, targets_table
 from services.cli.failure import Failure
-from services.model.serving import CannotServe
+from services.model.serving import CannotStart
 from services.model.settings import ServingSettings
 from services.runtime.listening import CannotListen, listening
 
@@ -40,7 +40,7 @@ def model(*, rounds: int, as_json: bool) -> None:
             figures = measure(
                 ServingSettings(grpc_port=_free_port(), http_port=_free_port()), rounds=rounds, tell=status.update
             )
-    except (CannotServe, CannotListen) as error:
+    except (CannotStart, CannotListen) as error:
         raise Failure(str(error)) from error
     if as_json:
         click.echo(json.dumps(figures))

@@ -20,7 +20,7 @@ from services.model.answering import Answering, whole
 from services.model.bench.calls import Call, Stint, after, answers, caller, channel, closed, echoes, healths
 from services.model.bench.echo import Echo
 from services.model.bench.replicas import replicas
-from services.model.serving import CannotServe, deploy, serving
+from services.model.serving import CannotStart, deploy, serving
 from services.model.settings import ServingSettings
 from services.recipes.soliloquy.answers import Decision, Program, Reply
 from services.runtime.bench import machine
@@ -156,7 +156,7 @@ async def _faults(settings: ServingSettings, tell: Tell) -> dict[str, Any]:
         began = time.perf_counter()
         while not replicas(os.getpid()) - before:
             if time.perf_counter() - began > SUCCESSOR_SECONDS:
-                raise CannotServe(f"no replica took the place of a killed one within {SUCCESSOR_SECONDS:g} s")
+                raise CannotStart(f"no replica took the place of a killed one within {SUCCESSOR_SECONDS:g} s")
             await asyncio.sleep(0.1)
         await asyncio.sleep(SECONDS)
     tell("replicas replaced under load")
