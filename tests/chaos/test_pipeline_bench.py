@@ -2,8 +2,7 @@
 
 import pytest
 
-from tests.e2e.runs import SOLILOQUY
-from tests.e2e.test_bench_command import measured
+from tests.e2e.runs import SOLILOQUY, measured
 
 PIPELINE = [SOLILOQUY, "bench", "pipeline", "--conversations", "6", "--in-flight", "6"]
 

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from services.runtime.bench.figures import figure
+
 SOLILOQUY = str(Path(sys.executable).with_name("soliloquy"))
 DATASET = ("conversations.jsonl", "rejected.jsonl", "manifest.json")
 
@@ -94,3 +96,12 @@ def alive(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()[0] != "Z"
     except (FileNotFoundError, ProcessLookupError):
         return False
+
+
+def measured(arguments: list[str]) -> dict[str, Any]:
+    """What a benchmark tells a program."""
+    result = run([*arguments, "--json"])
+    assert (result.returncode, result.stderr) == (0, "")
+    figures: dict[str, Any] = json.loads(result.stdout)
+    assert all(figure(figures, target["figure"]) == target["measured"] for target in figures["targets"])
+    return figures

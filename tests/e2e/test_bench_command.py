@@ -1,20 +1,8 @@
 """`soliloquy bench`: figures whose jobs were right, for a person and for a program."""
 
-import json
-from typing import Any
-
-from services.runtime.bench.figures import figure
-from tests.e2e.runs import SOLILOQUY, run
+from tests.e2e.runs import SOLILOQUY, measured, run
 
 SANDBOX = [SOLILOQUY, "bench", "sandbox", "--mix", "fast", "--seconds", "1"]
-
-
-def measured(arguments: list[str]) -> dict[str, Any]:
-    result = run([*arguments, "--json"])
-    assert (result.returncode, result.stderr) == (0, "")
-    figures: dict[str, Any] = json.loads(result.stdout)
-    assert all(figure(figures, target["figure"]) == target["measured"] for target in figures["targets"])
-    return figures
 
 
 def test_a_program_gets_figures_and_which_targets_they_reach() -> None:
