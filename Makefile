@@ -44,7 +44,7 @@ lock: .venv/dev ## Resolve the dependencies anew
 	$(BIN)/pip install --quiet uv
 	$(RESOLVE) --extra build --output-file requirements.lock
 	$(RESOLVE) --extra dev --constraint requirements.lock --output-file requirements-dev.lock
-	$(RESOLVE) --extra dev --extra serve --constraint requirements-dev.lock --output-file requirements-serve.lock
+	$(RESOLVE) --extra dev --extra serve --extra train --constraint requirements-dev.lock --output-file requirements-serve.lock
 
 clean: ## Remove everything the build made
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache demo-dataset

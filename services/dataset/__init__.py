@@ -1,0 +1,1 @@
+"""Finished conversations as files: shards, their manifest, what is read and exported from them."""
