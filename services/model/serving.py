@@ -24,6 +24,8 @@ ENVIRONMENT = {
     "RAY_COLOR_PREFIX": "0",
     # An engine that stands still answers nobody: nothing is gained by waiting for what it has.
     "RAY_SERVE_FORCE_STOP_UNHEALTHY_REPLICAS": "1",
+    # On a busy machine a proxy needs longer than the usual 5 s, after which it would be killed and started again.
+    "RAY_SERVE_PROXY_READY_CHECK_TIMEOUT_S": "60",
     # A replica that ends stays reachable until every proxy has heard of it.
     "RAY_SERVE_DIRECT_INGRESS_MIN_DRAINING_PERIOD_S": "2",
 }

@@ -17,7 +17,8 @@ class Unreadable(Exception):
 class Answer(BaseModel):
     """An answer in JSON. Validators accept the slips of real models and write the canonical form."""
 
-    model_config = ConfigDict(frozen=True, populate_by_name=True)
+    # A model that can be held to the schema adds no field of its own; of another, what it adds is passed over.
+    model_config = ConfigDict(frozen=True, populate_by_name=True, json_schema_extra={"additionalProperties": False})
 
     @classmethod
     def read(cls, text: str) -> tuple[Self, bool]:

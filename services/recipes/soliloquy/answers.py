@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
@@ -91,6 +91,25 @@ def _one_text(value: object) -> object:
     return "\n".join(map(str, value)) if isinstance(value, list) else value
 
 
+def _either(*kinds: dict[str, Any]) -> Callable[[dict[str, Any]], None]:
+    """Of fields that depend on each other: each kind of answer by what differs in it, None for a field it lacks.
+
+    What a validator refuses afterwards, a model that is held to the schema does not write in the first place.
+    """
+
+    def write(schema: dict[str, Any]) -> None:
+        fields = schema.pop("properties")
+        del schema["required"]
+        schema["anyOf"] = [_exactly({name: kind.get(name, field) for name, field in fields.items()}) for kind in kinds]
+
+    return write
+
+
+def _exactly(fields: dict[str, Any]) -> dict[str, Any]:
+    present = {name: field for name, field in fields.items() if field is not None}
+    return {"type": "object", "properties": present, "required": list(present), "additionalProperties": False}
+
+
 class Enriched(Answer):
     detailed_solution: Annotated[_Solution, BeforeValidator(_one_text)] = Field(alias="Detailed Solution")
     outline: Annotated[_Solution, BeforeValidator(_one_text)] = Field(alias="Solution Outline")
@@ -116,6 +135,13 @@ class Spoken(Answer):
 
 
 class Decision(Answer):
+    model_config = ConfigDict(
+        json_schema_extra=_either(
+            {"Use Python": {"const": "n"}, "Description": None},
+            {"Use Python": {"const": "y"}, "Description": {"type": "string", "minLength": 1}},
+        )
+    )
+
     use_python: Annotated[Literal["y", "n"], BeforeValidator(_yes_or_no)] = Field(alias="Use Python")
     description: _Text | None = Field(default=None, alias="Description")
 
@@ -127,7 +153,7 @@ class Decision(Answer):
 
 
 class _Program(BaseModel):
-    model_config = ConfigDict(frozen=True, populate_by_name=True)
+    model_config = ConfigDict(frozen=True, populate_by_name=True, json_schema_extra={"additionalProperties": False})
 
     fenced: Annotated[_Text, BeforeValidator(_fenced)] = Field(alias="Python Code")
     result_variable: _Text = Field(alias="Result Variable")
@@ -146,6 +172,18 @@ class Program(Answer):
 
 
 class Reply(Answer):
+    model_config = ConfigDict(
+        json_schema_extra=_either(
+            *(
+                {
+                    "Evaluation of Student Response": {"const": evaluation},
+                    "Action Based on Evaluation": {"enum": [str(action) for action in sorted(actions)]},
+                }
+                for evaluation, actions in ACTIONS.items()
+            )
+        )
+    )
+
     thoughts: _Text = Field(alias="Thoughts of Tutorbot")
     evaluation: Annotated[
         Literal["a", "b", "c", "d", "e", "f", "g"], BeforeValidator(_code_or_sentence(_EVALUATION_WORDS))

@@ -101,7 +101,7 @@ async def test_programs_of_others_get_a_value_that_their_schema_allows(answer: t
     async with asking(FakeServer(ENGINE, FakeSettings())) as model:
         first, again = [await model.generate(asked) for _ in range(2)]
     assert first.text == again.text
-    assert set(json.loads(first.text)) == set(json.loads(answer.json_schema())["properties"])
+    answer.read(first.text)
 
 
 @pytest.mark.parametrize(
