@@ -21,7 +21,9 @@ from services.runtime.bench.figures import figure
 SOLILOQUY = str(Path(sys.executable).with_name("soliloquy"))
 
 
-def command(out: Path, *, conversations: int = 6, problems: str | Path = "physics", **options: str | int) -> list[str]:
+def command(
+    out: Path | str, *, conversations: int = 6, problems: str | Path = "physics", **options: str | int
+) -> list[str]:
     """An option that is True is a flag."""
     flags = []
     for name, value in options.items():
@@ -30,9 +32,9 @@ def command(out: Path, *, conversations: int = 6, problems: str | Path = "physic
     return [SOLILOQUY, "generate", *wanted, "--seed", "7", "--json", *flags]
 
 
-def paced(out: Path, *, workers: int = 1) -> list[str]:
+def paced(out: Path | str, **options: str | int) -> list[str]:
     """A run of twelve that lasts some seconds on any machine; its dataset is that of an unpaced one."""
-    return command(out, conversations=12, latency="50ms", in_flight=6, workers=workers)
+    return command(out, conversations=12, latency="50ms", in_flight=6, **options)
 
 
 def run(arguments: list[str], *, environment: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
@@ -41,21 +43,22 @@ def run(arguments: list[str], *, environment: Mapping[str, str] | None = None) -
     )
 
 
-def grown(out: Path, **options: Any) -> dict[str, Any]:
+def grown(out: Path | str, **options: Any) -> dict[str, Any]:
     """The report of a run that must succeed."""
     result = run(command(out, **options))
     assert result.returncode == 0, result.stderr
     return dict(json.loads(result.stdout))
 
 
-def dataset(out: Path) -> dict[str, bytes]:
+def dataset(out: Path | str) -> dict[str, bytes]:
     """The files of a dataset, without what a clock or a machine had a say in."""
-    manifest = read_manifest(Place(out))
+    place = Place(out)
+    manifest = read_manifest(place)
     assert manifest is not None
     shards = shards_of(manifest, ACCEPTED, REJECTED)
     del manifest["arrival"]
     manifest["shards"] = [asdict(shard) for shard in shards]
-    kept = {shard.name: (out / shard.name).read_bytes() for shard in shards}
+    kept = {shard.name: place.read(shard.name) or b"" for shard in shards}
     return kept | {MANIFEST: json.dumps(manifest).encode()}
 
 

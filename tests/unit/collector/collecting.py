@@ -1,5 +1,9 @@
 """Conversations to collect, and what became of them."""
 
+import asyncio
+import time
+from collections.abc import Callable
+
 import pyarrow.parquet as pq
 from soliloquy.v1.conversation_pb2 import Conversation
 
@@ -28,3 +32,10 @@ def conversations_in(place: Place, kind: str = ACCEPTED) -> list[Conversation]:
 
 def ordinals_in(place: Place, kind: str = ACCEPTED) -> list[int]:
     return [conversation.ordinal for conversation in conversations_in(place, kind)]
+
+
+async def until(holds: Callable[[], object], seconds: float = 60.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline, f"not within {seconds} s"
+        await asyncio.sleep(0.01)
