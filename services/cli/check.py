@@ -10,11 +10,11 @@ from rich.console import Console
 from rich.table import Table
 
 from services.cli.failure import Failure
-from services.collector.dataset import CONVERSATIONS, REJECTED
 from services.recipes.recipe import find
 from services.truth.report import Report
 
 FAULTY = 1
+CONVERSATIONS, REJECTED = "conversations.jsonl", "rejected.jsonl"
 
 
 @click.command()

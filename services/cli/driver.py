@@ -42,11 +42,21 @@ class Driver:
         return self._journal.rejected_at(self._plan.max_attempts - 1)
 
     @property
-    def settled(self) -> int:
+    def settled(self) -> bool:
+        """Whether there is nothing left to grow: all are accepted, or enough problems were tried."""
+        return self._journal.tally.accepted >= self._plan.conversations or self._settled >= self._plan.most_problems
+
+    @property
+    def _settled(self) -> int:
         return self._journal.tally.accepted + self.given_up
 
+    @property
+    def _wanted(self) -> int:
+        """Problems to submit: no more than must be, so that the same ones are accepted whatever comes when."""
+        return min(self._plan.conversations + self.given_up, self._plan.most_problems)
+
     async def grow(self, display: Display) -> None:
-        """Until every problem is settled, or only dead letters are left, or someone interrupts."""
+        """Until the run is settled, or only dead letters are left, or someone interrupts."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self.interrupted.set)
@@ -63,9 +73,10 @@ class Driver:
         settled = self._journal.settled_ordinals(self._plan.max_attempts)
         # Submitted again, one under way would wait behind those that are waiting, and be grown once more.
         begun = await under_way(transport, self._run) - settled
-        left = (number for number in range(self._plan.conversations) if number not in settled and number not in begun)
+        left = (number for number in range(self._plan.most_problems) if number not in settled and number not in begun)
         for submitted, ordinal in enumerate(left, start=len(begun)):
-            while submitted - (self.settled - len(settled)) >= self._plan.in_flight + SUBMITTED_AHEAD:
+            ahead = self._plan.in_flight + SUBMITTED_AHEAD
+            while ordinal >= self._wanted or submitted - (self._settled - len(settled)) >= ahead:
                 await self._look.wait()
                 self._look.clear()
             problem = self._source.problem(self._run.seed, ordinal)
@@ -74,15 +85,15 @@ class Driver:
 
     async def _watch(self, display: Display) -> None:
         looked_at, stood_still_at = time.monotonic(), -1
-        while self.settled < self._plan.conversations and not self.interrupted.is_set():
+        while not self.settled and not self.interrupted.is_set():
             self._look.set()
             display.update(self._standing(), self._ground.fault)
             if time.monotonic() - looked_at >= LOOK_FOR_STANDSTILL_SECONDS:
                 looked_at = time.monotonic()
                 stands_still = await self._ground.stands_still(self._run)
-                if stands_still and stood_still_at == self.settled:
+                if stands_still and stood_still_at == self._settled:
                     break
-                stood_still_at = self.settled if stands_still else -1
+                stood_still_at = self._settled if stands_still else -1
             await asyncio.sleep(LOOK_SECONDS)
         display.update(self._standing(), "")
 

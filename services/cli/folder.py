@@ -1,25 +1,37 @@
 """The folder of a dataset: one run's, and one process's at a time."""
 
-import fcntl
 import json
-import os
 import shutil
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Self
 
 from services.cli.failure import Failure
 from services.cli.plan import Plan, difference
-from services.collector.dataset import CONVERSATIONS, MANIFEST, read_manifest
+from services.dataset.lock import Locked, locked
+from services.dataset.manifest import MANIFEST, UnreadableManifest, read_manifest
+from services.dataset.place import Place, Unavailable
+from services.dataset.shards import KINDS
+
+WORKING = ".run"
+# What an unfinished run of the first format had there.
+_FIRST_FORMAT = "journal.jsonl"
 
 
 class RunFolder:
     """Opened for a plan: empty, or holding the unfinished files of the very same run, or its finished ones."""
 
-    def __init__(self, path: Path, plan: Plan) -> None:
-        self.path = path
-        self.working = path / ".run"
+    def __init__(self, place: Place, plan: Plan, work: Path | None) -> None:
+        """Where the dataset is to lie elsewhere, the files of the unfinished run need a folder of this machine."""
+        folder = work or place.folder
+        if folder is None:
+            raise Failure(
+                f"what is not in {place} yet must be on a disk of this machine: name a folder for it with --work"
+            )
+        self.place = place
+        self.working = folder / WORKING
         self._plan = plan
-        self._lock: int | None = None
+        self._held = ExitStack()
         self.manifest: dict[str, Any] | None = None
 
     @property
@@ -28,32 +40,36 @@ class RunFolder:
 
     @property
     def journal(self) -> Path:
-        return self.working / "journal.jsonl"
+        return self.working / "journal"
 
     def __enter__(self) -> Self:
         try:
             self._open()
+        except Unavailable as error:
+            raise Failure(str(error)) from error
+        except (Locked, UnreadableManifest) as error:
+            raise Failure(f"{error}: choose another --out") from error
         except OSError as error:
-            raise Failure(f"{self.path} cannot be written ({error.strerror}): choose another --out") from error
+            raise Failure(f"{self.place} cannot be written ({error.strerror}): choose another --out") from error
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._lock is not None:
-            os.close(self._lock)
+        self._held.close()
 
     def remove_working_files(self) -> None:
         shutil.rmtree(self.working)
 
     def _open(self) -> None:
-        self.path.mkdir(parents=True, exist_ok=True)
-        self.manifest = self._read_manifest()
+        self.manifest = read_manifest(self.place)
         if self.manifest is not None:
             self._check(self.manifest["run"])
             return
-        if (self.path / CONVERSATIONS).exists() and not self.working.exists():
-            raise Failure(f"{self.path} holds a {CONVERSATIONS} without its {MANIFEST}: choose another --out")
-        self.working.mkdir(exist_ok=True)
-        self._take_lock()
+        if not self.working.exists() and (found := [name for kind in KINDS for name in self.place.names(kind)]):
+            raise Failure(f"{self.place} holds {found[0]} and no {MANIFEST}: choose another --out")
+        if (self.working / _FIRST_FORMAT).exists():
+            raise Failure(f"{self.place} holds an unfinished run of an earlier version: choose another --out")
+        self.working.mkdir(parents=True, exist_ok=True)
+        self._held.enter_context(locked(self.place, self.working))
         identity = self.working / "run.json"
         if identity.exists():
             self._check(_read_json(identity))
@@ -62,22 +78,9 @@ class RunFolder:
             unfinished.write_text(json.dumps(self._plan.identity(), indent=2), "utf-8")
             unfinished.replace(identity)
 
-    def _read_manifest(self) -> dict[str, Any] | None:
-        try:
-            return read_manifest(self.path)
-        except ValueError as error:
-            raise Failure(f"{self.path / MANIFEST} is not readable ({error}): choose another --out") from error
-
     def _check(self, kept: dict[str, Any]) -> None:
         if differs := difference(kept, self._plan.identity()):
-            raise Failure(f"{self.path} holds another run ({differs}): choose another --out")
-
-    def _take_lock(self) -> None:
-        self._lock = os.open(self.working / "lock", os.O_RDWR | os.O_CREAT, 0o644)
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise Failure(f"another process is growing {self.path}: wait for it, or choose another --out") from None
+            raise Failure(f"{self.place} holds another run ({differs}): choose another --out")
 
 
 def _read_json(path: Path) -> dict[str, Any]:

@@ -20,21 +20,25 @@ from services.cli.folder import RunFolder
 from services.cli.grounds import KafkaGround, OwnGround
 from services.cli.kafka_options import kafka_options
 from services.cli.model_options import model_options
+from services.cli.places import PLACE
 from services.cli.plan import Plan
 from services.cli.progress import Bar, Quiet
 from services.collector.dataset import write_dataset
 from services.collector.journal import Journal
 from services.curriculum.problems import BadProblemFile, ProblemSource, UnknownProblems, problem_source
+from services.dataset.place import Place, Unavailable
 from services.executor.gvisor import runsc
 from services.executor.gvisor.runsc import SandboxUnavailable
 from services.recipes.recipe import find
 from services.runtime.ask import BrokenPrompt
 from services.runtime.events import EventTooLarge
+from services.runtime.retry import CannotServe
 from services.runtime.transports.embedded import LogUnavailable
 from services.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
 from services.runtime.transports.port import Unanswered
 
 INCOMPLETE = 1
+_WORK = "For what is not in the dataset yet.  [default: .run in the dataset's folder]"
 _REPORTED = ("enrichment", "turns", "python_turns", "executions", "parse", "verdicts")
 
 
@@ -42,7 +46,8 @@ _REPORTED = ("enrichment", "turns", "python_turns", "executions", "parse", "verd
 @click.option("--problems", required=True, metavar="BANK|FILE", help="A bank's name (physics) or a JSONL file.")
 @click.option("--conversations", required=True, type=click.IntRange(min=1), help="Accepted conversations wanted.")
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="All draws follow from it.")
-@click.option("--out", required=True, type=click.Path(path_type=Path, file_okay=False), help="The dataset's folder.")
+@click.option("--out", required=True, metavar="DIR|URL", type=PLACE, help="The dataset's folder, here or in a store.")
+@click.option("--work", metavar="DIR", type=click.Path(path_type=Path, file_okay=False), help=_WORK)
 @click.option("--workers", default=1, show_default=True, type=click.IntRange(min=1), help="Worker processes.")
 @click.option("--in-flight", default=64, show_default=True, type=click.IntRange(min=1), help="Conversations at once.")
 @click.option("--latency", default="0ms", show_default=True, type=DURATION, help="Of each answer.")
@@ -63,7 +68,8 @@ def generate(
     *,
     kafka: KafkaSettings | None,
     problems: str,
-    out: Path,
+    out: Place,
+    work: Path | None,
     as_json: bool,
     quiet: bool,
     **settings: Any,
@@ -93,7 +99,7 @@ def generate(
         **settings,
     )
     started = time.monotonic()
-    growth = _grow(plan, source, out, kafka, quiet=quiet or as_json)
+    growth = _grow(plan, source, RunFolder(out, plan, work), kafka, quiet=quiet or as_json)
     report = growth.report(plan, seconds=time.monotonic() - started)
     if as_json:
         click.echo(json.dumps(report))
@@ -130,10 +136,12 @@ class Growth:
         }
 
 
-def _grow(plan: Plan, source: ProblemSource, out: Path, kafka: KafkaSettings | None, *, quiet: bool) -> Growth:
+def _grow(
+    plan: Plan, source: ProblemSource, run_folder: RunFolder, kafka: KafkaSettings | None, *, quiet: bool
+) -> Growth:
     """Grows what is missing, and writes the dataset once nothing is."""
     console = Console(stderr=True)
-    with RunFolder(out, plan) as folder:
+    with run_folder as folder:
         if folder.manifest is not None:
             return _finished(plan, folder.manifest["counts"])
         try:
@@ -147,17 +155,25 @@ def _grow(plan: Plan, source: ProblemSource, out: Path, kafka: KafkaSettings | N
                 with display:
                     uvloop.run(driver.grow(display))
                 counts = journal.tally.as_json()
-                if driver.settled == plan.conversations:
-                    write_dataset(out, journal, run=plan.identity(), cost=plan.cost(counts["tokens"]))
+                if driver.settled:
+                    counts = write_dataset(
+                        folder.place,
+                        folder.working,
+                        journal,
+                        run=plan.identity(),
+                        cost=plan.cost,
+                        topics=ground.topics,
+                    )
         except (ExceptionGroup, LogUnavailable, KafkaUnavailable, Unanswered, OSError) as error:
-            raise _failure(error, out) from error
-        if driver.settled == plan.conversations:
+            raise _failure(error, folder.place) from error
+        if driver.settled:
             if not driver.dead_letters:
                 folder.remove_working_files()
             return _finished(plan, counts)
     if driver.interrupted.is_set():
         return _stopped(plan, counts, given_up=driver.given_up, dropped=driver.dropped)
-    return _waiting_for_replay(plan, counts, letters=f"--kafka {kafka.bootstrap}" if kafka else str(out))
+    letters = f"--kafka {kafka.bootstrap}" if kafka else str(folder.working.parent)
+    return _waiting_for_replay(plan, counts, letters=letters)
 
 
 def _refuse_with_kafka(context: click.Context, kafka: KafkaSettings | None) -> None:
@@ -168,13 +184,15 @@ def _refuse_with_kafka(context: click.Context, kafka: KafkaSettings | None) -> N
             )
 
 
-def _failure(error: BaseException, out: Path) -> BaseException:
+def _failure(error: BaseException, out: Place) -> BaseException:
     """What stopped a run, as one line where it is something that a person can mend."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     match error:
-        case LogUnavailable() | KafkaUnavailable() | EventTooLarge() | Unanswered():
+        case LogUnavailable() | KafkaUnavailable() | EventTooLarge() | Unanswered() | CannotServe():
             return Failure(str(error))
+        case Unavailable():
+            return Failure(f"{error}; the same command goes on from here")
         case OSError():
             return Failure(f"{out} cannot be written ({error}): make room and run the command again")
         case _:
@@ -189,8 +207,9 @@ def _finished(plan: Plan, counts: dict[str, Any]) -> Growth:
         requested=plan.conversations,
         counts=counts,
         failed=given_up,
-        shortfall=f"{given_up} problems had all of their {plan.max_attempts} conversations rejected; "
-        "rejected.jsonl says why. A higher --max-attempts tries them more often",
+        shortfall=f"{counts['accepted']} of {plan.conversations} after {plan.most_problems} problems: all "
+        f"{plan.max_attempts} conversations of each of the others were rejected; rejected/ says why. "
+        "A higher --max-attempts tries them more often",
         exit_code=INCOMPLETE,
     )
 
@@ -218,7 +237,7 @@ def _waiting_for_replay(plan: Plan, counts: dict[str, Any], *, letters: str) -> 
     )
 
 
-def _print_table(report: dict[str, Any], out: Path) -> None:
+def _print_table(report: dict[str, Any], out: Place) -> None:
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(style="dim")
     table.add_column()

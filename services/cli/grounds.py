@@ -5,10 +5,11 @@ import contextlib
 import json
 import time
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from pathlib import Path
-from typing import Protocol
+from types import MappingProxyType
+from typing import Any, Protocol
 
 from soliloquy.v1.events_pb2 import ConversationFinished, ProblemSubmitted, RunCancelled, RunStanding
 from soliloquy.v1.runs_pb2 import Run
@@ -54,6 +55,10 @@ class Ground(Protocol):
     growing: str
 
     @property
+    def topics(self) -> Mapping[str, Any]:
+        """Behind which offset of each partition what finished was read; nothing where nobody can read it again."""
+
+    @property
     def fault(self) -> str:
         """Why the run cannot go on at the moment; empty while it can."""
 
@@ -74,6 +79,7 @@ class OwnGround:
     """An embedded log and worker processes, for as long as the command runs."""
 
     growing = ""
+    topics: Mapping[str, Any] = MappingProxyType({})
 
     def __init__(self, plan: Plan, log: Path) -> None:
         self._workers = Workers(plan, log)
@@ -127,6 +133,10 @@ class KafkaGround:
             noted = json.loads(self._note.read_bytes())
             self.growing = noted["growing"]
             self._positions = {int(number): offset for number, offset in noted["positions"].items()}
+
+    @property
+    def topics(self) -> Mapping[str, Any]:
+        return {FINISHED: {str(number): offset for number, offset in sorted(self._positions.items())}}
 
     @asynccontextmanager
     async def prepared(self, run: Run, journal: Journal) -> AsyncIterator[Transport]:

@@ -34,6 +34,11 @@ class Plan:
     # The folder of answers that are not asked for again.
     model_cache: Path | None = None
 
+    @property
+    def most_problems(self) -> int:
+        """A problem that is given up is replaced by another, until there were twice as many as are wanted."""
+        return 2 * self.conversations
+
     def identity(self) -> dict[str, Any]:
         """All that the dataset follows from: two runs with the same identity make the same files."""
         return {

@@ -12,7 +12,16 @@ import uvloop
 from services.cli.addresses import ADDRESS
 from services.cli.kafka_options import kafka_options
 from services.cli.model_options import model_options
-from services.cli.service_options import DATA, GRACE, SANDBOX, SCRIPTED, option, sandbox_settings, with_options
+from services.cli.service_options import (
+    COLLECTOR,
+    GRACE,
+    SANDBOX,
+    SCRIPTED,
+    live_settings,
+    option,
+    sandbox_settings,
+    with_options,
+)
 from services.cli.wiring import Assignment, ModelSettings
 from services.cli.worker import work
 from services.runtime.model.settings import Models
@@ -87,10 +96,11 @@ def executor(
 
 @service.command()
 @kafka_options(required=True, member=True)
-@with_options((DATA, *_OWN))
-def collector(**options: Any) -> None:
+@with_options((*COLLECTOR, *_OWN))
+def collector(*, data: Path, store: str, shard_rows: int, shard_seconds: float, **options: Any) -> None:
     """Judge finished conversations and keep them."""
-    _run("collector", **options)
+    datasets = live_settings(data=data, store=store, shard_rows=shard_rows, shard_seconds=shard_seconds)
+    _run("collector", datasets=datasets, **options)
 
 
 def _run(name: str, *, kafka: KafkaSettings, **options: Any) -> None:

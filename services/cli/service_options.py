@@ -9,12 +9,15 @@ import click
 
 from services.cli.durations import DURATION
 from services.cli.sizes import SIZE
+from services.collector.live_datasets import LiveSettings
 from services.curriculum.bank.bank import bank_names
+from services.dataset.shards import ShardLimits
 from services.executor.settings import SandboxSettings
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 _SANDBOX = SandboxSettings()
+_LIVE = LiveSettings()
 
 
 def option(flag: str, *name: str, **how: Any) -> Callable[[Command], Command]:
@@ -33,12 +36,29 @@ def with_options(options: Sequence[Callable[[Command], Command]]) -> Callable[[C
 
 
 GRACE = option("--grace", default="20s", show_default=True, type=DURATION, help="For what runs at the end.")
-DATA = option(
-    "--data",
-    required=True,
-    metavar="DIR",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Where the collector keeps what is finished.",
+COLLECTOR = (
+    option(
+        "--data",
+        required=True,
+        metavar="DIR",
+        type=click.Path(path_type=Path, file_okay=False),
+        help="Where the collector keeps what is finished.",
+    ),
+    option("--store", default="", metavar="URL", help="An object store for the datasets, as s3://bucket/folder."),
+    option(
+        "--shard-rows",
+        default=_LIVE.limits.rows,
+        show_default=True,
+        type=click.IntRange(min=1),
+        help="Conversations in a shard.",
+    ),
+    option(
+        "--shard-seconds",
+        default=_LIVE.shard_seconds,
+        show_default=f"{_LIVE.shard_seconds:g}s",
+        type=DURATION,
+        help="The most that a conversation waits for its shard.",
+    ),
 )
 SCRIPTED = (
     option(
@@ -86,3 +106,7 @@ SANDBOX = (
 
 def sandbox_settings(*, sandboxes: int, wall: float, memory: int, audit: bool, **more: Any) -> SandboxSettings:
     return SandboxSettings(sandboxes=sandboxes, wall_seconds=wall, memory_bytes=memory, audit=audit, **more)
+
+
+def live_settings(*, data: Path, store: str, shard_rows: int, shard_seconds: float) -> LiveSettings:
+    return LiveSettings(data=data, store=store, shard_seconds=shard_seconds, limits=ShardLimits(rows=shard_rows))

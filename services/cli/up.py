@@ -14,7 +14,16 @@ import uvloop
 from services.cli.failure import Failure
 from services.cli.kafka_options import kafka_options
 from services.cli.model_options import model_options
-from services.cli.service_options import DATA, GRACE, SANDBOX, SCRIPTED, option, sandbox_settings, with_options
+from services.cli.service_options import (
+    COLLECTOR,
+    GRACE,
+    SANDBOX,
+    SCRIPTED,
+    live_settings,
+    option,
+    sandbox_settings,
+    with_options,
+)
 from services.cli.supervision import Post, Supervisor
 from services.cli.wiring import MAKERS, Assignment, ModelSettings
 from services.cli.workers import post
@@ -38,7 +47,7 @@ def _scales(context: click.Context, parameter: click.Parameter, given: tuple[str
 
 @click.command()
 @kafka_options(required=True)
-@with_options((DATA,))
+@with_options(COLLECTOR)
 @option("--scale", "scales", multiple=True, callback=_scales, metavar="SERVICE=N", help="Processes of a service.")
 @option(
     "--http-from",
@@ -51,6 +60,10 @@ def _scales(context: click.Context, parameter: click.Parameter, given: tuple[str
 def up(
     *,
     kafka: KafkaSettings,
+    data: Path,
+    store: str,
+    shard_rows: int,
+    shard_seconds: float,
     problems: tuple[str, ...],
     latency: float,
     noise: str,
@@ -73,6 +86,7 @@ def up(
         services=(),
         transport=kafka,
         model=ModelSettings(problems=problems, latency=latency, noise=noise, models=models, cache=model_cache),
+        datasets=live_settings(data=data, store=store, shard_rows=shard_rows, shard_seconds=shard_seconds),
         sandbox=sandbox_settings(sandboxes=sandboxes, wall=wall, memory=memory, audit=audit),
         # One process that starts anew while the broker is down must not end the others.
         patient=True,

@@ -17,12 +17,14 @@ import services.student.app
 import services.tutor.app
 from services.cli.failure import Failure
 from services.codegen.settings import CodegenSettings
-from services.collector.journals import Journals
+from services.collector.live_datasets import LiveDatasets, LiveSettings, OtherVersion
 from services.collector.settings import CollectorSettings
 from services.composer.settings import ComposerSettings
 from services.curriculum.book import ProblemBook
 from services.curriculum.problems import problem_source
 from services.curriculum.settings import CurriculumSettings
+from services.dataset.lock import Locked
+from services.dataset.place import Unavailable
 from services.executor.pool import SandboxPool
 from services.executor.settings import SandboxSettings
 from services.model.engines.noise import real_noise
@@ -61,8 +63,8 @@ class Assignment:
     transport: KafkaSettings | Path
     model: ModelSettings = field(default_factory=ModelSettings)
     sandbox: SandboxSettings = field(default_factory=SandboxSettings)
-    # The collector's folder.
-    data: Path = Path()
+    # Where the collector keeps what is finished.
+    datasets: LiveSettings = field(default_factory=LiveSettings)
     # Events that each service handles at once; None leaves it to the service.
     max_in_flight: int | None = None
     # Addresses of health and metrics, and of the executor's gRPC.
@@ -84,7 +86,7 @@ class Parts:
 
     model: Model
     sandboxes: SandboxPool
-    journals: Journals
+    datasets: LiveDatasets
     sandbox: SandboxSettings
     # Settings that are not the defaults.
     chosen: Mapping[str, int]
@@ -98,7 +100,7 @@ MAKERS: Mapping[str, Callable[[Parts], Service]] = {
     "codegen": lambda parts: services.codegen.app.service(CodegenSettings(**parts.chosen), parts.model),
     "executor": lambda parts: services.executor.app.service(parts.sandbox, parts.sandboxes),
     "composer": lambda parts: services.composer.app.service(ComposerSettings(**parts.chosen), parts.model),
-    "collector": lambda parts: services.collector.app.service(CollectorSettings(**parts.chosen), parts.journals),
+    "collector": lambda parts: services.collector.app.service(CollectorSettings(**parts.chosen), parts.datasets),
 }
 LOOP = ("student", "tutor", "codegen", "executor", "composer")
 
@@ -109,6 +111,8 @@ class Assembly:
     models: OpenModels
     # Running, where one of the services is the executor.
     sandboxes: SandboxPool | None
+    # Open, where one of them is the collector.
+    datasets: LiveDatasets | None
 
 
 @asynccontextmanager
@@ -120,12 +124,13 @@ async def assembled(assignment: Assignment) -> AsyncIterator[Assembly]:
         parts = Parts(
             model=models,
             sandboxes=SandboxPool(assignment.sandbox),
-            journals=Journals(assignment.data),
+            datasets=LiveDatasets(assignment.datasets),
             sandbox=assignment.sandbox,
             chosen={} if assignment.max_in_flight is None else {"max_in_flight": assignment.max_in_flight},
         )
-        if "collector" in assignment.services:
-            _open(parts.journals, assignment.data, at_hand)
+        collects = "collector" in assignment.services
+        if collects:
+            await _open(parts.datasets, assignment.datasets.data, at_hand)
         executes = "executor" in assignment.services
         if executes:
             at_hand.push_async_callback(parts.sandboxes.stop)
@@ -134,14 +139,17 @@ async def assembled(assignment: Assignment) -> AsyncIterator[Assembly]:
             services=[MAKERS[name](parts) for name in assignment.services],
             models=models,
             sandboxes=parts.sandboxes if executes else None,
+            datasets=parts.datasets if collects else None,
         )
 
 
-def _open(journals: Journals, data: Path, at_hand: AsyncExitStack) -> None:
+async def _open(datasets: LiveDatasets, data: Path, at_hand: AsyncExitStack) -> None:
     try:
-        at_hand.enter_context(journals)
-    except BlockingIOError:
-        raise Failure(f"another collector writes {data}: end it, or choose another --data") from None
+        await at_hand.enter_async_context(datasets)
+    except (Locked, OtherVersion) as error:
+        raise Failure(f"{error}: choose another --data") from None
+    except Unavailable as error:
+        raise Failure(str(error)) from error
     except OSError as error:
         raise Failure(f"{data} cannot be written ({error.strerror}): choose another --data") from error
 
@@ -151,7 +159,7 @@ def declared() -> list[Service]:
     parts = Parts(
         model=scripted_model(ModelSettings()),
         sandboxes=SandboxPool(SandboxSettings()),
-        journals=Journals(Path()),
+        datasets=LiveDatasets(LiveSettings()),
         sandbox=SandboxSettings(),
         chosen={},
     )

@@ -20,6 +20,7 @@ from aiokafka.errors import KafkaError
 from services.cli.failure import Failure
 from services.cli.supervision import READY
 from services.cli.wiring import ORDERS, Assignment, assembled
+from services.collector.live_datasets import LiveDatasets
 from services.curriculum.problems import BadProblemFile, UnknownProblems
 from services.executor.gvisor.runsc import SandboxUnavailable
 from services.executor.pool import SandboxPool
@@ -91,6 +92,7 @@ class Worker:
         self._stages: Sequence[Stage] = ()
         self._sandboxes: SandboxPool | None = None
         self._models: OpenModels | None = None
+        self._datasets: LiveDatasets | None = None
         self._stopping = asyncio.Event()
         self._delay = "is starting"
         # Where others reach it.
@@ -110,6 +112,8 @@ class Worker:
             found.append(self._sandboxes.fault or "")
         if self._models:
             found.append(self._models.fault)
+        if self._datasets:
+            found.append(self._datasets.fault)
         return [fault for fault in found if fault]
 
     async def serve(self) -> None:
@@ -123,6 +127,7 @@ class Worker:
             assembly = await opened.enter_async_context(assembled(self._assignment))
             self._sandboxes = assembly.sandboxes
             self._models = assembly.models
+            self._datasets = assembly.datasets
             async with asyncio.TaskGroup() as group:
                 if self._assignment.grpc and self._sandboxes:
                     group.create_task(self._answer_calls(self._sandboxes, self._assignment.grpc))

@@ -1,9 +1,19 @@
 """A dataset's conversations, as records."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+import pyarrow.parquet as pq
+from soliloquy.v1.conversation_pb2 import Conversation
+from soliloquy.v1.dataset_pb2 import Collected
+
+from services.dataset.frames import payloads
+from services.dataset.manifest import read_manifest, shards_of
+from services.dataset.place import Place
+from services.dataset.rows import messages
+from services.dataset.shards import ACCEPTED, REJECTED
+from services.recipes.recipe import find
 
 
 class NoDataset(Exception):
@@ -13,17 +23,18 @@ class NoDataset(Exception):
 class Dataset:
     """The records of a dataset's folder: of a finished run in its order, of an unfinished one as they came in."""
 
-    def __init__(self, folder: Path) -> None:
-        self._finished = folder / "conversations.jsonl"
-        self._journal = folder / ".run" / "journal.jsonl"
-        if not self._finished.exists() and not self._journal.exists():
+    def __init__(self, folder: Path, *, rejected: bool = False) -> None:
+        self._place = Place(folder)
+        self._rejected = rejected
+        self._manifest = read_manifest(self._place)
+        self._journals = sorted((folder / ".run").glob("journal*"))
+        if self._manifest is None and not self._journals:
             raise NoDataset(f"{folder} holds no conversations: grow some with soliloquy generate --out {folder}")
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        if self._finished.exists():
-            yield from _rows(self._finished)
-            return
-        yield from (row["record"] for row in _rows(self._journal) if not row["faults"])
+        for serialised in self._messages():
+            conversation = Conversation.FromString(serialised)
+            yield find(conversation.run.recipe).record(conversation)
 
     def find(self, conversation_id: str) -> dict[str, Any]:
         """The conversation of an id, or of the only id that begins like that."""
@@ -32,10 +43,13 @@ class Dataset:
             raise NoDataset(f"{len(found)} conversations have an id that begins with {conversation_id!r}")
         return found[0]
 
-
-def _rows(path: Path) -> Iterator[dict[str, Any]]:
-    """Whole lines only: a run that is still writing may have half a line at the end."""
-    with path.open("rb") as file:
-        for line in file:
-            if line.endswith(b"\n"):
-                yield json.loads(line)
+    def _messages(self) -> Iterator[bytes]:
+        for shard in shards_of(self._manifest or {"shards": []}, REJECTED if self._rejected else ACCEPTED):
+            with self._place.opened(shard.name) as file:
+                for batch in pq.ParquetFile(file).iter_batches():
+                    yield from messages(batch)
+        # Those before it are in shards, if still to be removed.
+        first = (self._manifest or {"arrival": {}})["arrival"].get("segments", 0)
+        for path in (path for path in self._journals if int(path.name.partition("-")[2] or first) >= first):
+            kept = (Collected.FromString(payload) for payload in payloads(path))
+            yield from (one.conversation for one in kept if bool(one.reasons) == self._rejected)

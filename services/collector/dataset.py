@@ -1,62 +1,44 @@
-"""A finished run's files: the conversations in the order of the run, and the manifest that vouches for them."""
+"""A finished run's dataset: shards in the order of the run, and the manifest that vouches for them."""
 
-import hashlib
-import json
-import os
-from collections.abc import Iterator
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from soliloquy.v1.conversation_pb2 import Conversation
+
 from services.collector.journal import Journal
+from services.dataset.manifest import versions, write_manifest
+from services.dataset.place import Place
+from services.dataset.shards import DatasetWriter, ShardLimits, remove_leftovers
+from services.dataset.tally import Tally
 
-CONVERSATIONS = "conversations.jsonl"
-REJECTED = "rejected.jsonl"
-MANIFEST = "manifest.json"
-FORMAT = 1
+Costs = Callable[[dict[str, Any]], dict[str, float]]
 
 
-def write_dataset(folder: Path, journal: Journal, *, run: dict[str, Any], cost: dict[str, float]) -> dict[str, Any]:
-    """Writes the dataset from its journal; the manifest comes last, so a folder with a manifest is complete."""
-    digests = {
-        CONVERSATIONS: _write_whole(folder / CONVERSATIONS, _records(journal, accepted=True)),
-        REJECTED: _write_whole(folder / REJECTED, _records(journal, accepted=False)),
-    }
+def write_dataset(
+    place: Place, scratch: Path, journal: Journal, *, run: dict[str, Any], cost: Costs, topics: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Writes the dataset from its journal; the manifest comes last, so a folder with a manifest is complete.
+
+    Returns its counts. The run says how many accepted conversations are wanted: there are never more.
+    """
+    remove_leftovers(place, ())
+    writer, tally = DatasetWriter(place, scratch, (), ShardLimits()), Tally()
+    for collected in journal.wanted(run["conversations"]):
+        writer.add(collected)
+        tally.add(Conversation.FromString(collected.conversation), accepted=not collected.reasons)
+    counts = tally.as_json()
     manifest = {
-        "format": FORMAT,
-        "run": run,
-        "counts": journal.tally.as_json(),
+        "run": run | versions(),
+        "counts": counts,
         # Of the conversations that are here; what calls cost that came to nothing, or were repeated, the metrics say.
-        "cost": cost,
-        "sha256": digests,
+        "cost": cost(counts["tokens"]),
+        # What differs from one growing of the run to another.
+        "arrival": {
+            "duplicates": journal.duplicates,
+            "discarded": journal.tally.accepted + journal.tally.rejected - tally.accepted - tally.rejected,
+            "topics": dict(topics),
+        },
     }
-    text = json.dumps(manifest, ensure_ascii=False, indent=2) + "\n"
-    _write_whole(folder / MANIFEST, iter([text.encode()]))
-    return manifest
-
-
-def read_manifest(folder: Path) -> dict[str, Any] | None:
-    """The manifest of a finished run; None where no run has finished."""
-    path = folder / MANIFEST
-    return json.loads(path.read_bytes()) if path.exists() else None
-
-
-def _records(journal: Journal, *, accepted: bool) -> Iterator[bytes]:
-    for entry in journal.entries():
-        if entry.accepted == accepted:
-            row = json.loads(journal.line(entry))
-            record = row["record"] if accepted else row["record"] | {"faults": row["faults"]}
-            yield json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
-
-
-def _write_whole(path: Path, chunks: Iterator[bytes]) -> str:
-    """Writes a file that appears whole or not at all; returns its digest."""
-    digest = hashlib.sha256()
-    unfinished = path.with_name(f".{path.name}.unfinished")
-    with unfinished.open("wb") as file:
-        for chunk in chunks:
-            digest.update(chunk)
-            file.write(chunk)
-        file.flush()
-        os.fsync(file.fileno())
-    unfinished.replace(path)
-    return digest.hexdigest()
+    write_manifest(place, manifest, writer.close())
+    return counts

@@ -5,8 +5,10 @@ from typing import Protocol
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.events_pb2 import ConversationCollected, ConversationFinished
 
+from services.dataset.manifest import UnreadableManifest
 from services.recipes.recipe import find
 from services.runtime.events import Outcome, emit
+from services.runtime.retry import CannotServe
 
 
 class Store(Protocol):
@@ -17,7 +19,10 @@ async def collect(event: ConversationFinished, store: Store) -> Outcome:
     """Stored first, announced after: whoever hears of it finds it."""
     conversation = event.conversation
     faults = find(conversation.run.recipe).faults(conversation)
-    await store.add(conversation, faults)
+    try:
+        await store.add(conversation, faults)
+    except (OSError, UnreadableManifest) as error:
+        raise CannotServe(f"what is finished cannot be kept: {error}") from error
     judged = Conversation(
         id=conversation.id,
         run=conversation.run,

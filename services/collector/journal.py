@@ -1,53 +1,44 @@
 """Collected conversations in the order of their arrival: an append-only file that is the truth of a run's progress."""
 
-import asyncio
-import json
-import os
+import time
+from array import array
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
+import numpy as np
 from soliloquy.v1.conversation_pb2 import Conversation
+from soliloquy.v1.dataset_pb2 import Collected, Origin
 
-from services.collector.tally import Tally
-from services.recipes.recipe import find
+from services.dataset.frames import Frames
+from services.dataset.ids import Ids
+from services.dataset.tally import Tally
+from services.dataset.timings import apart
 
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Entry:
-    """Where a conversation stands in the journal, and what was found of it."""
-
-    ordinal: int
-    attempt: int
-    accepted: bool
-    start: int
-    length: int
+# Of each conversation that many numbers are in memory: ordinal, attempt, whether it is accepted, its frame's place.
+_COLUMNS = 4
 
 
 class Journal:
-    """One line a conversation; the first line of an id wins. A line counts once it is on the disk."""
+    """One frame a conversation; the first of an id wins. A conversation counts once it is on the disk."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
-        self._entries: dict[str, Entry] = {}
+        self._ids = Ids()
+        self._index = array("q")
         self._rejected_at: Counter[int] = Counter()
         self.tally = Tally()
-        # Unbuffered: after a failed write nothing is left behind that a later one would append.
-        self._file = path.open("a+b", buffering=0)
-        self._recall()
-        self._flushing = asyncio.Lock()
-        self._unflushed = 0
+        self.duplicates = 0
+        self._frames = Frames(path)
+        for start, payload in self._frames.recalled():
+            collected = Collected.FromString(payload)
+            self._enter(collected, Conversation.FromString(collected.conversation), start)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        self._file.close()
+        self._frames.close()
 
     def rejected_at(self, attempt: int) -> int:
         """How many problems had this attempt rejected."""
@@ -55,63 +46,62 @@ class Journal:
 
     def settled_ordinals(self, max_attempts: int) -> set[int]:
         """Problems that have an accepted conversation or no attempt left."""
-        return {e.ordinal for e in self._entries.values() if e.accepted or e.attempt + 1 >= max_attempts}
+        rows = self._rows()
+        return set(rows[(rows[:, 2] == 1) | (rows[:, 1] + 1 >= max_attempts), 0].tolist())
 
-    def entries(self) -> list[Entry]:
-        """In the order of the run: by problem, then by attempt."""
-        return sorted(self._entries.values(), key=lambda entry: (entry.ordinal, entry.attempt))
-
-    def line(self, entry: Entry) -> bytes:
-        return os.pread(self._file.fileno(), entry.length, entry.start)
-
-    async def add(self, conversation: Conversation, faults: list[str]) -> None:
-        if conversation.id in self._entries:
+    async def add(self, conversation: Conversation, faults: list[str], origin: Origin | None = None) -> None:
+        if conversation.id in self._ids:
+            self.duplicates += 1
             return
-        record = find(conversation.run.recipe).record(conversation)
-        line = json.dumps({"faults": faults, "record": record}, ensure_ascii=False, allow_nan=False).encode() + b"\n"
-        start = self._file.seek(0, os.SEEK_END)
-        try:
-            written = 0
-            while written < len(line):
-                written += self._file.write(line[written:])
-        except OSError:
-            self._file.truncate(start)
-            raise
-        await self._on_disk()
-        self._enter(record, faults, start=start, length=len(line))
+        collected, kept = collected_now(conversation, faults, origin)
+        start = await self._frames.append(collected.SerializeToString())
+        self._enter(collected, kept, start)
 
-    async def _on_disk(self) -> None:
-        """Waits for the disk. Whoever arrives during a flush shares the next one."""
-        self._unflushed += 1
-        async with self._flushing:
-            if self._unflushed:
-                self._unflushed = 0
-                await asyncio.to_thread(os.fsync, self._file.fileno())
+    def wanted(self, conversations: int) -> Iterator[Collected]:
+        """In the order of the run, by problem and attempt, until so many are accepted; what lies behind is left out."""
+        settled = -1
+        for ordinal, _, accepted, start in self._in_order():
+            if ordinal == settled:
+                continue
+            if conversations == 0:
+                return
+            yield Collected.FromString(self._frames.payload(start))
+            if accepted:
+                settled = ordinal
+                conversations -= 1
 
-    def _enter(self, record: dict[str, Any], faults: list[str], *, start: int, length: int) -> None:
-        self._entries[record["id"]] = Entry(
-            ordinal=record["ordinal"], attempt=record["attempt"], accepted=not faults, start=start, length=length
-        )
-        if faults:
-            self._rejected_at[record["attempt"]] += 1
-        self.tally.add(record, accepted=not faults)
+    def _in_order(self) -> Iterator[list[int]]:
+        rows = self._rows()
+        for place in np.lexsort((rows[:, 1], rows[:, 0])):
+            yield rows[place].tolist()
 
-    def _recall(self) -> None:
-        """Reads the lines of an earlier start; a last line that was cut off by a crash is removed."""
-        end = 0
-        for start, line in _lines(self._path):
-            if not line.endswith(b"\n"):
-                break
-            end = start + len(line)
-            row = json.loads(line)
-            if row["record"]["id"] not in self._entries:
-                self._enter(row["record"], row["faults"], start=start, length=len(line))
-        self._file.truncate(end)
+    def _rows(self) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
+        # A copy: an array that is looked at from elsewhere cannot grow.
+        return np.array(self._index, dtype=np.int64).reshape(-1, _COLUMNS)
+
+    def _enter(self, collected: Collected, conversation: Conversation, start: int) -> None:
+        if not self._ids.add(collected.id):
+            self.duplicates += 1
+            return
+        accepted = not collected.reasons
+        self._index.extend((collected.ordinal, collected.attempt, accepted, start))
+        if not accepted:
+            self._rejected_at[collected.attempt] += 1
+        self.tally.add(conversation, accepted=accepted)
 
 
-def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    start = 0
-    with path.open("rb") as file:
-        for line in file:
-            yield start, line
-            start += len(line)
+def collected_now(
+    conversation: Conversation, faults: list[str], origin: Origin | None
+) -> tuple[Collected, Conversation]:
+    """What is kept of a conversation, and the same unserialised."""
+    kept, timings = apart(conversation, at=time.time())
+    collected = Collected(
+        conversation=kept.SerializeToString(deterministic=True),
+        reasons=faults,
+        timings=timings,
+        id=kept.id,
+        ordinal=kept.ordinal,
+        attempt=kept.attempt,
+        origin=origin,
+    )
+    return collected, kept

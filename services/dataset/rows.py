@@ -6,13 +6,13 @@ import pyarrow as pa
 from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorProto
 from google.protobuf.descriptor_pool import DescriptorPool
 from ptars import HandlerPool, PtarsConfig
-from soliloquy.v1 import conversation_pb2, runs_pb2, sandbox_pb2
+from soliloquy.v1 import conversation_pb2, dataset_pb2, runs_pb2, sandbox_pb2
 
 
 def _files() -> list[FileDescriptorProto]:
     """The contract, but for the values inside values: rows cannot recurse, and on the wire a message is bytes."""
     files = []
-    for module in (runs_pb2, sandbox_pb2, conversation_pb2):
+    for module in (runs_pb2, sandbox_pb2, conversation_pb2, dataset_pb2):
         module.DESCRIPTOR.CopyToProto(file := FileDescriptorProto())
         for message in file.message_type:
             for field in message.field:
@@ -30,12 +30,21 @@ _HANDLERS = HandlerPool(
 _CONVERSATIONS = _HANDLERS.get_for_message(
     _DESCRIPTORS.FindMessageTypeByName(conversation_pb2.Conversation.DESCRIPTOR.full_name)
 )
+_TIMINGS = _HANDLERS.get_for_message(_DESCRIPTORS.FindMessageTypeByName(dataset_pb2.Timings.DESCRIPTOR.full_name))
 SCHEMA: pa.Schema = _CONVERSATIONS.list_to_record_batch([]).schema
+# Of a rejected conversation: why it is.
+REASONS = pa.field("reasons", pa.list_(pa.string()))
+TIMINGS: pa.Schema = _TIMINGS.list_to_record_batch([]).schema
 
 
 def rows(serialised: Iterable[bytes]) -> pa.RecordBatch:
     """One row a serialised Conversation; enums under the names that the contract gives them."""
     return _CONVERSATIONS.list_to_record_batch(list(serialised))
+
+
+def timing_rows(serialised: Iterable[bytes]) -> pa.RecordBatch:
+    """One row a serialised Timings."""
+    return _TIMINGS.list_to_record_batch(list(serialised))
 
 
 def messages(batch: pa.RecordBatch) -> list[bytes]:

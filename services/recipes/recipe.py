@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from soliloquy.v1.conversation_pb2 import Conversation, Ending, Enrichment, Problem
+from soliloquy.v1.conversation_pb2 import Conversation, Ending, Enrichment, Problem, Turn
 from soliloquy.v1.events_pb2 import (
     CalculationNeeded,
     CodeFailed,
@@ -41,6 +41,8 @@ class Recipe:
     faults: Callable[[Conversation], list[str]]
     # The same of any conversation, and what is so in each of its turns.
     checked: Callable[[Conversation], Checked]
+    # Whether the tutor's evaluation agrees with what its code found; None where that found no verdict.
+    agrees: Callable[[Turn], bool | None]
     record: Callable[[Conversation], dict[str, Any]]
     restore: Callable[[dict[str, Any]], Conversation]
     # A hash of each prompt file; raises BrokenPrompt for one that cannot be filled in.

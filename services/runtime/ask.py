@@ -1,5 +1,6 @@
 """Asking a model: render, generate, read, and ask again with the error shown."""
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -50,6 +51,7 @@ class Ask:
         messages = list(prompt.messages)
         for _ in range(MAX_ASKS):
             ask = (*self.origin, prompt.name, len(self.calls), len(call.raw))
+            began = time.perf_counter()
             completion = await self.model.generate(
                 GenerateRequest(
                     role=self.role,
@@ -60,6 +62,7 @@ class Ask:
                     id=digest(*ask),
                 )
             )
+            call.seconds += time.perf_counter() - began
             call.model = completion.model
             call.engine = completion.engine
             call.adapter_digest = completion.adapter_digest

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,6 +27,10 @@ from services.runtime.events import (
 from services.runtime.metrics import TopicMetrics
 from services.runtime.retry import Refused, RetryPolicy, Transient
 from services.runtime.topics import TOPIC_OF, origin
+from services.runtime.transports.port import Delivery
+
+# Where the event that is being handled was read; nothing where it comes from no stage.
+READ_FROM: ContextVar[Delivery | None] = ContextVar("read_from", default=None)
 
 Handler = Callable[[Any], Awaitable[AnyOutcome]]
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from services.runtime import metrics
 from services.runtime.cancelled import CancelledRuns
 from services.runtime.events import Event
-from services.runtime.handling import HOPELESS, Handling, NotYet, Service
+from services.runtime.handling import HOPELESS, READ_FROM, Handling, NotYet, Service
 from services.runtime.lanes import Hold, Lanes
 from services.runtime.passing import messages
 from services.runtime.retry import CannotServe, dead, failed, parked
@@ -195,6 +195,7 @@ class Stage:
             self._metrics[origin(event.topic)].duplicates.inc()
             self._finish(delivery, [])
             return None
+        READ_FROM.set(delivery)
         try:
             outputs = await self._handling.outputs(event)
         except NotYet as waiting:

@@ -2,10 +2,10 @@
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from services.truth.spelled import ANY_WORD, FRACTIONS, MAGNITUDES, SPELLED, value_of
+from services.truth.spelled import BEGINS_SPELLED, FRACTIONS, MAGNITUDES, SPELLED, has_any, value_of
 
 # The digits of what is not rounded: a fraction, a word.
 EXACT = 15
@@ -34,9 +34,8 @@ _GOES_ON = rf"(?:\s+(?P<magnitude>{'|'.join(MAGNITUDES)})s?\b)?(?:\s+(?:of\s+)?a
 # What a number begins with in digits: most places of a text are passed over by it.
 _MAY_BEGIN = rf"\-−.\d\\{''.join(FRACTIONS)}"
 _NUMBER = re.compile(rf"(?=[{_MAY_BEGIN}]){_BEGINS}(?:{_IN_DIGITS}|(?P<word>\b\B)){_GOES_ON}", re.IGNORECASE)
-_OR_WORD = re.compile(
-    rf"(?=[{_MAY_BEGIN}]|\b[a-z]){_BEGINS}(?:{_IN_DIGITS}|\b(?P<word>{SPELLED})\b){_GOES_ON}", re.IGNORECASE
-)
+_OR_WORD = re.compile(rf"{_BEGINS}(?:{_IN_DIGITS}|\b(?P<word>{SPELLED})\b){_GOES_ON}", re.IGNORECASE)
+_MAY_BE_OR_WORD = re.compile(rf"[{_MAY_BEGIN}]|{BEGINS_SPELLED}", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,17 +52,25 @@ class Number:
 
 def numbers_in(text: str) -> Iterator[Number]:
     """Every number of a text, in order: signs, separators, powers of ten, fractions and small words understood."""
-    # Most texts hold no number in words, and looking for one at each place is dear.
-    return _found(_OR_WORD if ANY_WORD.search(text) else _NUMBER, text)
+    return _numbers(_with_words(text) if has_any(text) else _NUMBER.finditer(text))
 
 
 def numbers_in_digits(text: str) -> Iterator[Number]:
     """The same without those in words, which are more often pronouns than numbers."""
-    return _found(_NUMBER, text)
+    return _numbers(_NUMBER.finditer(text))
 
 
-def _found(pattern: re.Pattern[str], text: str) -> Iterator[Number]:
-    for found in pattern.finditer(text):
+def _with_words(text: str) -> Iterator[re.Match[str]]:
+    at = 0
+    while may_be := _MAY_BE_OR_WORD.search(text, at):
+        found = _OR_WORD.match(text, may_be.start())
+        at = found.end() if found else may_be.start() + 1
+        if found:
+            yield found
+
+
+def _numbers(matches: Iterable[re.Match[str]]) -> Iterator[Number]:
+    for found in matches:
         number = _number(found)
         if number is not None:
             yield number

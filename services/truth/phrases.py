@@ -35,19 +35,24 @@ def without(text: str, phrase: str) -> str:
 
 def shared_words(one: str, other: str) -> float:
     """Of all the words of two texts, the share that both have."""
-    words, others = _words(one), _words(other)
+    words, others = words_of(one), words_of(other)
     return len(words & others) / max(len(words | others), 1)
 
 
 def is_much_like(one: str, other: str, share: float) -> bool:
     """Whether two texts share so much: of their words or, where there are few, of their letters."""
+    fewer, more = sorted((len(words_of(one)), len(words_of(other))))
+    if fewer < more * share / 2:
+        # However many of them are shared, it is not enough.
+        return False
     shared = shared_words(one, other)
     few = max(len(one), len(other)) <= SHORT and shared >= share / 2
     return shared >= share or (few and SequenceMatcher(None, one, other).ratio() >= share)
 
 
 @functools.lru_cache(1024)
-def _words(text: str) -> frozenset[str]:
+def words_of(text: str) -> frozenset[str]:
+    """Its different words, in whatever case."""
     return frozenset(_WORD.findall(text.casefold()))
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from services.truth.cues import BEFORE, LABELS, STATES
 from services.truth.expressions import BadExpression, Unworkable, compiled
 from services.truth.numbers import EXACT, Number, numbers_in
-from services.truth.units import NO_UNIT, Unit, unit, unit_after
+from services.truth.units import Unit, unit, unit_after
 
 _WORD = re.compile(r"[\s-]*([^\W\d_]+)")
 _GOES_ON = re.compile(r"\s*(?:[×*/+^·⋅=π√²³]|[-−]\s?[\w(])")
@@ -142,7 +142,7 @@ def _word_after(text: str, at: int) -> str:
 def is_same(written: Written, value: float, stated_unit: str, tolerance: float, *, least_digits: int = 2) -> bool:
     """Whether a text's quantity is this one: within the tolerance or rounded to it, in any unit of its kind."""
     wanted = unit(stated_unit)
-    if written.unit is None or written.unit == NO_UNIT:
+    if written.unit is None or not written.unit.kind:
         if wanted.kind.startswith("counted ") and _names_another_thing(written.word, wanted):
             return False
         # Two fifths are 40 %.
@@ -150,7 +150,7 @@ def is_same(written: Written, value: float, stated_unit: str, tolerance: float, 
         told = written.value / wanted.factor if share else written.value
         return _near(written, value, told, written.half, tolerance, least_digits)
     # A bare ratio may be told as a percentage.
-    ratio = wanted == NO_UNIT and written.unit.kind == "dimensionless"
+    ratio = not wanted.kind and written.unit.kind == "dimensionless"
     if written.unit.kind != wanted.kind and not ratio:
         return False
     if _near(written, written.unit.of(value, wanted), written.value, written.half, tolerance, least_digits):

@@ -4,6 +4,8 @@ import re
 import tomllib
 from pathlib import Path
 
+from services.truth.phrases import words_of
+
 _TABLE = tomllib.loads(Path(__file__).with_name("numbers.toml").read_text("utf-8"))
 MAGNITUDES: dict[str, float] = _TABLE["magnitudes"]
 FRACTIONS: dict[str, float] = {sign: top / bottom for sign, (top, bottom) in _TABLE["fractions"].items()}
@@ -19,8 +21,17 @@ SPELLED = (
     rf"(?:(?:{_WHOLE})(?:\spoint(?:\s(?:{_ONE}))+)?(?:\sand\s(?:an?\s|(?:{_ONE})\s)(?:{_PART})s?)?(?:[-\s](?:{_PART})s?)?"
     rf"|an?\s(?:{_PART})(?=\s(?:of|an?)\b)|half(?=\san?\s))"
 )
-ANY_WORD = re.compile(rf"\b(?:{_ONE}|{_TEN}|{_PART}|(?:an?)\s(?:{_LARGE}))\b", re.IGNORECASE)
+# What SPELLED begins with.
+BEGINS_SPELLED = rf"\b(?:minus|negative|an?|half|{_TEN}|{_ONE})"
+_ANY_WORD = re.compile(rf"\b(?:{_ONE}|{_TEN}|{_PART}|(?:an?)\s(?:{_LARGE}))\b", re.IGNORECASE)
+_WORDS = {*_UNITS, *_TENS, *_PARTS, *MAGNITUDES}
 _TOKEN = re.compile(r"[a-z]+")
+
+
+def has_any(text: str) -> bool:
+    """Whether a text may hold a number in words."""
+    # Looking for one at each place is dear, and most texts have none of the words.
+    return not _WORDS.isdisjoint(words_of(text)) and _ANY_WORD.search(text) is not None
 
 
 def value_of(text: str) -> tuple[float, float]:

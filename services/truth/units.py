@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from services.truth.prefixes import longest_of
+
 if TYPE_CHECKING:
     import pint
 
@@ -26,11 +28,11 @@ def _symbols() -> dict[str, str]:
 
 
 _SYMBOLS = _symbols()
-_SYMBOL = "|".join(map(re.escape, sorted(_SYMBOLS, key=len, reverse=True)))
+_SYMBOL = longest_of(_SYMBOLS)
 _POWER = r"(?:[²³⁴]|⁻[¹²³⁴]|\s?(?:\^|\*\*)\s?[({]?[-−]?\d[)}]?|-[1234](?!\d)|(?<=m)[23](?![\d.,]\d|\d))?"
 # A superscript counts as a letter to `\w`.
 _FACTOR = rf"(?:{_SYMBOL})(?![A-Za-zµμΩ]){_POWER}"
-_WORD = "|".join(map(re.escape, sorted(_WORDS, key=len, reverse=True)))
+_WORD = longest_of(_WORDS)
 _SPELLED = rf"(?:(?:square|cubic)\s+)?(?:{_PREFIX_WORDS})?(?:{_WORD})(?:s|es)?(?![^\W\d_])(?:\s+(?:squared|cubed))?"
 # What may follow another factor after a space: "kg m/s" is a unit, "3 m in 2 s" holds none that long.
 _NEXT = rf" (?!(?:s|A|C|T|h|t|min)(?![\w^-])|in\b){_FACTOR}"

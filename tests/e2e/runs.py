@@ -7,16 +7,23 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from services.client.dataset import Dataset
+from services.dataset.frames import payloads
+from services.dataset.manifest import MANIFEST, read_manifest, shards_of
+from services.dataset.place import Place
+from services.dataset.shards import ACCEPTED, REJECTED
 from services.runtime.bench.figures import figure
 
 SOLILOQUY = str(Path(sys.executable).with_name("soliloquy"))
-DATASET = ("conversations.jsonl", "rejected.jsonl", "manifest.json")
 
 
-def command(out: Path, *, conversations: int = 6, problems: str | Path = "physics", **options: str | int) -> list[str]:
+def command(
+    out: Path | str, *, conversations: int = 6, problems: str | Path = "physics", **options: str | int
+) -> list[str]:
     """An option that is True is a flag."""
     flags = []
     for name, value in options.items():
@@ -25,9 +32,9 @@ def command(out: Path, *, conversations: int = 6, problems: str | Path = "physic
     return [SOLILOQUY, "generate", *wanted, "--seed", "7", "--json", *flags]
 
 
-def paced(out: Path, *, workers: int = 1) -> list[str]:
+def paced(out: Path | str, **options: str | int) -> list[str]:
     """A run of twelve that lasts some seconds on any machine; its dataset is that of an unpaced one."""
-    return command(out, conversations=12, latency="50ms", in_flight=6, workers=workers)
+    return command(out, conversations=12, latency="50ms", in_flight=6, **options)
 
 
 def run(arguments: list[str], *, environment: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
@@ -36,15 +43,27 @@ def run(arguments: list[str], *, environment: Mapping[str, str] | None = None) -
     )
 
 
-def grown(out: Path, **options: Any) -> dict[str, Any]:
+def grown(out: Path | str, **options: Any) -> dict[str, Any]:
     """The report of a run that must succeed."""
     result = run(command(out, **options))
     assert result.returncode == 0, result.stderr
     return dict(json.loads(result.stdout))
 
 
-def dataset(out: Path) -> dict[str, bytes]:
-    return {name: (out / name).read_bytes() for name in DATASET}
+def dataset(out: Path | str) -> dict[str, bytes]:
+    """The files of a dataset, without what a clock or a machine had a say in."""
+    place = Place(out)
+    manifest = read_manifest(place)
+    assert manifest is not None
+    shards = shards_of(manifest, ACCEPTED, REJECTED)
+    del manifest["arrival"]
+    manifest["shards"] = [asdict(shard) for shard in shards]
+    kept = {shard.name: place.read(shard.name) or b"" for shard in shards}
+    return kept | {MANIFEST: json.dumps(manifest).encode()}
+
+
+def records(out: Path, *, rejected: bool = False) -> list[dict[str, Any]]:
+    return list(Dataset(out, rejected=rejected))
 
 
 def start(arguments: list[str]) -> subprocess.Popen[str]:
@@ -53,16 +72,17 @@ def start(arguments: list[str]) -> subprocess.Popen[str]:
     )
 
 
-def journal_lines(out: Path) -> int:
-    path = out / ".run" / "journal.jsonl"
-    return path.read_bytes().count(b"\n") if path.exists() else 0
+def journal_frames(out: Path) -> int:
+    """How many conversations an unfinished run has collected."""
+    path = out / ".run" / "journal"
+    return sum(1 for _ in payloads(path)) if path.exists() else 0
 
 
-def wait_for_lines(out: Path, lines: int, process: subprocess.Popen[str], *, seconds: float = 60) -> None:
+def wait_for_frames(out: Path, frames: int, process: subprocess.Popen[str], *, seconds: float = 60) -> None:
     """Until so many conversations are collected, or the run is over."""
     deadline = time.monotonic() + seconds
-    while journal_lines(out) < lines and process.poll() is None:
-        assert time.monotonic() < deadline, f"{journal_lines(out)} of {lines} conversations after {seconds} s"
+    while journal_frames(out) < frames and process.poll() is None:
+        assert time.monotonic() < deadline, f"{journal_frames(out)} of {frames} conversations after {seconds} s"
         time.sleep(0.01)
 
 

@@ -9,7 +9,18 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.runs import SOLILOQUY, command, dataset, grown, kill_run, paced, run, start, wait_for_end, wait_for_lines
+from tests.e2e.runs import (
+    SOLILOQUY,
+    command,
+    dataset,
+    grown,
+    kill_run,
+    paced,
+    run,
+    start,
+    wait_for_end,
+    wait_for_frames,
+)
 
 
 def refused(arguments: list[str], environment: dict[str, str] | None = None) -> str:
@@ -72,10 +83,30 @@ def test_the_folder_of_another_run_is_left_alone(tmp_path: Path, other: dict[str
 
 
 def test_a_dataset_without_a_manifest_is_left_alone(tmp_path: Path) -> None:
-    theirs = tmp_path / "conversations.jsonl"
+    theirs = tmp_path / "accepted" / "00000.parquet"
+    theirs.parent.mkdir()
     theirs.write_text("mine\n", "utf-8")
     assert "choose another --out" in refused(command(tmp_path))
     assert theirs.read_text("utf-8") == "mine\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "complaint"),
+    [
+        ("manifest.json", '{"format": 1, "counts": {}}', "a dataset of format 1"),
+        ("manifest.json", '{"format": 3}', "is of format 3; this version reads 2"),
+        ("manifest.json", "{", "is not readable"),
+        (".run/journal.jsonl", "{}", "an unfinished run of an earlier version"),
+    ],
+)
+def test_the_files_of_another_version_are_left_alone(tmp_path: Path, name: str, content: str, complaint: str) -> None:
+    theirs = tmp_path / name
+    theirs.parent.mkdir(exist_ok=True)
+    theirs.write_text(content, "utf-8")
+    line = refused(command(tmp_path))
+    assert complaint in line
+    assert "choose another --out" in line
+    assert theirs.read_text("utf-8") == content
 
 
 def test_a_folder_where_a_file_is_in_the_way_is_refused(tmp_path: Path) -> None:
@@ -87,17 +118,17 @@ def test_a_folder_where_a_file_is_in_the_way_is_refused(tmp_path: Path) -> None:
 def unfinished(tmp_path: Path) -> Path:
     out = tmp_path / "out"
     process = start(paced(out))
-    wait_for_lines(out, 1, process)
+    wait_for_frames(out, 1, process)
     wait_for_end(kill_run(process))
     return out
 
 
 def test_a_corrupt_log_is_named_and_the_collected_conversations_stay(unfinished: Path) -> None:
-    journal = (unfinished / ".run" / "journal.jsonl").read_bytes()
+    journal = (unfinished / ".run" / "journal").read_bytes()
     for leftover in unfinished.glob(".run/log.sqlite*"):
         leftover.write_bytes(b"this is no database" * 500)
     assert "log.sqlite" in refused(command(unfinished, conversations=12))
-    assert (unfinished / ".run" / "journal.jsonl").read_bytes().startswith(journal)
+    assert (unfinished / ".run" / "journal").read_bytes().startswith(journal)
 
 
 def test_a_log_locked_by_another_program_is_named(unfinished: Path) -> None:
@@ -111,8 +142,8 @@ def test_a_log_locked_by_another_program_is_named(unfinished: Path) -> None:
 def test_two_runs_cannot_grow_one_folder(tmp_path: Path) -> None:
     out = tmp_path / "out"
     first = start(command(out, conversations=12, in_flight=2, latency="200ms"))
-    wait_for_lines(out, 1, first)
-    assert "another process is growing" in refused(command(out, conversations=12))
+    wait_for_frames(out, 1, first)
+    assert "another process writes" in refused(command(out, conversations=12))
     first.communicate()
     assert first.returncode == 0
 

@@ -12,7 +12,18 @@ from soliloquy.v1.events_pb2 import ProblemSubmitted
 
 from services.runtime.events import Event
 from services.runtime.transports.embedded import EmbeddedTransport
-from tests.e2e.runs import SOLILOQUY, command, dataset, grown, kill_run, paced, run, start, wait_for_end, wait_for_lines
+from tests.e2e.runs import (
+    SOLILOQUY,
+    command,
+    dataset,
+    grown,
+    kill_run,
+    paced,
+    run,
+    start,
+    wait_for_end,
+    wait_for_frames,
+)
 
 
 def publish(log: Path, event: Event) -> None:
@@ -28,7 +39,7 @@ def unfinished(tmp_path: Path) -> Path:
     """A run of twelve, killed when the first conversation was collected."""
     out = tmp_path / "out"
     process = start(paced(out))
-    wait_for_lines(out, 1, process)
+    wait_for_frames(out, 1, process)
     wait_for_end(kill_run(process))
     return out
 

@@ -6,18 +6,20 @@ from pathlib import Path
 
 import pytest
 
+from services.dataset.manifest import MANIFEST
 from tests.e2e.runs import (
     command,
     dataset,
     grown,
-    journal_lines,
+    journal_frames,
     kill,
     kill_run,
     paced,
+    records,
     run,
     start,
     wait_for_end,
-    wait_for_lines,
+    wait_for_frames,
     worker_pids,
 )
 
@@ -30,18 +32,17 @@ def reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_conversation_asked_for_is_there_and_its_code_ran_in_gvisor(reference: Path) -> None:
-    records = [json.loads(line) for line in (reference / "conversations.jsonl").read_text("utf-8").splitlines()]
-    assert [record["ordinal"] for record in records] == list(range(12))
-    attempts = [attempt for r in records for turn in r["turns"] for attempt in turn["soliloquy"]["attempts"]]
+    rows = records(reference)
+    assert [row["ordinal"] for row in rows] == list(range(12))
+    attempts = [attempt for row in rows for turn in row["turns"] for attempt in turn["soliloquy"]["attempts"]]
     assert attempts
     assert {attempt["isolation"].split("-")[0] for attempt in attempts} == {"gvisor"}
-    assert {call["model"] for r in records for turn in r["turns"] for call in turn["calls"]} == {"scripted"}
+    assert {call["model"] for row in rows for turn in row["turns"] for call in turn["calls"]} == {"scripted"}
 
 
 def test_the_report_counts_what_the_files_hold(tmp_path: Path) -> None:
     report = grown(tmp_path / "out", noise="real")
-    rows = [json.loads(line) for line in (tmp_path / "out" / "conversations.jsonl").read_text("utf-8").splitlines()]
-    rows += [json.loads(line) for line in (tmp_path / "out" / "rejected.jsonl").read_text("utf-8").splitlines()]
+    rows = records(tmp_path / "out") + records(tmp_path / "out", rejected=True)
     turns = [turn for row in rows for turn in row["turns"]]
     assert (report["requested"], report["accepted"], report["failed"]) == (6, 6, 0)
     assert report["accepted"] + report["rejected"] == len(rows)
@@ -69,7 +70,7 @@ def test_another_seed_makes_other_conversations(reference: Path, tmp_path: Path)
 def test_a_killed_run_goes_on_to_the_same_dataset(reference: Path, tmp_path: Path, lines: int) -> None:
     out = tmp_path / "out"
     process = start(paced(out))
-    wait_for_lines(out, lines, process)
+    wait_for_frames(out, lines, process)
     workers = kill_run(process)
     grown(out, conversations=12)
     assert dataset(out) == dataset(reference)
@@ -80,7 +81,7 @@ def test_a_killed_worker_is_replaced_and_loses_nothing(reference: Path, tmp_path
     out = tmp_path / "out"
     process = start(paced(out, workers=2))
     for lines in (1, 4):
-        wait_for_lines(out, lines, process)
+        wait_for_frames(out, lines, process)
         kill(worker_pids(process.pid)[0])
     _, errors = process.communicate()
     assert process.returncode == 0, errors
@@ -90,20 +91,20 @@ def test_a_killed_worker_is_replaced_and_loses_nothing(reference: Path, tmp_path
 def test_an_interrupted_run_stops_cleanly_and_goes_on(reference: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     process = start(paced(out))
-    wait_for_lines(out, 3, process)
+    wait_for_frames(out, 3, process)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=4)
     assert process.returncode == 130
     assert "the same command goes on from here" in errors
-    assert 3 <= journal_lines(out) < 12
+    assert 3 <= journal_frames(out) < 12
     grown(out, conversations=12)
     assert dataset(out) == dataset(reference)
 
 
 def test_a_finished_run_is_not_run_again(reference: Path) -> None:
-    before = (reference / "conversations.jsonl").stat().st_mtime_ns
+    before = (reference / MANIFEST).stat().st_mtime_ns
     assert grown(reference, conversations=12)["accepted"] == 12
-    assert (reference / "conversations.jsonl").stat().st_mtime_ns == before
+    assert (reference / MANIFEST).stat().st_mtime_ns == before
 
 
 def test_noise_costs_attempts_and_never_conversations(tmp_path: Path) -> None:
@@ -113,16 +114,25 @@ def test_noise_costs_attempts_and_never_conversations(tmp_path: Path) -> None:
     assert set(report["parse"]) <= {"strict", "repaired", "reasked", "failed"}
 
 
+def test_a_problem_that_is_given_up_is_replaced_by_another(tmp_path: Path) -> None:
+    """Whoever is faster: the same problems are accepted, and no more than were asked for."""
+    one, two = tmp_path / "one", tmp_path / "two"
+    report = grown(one, conversations=30, noise="real", max_attempts=1)
+    grown(two, conversations=30, noise="real", max_attempts=1, in_flight=3, workers=2)
+    assert (report["accepted"], report["failed"]) == (30, 0)
+    assert report["rejected"] > 0
+    assert [row["ordinal"] for row in records(one) + records(one, rejected=True)] != list(range(30))
+    assert dataset(one) == dataset(two)
+
+
 def test_a_run_that_cannot_have_all_says_why_and_keeps_what_it_has(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    result = run(command(out, conversations=30, noise="real", max_attempts=1))
+    result = run(command(out, conversations=3, max_attempts=1, max_turns=2))
     report = json.loads(result.stdout)
-    assert result.returncode == 1
-    assert report["failed"] == 30 - report["accepted"] > 0
-    assert "rejected.jsonl says why" in result.stderr
-    rejected = [json.loads(line) for line in (out / "rejected.jsonl").read_text("utf-8").splitlines()]
-    assert len(rejected) == report["rejected"] == report["failed"]
-    assert all(row["faults"] for row in rejected)
+    assert (result.returncode, report["accepted"], report["failed"], report["rejected"]) == (1, 0, 3, 6)
+    assert "0 of 3 after 6 problems" in result.stderr
+    assert "rejected/ says why" in result.stderr
+    assert len(records(out, rejected=True)) == 6
 
 
 def test_enriched_problems_come_out_the_same_anywhere_and_are_shown(tmp_path: Path) -> None:
@@ -160,7 +170,7 @@ def test_problems_of_ones_own_are_tutored(tmp_path: Path) -> None:
 def test_a_conversation_is_shown_with_its_soliloquies(reference: Path) -> None:
     soliloquy = command(reference)[0]
     listed = run([soliloquy, "show", str(reference), "--list"])
-    first = json.loads((reference / "conversations.jsonl").read_text("utf-8").splitlines()[0])
+    first = records(reference)[0]
     assert first["id"][:8] in listed.stdout
     shown = run([soliloquy, "show", str(reference), "--id", first["id"][:8]])
     assert "soliloquy" in shown.stdout

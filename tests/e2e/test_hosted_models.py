@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.hosted import fake, model_service
-from tests.e2e.runs import command, dataset, grown, run, start, wait_for_lines, worker_pids
+from tests.e2e.runs import command, dataset, grown, records, run, start, wait_for_frames, worker_pids
 
 KEY = "sk-a-secret-that-nobody-sees"
 SETTINGS = """
@@ -43,9 +43,9 @@ def manifest(out: Path) -> dict[str, Any]:
 
 
 def test_the_whole_loop_runs_on_an_openai_endpoint_and_the_manifest_says_so(calm: Path) -> None:
-    records = [json.loads(line) for line in (calm / "conversations.jsonl").read_text("utf-8").splitlines()]
-    calls = [call for record in records for turn in record["turns"] for call in turn["calls"]]
-    assert len(records) == 3
+    rows = records(calm)
+    calls = [call for row in rows for turn in row["turns"] for call in turn["calls"]]
+    assert len(rows) == 3
     assert {(call["engine"], call["model"]) for call in calls} == {("openai", "default")}
     told = manifest(calm)
     assert told["run"]["model"] == "default (openai)"
@@ -108,7 +108,7 @@ def test_without_the_right_key_a_run_ends_with_one_line(
 def test_the_right_key_is_nowhere_to_be_seen(tmp_path: Path, locked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOSTED_KEY", KEY)
     process = start(command(tmp_path, conversations=3, model_settings=str(locked)))
-    wait_for_lines(tmp_path, 1, process)
+    wait_for_frames(tmp_path, 1, process)
     seen = [Path(f"/proc/{pid}/cmdline").read_bytes() for pid in worker_pids(process.pid)]
     seen += [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
     report, errors = process.communicate()

@@ -1,7 +1,6 @@
 """A run of the real commands: its model is observed, its processes are watched, and it may be killed."""
 
 import contextlib
-import json
 import os
 import signal
 import subprocess
@@ -18,7 +17,8 @@ from typing import Any
 from services.cli.bench.calls import Call, chains, read_calls
 from services.cli.bench.usage import Usage
 from services.cli.failure import Failure
-from services.collector.dataset import CONVERSATIONS, MANIFEST, REJECTED
+from services.client.dataset import Dataset
+from services.dataset.manifest import MANIFEST
 from services.model.engines.observed import OBSERVATION, Observation
 from services.runtime.transports.kafka import KafkaSettings
 
@@ -80,8 +80,7 @@ class Run:
     @cached_property
     def records(self) -> list[dict[str, Any]]:
         """Of accepted and of rejected conversations."""
-        files = [self._dataset / name for name in (CONVERSATIONS, REJECTED)]
-        return [json.loads(line) for file in files for line in file.read_bytes().splitlines()]
+        return [record for rejected in (False, True) for record in Dataset(self._dataset, rejected=rejected)]
 
     @property
     def turns(self) -> int:

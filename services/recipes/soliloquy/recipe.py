@@ -22,6 +22,7 @@ RECIPE = Recipe(
     composer=composer.reply,
     faults=rules.faults,
     checked=rules.checked,
+    agrees=rules.agrees,
     record=records.record,
     restore=restoring.restored,
     fingerprints=prompting.fingerprints,

@@ -27,17 +27,20 @@ def faults(conversation: Conversation) -> list[str]:
     """Why the conversation is not kept; nothing where it is."""
     if conversation.ending != Ending.ENDING_SOLVED:
         return [f"not solved: {conversation.ending_reason or Ending.Name(conversation.ending)}"]
-    return list(checked(conversation).faults)
+    return _broken(conversation, list(assessed(conversation)))
 
 
 def checked(conversation: Conversation) -> Checked:
     truths = list(assessed(conversation))
-    broken = [
+    return Checked(turns=[_checked_turn(truth) for truth in truths], faults=_broken(conversation, truths))
+
+
+def _broken(conversation: Conversation, truths: Sequence[TurnTruth]) -> list[str]:
+    return [
         f"{name.replace('_', ' ')}: turn {turn}: {evidence}"
         for name in POLICY["rules"]
         for turn, evidence in _RULES[name](conversation, truths)
     ]
-    return Checked(turns=[_checked_turn(truth) for truth in truths], faults=broken)
 
 
 def _checked_turn(truth: TurnTruth) -> CheckedTurn:
@@ -84,6 +87,8 @@ def _empty(conversation: Conversation, truths: Sequence[TurnTruth]) -> Found:
 def _speaks_for(conversation: Conversation, truths: Sequence[TurnTruth]) -> Found:
     for turn in conversation.turns:
         for speaker, text in _messages(turn):
+            if ":" not in text:
+                continue
             others = (label for label in _LABEL.finditer(text) if label.start() or label[1].lower() != speaker)
             if label := next(others, None):
                 yield turn.number, f"the {speaker}'s message holds {label[0].strip()!r}"

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import json
 import os
 import random
 import signal
@@ -21,7 +20,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 
 from services.cli.wiring import MAKERS
-from services.collector.journals import JOURNAL
+from services.client.dataset import Dataset
 from services.runtime.transports.kafka import KafkaSettings
 from services.runtime.transports.kafka.layout import apply
 from tests.e2e.runs import SOLILOQUY, alive, kill, worker_pids
@@ -161,12 +160,9 @@ class Installation:
         return len(self.samples(post, "soliloquy_lag_events"))
 
     def collected(self) -> list[str]:
-        """The ids of the conversations that the collector keeps, a line each."""
-        return [
-            json.loads(line)["record"]["id"]
-            for journal in self.data.glob(f"*/{JOURNAL}")
-            for line in journal.read_bytes().splitlines()
-        ]
+        """The ids of the conversations that the collector keeps."""
+        datasets = [Dataset(folder) for folder in self.data.iterdir() if folder.is_dir()]
+        return [record["id"] for dataset in datasets for record in dataset]
 
     def memory_mib(self) -> dict[str, float]:
         """Resident memory of each post's process."""

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Self
 
 from tests.chaos.kafka.installation import END_SECONDS, Installation
-from tests.e2e.runs import command, journal_lines
+from tests.e2e.runs import command, journal_frames
 from tests.kafka import processes
 
 STALL_SECONDS = 120.0
@@ -45,7 +45,7 @@ class Run:
 
     @property
     def collected(self) -> int:
-        return journal_lines(self.out)
+        return journal_frames(self.out)
 
     def start(self) -> None:
         """Also again, once it has ended: it goes on from where it was."""

@@ -1,26 +1,32 @@
 """The journal is the truth of a run's progress, whatever happens to the process that writes it."""
 
-import json
 import resource
 from pathlib import Path
 
 import pytest
 from soliloquy.v1.conversation_pb2 import Conversation
 
-from services.collector.dataset import read_manifest, write_dataset
+from services.collector.dataset import write_dataset
 from services.collector.journal import Journal
-from tests.unit.recipes.conversations import sound_conversation
-
-
-def numbered(ordinal: int, attempt: int = 0) -> Conversation:
-    made = sound_conversation()
-    made.id, made.ordinal, made.attempt = f"id-{ordinal}-{attempt}", ordinal, attempt
-    return made
+from services.dataset.frames import DamagedFrames, payloads
+from services.dataset.manifest import read_manifest, shards_of
+from services.dataset.place import Place
+from services.dataset.shards import ACCEPTED, REJECTED
+from services.dataset.verify import findings
+from tests.unit.collector.collecting import numbered, ordinals_in
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    return tmp_path / "journal.jsonl"
+    return tmp_path / "journal"
+
+
+def written(folder: Path, journal: Journal, *, conversations: int = 10) -> Place:
+    place = Place(folder)
+    write_dataset(
+        place, folder / ".run", journal, run={"seed": 7, "conversations": conversations}, cost=lambda _: {}, topics={}
+    )
+    return place
 
 
 async def test_what_was_added_is_there_after_a_restart(path: Path) -> None:
@@ -30,27 +36,40 @@ async def test_what_was_added_is_there_after_a_restart(path: Path) -> None:
         counts = journal.tally.as_json()
     with Journal(path) as journal:
         assert journal.tally.as_json() == counts
-        assert [entry.ordinal for entry in journal.entries()] == [0, 1]
+        assert [collected.ordinal for collected in journal.wanted(10)] == [0, 1]
 
 
-async def test_the_first_of_an_id_wins(path: Path) -> None:
+async def test_the_first_of_an_id_wins_and_the_others_are_counted(path: Path) -> None:
     with Journal(path) as journal:
         await journal.add(numbered(0), [])
         await journal.add(numbered(0), ["a fault that comes too late"])
-        assert (journal.tally.accepted, journal.tally.rejected) == (1, 0)
+        assert (journal.tally.accepted, journal.tally.rejected, journal.duplicates) == (1, 0, 1)
 
 
-async def test_a_line_cut_off_by_a_crash_is_written_anew(path: Path) -> None:
+async def test_a_frame_cut_off_by_a_crash_is_written_anew(path: Path) -> None:
+    with Journal(path) as journal:
+        await journal.add(numbered(0), [])
+        size = path.stat().st_size
+        await journal.add(numbered(1), [])
+    whole = path.read_bytes()
+    for left in (size + 1, size + 10, len(whole) - 1):
+        path.write_bytes(whole[:left])
+        with Journal(path) as journal:
+            assert journal.settled_ordinals(max_attempts=3) == {0}
+            assert path.stat().st_size == size
+            await journal.add(numbered(1), [])
+        assert len(list(payloads(path))) == 2
+
+
+async def test_a_frame_that_is_not_what_was_written_is_named(path: Path) -> None:
     with Journal(path) as journal:
         await journal.add(numbered(0), [])
         await journal.add(numbered(1), [])
     whole = path.read_bytes()
-    for cut in (1, 10, 500):
-        path.write_bytes(whole[:-cut])
-        with Journal(path) as journal:
-            assert journal.settled_ordinals(max_attempts=3) == {0}
-            await journal.add(numbered(1), [])
-        assert path.read_bytes() == whole
+    for at in (3, 200):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 0xFF]) + whole[at + 1 :])
+        with pytest.raises(DamagedFrames, match="damaged at byte 0"):
+            Journal(path)
 
 
 async def test_a_problem_is_settled_by_an_accepted_conversation_or_its_last_attempt(path: Path) -> None:
@@ -63,26 +82,65 @@ async def test_a_problem_is_settled_by_an_accepted_conversation_or_its_last_atte
         assert journal.rejected_at(1) == 1
 
 
-async def test_the_dataset_is_the_same_whatever_the_order_of_arrival(tmp_path: Path) -> None:
+async def test_the_dataset_is_the_same_whatever_the_order_of_arrival_and_who_grew_it(tmp_path: Path) -> None:
     arrivals = {"forward": [0, 1, 2, 3], "mixed": [2, 0, 3, 1]}
+    made = {}
     for name, order in arrivals.items():
         folder = tmp_path / name
         folder.mkdir()
-        with Journal(folder / "journal.jsonl") as journal:
+        with Journal(folder / "journal") as journal:
             for ordinal in order:
-                await journal.add(numbered(ordinal), ["fault"] if ordinal == 1 else [])
-            write_dataset(folder, journal, run={"seed": 7}, cost={})
-    for file in ("conversations.jsonl", "rejected.jsonl", "manifest.json"):
-        assert (tmp_path / "forward" / file).read_bytes() == (tmp_path / "mixed" / file).read_bytes()
-    lines = (tmp_path / "mixed" / "conversations.jsonl").read_text("utf-8").splitlines()
-    assert [json.loads(line)["ordinal"] for line in lines] == [0, 2, 3]
-    manifest = read_manifest(tmp_path / "mixed")
+                await journal.add(timed(numbered(ordinal), ordinal + len(name)), ["fault"] if ordinal == 1 else [])
+            place = written(folder, journal)
+        manifest = read_manifest(place)
+        assert manifest is not None
+        shards = shards_of(manifest, ACCEPTED, REJECTED)
+        made[name] = (manifest["counts"], shards, [(folder / shard.name).read_bytes() for shard in shards])
+        assert ordinals_in(place) == [0, 2, 3]
+        assert ordinals_in(place, REJECTED) == [1]
+        assert list(findings(place)) == []
+    assert made["forward"] == made["mixed"]
+
+
+def timed(conversation: Conversation, seconds: float) -> Conversation:
+    """As another machine, or another hour, would have grown it."""
+    conversation.run.growing, conversation.run.in_flight = f"growing-{seconds}", int(seconds)
+    for turn in conversation.turns:
+        turn.calls.add(role="student", seconds=seconds)
+        for attempt in turn.calculation.attempts:
+            attempt.execution.seconds = attempt.execution.waited_seconds = seconds
+            attempt.execution.runsc_version = str(seconds)
+    return conversation
+
+
+async def test_what_a_run_has_too_much_of_is_left_out_and_counted(tmp_path: Path) -> None:
+    with Journal(tmp_path / "journal") as journal:
+        for ordinal in (5, 4, 3, 2, 1, 0):
+            await journal.add(numbered(ordinal), ["fault"] if ordinal in (1, 4) else [])
+        await journal.add(numbered(1, attempt=1), [])
+        await journal.add(numbered(0, attempt=1), [])
+        place = written(tmp_path, journal, conversations=3)
+    assert ordinals_in(place) == [0, 1, 2]
+    assert ordinals_in(place, REJECTED) == [1]
+    manifest = read_manifest(place)
     assert manifest is not None
     assert (manifest["counts"]["accepted"], manifest["counts"]["rejected"]) == (3, 1)
+    assert manifest["arrival"]["discarded"] == 4
 
 
-async def test_a_full_disk_leaves_no_half_line(path: Path) -> None:
-    """/dev/full would refuse the first byte; a file that may not grow refuses in the middle of a line."""
+async def test_what_a_killed_writer_left_behind_does_not_count(tmp_path: Path) -> None:
+    left = tmp_path / ACCEPTED / "00007.parquet"
+    left.parent.mkdir()
+    left.write_bytes(b"half a shard")
+    with Journal(tmp_path / "journal") as journal:
+        await journal.add(numbered(0), [])
+        place = written(tmp_path, journal)
+    assert not left.exists()
+    assert list(findings(place)) == []
+
+
+async def test_a_full_disk_leaves_no_half_frame(path: Path) -> None:
+    """/dev/full would refuse the first byte; a file that may not grow refuses in the middle of a frame."""
     with Journal(path) as journal:
         await journal.add(numbered(0), [])
         size = path.stat().st_size

@@ -1,0 +1,129 @@
+"""What a collector that serves any number of runs stores: a dataset for each growing of a run, while it grows."""
+
+import asyncio
+import contextlib
+from collections import Counter, OrderedDict
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Self
+
+from soliloquy.v1.conversation_pb2 import Conversation
+from soliloquy.v1.dataset_pb2 import Origin
+from soliloquy.v1.runs_pb2 import Run
+
+from services.collector.live import LiveDataset
+from services.dataset.lock import locked
+from services.dataset.place import Place
+from services.dataset.shards import ShardLimits
+from services.runtime.events import growing_of
+from services.runtime.handling import READ_FROM
+
+WORKING = ".run"
+# Datasets kept open; one that was not added to for the longest time is closed for another.
+OPEN_DATASETS = 64
+LOOK_SECONDS = 1.0
+# Between two tries at a place that does not take what it should.
+PAUSE_SECONDS = 5.0
+# What a collector of the first format kept.
+_FIRST_FORMAT = "*/journal.jsonl"
+
+
+class OtherVersion(Exception):
+    """What is there is an earlier version's; the message names it."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LiveSettings:
+    # For what is not in a shard yet; on a disk of this machine.
+    data: Path = Path()
+    # Where the datasets lie, each in a folder of its own; the same folder where nothing else is said.
+    store: str = ""
+    # How long a conversation waits at most for its shard.
+    shard_seconds: float = 300.0
+    limits: ShardLimits = field(default_factory=ShardLimits)
+
+
+class LiveDatasets:
+    """Entered by one process at a time."""
+
+    def __init__(self, settings: LiveSettings) -> None:
+        self._settings = settings
+        self._open: OrderedDict[str, LiveDataset] = OrderedDict()
+        self._opening = asyncio.Lock()
+        self._adding: Counter[str] = Counter()
+        self._held = ExitStack()
+        # Why shards cannot be written at the moment; empty while they can.
+        self.fault = ""
+
+    async def __aenter__(self) -> Self:
+        """Raises OSError for a folder that cannot be written, and Locked where another collector writes."""
+        settings = self._settings
+        settings.data.mkdir(parents=True, exist_ok=True)
+        for old in settings.data.glob(_FIRST_FORMAT):
+            raise OtherVersion(f"{old} is of an earlier version")
+        self._held.enter_context(locked(Place(settings.store or settings.data), settings.data))
+        self._rolling = asyncio.create_task(self._roll_always())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._rolling.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await self._rolling
+        try:
+            # What stays behind is taken up at the next start.
+            with contextlib.suppress(OSError):
+                await self._roll(after=0.0)
+        finally:
+            for dataset in self._open.values():
+                dataset.close()
+            self._held.close()
+
+    async def add(self, conversation: Conversation, faults: list[str]) -> None:
+        with self._added_to(growing_of(conversation.run)):
+            dataset = await self._dataset(conversation.run)
+            await dataset.add(conversation, faults, _origin())
+
+    @contextmanager
+    def _added_to(self, growing: str) -> Iterator[None]:
+        self._adding[growing] += 1
+        try:
+            yield
+        finally:
+            self._adding[growing] -= 1
+
+    async def _dataset(self, run: Run) -> LiveDataset:
+        growing, settings = growing_of(run), self._settings
+        async with self._opening:
+            if growing not in self._open:
+                place = Place(f"{settings.store or settings.data}/{growing}")
+                working = settings.data / growing / WORKING
+                self._open[growing] = await asyncio.to_thread(LiveDataset, place, working, run, settings.limits)
+            self._open.move_to_end(growing)
+            return self._open[growing]
+
+    async def _roll_always(self) -> None:
+        while True:
+            try:
+                await self._roll(self._settings.shard_seconds)
+                self.fault = ""
+            except Exception as error:
+                # Whatever it is: the segments keep what comes meanwhile, and the readiness says so.
+                self.fault = f"collector: no shard can be written ({error})"
+                await asyncio.sleep(PAUSE_SECONDS)
+            await asyncio.sleep(LOOK_SECONDS)
+
+    async def _roll(self, after: float) -> None:
+        for number, (growing, dataset) in enumerate(reversed(list(self._open.items()))):
+            superfluous = number >= OPEN_DATASETS
+            dataset.cut_after(0.0 if superfluous else after)
+            await dataset.roll()
+            if superfluous and dataset.is_idle and not self._adding[growing]:
+                self._open.pop(growing).close()
+
+
+def _origin() -> Origin | None:
+    if (read_from := READ_FROM.get()) is None:
+        return None
+    return Origin(topic=read_from.partition.topic, partition=read_from.partition.number, offset=read_from.offset)

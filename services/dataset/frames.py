@@ -1,0 +1,104 @@
+"""A file that grows by whole frames: what was appended and flushed is there after any crash, and checked when read."""
+
+import asyncio
+import os
+import struct
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+# The payload's length, and a checksum over both.
+_HEAD = struct.Struct("<II")
+# No event is a tenth of it: a longer frame is a damaged head.
+_LONGEST = 4 * 1024 * 1024
+
+
+class DamagedFrames(OSError):
+    """A frame is not what was written; the message names the file and the place."""
+
+
+class Frames:
+    """Appended to by one process; a frame counts once it is on the disk."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        # Unbuffered: after a failed write nothing is left behind that a later one would append.
+        self._file = path.open("a+b", buffering=0)
+        self._flushing = asyncio.Lock()
+        self._unflushed = 0
+        self.size = 0
+
+    def close(self) -> None:
+        self._file.close()
+
+    def recalled(self) -> Iterator[tuple[int, bytes]]:
+        """The place and payload of each frame of an earlier start; half a last one is cut off behind them."""
+        end = 0
+        try:
+            for start, payload in _frames(self.path):
+                end = start + _HEAD.size + len(payload)
+                yield start, payload
+        except DamagedFrames:
+            self.close()
+            raise
+        self._file.truncate(end)
+        self.size = end
+
+    async def append(self, payload: bytes) -> int:
+        """Its place, once it is on the disk."""
+        start = self.size
+        frame = _HEAD.pack(len(payload), _checksum(payload)) + payload
+        try:
+            written = 0
+            while written < len(frame):
+                written += self._file.write(frame[written:])
+        except OSError as error:
+            self._file.truncate(start)
+            raise OSError(error.errno, error.strerror, str(self.path)) from error
+        self.size += len(frame)
+        await self._on_disk()
+        return start
+
+    def payload(self, start: int) -> bytes:
+        head = os.pread(self._file.fileno(), _HEAD.size, start)
+        length, checksum = _HEAD.unpack(head)
+        payload = os.pread(self._file.fileno(), length, start + _HEAD.size)
+        if _checksum(payload) != checksum:
+            raise DamagedFrames(f"{self.path} is damaged at byte {start}")
+        return payload
+
+    async def _on_disk(self) -> None:
+        """Waits for the disk. Whoever arrives during a flush shares the next one."""
+        self._unflushed += 1
+        async with self._flushing:
+            if self._unflushed:
+                self._unflushed = 0
+                await asyncio.to_thread(os.fsync, self._file.fileno())
+
+
+def payloads(path: Path) -> Iterator[bytes]:
+    """Of a file that another process may be appending to."""
+    for _, payload in _frames(path):
+        yield payload
+
+
+def _frames(path: Path) -> Iterator[tuple[int, bytes]]:
+    start = 0
+    with path.open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        while len(head := file.read(_HEAD.size)) == _HEAD.size:
+            length, checksum = _HEAD.unpack(head)
+            payload = file.read(min(length, _LONGEST))
+            end = start + _HEAD.size + length
+            if len(payload) == length and _checksum(payload) == checksum:
+                yield start, payload
+            elif end < size or length > _LONGEST:
+                raise DamagedFrames(f"{path} is damaged at byte {start}")
+            else:
+                return
+            start = end
+
+
+def _checksum(payload: bytes) -> int:
+    # Never that of a disk's zeros.
+    return zlib.crc32(payload, len(payload) ^ 0xFFFFFFFF)

@@ -1,0 +1,105 @@
+"""Counts over the conversations of a dataset."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from soliloquy.v1.conversation_pb2 import Conversation, ModelCall, ParseOutcome
+
+from services.recipes.recipe import find
+from services.runtime.values import status_name
+
+ANSWERED_BY = ("role", "engine", "model", "adapter_digest")
+_COUNTS = ("accepted", "rejected", "turns", "python_turns")
+_COUNTERS = ("enrichment", "executions", "parse", "verdicts", "tokens", "answered")
+_VERDICTS = {True: "agree", False: "contradict"}
+
+
+@dataclass
+class Tally:
+    """Everything but the time a run took; the same dataset always has the same tally."""
+
+    accepted: int = 0
+    rejected: int = 0
+    # How many have a detailed solution, and how many were to have one and have the plain one.
+    enrichment: Counter[str] = field(default_factory=Counter)
+    turns: int = 0
+    python_turns: int = 0
+    executions: Counter[str] = field(default_factory=Counter)
+    parse: Counter[str] = field(default_factory=Counter)
+    verdicts: Counter[str] = field(default_factory=lambda: Counter(agree=0, contradict=0))
+    # By role and kind; and by role, engine, model and adapter's digest, how many calls they answered.
+    tokens: Counter[tuple[str, str]] = field(default_factory=Counter)
+    answered: Counter[tuple[str, ...]] = field(default_factory=Counter)
+    # Problems whose enrichment is among them: their conversations share it.
+    enriched: set[str] = field(default_factory=set)
+
+    @classmethod
+    def from_json(cls, counts: dict[str, Any], enriched: set[str]) -> Self:
+        """That which `as_json` told of."""
+        tally = cls(enriched=enriched)
+        tokens = {(role, kind): n for role, used in counts["tokens"].items() for kind, n in used.items()}
+        answered = {tuple(row[name] for name in ANSWERED_BY): row["calls"] for row in counts["models"]}
+        for name, held in (counts | {"tokens": tokens, "answered": answered}).items():
+            if name in _COUNTS:
+                setattr(tally, name, held)
+            elif name in _COUNTERS:
+                getattr(tally, name).update(held)
+        return tally
+
+    def __add__(self, other: Self) -> Self:
+        """Of two that share the problems whose enrichment is counted."""
+        total = type(self)(enriched=self.enriched)
+        for tally in (self, other):
+            for name in _COUNTS:
+                setattr(total, name, getattr(total, name) + getattr(tally, name))
+            for name in _COUNTERS:
+                getattr(total, name).update(getattr(tally, name))
+        return total
+
+    def add(self, conversation: Conversation, *, accepted: bool) -> None:
+        agrees = find(conversation.run.recipe).agrees
+        self.accepted += accepted
+        self.rejected += not accepted
+        if conversation.problem.HasField("enrichment"):
+            enrichment = conversation.problem.enrichment
+            self.enrichment["plain" if enrichment.plain_because else "detailed"] += 1
+            if conversation.problem.id not in self.enriched:
+                self.enriched.add(conversation.problem.id)
+                self._add_calls(enrichment.calls)
+        for turn in conversation.turns:
+            self.turns += 1
+            self._add_calls(turn.calls)
+            if turn.HasField("calculation"):
+                self.python_turns += 1
+                self.executions.update(status_name(attempt.execution) for attempt in turn.calculation.attempts)
+                if (found := agrees(turn)) is not None:
+                    self.verdicts[_VERDICTS[found]] += 1
+
+    def _add_calls(self, calls: Iterable[ModelCall]) -> None:
+        for call in calls:
+            self.parse[ParseOutcome.Name(call.outcome).removeprefix("PARSE_OUTCOME_").lower()] += 1
+            self.tokens[call.role, "prompt"] += call.prompt_tokens
+            self.tokens[call.role, "completion"] += call.completion_tokens
+            self.answered[call.role, call.engine, call.model, call.adapter_digest] += 1
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "accepted": self.accepted,
+            "rejected": self.rejected,
+            "enrichment": dict(sorted(self.enrichment.items())),
+            "turns": self.turns,
+            "python_turns": self.python_turns,
+            "executions": dict(sorted(self.executions.items())),
+            "parse": dict(sorted(self.parse.items())),
+            "verdicts": dict(sorted(self.verdicts.items())),
+            "tokens": {role: self._tokens(role) for role in sorted({role for role, _ in self.tokens})},
+            "models": [
+                dict(zip(ANSWERED_BY, names, strict=True)) | {"calls": number}
+                for names, number in sorted(self.answered.items())
+            ],
+        }
+
+    def _tokens(self, role: str) -> dict[str, int]:
+        return {kind: self.tokens[role, kind] for kind in ("prompt", "completion")}

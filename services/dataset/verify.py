@@ -1,0 +1,117 @@
+"""Recomputes what a manifest says: every count and checksum, and that no conversation is there twice."""
+
+import hashlib
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from soliloquy.v1.conversation_pb2 import Conversation
+
+from services.dataset.ids import Ids
+from services.dataset.manifest import MANIFEST, Shard, UnreadableManifest, read_manifest, shards_of, versions
+from services.dataset.place import Place
+from services.dataset.rows import REASONS, SCHEMA, TIMINGS, messages
+from services.dataset.shards import ACCEPTED, KINDS, REJECTED, TIMED
+from services.dataset.tally import Tally
+
+_SCHEMAS = {ACCEPTED: SCHEMA, REJECTED: SCHEMA.append(REASONS), TIMED: TIMINGS}
+_CHUNK = 1024 * 1024
+# Rows in memory at once.
+_ROWS = 256
+
+
+def findings(place: Place) -> Iterator[str]:
+    """One line for each thing that is not as it should be."""
+    try:
+        manifest = read_manifest(place)
+    except UnreadableManifest as error:
+        yield str(error)
+        return
+    if manifest is None:
+        yield f"there is no {MANIFEST}: the dataset is not finished, or never was one"
+        return
+    yield from _unnamed(place, manifest)
+    verification = _Verification(place, manifest)
+    for shard in shards_of(manifest, *KINDS):
+        yield from verification.of(shard)
+    yield from verification.of_all()
+
+
+def _unnamed(place: Place, manifest: dict[str, Any]) -> Iterator[str]:
+    named = {shard.name for shard in shards_of(manifest, *KINDS)}
+    for kind in KINDS:
+        yield from (f"{name} is not in the manifest" for name in place.names(kind) if name not in named)
+
+
+class _Verification:
+    def __init__(self, place: Place, manifest: dict[str, Any]) -> None:
+        self._place = place
+        self._manifest = manifest
+        self._same_contract = manifest["run"].get("protos_sha256") == versions()["protos_sha256"]
+        # A run's conversations are in its order; what was written as it came has none.
+        self._wanted: int | None = manifest["run"].get("conversations")
+        self._last: dict[str, tuple[int, int]] = {}
+        self._ids, self._timed = Ids(), Ids()
+        self._tally = Tally()
+        self._unread = False
+
+    def of(self, shard: Shard) -> Iterator[str]:
+        try:
+            yield from self._file(shard)
+            with self._place.opened(shard.name) as file:
+                yield from self._rows(shard, pq.ParquetFile(file))
+        except FileNotFoundError:
+            self._unread = True
+            yield f"{shard.name} is missing"
+        except (pa.ArrowException, OSError) as error:
+            self._unread = True
+            yield f"{shard.name} cannot be read ({error})"
+
+    def of_all(self) -> Iterator[str]:
+        """What only all shards together show; of a dataset that could not be read nothing more is said."""
+        if self._unread:
+            return
+        counted, told = self._tally.as_json(), self._manifest["counts"]
+        for name in counted.keys() | told.keys():
+            if counted.get(name) != told.get(name):
+                yield f"the manifest counts {told.get(name)} {name}; there are {counted.get(name)}"
+        if self._wanted is not None and self._tally.accepted > self._wanted:
+            yield f"{self._tally.accepted} are accepted; {self._wanted} were asked for"
+
+    def _file(self, shard: Shard) -> Iterator[str]:
+        digest, size = hashlib.sha256(), 0
+        with self._place.opened(shard.name) as file:
+            while chunk := file.read(_CHUNK):
+                digest.update(chunk)
+                size += len(chunk)
+        if size != shard.bytes:
+            yield f"{shard.name} has {size} bytes; the manifest says {shard.bytes}"
+        elif digest.hexdigest() != shard.sha256:
+            yield f"{shard.name} has another checksum than the manifest says"
+
+    def _rows(self, shard: Shard, file: pq.ParquetFile) -> Iterator[str]:
+        if self._same_contract and not file.schema_arrow.equals(_SCHEMAS[shard.kind]):
+            yield f"{shard.name} has other columns than the contract"
+        if file.metadata.num_rows != shard.rows:
+            yield f"{shard.name} has {file.metadata.num_rows} rows; the manifest says {shard.rows}"
+        for batch in file.iter_batches(_ROWS):
+            yield from self._timings(batch, shard) if shard.kind == TIMED else self._conversations(batch, shard)
+
+    def _timings(self, batch: pa.RecordBatch, shard: Shard) -> Iterator[str]:
+        for conversation_id in batch["id"].to_pylist():
+            if conversation_id not in self._ids:
+                yield f"{shard.name} times {conversation_id}, which is not there"
+            if not self._timed.add(conversation_id):
+                yield f"{shard.name} times {conversation_id} again"
+
+    def _conversations(self, batch: pa.RecordBatch, shard: Shard) -> Iterator[str]:
+        for serialised in messages(batch):
+            conversation = Conversation.FromString(serialised)
+            if not self._ids.add(conversation.id):
+                yield f"{shard.name} holds {conversation.id} again"
+            at = (conversation.ordinal, conversation.attempt)
+            if self._wanted is not None and at <= self._last.get(shard.kind, (-1, -1)):
+                yield f"{shard.name} holds {conversation.id} out of order"
+            self._last[shard.kind] = at
+            self._tally.add(conversation, accepted=shard.kind == ACCEPTED)

@@ -1,0 +1,103 @@
+"""A collector on an embedded log, as a process that a test kills at random moments."""
+
+import asyncio
+import random
+import subprocess
+import sys
+import time
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from soliloquy.v1.events_pb2 import ConversationFinished
+
+from services.cli.wiring import ORDERS, Assignment
+from services.collector.live_datasets import LiveSettings
+from services.dataset.place import Place
+from services.dataset.shards import REJECTED, ShardLimits
+from services.dataset.verify import findings
+from services.runtime.events import first_event
+from services.runtime.topics import TOPIC_OF
+from services.runtime.transports.embedded import EmbeddedTransport
+from tests.unit.collector.collecting import conversations_in, numbered
+
+FINISHED = TOPIC_OF[ConversationFinished].name
+# Of which a collector has its hands full for longer than it lives.
+EVENTS_A_KILL = 300
+# Behind its start, and well into its work.
+MOMENTS = (0.0, 0.6)
+END_SECONDS = 60.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Harm:
+    """What a collector came through, and what is in its dataset then."""
+
+    kills: int
+    published: list[str]
+    kept: Counter[str]
+    findings: list[str]
+
+
+async def harmed(folder: Path, *, kills: int, seed: int) -> Harm:
+    moments, published = random.Random(seed), list[str]()
+    log = folder / "log.sqlite"
+    often = LiveSettings(data=folder / "data", shard_seconds=0.2, limits=ShardLimits(rows=40))
+    orders = Assignment(services=["collector"], transport=log, datasets=often)
+    for _ in range(kills):
+        published += await _publish(log, len(published))
+        collector = _started(orders)
+        time.sleep(moments.uniform(*MOMENTS))
+        collector.kill()
+        collector.communicate()
+    collector = _started(orders)
+    await _collected(log)
+    collector.terminate()
+    _, errors = collector.communicate(timeout=END_SECONDS)
+    assert collector.returncode == 0, errors
+    place = Place(folder / "data" / numbered(0).run.id)
+    kept = conversations_in(place) + conversations_in(place, REJECTED)
+    return Harm(
+        kills=kills,
+        published=published,
+        kept=Counter(conversation.id for conversation in kept),
+        findings=list(findings(place)),
+    )
+
+
+def _started(orders: Assignment) -> subprocess.Popen[bytes]:
+    """Once it serves."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "services.cli.worker", "collector"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(ORDERS.dump_json(orders) + b"\n")
+    process.stdin.flush()
+    assert process.stdout.readline().startswith(b"ready")
+    return process
+
+
+async def _publish(log: Path, first: int) -> list[str]:
+    """More finished conversations, every fourth of them one that was there before."""
+    made = [numbered(ordinal) for ordinal in range(first, first + EVENTS_A_KILL)]
+    again = made + made[::4]
+    async with EmbeddedTransport(log) as transport:
+        await transport.publish(
+            [
+                first_event(ConversationFinished(conversation=conversation), source="test", time=at)
+                for at, conversation in enumerate(again)
+            ]
+        )
+    return [conversation.id for conversation in made]
+
+
+async def _collected(log: Path) -> None:
+    deadline = time.monotonic() + END_SECONDS
+    async with EmbeddedTransport(log) as transport:
+        while any(backlog.events for backlog in await transport.backlog() if backlog.group == "collector"):
+            assert time.monotonic() < deadline, f"not all is collected within {END_SECONDS} s"
+            await asyncio.sleep(0.05)

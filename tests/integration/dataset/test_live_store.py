@@ -1,0 +1,35 @@
+"""A collector whose datasets lie in an object store."""
+
+from pathlib import Path
+
+import pytest
+import s3fs
+
+from services.collector.live_datasets import LiveDatasets, LiveSettings
+from services.dataset.place import Place
+from services.dataset.verify import findings
+from tests.unit.collector.collecting import numbered, ordinals_in, until
+
+RUN = numbered(0).run
+
+
+async def test_a_store_that_vanishes_and_comes_back_holds_each_conversation_once(
+    bucket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("services.collector.live_datasets.PAUSE_SECONDS", 0.0)
+    settings = LiveSettings(data=tmp_path, store=f"{bucket}/datasets", shard_seconds=0.0)
+    place, files = Place(f"{bucket}/datasets/{RUN.id}"), s3fs.S3FileSystem()
+    async with LiveDatasets(settings) as datasets:
+        files.rm(bucket, recursive=True)
+        await datasets.add(numbered(0), [])
+        await until(lambda: datasets.fault)
+        assert f"{place} does not answer as it should" in datasets.fault
+        await datasets.add(numbered(1), [])
+        files.mkdir(bucket)
+        await until(lambda: not datasets.fault)
+        assert ordinals_in(place) == [0, 1]
+    async with LiveDatasets(settings) as datasets:
+        for ordinal in range(3):
+            await datasets.add(numbered(ordinal), [])
+    assert ordinals_in(place) == [0, 1, 2]
+    assert list(findings(place)) == []

@@ -1,0 +1,80 @@
+"""A folder and an object store keep the same promises."""
+
+import json
+from pathlib import Path
+
+import pytest
+import s3fs
+
+from services.dataset.lock import LOCK, Locked, locked
+from services.dataset.place import Place, Unavailable
+
+
+@pytest.fixture(params=["folder", "bucket"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+    if request.param == "folder":
+        (tmp_path / "dataset").mkdir()
+        return Place(tmp_path / "dataset")
+    return Place(f"{request.getfixturevalue('bucket')}/dataset")
+
+
+def test_what_is_written_is_read_and_written_again(place: Place) -> None:
+    assert place.read("manifest.json") is None
+    for content in (b"one", b"another"):
+        place.write("manifest.json", content)
+        assert place.read("manifest.json") == content
+
+
+def test_a_file_is_put_whole_and_no_longer_here(place: Place, tmp_path: Path) -> None:
+    shard = tmp_path / "shard"
+    for content in (b"x" * 100, b"y" * 200_000):
+        shard.write_bytes(content)
+        place.put("accepted/00000.parquet", shard)
+        assert not shard.exists()
+        with place.opened("accepted/00000.parquet") as file:
+            assert file.read() == content
+    assert place.names("accepted") == ["accepted/00000.parquet"]
+    place.remove("accepted/00000.parquet")
+    assert place.names("accepted") == place.names("rejected") == []
+
+
+@pytest.fixture
+def working(tmp_path: Path) -> Path:
+    (tmp_path / "one").mkdir()
+    (tmp_path / "two").mkdir()
+    return tmp_path / "one"
+
+
+def test_one_working_folder_of_all_writes_to_an_object_store(bucket: str, working: Path, tmp_path: Path) -> None:
+    place = Place(f"{bucket}/dataset")
+    with locked(place, working):
+        with pytest.raises(Locked, match=f"if it is no more, remove {place}/{LOCK}"), locked(place, tmp_path / "two"):
+            pass
+        with pytest.raises(Locked, match="another process writes"), locked(place, working):
+            pass
+    with locked(place, tmp_path / "two"):
+        pass
+
+
+def test_whoever_was_killed_comes_back_to_its_lock(bucket: str, working: Path) -> None:
+    place = Place(f"{bucket}/dataset")
+    with locked(place, working):
+        left = place.read(LOCK)
+    assert left is not None
+    assert place.create(LOCK, left)
+    with locked(place, working):
+        assert json.loads(place.read(LOCK) or b"")["owner"] == json.loads(left)["owner"]
+
+
+def test_a_store_that_is_gone_is_named(bucket: str, working: Path) -> None:
+    place = Place(f"{bucket}/dataset")
+    s3fs.S3FileSystem().rm(bucket, recursive=True)
+    with pytest.raises(Unavailable, match=f"{bucket}/dataset does not answer as it should"):
+        place.write("manifest.json", b"")
+    with pytest.raises(Unavailable, match="bucket does not exist"), locked(place, working):
+        pass
+
+
+def test_a_url_of_no_known_kind_is_named() -> None:
+    with pytest.raises(Unavailable, match="nowhere://x cannot be opened"):
+        Place("nowhere://x")

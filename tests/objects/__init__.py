@@ -1,0 +1,1 @@
+"""An object store of the tests' own, which speaks S3."""

@@ -1,0 +1,74 @@
+"""A server that speaks S3, and a bucket for each test."""
+
+import socket
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Iterator
+from typing import Self
+
+import pytest
+import s3fs
+
+START_SECONDS = 60.0
+
+
+class ObjectStore:
+    """A process of its own; what it holds is in its memory."""
+
+    def __init__(self) -> None:
+        with socket.socket() as listener:
+            listener.bind(("127.0.0.1", 0))
+            self._port = listener.getsockname()[1]
+
+    def __enter__(self) -> Self:
+        command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(self._port)]
+        self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self._wait_until_it_answers()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.kill()
+        self._process.wait()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._port}"
+
+    def _wait_until_it_answers(self) -> None:
+        deadline = time.monotonic() + START_SECONDS
+        while True:
+            try:
+                with socket.create_connection(("127.0.0.1", self._port)):
+                    return
+            except OSError:
+                assert time.monotonic() < deadline, "the object store does not come up"
+                assert self._process.poll() is None, "the object store has ended"
+                time.sleep(0.05)
+
+
+@pytest.fixture(scope="session")
+def object_store() -> Iterator[ObjectStore]:
+    with ObjectStore() as store:
+        yield store
+
+
+def reached_by_environment(store: ObjectStore, environment: pytest.MonkeyPatch) -> None:
+    """As a user says where an object store is, and who asks."""
+    for name, value in {
+        "AWS_ENDPOINT_URL_S3": store.url,
+        "AWS_ACCESS_KEY_ID": "test",
+        "AWS_SECRET_ACCESS_KEY": "test",
+        "AWS_DEFAULT_REGION": "us-east-1",
+    }.items():
+        environment.setenv(name, value)
+
+
+@pytest.fixture
+def bucket(object_store: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The URL of one, which only this test uses."""
+    reached_by_environment(object_store, monkeypatch)
+    name = f"bucket-{uuid.uuid4().hex[:8]}"
+    s3fs.S3FileSystem().mkdir(name)
+    return f"s3://{name}"

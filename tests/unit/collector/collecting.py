@@ -1,0 +1,41 @@
+"""Conversations to collect, and what became of them."""
+
+import asyncio
+import time
+from collections.abc import Callable
+
+import pyarrow.parquet as pq
+from soliloquy.v1.conversation_pb2 import Conversation
+
+from services.dataset.manifest import read_manifest, shards_of
+from services.dataset.place import Place
+from services.dataset.rows import messages
+from services.dataset.shards import ACCEPTED
+from tests.unit.recipes.conversations import sound_conversation
+
+
+def numbered(ordinal: int, attempt: int = 0) -> Conversation:
+    made = sound_conversation()
+    made.id, made.ordinal, made.attempt = f"id-{ordinal}-{attempt}", ordinal, attempt
+    return made
+
+
+def conversations_in(place: Place, kind: str = ACCEPTED) -> list[Conversation]:
+    manifest = read_manifest(place)
+    found = []
+    for shard in shards_of(manifest, kind) if manifest else ():
+        with place.opened(shard.name) as file:
+            for batch in pq.ParquetFile(file).iter_batches():
+                found += map(Conversation.FromString, messages(batch))
+    return found
+
+
+def ordinals_in(place: Place, kind: str = ACCEPTED) -> list[int]:
+    return [conversation.ordinal for conversation in conversations_in(place, kind)]
+
+
+async def until(holds: Callable[[], object], seconds: float = 60.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline, f"not within {seconds} s"
+        await asyncio.sleep(0.01)

@@ -1,0 +1,181 @@
+"""A dataset that grows with its run: whatever happens when, each conversation is in it once."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from services.collector import live
+from services.collector.live import LiveDataset
+from services.collector.live_datasets import LiveDatasets, LiveSettings
+from services.dataset.lock import Locked
+from services.dataset.manifest import read_manifest
+from services.dataset.place import Place
+from services.dataset.shards import REJECTED, TIMED, ShardLimits
+from services.dataset.verify import findings
+from services.runtime.handling import READ_FROM
+from services.runtime.transports.port import Delivery, Partition
+from tests.unit.collector.collecting import numbered, ordinals_in, until
+
+RUN = numbered(0).run
+
+
+def opened(folder: Path, *, rows: int = 3) -> LiveDataset:
+    return LiveDataset(Place(folder), folder / ".run", RUN, ShardLimits(rows=rows))
+
+
+def segments(folder: Path) -> list[Path]:
+    return sorted((folder / ".run").glob("journal-*"))
+
+
+def shards(folder: Path) -> list[str]:
+    manifest = read_manifest(Place(folder))
+    return [shard["name"] for shard in manifest["shards"]] if manifest else []
+
+
+async def add(dataset: LiveDataset, *ordinals: int) -> None:
+    for ordinal in ordinals:
+        await dataset.add(numbered(ordinal), ["fault"] if ordinal % 2 else [], None)
+
+
+async def finished(dataset: LiveDataset) -> None:
+    dataset.cut_after(0.0)
+    await dataset.roll()
+    assert dataset.is_idle
+    dataset.close()
+
+
+async def test_a_full_segment_becomes_shards_and_goes(tmp_path: Path) -> None:
+    dataset = opened(tmp_path)
+    await add(dataset, 4, 2, 1, 0)
+    await dataset.roll()
+    assert shards(tmp_path) == ["accepted/00000.parquet", "rejected/00000.parquet", "timings/00000.parquet"]
+    assert ordinals_in(Place(tmp_path)) == [4, 2]
+    assert len(segments(tmp_path)) == 1
+    await finished(dataset)
+    assert ordinals_in(Place(tmp_path)) == [4, 2, 0]
+    assert list(findings(Place(tmp_path))) == []
+
+
+@pytest.mark.parametrize("added", range(1, 9))
+async def test_a_restart_goes_on_where_it_was(tmp_path: Path, added: int) -> None:
+    """The first dataset is left as a kill leaves it, sometimes in the middle of its work."""
+    killed = opened(tmp_path)
+    await add(killed, *range(added))
+    if added % 3 == 0:
+        await killed.roll()
+    killed.close()
+    dataset = opened(tmp_path)
+    await add(dataset, *range(added, 10), *range(10))
+    await finished(dataset)
+    assert sorted(ordinals_in(Place(tmp_path)) + ordinals_in(Place(tmp_path), REJECTED)) == list(range(10))
+    assert list(findings(Place(tmp_path))) == []
+
+
+class Killed(BaseException):
+    """No code of ours stops it, as none stops a kill."""
+
+
+def kill(*_: Any) -> None:
+    raise Killed
+
+
+@pytest.mark.parametrize(
+    ("owner", "step"),
+    [(live, "write_manifest"), (Path, "unlink"), (live.DatasetWriter, "close"), (live.DatasetWriter, "add")],
+    ids=lambda of: str(getattr(of, "__name__", of)),
+)
+async def test_a_kill_between_any_two_steps_leaves_no_row_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, owner: object, step: str
+) -> None:
+    dataset = opened(tmp_path)
+    await add(dataset, *range(3))
+    dataset.cut_after(0.0)
+    with monkeypatch.context() as patched:
+        patched.setattr(owner, step, kill)
+        with pytest.raises(Killed):
+            await dataset.roll()
+    dataset.close()
+    dataset = opened(tmp_path)
+    await add(dataset, *range(6))
+    await finished(dataset)
+    assert ordinals_in(Place(tmp_path)) == [0, 2, 4]
+    assert ordinals_in(Place(tmp_path), REJECTED) == [1, 3, 5]
+    assert list(findings(Place(tmp_path))) == []
+
+
+async def test_counts_and_duplicates_go_on_over_restarts(tmp_path: Path) -> None:
+    for start in range(3):
+        dataset = opened(tmp_path)
+        await add(dataset, *range(start + 2))
+        await finished(dataset)
+    manifest = read_manifest(Place(tmp_path))
+    assert manifest is not None
+    assert (manifest["counts"]["accepted"], manifest["counts"]["rejected"]) == (2, 2)
+    assert manifest["counts"]["turns"] == 4 * len(numbered(0).turns)
+    assert manifest["arrival"]["duplicates"] == 2 + 3
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> LiveSettings:
+    return LiveSettings(data=tmp_path / "data", shard_seconds=0.0, limits=ShardLimits(rows=3))
+
+
+async def test_what_has_waited_long_enough_is_rolled_though_little(settings: LiveSettings) -> None:
+    async with LiveDatasets(settings) as datasets:
+        await datasets.add(numbered(0), [])
+        await until(lambda: shards(settings.data / RUN.id))
+    assert ordinals_in(Place(settings.data / RUN.id)) == [0]
+
+
+async def test_the_manifest_says_how_far_each_partition_was_read(settings: LiveSettings) -> None:
+    event: Any = None
+    async with LiveDatasets(settings) as datasets:
+        for ordinal, (partition, offset) in enumerate([(0, 7), (1, 3), (0, 5)]):
+            at = Partition("conversation.finished", partition)
+            READ_FROM.set(Delivery(event=event, partition=at, offset=offset))
+            await datasets.add(numbered(ordinal), [])
+    manifest = read_manifest(Place(settings.data / RUN.id))
+    assert manifest is not None
+    assert manifest["arrival"]["topics"] == {"conversation.finished": {"0": 8, "1": 4}}
+
+
+async def test_each_growing_has_a_dataset_and_few_are_open(
+    settings: LiveSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("services.collector.live_datasets.OPEN_DATASETS", 2)
+    async with LiveDatasets(settings) as datasets:
+        for growing in ("a", "b", "c", "a"):
+            grown = numbered(0)
+            grown.run.growing = growing
+            await datasets.add(grown, [])
+            await until(lambda growing=growing: shards(settings.data / f"{RUN.id}-{growing}"))
+    for growing in ("a", "b", "c"):
+        place = Place(settings.data / f"{RUN.id}-{growing}")
+        assert ordinals_in(place) == [0]
+        assert list(findings(place)) == []
+
+
+async def test_two_collectors_cannot_write_one_folder(settings: LiveSettings) -> None:
+    async with LiveDatasets(settings):
+        with pytest.raises(Locked, match="another process writes"):
+            await LiveDatasets(settings).__aenter__()
+
+
+async def test_where_no_shard_can_be_written_the_segments_keep_what_comes(settings: LiveSettings) -> None:
+    folder = settings.data / RUN.id
+    async with LiveDatasets(settings) as datasets:
+        await datasets.add(numbered(0), [])
+        await until(lambda: shards(folder))
+        in_the_way = folder / TIMED
+        in_the_way.rename(folder / "away")
+        in_the_way.write_text("no folder", "utf-8")
+        for ordinal in range(1, 5):
+            await datasets.add(numbered(ordinal), [])
+        await until(lambda: datasets.fault)
+        assert "no shard can be written" in datasets.fault
+        assert ordinals_in(Place(folder)) == [0]
+        in_the_way.unlink()
+        (folder / "away").rename(in_the_way)
+    assert ordinals_in(Place(folder)) == list(range(5))
+    assert list(findings(Place(folder))) == []
