@@ -13,6 +13,7 @@ _MODULES = {
     "problems": "services.cli.problems",
     "check": "services.cli.check",
     "evaluate": "services.cli.evaluate",
+    "adapters": "services.cli.adapters",
     "dlq": "services.cli.dead_letters",
     "topics": "services.cli.topics",
     "service": "services.cli.service",
