@@ -34,7 +34,7 @@ async def service(base: Path) -> AsyncIterator[ModelService]:
 def versions(base: Path, adapters: list[Adapter], tmp_path: Path) -> list[Version]:
     """Both as versions of one name, and the first once more as if it had been trained on another base."""
     registry = Registry(str(tmp_path / "registry"))
-    kept = []
+    kept: list[Version] = []
     for name, adapter, digest in (
         ("tutor", adapters[0], base_digest(base)),
         ("tutor", adapters[1], base_digest(base)),
@@ -66,7 +66,7 @@ class Pickiest(Answer):
         raise Unreadable("it is not what was hoped for")
 
 
-def prompts(count: int = 2) -> list[Canary]:
+def prompts(count: int = 1) -> list[Canary]:
     return canaries([load_bank("physics").draw(1)], count)
 
 
@@ -82,8 +82,8 @@ def test_the_canaries_are_prompts_of_all_who_play_the_tutor() -> None:
     names = ["soliloquy/deciding", "soliloquy/no_python", "soliloquy/use_python"]
     assert [request.prompt for request in asked] == names
     assert all(request.schema and request.messages for request in asked)
-    assert prompts(1)[0].complaint('{"Use Python":"n"}') == ""
-    assert "soliloquy/deciding: " in prompts(1)[0].complaint("perhaps")
+    assert prompts()[0].complaint('{"Use Python":"n"}') == ""
+    assert "soliloquy/deciding: " in prompts()[0].complaint("perhaps")
 
 
 async def test_an_adapter_answers_when_it_is_active_and_the_one_before_after_a_rollback(
@@ -96,7 +96,7 @@ async def test_an_adapter_answers_when_it_is_active_and_the_one_before_after_a_r
     assert (active.version, active.before) == (other.id, (first.id,))
     assert await answered_by(service) == other.digest
     assert list(await service.adapters()) == ["tutor"]
-    again = await activation.activate(other, prompts(1), readable=0.0)
+    again = await activation.activate(other, prompts(), readable=0.0)
     assert again == active
     back = await activation.roll_back("tutor")
     assert (back.version, back.before) == (first.id, ())
@@ -117,8 +117,8 @@ async def test_what_was_trained_on_another_base_is_not_even_loaded(
 async def test_what_fails_its_canaries_leaves_everything_as_it_was(
     activation: Activation, service: ModelService, versions: Sequence[Version], registry: Registry
 ) -> None:
-    before = await activation.activate(versions[0], prompts(1), readable=0.0)
-    unreadable = [replace(canary, answer=Pickiest) for canary in prompts(1)]
+    before = await activation.activate(versions[0], prompts(), readable=0.0)
+    unreadable = [replace(canary, answer=Pickiest) for canary in prompts()]
     with pytest.raises(NotActivated, match="0 of 1 canary answers could be read, 80% are wanted"):
         await activation.activate(versions[1], unreadable, readable=0.8)
     assert await answered_by(service) == versions[0].digest
@@ -130,7 +130,7 @@ async def test_where_the_record_cannot_be_written_the_one_before_answers_again(
     activation: Activation, service: ModelService, versions: Sequence[Version], registry: Registry
 ) -> None:
     first, other, _ = versions
-    await activation.activate(first, prompts(1), readable=0.0)
+    await activation.activate(first, prompts(), readable=0.0)
 
     class Meanwhile(Registry):
         """Somebody else activates while the canaries sing."""
@@ -140,11 +140,11 @@ async def test_where_the_record_cannot_be_written_the_one_before_answers_again(
 
     overtaken = Activation(registry=Meanwhile(str(registry)), service=service)
     with pytest.raises(Overtaken):
-        await overtaken.activate(other, prompts(1), readable=0.0)
+        await overtaken.activate(other, prompts(), readable=0.0)
     assert await answered_by(service) == first.digest
     assert registry.active()["tutor"].version == first.id
 
 
 async def test_a_service_that_refuses_is_told_in_its_own_words(service: ModelService) -> None:
-    with pytest.raises(ServiceRefuses, match="NOT_FOUND: no adapter 'nobody' is loaded"):
+    with pytest.raises(ServiceRefuses, match=r"no adapter 'nobody' is loaded.* \(NOT_FOUND\)"):
         await answered_by(service, "nobody")
