@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,7 +15,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from soliloquy.v1.conversation_pb2 import Problem
 
-from services.cli.evaluate.questions import learned, questions
+from services.cli.evaluate.questions import learned
+from services.cli.evaluate.questions import questions as questions_of
+from services.cli.evaluate.tutor import Answering, Tutor, chosen_tutor
 from services.cli.failure import Failure
 from services.cli.model_options import model_options
 from services.cli.wiring import ModelSettings, scripted_model
@@ -26,8 +28,7 @@ from services.executor.pool import SandboxPool
 from services.executor.settings import SandboxSettings
 from services.recipes.recipe import find
 from services.runtime.ask import BrokenPrompt
-from services.runtime.model.opening import OpenModels, opened
-from services.runtime.model.settings import BadModelSettings, Models
+from services.runtime.model.settings import BadModelSettings
 from services.runtime.retry import CannotServe
 from training.evaluation.cases import RECIPE, Rehearsal
 from training.evaluation.figures import figures
@@ -35,22 +36,6 @@ from training.evaluation.higgs import Drawn, TooFewQuestions, drawn_cases, evalu
 from training.evaluation.judging import METRICS, Judged
 from training.evaluation.report import PAPER, PICTURE, told, write_report
 from training.evaluation.tutoring import Tutoring
-
-_TUTOR = ("tutor", "codegen", "composer")
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Wanted:
-    """What is to be evaluated, and on what."""
-
-    models: Models
-    model_cache: Path | None
-    noise: str
-    problems: str
-    questions: int
-    seed: int
-    datasets: Sequence[Path]
-    in_flight: int
 
 
 @click.command()
@@ -65,7 +50,15 @@ class Wanted:
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     help="A dataset that the model has learned from: no question of it is put; may be given several times.",
 )
-@click.option("--adapter", metavar="NAME", help="Of the tutor's weights, as the endpoint calls it.")
+@click.option(
+    "--weights",
+    metavar="DIR",
+    type=click.Path(path_type=Path, exists=True, file_okay=False, resolve_path=True),
+    help="Run these in this process, instead of asking a --model.",
+)
+@click.option("--adapter", metavar="NAME|DIR", help="Of the tutor: as the endpoint calls it, or on top of --weights.")
+@click.option("--free", is_flag=True, help="Do not hold the answers of --weights to their schema.")
+@click.option("--max-tokens", type=click.IntRange(min=1), help="Of an answer, where the settings allow more.")
 @click.option("--name", metavar="NAME", help="Of the report; else the model's and the adapter's.")
 @click.option("--in-flight", default=16, show_default=True, type=click.IntRange(min=1), help="Cases at once.")
 @click.option(
@@ -75,8 +68,22 @@ class Wanted:
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as one JSON object and nothing else.")
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 @model_options
+@click.pass_context
 def higgs(
-    *, models: Models, adapter: str | None, name: str | None, out: Path, as_json: bool, quiet: bool, **wanted: Any
+    context: click.Context,
+    /,
+    *,
+    questions: int,
+    problems: str,
+    seed: int,
+    datasets: Sequence[Path],
+    name: str | None,
+    in_flight: int,
+    model_cache: Path | None,
+    out: Path,
+    as_json: bool,
+    quiet: bool,
+    **tutor: Any,
 ) -> None:
     """Put questions that no training has seen, each once with a right and once with a wrong number from the student.
 
@@ -84,25 +91,25 @@ def higgs(
     there is a number to verify, and only there; whether the code runs; whether right is told from wrong by it. The
     student is the scripted one, the tutor's model the one that is named; the same seed puts the same cases to each.
     """
-    chosen = Wanted(models=_with_adapter(models, adapter), **wanted)
+    chosen = chosen_tutor(context, problems=problems, cache=model_cache, **tutor)
     try:
-        source = problem_source(chosen.problems)
+        source = problem_source(problems)
         prompts = find(RECIPE).fingerprints()
     except (BadProblemFile, UnknownProblems, BrokenPrompt) as unusable:
         raise Failure(str(unusable)) from unusable
-    held_out = questions(source, seed=chosen.seed, learned=learned(chosen.datasets))
-    drawn, results = _evaluate(chosen, held_out, quiet=quiet or as_json)
-    described = chosen.models.identity() | ({"noise": chosen.noise} if chosen.noise != "none" else {})
+    held_out = questions_of(source, seed=seed, learned=learned(datasets))
+    putting = Putting(tutor=chosen, held_out=held_out, questions=questions, seed=seed, in_flight=in_flight)
+    drawn, results = _evaluate(putting, quiet=quiet or as_json)
     report = {
         "protocol": "higgs",
-        "name": name or _name(described["model"], chosen.noise, adapter),
-        "model": described,
+        "name": name or chosen.name,
+        "model": chosen.identity(),
         "adapters": sorted(set[str]().union(*(result.adapters for result in results))),
         "cases": {
-            "problems": chosen.problems,
+            "problems": problems,
             "problems_sha256": source.digest,
-            "questions": chosen.questions,
-            "seed": chosen.seed,
+            "questions": questions,
+            "seed": seed,
             "sha256": drawn.digest,
             "passed_over": drawn.passed_over,
         },
@@ -121,9 +128,20 @@ def higgs(
         _print(report, out)
 
 
-def _evaluate(wanted: Wanted, held_out: Iterator[Problem], *, quiet: bool) -> tuple[Drawn, list[Judged]]:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Putting:
+    """Which questions are put to whom."""
+
+    tutor: Tutor
+    held_out: Iterator[Problem]
+    questions: int
+    seed: int
+    in_flight: int
+
+
+def _evaluate(putting: Putting, *, quiet: bool) -> tuple[Drawn, list[Judged]]:
     try:
-        return uvloop.run(_evaluated(wanted, held_out, quiet=quiet))
+        return uvloop.run(_evaluated(putting, quiet=quiet))
     except (SandboxUnavailable, TooFewQuestions, BadModelSettings, ExceptionGroup) as error:
         cause: BaseException = error
         while isinstance(cause, BaseExceptionGroup):
@@ -133,20 +151,19 @@ def _evaluate(wanted: Wanted, held_out: Iterator[Problem], *, quiet: bool) -> tu
         raise
 
 
-async def _evaluated(wanted: Wanted, held_out: Iterator[Problem], *, quiet: bool) -> tuple[Drawn, list[Judged]]:
+async def _evaluated(putting: Putting, *, quiet: bool) -> tuple[Drawn, list[Judged]]:
     recipe, pool = find(RECIPE), SandboxPool(SandboxSettings())
     execute = partial(run, sandbox=pool)
-    # The students and what was said before the case is put do not depend on the model.
-    scripted = scripted_model(ModelSettings(problems=[wanted.problems]))
-    noisy = ModelSettings(problems=[wanted.problems], noise=wanted.noise)
-    async with opened(wanted.models, lambda: scripted_model(noisy), wanted.model_cache) as models:
+    # The students and what was said before a case is put do not depend on the model.
+    scripted = scripted_model(ModelSettings(problems=[putting.tutor.problems]))
+    async with putting.tutor.answering() as answering:
         await pool.start()
         try:
-            rehearsal = Rehearsal(tutoring=Tutoring(recipe=recipe, model=scripted, execute=execute), seed=wanted.seed)
-            drawn = await drawn_cases(held_out, rehearsal, questions=wanted.questions)
-            tutoring = Tutoring(recipe=recipe, model=models, execute=execute)
-            with _Bar(models, of=len(drawn.cases), quiet=quiet) as bar:
-                results = await evaluated(drawn.cases, tutoring, at_once=wanted.in_flight, tell=bar.tell)
+            rehearsal = Rehearsal(tutoring=Tutoring(recipe=recipe, model=scripted, execute=execute), seed=putting.seed)
+            drawn = await drawn_cases(putting.held_out, rehearsal, questions=putting.questions)
+            tutoring = Tutoring(recipe=recipe, model=answering, execute=execute)
+            with _Bar(answering, of=len(drawn.cases), quiet=quiet) as bar:
+                results = await evaluated(drawn.cases, tutoring, at_once=putting.in_flight, tell=bar.tell)
             return drawn, results
         finally:
             await pool.stop()
@@ -155,8 +172,8 @@ async def _evaluated(wanted: Wanted, held_out: Iterator[Problem], *, quiet: bool
 class _Bar:
     """Cases done of all, those missed so far, and why nothing goes on where it does not."""
 
-    def __init__(self, models: OpenModels, *, of: int, quiet: bool) -> None:
-        self._models = models
+    def __init__(self, answering: Answering, *, of: int, quiet: bool) -> None:
+        self._answering = answering
         self._missed = 0
         columns = (TextColumn("cases"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[standing]}"))
         self._progress = Progress(
@@ -173,20 +190,7 @@ class _Bar:
 
     def tell(self, result: Judged) -> None:
         self._missed += not all(result.passed.values())
-        self._progress.update(self._task, advance=1, standing=self._models.fault or f"missed {self._missed}")
-
-
-def _with_adapter(models: Models, adapter: str | None) -> Models:
-    if adapter is None:
-        return models
-    if any(models.endpoint_of(role).engine == "scripted" for role in _TUTOR):
-        raise click.UsageError(f"--adapter {adapter}: the scripted model has no weights: name another --model")
-    roles = {name: replace(role, adapter=adapter) if name in _TUTOR else role for name, role in models.roles.items()}
-    return replace(models, roles=roles)
-
-
-def _name(model: str, noise: str, adapter: str | None) -> str:
-    return model + (f" + {adapter}" if adapter else "") + (f", noise {noise}" if noise != "none" else "")
+        self._progress.update(self._task, advance=1, standing=self._answering.fault or f"missed {self._missed}")
 
 
 def _draw(out: Path, report: dict[str, Any], *, quiet: bool) -> None:

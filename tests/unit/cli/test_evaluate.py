@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from services.cli.evaluate.questions import learned, questions
+from services.cli.evaluate.questions import questions
 from services.cli.main import commands
 from services.curriculum.bank.bank import load_bank
 from services.curriculum.problems import problem_source
@@ -15,12 +15,10 @@ from services.curriculum.problems import problem_source
 BANK = load_bank("physics")
 
 
-def test_questions_run_over_all_topics_and_leave_out_what_a_dataset_holds(tmp_path: Path) -> None:
+def test_questions_run_over_all_topics_and_leave_out_what_was_learned() -> None:
     first = list(islice(questions(BANK, seed=4, learned=set()), 16))
     assert len({problem.topic for problem in first}) == 8
-    rows = [json.dumps({"problem": {"id": problem.id}}) for problem in first[::2]]
-    (tmp_path / "conversations.jsonl").write_text("".join(f"{row}\n" for row in rows), "utf-8")
-    left = list(islice(questions(BANK, seed=4, learned=learned([tmp_path])), 8))
+    left = list(islice(questions(BANK, seed=4, learned={problem.id for problem in first[::2]}), 8))
     assert [problem.id for problem in left] == [problem.id for problem in first[1::2]]
 
 
@@ -43,6 +41,9 @@ def test_the_questions_of_a_file_come_in_the_order_of_their_seed(tmp_path: Path)
         (["--adapter", "tutor"], "--adapter tutor: the scripted model has no weights"),
         (["--trained", "."], "holds no conversations"),
         (["--model", "ray"], "--model ray needs --model-address"),
+        (["--weights", "."], "is no model: it lacks config.json"),
+        (["--weights", ".", "--model", "scripted"], "--weights are a model of their own: leave out --model"),
+        (["--free"], "--free says nothing without --weights"),
     ],
 )
 def test_what_cannot_be_evaluated_is_one_line(
