@@ -13,6 +13,8 @@ _MODULES = {
     "problems": "services.cli.problems",
     "check": "services.cli.check",
     "verify": "services.cli.verify",
+    "evaluate": "services.cli.evaluate",
+    "adapters": "services.cli.adapters",
     "dlq": "services.cli.dead_letters",
     "topics": "services.cli.topics",
     "service": "services.cli.service",

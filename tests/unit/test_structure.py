@@ -9,6 +9,7 @@ import pytest
 SERVICES = Path(__file__).parents[2] / "services"
 # The command line puts services together; it is the one place that may know several.
 COMPOSES = {"cli"}
+TRAINING = SERVICES.parent / "training"
 MODULES = sorted(path for path in SERVICES.rglob("*.py") if path.name != "__init__.py")
 
 
@@ -32,6 +33,12 @@ def test_a_module_depends_only_on_what_lies_below_it(path: Path) -> None:
     }.get(own, {own, "runtime", "truth", "recipes", "dataset"})
     if own not in COMPOSES:
         assert set(imported(path)) <= below
+
+
+@pytest.mark.parametrize("path", sorted(TRAINING.rglob("*.py")), ids=lambda path: str(path.relative_to(TRAINING)))
+def test_training_depends_on_no_service(path: Path) -> None:
+    """What it takes of them, such as the sandbox, the command line hands to it."""
+    assert set(imported(path)) <= {"client", "dataset", "runtime", "recipes", "truth"}
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,92 @@
+"""`soliloquy model serve` with the small model, and callers who never stop asking for an adapter."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import grpc
+from soliloquy.v1.model_pb2 import GenerateRequest, Message, Sampling
+
+from services.model.bench.calls import Call, caller, channel
+from services.runtime.bench.processes import family, stats
+from tests.integration.model.serving import free_port
+
+_SHORT = Sampling(temperature=0.0, top_p=1.0, max_tokens=4)
+
+
+@contextmanager
+def served(base: Path, *, replicas: int) -> Iterator[int]:
+    """Its gRPC port."""
+    port = free_port()
+    command = ["-c", "from services.cli.main import main; main()", "model", "serve", "--engine", "transformers"]
+    command += ["--model", str(base), "--grpc", f"127.0.0.1:{port}", "--http", f"127.0.0.1:{free_port()}"]
+    process = subprocess.Popen(
+        [sys.executable, *command, "--replicas", str(replicas), "--grace", "2s"],
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1", "RAY_SERVE_DIRECT_INGRESS_MIN_DRAINING_PERIOD_S": "1"},
+    )
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith("serving on")
+        yield port
+    finally:
+        left = family({process.pid}, stats()) - {process.pid}
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.communicate(timeout=30)
+        except subprocess.TimeoutExpired:
+            process.kill()
+        for pid in left & set(stats()):
+            os.kill(pid, signal.SIGKILL)
+
+
+def short(adapter: str, text: str = "Why?") -> GenerateRequest:
+    return GenerateRequest(messages=[Message(role="user", text=text)], adapter=adapter, sampling=_SHORT)
+
+
+@dataclass(kw_only=True)
+class Asking:
+    """Several at once, each asking anew as soon as it is answered, while a block lasts."""
+
+    port: int
+    adapter: str
+    callers: int = 4
+    digests: list[str] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+
+    async def __aenter__(self) -> "Asking":
+        self._over = False
+        self._tasks = [asyncio.create_task(self._ask(number)) for number in range(self.callers)]
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._over = True
+        await asyncio.gather(*self._tasks)
+
+    async def more(self, answers: int = 20) -> list[str]:
+        """The digests of so many further answers, all of them asked for from here on."""
+        begun = len(self.digests) + self.callers
+        deadline = time.monotonic() + 60
+        while len(self.digests) < begun + answers:
+            assert time.monotonic() < deadline, self.failures
+            await asyncio.sleep(0.02)
+        return self.digests[begun:]
+
+    async def _ask(self, number: int) -> None:
+        async with channel(self.port) as opened:
+            call: Call = caller(opened)
+            while not self._over:
+                try:
+                    answer = await call(short(self.adapter, f"Why, {number}-{len(self.digests)}?"))
+                    self.digests.append(answer.adapter_digest)
+                except grpc.aio.AioRpcError as error:
+                    self.failures.append(f"{error.code().name}: {error.details()}")

@@ -1,0 +1,70 @@
+"""Adapters into a running model service of two replicas, and back, without a lost request."""
+
+import asyncio
+import os
+import shutil
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from soliloquy.v1.model_pb2 import Adapter
+
+from services.cli.main import commands
+from services.runtime.weights import base_digest
+from tests.integration.model.asking import Asking, served
+from tests.unit.training.adapters.folders import front_matter
+from training.adapters.registry import Registry
+
+# In CI a missing library is a failure, not a reason to skip.
+pytestmark = [
+    pytest.mark.skipif(
+        not (find_spec("ray") and find_spec("torch")) and os.environ.get("CI") != "true",
+        reason="Ray Serve or torch is missing: pip install 'soliloquy[serve]'",
+    ),
+    pytest.mark.timeout(180),
+]
+
+
+@pytest.fixture(scope="module")
+def port(base: Path) -> Iterator[int]:
+    with served(base, replicas=2) as port:
+        yield port
+
+
+@pytest.fixture(scope="module")
+def registry(base: Path, adapters: list[Adapter], tmp_path_factory: pytest.TempPathFactory) -> Registry:
+    """With both adapters, under one name."""
+    folder = tmp_path_factory.mktemp("kept")
+    where = folder / "registry"
+    for adapter in adapters:
+        made = shutil.copytree(adapter.path, folder / adapter.name)
+        (made / "README.md").write_text(front_matter(base_digest(base)), "utf-8")
+        pushed = command("push", str(made), "--name", "tutor", "--base", str(base), "--registry", str(where))
+        assert pushed.exit_code == 0, pushed.output
+    return Registry(str(where))
+
+
+def command(*arguments: str) -> Result:
+    return CliRunner().invoke(commands, ["adapters", *arguments])
+
+
+async def told(registry: Registry, port: int, *arguments: str) -> Result:
+    where = ["--registry", str(registry), "--model-address", f"127.0.0.1:{port}"]
+    return await asyncio.to_thread(command, *arguments, *where)
+
+
+async def test_adapters_come_and_go_under_load_without_a_lost_request(port: int, registry: Registry) -> None:
+    first, other = registry.versions()
+    begun = await told(registry, port, "activate", first.id, "--canaries", "1", "--readable", "0")
+    assert (begun.exit_code, begun.output) == (0, f"active: {first.id}\n")
+    async with Asking(port=port, adapter="tutor") as asking:
+        assert set(await asking.more()) == {first.digest}
+        await told(registry, port, "activate", other.id, "--canaries", "1", "--readable", "0")
+        assert set(await asking.more()) == {other.digest}
+        back = await told(registry, port, "rollback", "tutor")
+        assert set(await asking.more()) == {first.digest}
+    assert asking.failures == []
+    assert (back.exit_code, back.output) == (0, f"active: {first.id}\n")
+    assert (registry.active()["tutor"].version, registry.active()["tutor"].before) == (first.id, ())

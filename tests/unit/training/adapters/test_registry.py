@@ -1,0 +1,112 @@
+"""The registry: what is kept is whole and what it says it is, wherever it lies."""
+
+import re
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.unit.training.adapters.folders import BASE, DATA, adapter, front_matter, training
+from training.adapters.registry import NotThere, Overtaken, Registry, first
+from training.adapters.version import BadAdapter, read_version
+
+
+@pytest.fixture(params=["folder", "object store"])
+def registry(request: pytest.FixtureRequest, tmp_path: Path) -> Registry:
+    where = str(tmp_path / "registry") if request.param == "folder" else f"memory://{uuid.uuid4().hex}"
+    return Registry(where)
+
+
+def test_what_is_pushed_comes_back_byte_for_byte(registry: Registry, tmp_path: Path) -> None:
+    version, files = read_version(training(tmp_path / "trained"), "tutor")
+    assert registry.push(version, files)
+    assert registry.versions() == [version]
+    assert registry.find("tutor") == version == registry.find(version.id)
+    folder = registry.path(version, tmp_path / "cache")
+    for name in ("adapter_model.safetensors", "adapter_config.json", "README.md"):
+        assert (folder / name).read_bytes() == (files / name).read_bytes()
+    assert (version.base_digest, version.data_digest) == (BASE, DATA)
+    assert version.metrics["validation"]["loss"] == 0.25
+    # A second push of the same weights changes nothing.
+    assert not registry.push(version, files)
+
+
+def test_a_copy_that_was_tampered_with_is_fetched_again(tmp_path: Path) -> None:
+    registry = Registry(f"memory://{uuid.uuid4().hex}")
+    version, files = read_version(adapter(tmp_path / "made"), "tutor")
+    registry.push(version, files)
+    copy = registry.path(version, tmp_path / "cache") / "adapter_model.safetensors"
+    copy.write_bytes(b"half of it")
+    registry.path(version, tmp_path / "cache")
+    assert copy.read_bytes() == (files / "adapter_model.safetensors").read_bytes()
+    with pytest.raises(NotThere, match="is no folder: name one that all replicas read"):
+        registry.path(version, None)
+
+
+def test_a_name_with_several_versions_needs_more_of_the_digest(registry: Registry, tmp_path: Path) -> None:
+    ids = []
+    for seed in (1, 2):
+        version, files = read_version(adapter(tmp_path / str(seed), seed=seed), "tutor")
+        registry.push(version, files)
+        ids.append(version.id)
+    assert {version.id for version in registry.versions()} == set(ids)
+    assert registry.find(ids[0][:9]).id == ids[0]
+    for asked in ("tutor", "nobody"):
+        with pytest.raises(NotThere, match=f"versions in .* are called '{asked}'.*{re.escape(ids[0])}"):
+            registry.find(asked)
+
+
+def test_the_record_holds_what_was_active_before_and_refuses_who_looked_too_early(
+    registry: Registry, tmp_path: Path
+) -> None:
+    one, other = (read_version(adapter(tmp_path / str(seed), seed=seed), "tutor")[0] for seed in (1, 2))
+    assert registry.active() == {}
+    began = first(one)
+    registry.activate("tutor", began, instead_of=None)
+    registry.activate("tutor", began.followed_by(other), instead_of=began)
+    active = registry.active()["tutor"]
+    assert (active.version, active.before) == (other.id, (one.id,))
+    with pytest.raises(Overtaken):
+        registry.activate("tutor", began, instead_of=began)
+    assert registry.active()["tutor"] == active
+
+
+def _cut(folder: Path) -> None:
+    weights = folder / "adapter_model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:100])
+
+
+def _uncarded(folder: Path) -> None:
+    (folder / "README.md").unlink()
+
+
+@pytest.mark.parametrize(
+    ("made", "spoil", "line"),
+    [
+        ({}, _uncarded, "it lacks README.md"),
+        ({}, _cut, "cannot be read"),
+        ({"card": "# tutor\n"}, None, "names no base_model_digest in its front matter"),
+        ({"card": front_matter(data="")}, None, "names no data_digest"),
+        ({"r": 8}, None, "holds matrices of rank 4, and adapter_config.json says 8"),
+        ({"target_modules": ["q_proj", "up_proj"]}, None, "holds nothing for up_proj"),
+    ],
+    ids=["no card", "cut weights", "no base", "no data", "another rank", "other matrices"],
+)
+def test_what_does_not_belong_together_is_refused(
+    made: dict[str, object], spoil: Callable[[Path], None] | None, line: str, tmp_path: Path
+) -> None:
+    folder = adapter(tmp_path / "made", **made)  # type: ignore[arg-type]
+    if spoil:
+        spoil(folder)
+    with pytest.raises(BadAdapter, match=re.escape(line)):
+        read_version(folder, "tutor")
+
+
+def test_another_base_another_training_and_a_strange_name_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadAdapter, match="was trained on the base bbbbbbbbbbbb, not on cccccccccccc"):
+        read_version(adapter(tmp_path / "made"), "tutor", base="c" * 64)
+    with pytest.raises(BadAdapter, match="its training made ffffffffffff"):
+        read_version(training(tmp_path / "trained", adapter_digest="f" * 64), "tutor")
+    with pytest.raises(BadAdapter, match=re.escape("'../tutor' is no name for an adapter")):
+        read_version(tmp_path / "made", "../tutor")

@@ -1,0 +1,76 @@
+"""Evaluations in one process: real cases and judgements, code that runs without a sandbox, and tutors that fail."""
+
+import asyncio
+from collections.abc import Iterator
+from functools import cache, partial
+
+from soliloquy.v1.conversation_pb2 import Problem
+from soliloquy.v1.model_pb2 import Completion, GenerateRequest
+from soliloquy.v1.sandbox_pb2 import STATUS_ERROR, Execution, Job
+
+from services.curriculum.bank.bank import load_bank
+from services.curriculum.bank.sampling import Wanted, picks
+from services.executor.handler import run
+from services.model.engines.noise import real_noise
+from services.model.engines.scripted import ScriptedEngine
+from services.recipes.recipe import find
+from services.runtime.model import Model, ModelRefused
+from tests.unit.scripted.growing import DESK
+from training.evaluation.cases import Rehearsal
+from training.evaluation.higgs import Drawn, drawn_cases, evaluated
+from training.evaluation.judging import Judged
+from training.evaluation.tutoring import Tutoring
+
+BANK = load_bank("physics")
+SCRIPTED = ScriptedEngine(BANK.book)
+NOISY = ScriptedEngine(BANK.book, noise=real_noise())
+
+
+class Forgiving:
+    """Tells of code that fails, as a sandbox does."""
+
+    async def execute(self, job: Job) -> Execution:
+        try:
+            return await DESK.execute(job)
+        except (SyntaxError, NameError, ArithmeticError, KeyError) as error:
+            return Execution(status=STATUS_ERROR, error=repr(error))
+
+
+def tutoring(model: Model) -> Tutoring:
+    return Tutoring(recipe=find("soliloquy"), model=model, execute=partial(run, sandbox=Forgiving()))
+
+
+def problems(seed: int) -> Iterator[Problem]:
+    return (BANK.family(name).problem(number) for name, number in picks(Wanted(bank="physics", seed=seed)))
+
+
+def drawn(questions: int, seed: int = 5) -> Drawn:
+    rehearsal = Rehearsal(tutoring=tutoring(SCRIPTED), seed=seed)
+    return asyncio.run(drawn_cases(problems(seed), rehearsal, questions=questions))
+
+
+@cache
+def shared_cases() -> Drawn:
+    return drawn(30)
+
+
+def results(model: Model, cases: Drawn | None = None) -> list[Judged]:
+    put = (cases or shared_cases()).cases
+    return asyncio.run(evaluated(put, tutoring(model), at_once=8, tell=lambda _: None))
+
+
+class Answering:
+    """Answers one state always the same, and all others as the scripted model does."""
+
+    def __init__(self, state: str, text: str) -> None:
+        self._prompt, self._text = f"soliloquy/{state}", text
+
+    async def generate(self, request: GenerateRequest) -> Completion:
+        if request.prompt == self._prompt:
+            return Completion(text=self._text, model="stubborn")
+        return await SCRIPTED.generate(request)
+
+
+class Refusing:
+    async def generate(self, request: GenerateRequest) -> Completion:
+        raise ModelRefused("the prompt has 900 tokens, which is more than the context of 512")

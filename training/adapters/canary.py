@@ -1,0 +1,61 @@
+"""What an adapter is asked before anybody else asks it: a few of the tutor's own prompts."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from soliloquy.v1.conversation_pb2 import Calculation, Conversation, Intent, Problem
+from soliloquy.v1.model_pb2 import GenerateRequest, Sampling
+
+from services.recipes.soliloquy import prompting
+from services.recipes.soliloquy.answers import Decision, Program, Reply
+from services.runtime.answers import Answer, Unreadable
+from services.runtime.ask import Prompt
+from services.truth.figures import told
+
+_MAX_TOKENS = 600
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Canary:
+    role: str
+    prompt: Prompt
+    answer: type[Answer]
+
+    def request(self, adapter: str) -> GenerateRequest:
+        return GenerateRequest(
+            role=self.role,
+            prompt=self.prompt.name,
+            messages=self.prompt.messages,
+            schema=self.answer.json_schema(),
+            sampling=Sampling(temperature=0.0, top_p=1.0, max_tokens=_MAX_TOKENS),
+            adapter=adapter,
+        )
+
+    def complaint(self, text: str) -> str:
+        """Why an answer cannot be used; empty where it can."""
+        try:
+            self.answer.read(text)
+        except Unreadable as unreadable:
+            return f"{self.prompt.name}: {unreadable}"
+        return ""
+
+
+def canaries(problems: Sequence[Problem], count: int) -> list[Canary]:
+    found = [canary for problem in problems for canary in _of(problem)]
+    return found[:count]
+
+
+def _of(problem: Problem) -> Iterator[Canary]:
+    """Deciding, writing a program and replying, at the first words of a conversation about the problem."""
+    opened = Conversation(problem=problem)
+    student = opened.turns.add(number=1).student
+    student.text, student.intent = f"How do I begin with this? {problem.question}", Intent.INTENT_OPENING
+    yield Canary(role="tutor", prompt=prompting.deciding(opened), answer=Decision)
+    yield Canary(role="composer", prompt=prompting.no_python(opened), answer=Reply)
+    for step in problem.steps:
+        if step.HasField("result") and step.inputs:
+            given = ", ".join(f"{quantity.symbol} = {told(quantity)}" for quantity in step.inputs)
+            asked = f"Calculate {step.result.name} ({step.result.symbol}): {step.formula or step.expression}, {given}."
+            prompt = prompting.use_python(Calculation(description=asked))
+            yield Canary(role="codegen", prompt=prompt, answer=Program)
+            return

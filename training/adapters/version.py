@@ -1,0 +1,125 @@
+"""One version of an adapter: its weights, and what its card and its training say of them."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from safetensors import SafetensorError, safe_open
+
+from services.runtime.weights import CARD, digest_of, named_base
+
+WEIGHTS, CONFIG = "adapter_model.safetensors", "adapter_config.json"
+PICTURE = "loss.png"
+# Of its digest, as it stands in the version's name.
+_DIGITS = 12
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
+_DATA_DIGEST = re.compile(r"\A---\n(?:(?!---).*\n)*?data_digest:\s*[\"']?(\w+)\b")
+
+
+class BadAdapter(Exception):
+    """A folder holds no adapter that could be kept: the message says what is wrong with it."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Version:
+    # What requests call it, whichever version it is.
+    name: str
+    digest: str
+    base_digest: str
+    data_digest: str
+    # Each file with its digest.
+    files: Mapping[str, str]
+    config: Mapping[str, Any]
+    metrics: Mapping[str, Any]
+
+    @property
+    def id(self) -> str:
+        return f"{self.name}@{self.digest[:_DIGITS]}"
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, content: bytes) -> Self:
+        return cls(**json.loads(content))
+
+
+def read_version(folder: Path, name: str, *, base: str = "") -> tuple[Version, Path]:
+    """Of the folder of an adapter or of the training that made it, with the folder of the files.
+
+    `base` is the digest that its base must have; empty where any will do.
+    """
+    if not _NAME.fullmatch(name):
+        raise BadAdapter(f"{name!r} is no name for an adapter: use letters, digits, dots, dashes and underscores")
+    adapter = folder / "adapter" if (folder / "adapter" / WEIGHTS).is_file() else folder
+    if missing := [file for file in (WEIGHTS, CONFIG, CARD) if not (adapter / file).is_file()]:
+        raise BadAdapter(f"{folder} is no adapter with a card: it lacks {', '.join(missing)}")
+    files = {file: digest_of([adapter / file]) for file in (WEIGHTS, CONFIG, CARD)}
+    if (adapter / PICTURE).is_file():
+        files[PICTURE] = digest_of([adapter / PICTURE])
+    version = Version(
+        name=name,
+        digest=files[WEIGHTS],
+        base_digest=named_base(adapter),
+        data_digest=_named_data(adapter / CARD),
+        files=files,
+        config=_json(adapter / CONFIG),
+        metrics=_metrics(adapter),
+    )
+    _check(version, adapter, base)
+    return version, adapter
+
+
+def _check(version: Version, adapter: Path, base: str) -> None:
+    card = adapter / CARD
+    for entry, value in (("base_model_digest", version.base_digest), ("data_digest", version.data_digest)):
+        if not value:
+            raise BadAdapter(f"{card} names no {entry} in its front matter: what it was trained on must be known")
+    if base and base != version.base_digest:
+        raise BadAdapter(
+            f"{adapter} was trained on the base {version.base_digest[:_DIGITS]}, not on {base[:_DIGITS]}: name its own"
+        )
+    trained = version.metrics.get("adapter_digest", version.digest)
+    if trained != version.digest:
+        raise BadAdapter(
+            f"the weights in {adapter} are {version.digest[:_DIGITS]}, and its training made {trained[:_DIGITS]}: "
+            "one of the two is of another training"
+        )
+    _check_weights(adapter / WEIGHTS, version.config)
+
+
+def _check_weights(weights: Path, config: Mapping[str, Any]) -> None:
+    """That they are the matrices that the config tells of."""
+    try:
+        with safe_open(weights, framework="numpy") as opened:
+            shapes = {name: opened.get_slice(name).get_shape() for name in opened.keys()}  # noqa: SIM118 - no mapping
+    except (SafetensorError, OSError) as error:
+        raise BadAdapter(f"{weights} cannot be read ({error}): was it copied whole?") from error
+    ranks = {shape[0] for name, shape in shapes.items() if "lora_A" in name}
+    if ranks != {config.get("r")}:
+        found = ", ".join(map(str, sorted(ranks))) or "none at all"
+        raise BadAdapter(f"{weights} holds matrices of rank {found}, and {CONFIG} says {config.get('r')}")
+    lacking = [each for each in config.get("target_modules") or () if not any(f".{each}." in name for name in shapes)]
+    if lacking:
+        raise BadAdapter(f"{weights} holds nothing for {', '.join(sorted(lacking))}, which {CONFIG} names")
+
+
+def _metrics(adapter: Path) -> Mapping[str, Any]:
+    """What its training reported; nothing where the adapter came without."""
+    report = adapter.parent / "report.json"
+    return _json(report) if adapter.name == "adapter" and report.is_file() else {}
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        return dict(json.loads(path.read_bytes()))
+    except (ValueError, TypeError) as error:
+        raise BadAdapter(f"{path} is not readable ({error})") from error
+
+
+def _named_data(card: Path) -> str:
+    named = _DATA_DIGEST.match(card.read_text("utf-8"))
+    return named[1] if named else ""

@@ -1,0 +1,164 @@
+"""The cases of an evaluation: held-out questions, each up to a student's message that the tutor is to answer.
+
+What a message claims and whether that is right is found by the recipe's own check of the text, not taken from who
+wrote it: a case is a case only where both agree.
+"""
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from enum import StrEnum
+
+from soliloquy.v1.conversation_pb2 import STEP_KIND_REARRANGE, Conversation, Intent, Problem, Step
+from soliloquy.v1.model_pb2 import GenerateRequest
+from soliloquy.v1.runs_pb2 import Run
+
+from services.recipes.soliloquy import prompting
+from services.recipes.soliloquy.answers import Spoken
+from services.recipes.soliloquy.codes import STRATEGIES
+from services.recipes.soliloquy.rules import POLICY
+from services.recipes.soliloquy.truth import Claim, TurnTruth, assessed
+from services.runtime.ask import Prompt
+from services.runtime.model import Model
+from services.runtime.seeds import digest, draw, seed
+from services.truth.quantities import quantities_in
+from training.evaluation.tutoring import Tutoring
+
+RECIPE = "soliloquy"
+# Conversations begun for a question, and wrong answers tried, before the question is passed over.
+_CONVERSATIONS = 12
+_WRONG_ANSWERS = 24
+_MAX_TURNS = 20
+
+
+class Kind(StrEnum):
+    # The student gives a number for the step at hand.
+    RIGHT = "right"
+    WRONG = "wrong"
+    # It gives none: nothing is to be calculated.
+    OPENING = "opening"
+    CONCEPT = "concept"
+
+    @property
+    def numeric(self) -> bool:
+        return self in (Kind.RIGHT, Kind.WRONG)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Case:
+    kind: Kind
+    # Its last turn holds the student's message alone.
+    conversation: Conversation
+    step: Step
+
+    @property
+    def id(self) -> str:
+        return self.conversation.id
+
+    @property
+    def rearranges(self) -> bool:
+        return self.kind.numeric and self.step.kind == STEP_KIND_REARRANGE
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rehearsal:
+    """Brings questions to the point where an answer is due: the same for every model that is evaluated."""
+
+    # The scripted student and tutor.
+    tutoring: Tutoring
+    seed: int
+
+    async def numeric(self, problem: Problem) -> list[Case]:
+        """A question once with the right answer to one of its steps and once with a wrong one, and how it opened.
+
+        Empty where the student never comes to a number, or errs in no way that can be told from the right one.
+        """
+        step = draw(self.seed, problem.id, "step").choice(numeric_steps(problem))
+        for attempt in range(_CONVERSATIONS):
+            opening, right = await self._answered(problem, attempt, step)
+            wrong = await self._wrong(right) if right else None
+            if right and wrong:
+                kinds = {Kind.RIGHT: right, Kind.WRONG: wrong, Kind.OPENING: opening}
+                return [self._case(kind, conversation, step) for kind, conversation in kinds.items()]
+        return []
+
+    async def concept(self, problem: Problem) -> Case | None:
+        """A message in words about a question that has nothing to calculate."""
+        for attempt in range(_CONVERSATIONS):
+            if said := [so_far async for so_far in self._grown(problem, attempt) if _is_in_words(so_far)]:
+                chosen = draw(self.seed, problem.id, "turn").choice(said)
+                step = problem.steps[_latest(chosen).progress.step - 1]
+                return self._case(Kind.CONCEPT, chosen, step)
+        return None
+
+    async def _answered(self, problem: Problem, attempt: int, step: Step) -> tuple[Conversation, Conversation | None]:
+        """How a conversation opens, and where its student has given the right number for the step."""
+        opening = Conversation()
+        async with aclosing(self._grown(problem, attempt)) as spoken:
+            async for so_far in spoken:
+                if len(so_far.turns) == 1:
+                    opening = so_far
+                    continue
+                truth = _latest(so_far)
+                if truth.progress.step == step.number and truth.claim.quantity and truth.claim.right:
+                    return opening, so_far
+        return opening, None
+
+    def _grown(self, problem: Problem, attempt: int) -> AsyncGenerator[Conversation, None]:
+        run = Run(id=f"higgs-{self.seed}", recipe=RECIPE, seed=self.seed, max_turns=_MAX_TURNS, max_attempts=1)
+        return self.tutoring.grown(
+            Conversation(id=digest(run.id, problem.id, attempt), run=run, attempt=attempt, problem=problem)
+        )
+
+    async def _wrong(self, right: Conversation) -> Conversation | None:
+        """The same conversation with a wrong answer in the place of the right one."""
+        before = Conversation()
+        before.CopyFrom(right)
+        del before.turns[-1]
+        drawing = draw(self.seed, right.id, "wrong")
+        strategies = drawing.sample(list(STRATEGIES), len(STRATEGIES))
+        for number in range(_WRONG_ANSWERS):
+            strategy = strategies[number % len(strategies)]
+            prompt = prompting.student(before, Intent.INTENT_WRONG, strategy)
+            text = await _said(self.tutoring.model, prompt, seed(self.seed, right.id, "wrong", number))
+            wrong = Conversation()
+            wrong.CopyFrom(before)
+            student = wrong.turns.add(number=right.turns[-1].number).student
+            student.text, student.intent, student.strategy = text, Intent.INTENT_WRONG, strategy
+            claim = _latest(wrong).claim
+            if claim.quantity and claim.right is False:
+                return wrong
+        return None
+
+    def _case(self, kind: Kind, so_far: Conversation, step: Step) -> Case:
+        """Under an id of its own, and without what its messages were made of."""
+        conversation = Conversation()
+        conversation.CopyFrom(so_far)
+        conversation.id = digest(so_far.id, kind)
+        for turn in conversation.turns:
+            turn.ClearField("calls")
+        return Case(kind=kind, conversation=conversation, step=step)
+
+
+def numeric_steps(problem: Problem) -> Sequence[Step]:
+    return [step for step in problem.steps if step.HasField("result") and step.expression]
+
+
+def claim_of(conversation: Conversation) -> Claim:
+    """What the student's latest message gives as its answer, and whether it is right."""
+    return _latest(conversation).claim
+
+
+def _latest(conversation: Conversation) -> TurnTruth:
+    return list(assessed(conversation))[-1]
+
+
+def _is_in_words(conversation: Conversation) -> bool:
+    text = conversation.turns[-1].student.text
+    asks = any(cue in text.casefold() for cue in POLICY["cues"]["asks_for_solution"])
+    return len(conversation.turns) > 1 and not asks and not quantities_in(text)
+
+
+async def _said(model: Model, prompt: Prompt, chance: int) -> str:
+    request = GenerateRequest(role="student", prompt=prompt.name, messages=prompt.messages, seed=chance)
+    return Spoken.read((await model.generate(request)).text)[0].text

@@ -1,0 +1,82 @@
+"""Evaluations of the same cases side by side."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from training.evaluation.judging import METRICS
+from training.evaluation.report import CASES, REPORT, table, told
+
+
+class Incomparable(Exception):
+    """A folder holds no evaluation, or one of other cases."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Evaluation:
+    folder: Path
+    report: Mapping[str, Any]
+    # The digest of what was put.
+    cases: str
+    # By case, what was passed of what it counts for.
+    passed: Mapping[str, Mapping[str, bool]]
+
+
+def read(folders: Sequence[Path]) -> dict[str, Evaluation]:
+    """By name; those of a name that another has too by their folder."""
+    found = [_read(folder) for folder in folders]
+    for other in found[1:]:
+        if other.cases != found[0].cases:
+            raise Incomparable(
+                f"{other.folder} and {found[0].folder} put other cases: evaluate both with the same --questions, "
+                "--seed, --problems and --trained"
+            )
+    names = [evaluation.report["name"] for evaluation in found]
+    return {
+        name if names.count(name) == 1 else f"{name} ({evaluation.folder})": evaluation
+        for name, evaluation in zip(names, found, strict=True)
+    }
+
+
+def rows(evaluations: Mapping[str, Evaluation]) -> list[list[str]]:
+    """A row a metric, and with two evaluations how many cases only the one and only the other passed."""
+    made = []
+    for metric, title in METRICS.items():
+        shares = [told(one.report["figures"]["metrics"][metric]) for one in evaluations.values()]
+        made.append([title, *shares, *_alone(list(evaluations.values()), metric)])
+    shares = [told(one.report["figures"]["read_at_first"]) for one in evaluations.values()]
+    made.append(["answers read at the first try", *shares, *([""] if len(evaluations) == 2 else [])])
+    return made
+
+
+def head(evaluations: Mapping[str, Evaluation]) -> list[str]:
+    return ["metric", *evaluations, *(["only the one : only the other"] if len(evaluations) == 2 else [])]
+
+
+def page(evaluations: Mapping[str, Evaluation]) -> Iterator[str]:
+    drawn = next(iter(evaluations.values())).report["cases"]
+    yield f"{drawn['questions']} questions of `{drawn['problems']}`, seed {drawn['seed']}: share, 95 % interval."
+    yield ""
+    yield from table(head(evaluations), rows(evaluations))
+
+
+def _alone(evaluations: Sequence[Evaluation], metric: str) -> list[str]:
+    if len(evaluations) != 2:
+        return []
+    one, other = ({case: bool(p.get(metric)) for case, p in each.passed.items()} for each in evaluations)
+    alone = [sum(mine[case] and not theirs[case] for case in mine) for mine, theirs in ((one, other), (other, one))]
+    return [f"{alone[0]} : {alone[1]}"]
+
+
+def _read(folder: Path) -> Evaluation:
+    try:
+        report = json.loads((folder / REPORT).read_text("utf-8"))
+        rows = [json.loads(line) for line in (folder / CASES).read_text("utf-8").splitlines()]
+        passed = {row["case"]: row["passed"] for row in rows}
+        return Evaluation(folder=folder, report=report, cases=report["cases"]["sha256"], passed=passed)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise Incomparable(
+            f"{folder} holds no evaluation ({error}): soliloquy evaluate higgs --out makes one"
+        ) from error

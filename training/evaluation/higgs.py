@@ -1,0 +1,98 @@
+"""The evaluation of the Code Soliloquies paper: questions that no training has seen, each answered rightly and wrongly.
+
+The paper had a person judge 25 questions; here the truth check and the sandbox do, and there may be any number.
+"""
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from soliloquy.v1.conversation_pb2 import Conversation, Problem
+
+from services.runtime.model import ModelRefused
+from services.runtime.model.faults import ModelFailed
+from training.evaluation.cases import Case, Rehearsal, numeric_steps
+from training.evaluation.judging import Judged, judged, unanswered
+from training.evaluation.tutoring import Tutoring
+
+# Problems looked at for each question: most can be put, and a bank may have none without a calculation.
+_LOOKED_AT = 40
+
+
+class TooFewQuestions(Exception):
+    """The problems hold fewer questions that can be put so than were asked for."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Drawn:
+    cases: Sequence[Case]
+    # Questions that could not be put, once with a right and once with a wrong number.
+    passed_over: int
+
+    @property
+    def digest(self) -> str:
+        """Two evaluations with the same digest put the same cases."""
+        put = [[case.id, case.kind, *_texts(case.conversation)] for case in self.cases]
+        return hashlib.sha256(json.dumps(put).encode()).hexdigest()
+
+
+async def drawn_cases(problems: Iterable[Problem], rehearsal: Rehearsal, *, questions: int) -> Drawn:
+    """Of each question the right and the wrong answer; and of each one case in which nothing is to be calculated.
+
+    Those are its opening or, for every second one as far as there are any, a word about a question of concepts.
+    """
+    numeric: list[list[Case]] = []
+    in_words: list[Case] = []
+    passed_over = 0
+    for problem in islice(problems, _LOOKED_AT * questions):
+        wanted = len(numeric) < questions, len(in_words) < questions // 2
+        if not any(wanted):
+            break
+        if not numeric_steps(problem):
+            if wanted[1] and (case := await rehearsal.concept(problem)):
+                in_words.append(case)
+        elif wanted[0]:
+            found = await rehearsal.numeric(problem)
+            passed_over += not found
+            numeric += [found] if found else []
+    if len(numeric) < questions:
+        raise TooFewQuestions(
+            f"only {len(numeric)} of {questions} questions can be put, {passed_over} were passed over: ask for fewer"
+        )
+    return Drawn(cases=list(_dealt(numeric, in_words)), passed_over=passed_over)
+
+
+def _dealt(numeric: Sequence[Sequence[Case]], in_words: Sequence[Case]) -> Iterator[Case]:
+    """A word about concepts takes the place of every second opening."""
+    for number, (right, wrong, opening) in enumerate(numeric):
+        yield from (right, wrong)
+        concept = in_words[number // 2] if number % 2 and number // 2 < len(in_words) else None
+        yield concept or opening
+
+
+async def evaluated(
+    cases: Sequence[Case], tutoring: Tutoring, *, at_once: int, tell: Callable[[Judged], None]
+) -> list[Judged]:
+    """Each case put to the tutor and judged, in their order."""
+    room = asyncio.Semaphore(at_once)
+
+    async def put(case: Case) -> Judged:
+        async with room:
+            try:
+                result = judged(case, await tutoring.answered(case.conversation))
+            except (ModelRefused, ModelFailed) as error:
+                result = unanswered(case, str(error))
+            tell(result)
+            return result
+
+    async with asyncio.TaskGroup() as group:
+        putting = [group.create_task(put(case)) for case in cases]
+    return [task.result() for task in putting]
+
+
+def _texts(conversation: Conversation) -> Iterator[str]:
+    for turn in conversation.turns:
+        yield from (turn.student.text, turn.tutor.text)
