@@ -5,6 +5,7 @@ from typing import Protocol
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.events_pb2 import ConversationCollected, ConversationFinished
 
+from services.collector import metrics
 from services.recipes.recipe import find
 from services.runtime.events import Outcome, emit
 
@@ -18,6 +19,7 @@ async def collect(event: ConversationFinished, store: Store) -> Outcome:
     conversation = event.conversation
     faults = find(conversation.run.recipe).faults(conversation)
     await store.add(conversation, faults)
+    metrics.finished(conversation, faults)
     judged = Conversation(
         id=conversation.id,
         run=conversation.run,
