@@ -5,6 +5,7 @@ from typing import Protocol
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.events_pb2 import ConversationCollected, ConversationFinished
 
+from services.collector import metrics
 from services.dataset.manifest import UnreadableManifest
 from services.recipes.recipe import find
 from services.runtime.events import Outcome, emit
@@ -23,6 +24,7 @@ async def collect(event: ConversationFinished, store: Store) -> Outcome:
         await store.add(conversation, faults)
     except (OSError, UnreadableManifest) as error:
         raise CannotServe(f"what is finished cannot be kept: {error}") from error
+    metrics.finished(conversation, faults)
     judged = Conversation(
         id=conversation.id,
         run=conversation.run,

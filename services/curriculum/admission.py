@@ -14,6 +14,7 @@ from services.runtime.handling import NotYet
 
 @dataclass
 class _Run:
+    in_flight: int = 0
     # The problems of the run, by ordinal, that have a conversation under way.
     under_way: set[int] = field(default_factory=set)
     # Done when there is room again; only there while something waits for it.
@@ -25,6 +26,16 @@ class Admission:
 
     def __init__(self) -> None:
         self._runs: defaultdict[str, _Run] = defaultdict(_Run)
+
+    @property
+    def under_way(self) -> int:
+        """Over all runs."""
+        return sum(len(run.under_way) for run in self._runs.values())
+
+    @property
+    def limit(self) -> int:
+        """Of all runs together that have anything under way."""
+        return sum(run.in_flight for run in self._runs.values())
 
     def recall(self, standing: RunStanding) -> None:
         """Takes up the count where the log says it stood."""
@@ -43,6 +54,7 @@ class Admission:
             run.room = run.room or asyncio.get_running_loop().create_future()
             raise NotYet(run.room)
         run.under_way.add(conversation.ordinal)
+        run.in_flight = conversation.run.in_flight
         return True
 
     def leave(self, conversation: Conversation) -> bool:
@@ -59,7 +71,7 @@ class Admission:
 
     def _change(self, run: Run, under_way: set[int]) -> None:
         known = self._runs[growing_of(run)]
-        known.under_way = under_way
+        known.under_way, known.in_flight = under_way, run.in_flight
         if known.room and not known.room.done():
             known.room.set_result(None)
         known.room = None

@@ -11,6 +11,7 @@ from soliloquy.v1.events_pb2 import (
     RunStanding,
 )
 
+from services.curriculum import metrics
 from services.curriculum.admission import Admission
 from services.curriculum.handler import cancel, follow_up, start
 from services.curriculum.settings import CurriculumSettings
@@ -19,6 +20,8 @@ from services.runtime.handling import Service
 
 def service(settings: CurriculumSettings) -> Service:
     admission = Admission()
+    metrics.UNDER_WAY.set_function(lambda: admission.under_way)
+    metrics.LIMIT.set_function(lambda: admission.limit)
     return Service(
         name="curriculum",
         handlers={

@@ -10,6 +10,7 @@ from soliloquy.v1.events_pb2 import (
 )
 from soliloquy.v1.runs_pb2 import Run
 
+from services.curriculum import metrics
 from services.curriculum.admission import Admission
 from services.runtime.events import AnyOutcome, emit
 from services.runtime.seeds import digest
@@ -19,6 +20,7 @@ async def start(event: ProblemSubmitted, admission: Admission) -> AnyOutcome:
     conversation = attempt_at(event.problem, run=event.run, ordinal=event.ordinal, attempt=0)
     if not admission.enter(conversation):
         return emit()
+    metrics.STARTED.labels(event.run.recipe).inc()
     first = EnrichmentNeeded if event.run.enrich else ConversationStarted
     return emit(first(conversation=conversation), admission.standing(event.run))
 
@@ -31,6 +33,7 @@ async def follow_up(event: ConversationCollected, admission: Admission) -> AnyOu
     collected = event.conversation
     if event.accepted or collected.attempt + 1 >= collected.run.max_attempts:
         return emit(admission.standing(collected.run)) if admission.leave(collected) else emit()
+    metrics.STARTED.labels(collected.run.recipe).inc()
     again = attempt_at(collected.problem, run=collected.run, ordinal=collected.ordinal, attempt=collected.attempt + 1)
     return emit(ConversationStarted(conversation=again))
 

@@ -8,18 +8,21 @@ from functools import partial
 
 from soliloquy.v1.sandbox_pb2 import LANE_SINGLE_USE, STATUS_SANDBOX_DIED, Execution, Job
 
+from services.executor import metrics
 from services.executor.gvisor.runsc import SandboxUnavailable
-from services.executor.lane import Lane
+from services.executor.lane import Busy, Lane
 from services.executor.policy import KINDS, MATH, kind_for
 from services.executor.reports import Vetting
 from services.executor.sandbox import Sandbox, SandboxDied
 from services.executor.settings import SandboxSettings
 from services.executor.site import Site, open_site
 from services.executor.stock import Stock
-from services.executor.submission import Submission, fault, submission
+from services.executor.submission import LimitExceeded, Submission, fault, submission
 from services.executor.works import Works
 
 _log = logging.getLogger(__name__)
+
+_REASONS = {LimitExceeded: "limit", Busy: "busy", SandboxUnavailable: "unavailable"}
 
 
 class SandboxPool:
@@ -55,6 +58,9 @@ class SandboxPool:
         forked = sum(lane.busy for lane in self._forks.values())
         return {"fast": self._vetted.busy, "fork": forked, "single-use": self._stock.busy}
 
+    def _busy_in(self, lane: str) -> int:
+        return self.busy[lane]
+
     async def start(self) -> None:
         """Returns when the first sandbox of each lane that most jobs take can run one; the others follow."""
         self._site = await open_site(self._settings)
@@ -66,18 +72,21 @@ class SandboxPool:
             await self.stop()
             raise
         self._stock.refill()
+        metrics.READY.set_function(lambda: float(self.fault is None))
+        for name in self.busy:
+            metrics.BUSY.labels(name).set_function(partial(self._busy_in, name))
 
     async def execute(self, job: Job) -> Execution:
         """The job's outcome, whatever its code does; waits for a free sandbox.
 
         Raises LimitExceeded where the job asks for more than there is, Busy where too many wait already.
         """
-        wanted = submission(job, self._settings)
-        if done := fault(wanted):
-            return done
-        asked = time.monotonic()
-        done = await (self._alone(wanted) if wanted.single_use else self._vetted_first(wanted))
-        done.waited_seconds = max(0.0, time.monotonic() - asked - done.seconds)
+        try:
+            done = await self._executed(submission(job, self._settings))
+        except (LimitExceeded, Busy, SandboxUnavailable) as refusal:
+            metrics.REFUSED.labels(_REASONS[type(refusal)]).inc()
+            raise
+        metrics.done(done)
         return done
 
     async def stop(self) -> None:
@@ -89,6 +98,14 @@ class SandboxPool:
         await asyncio.gather(*(lane.stop() for lane in (self._vetted, *self._forks.values())), self._stock.stop())
         await asyncio.to_thread(site.close)
 
+    async def _executed(self, wanted: Submission) -> Execution:
+        if done := fault(wanted):
+            return done
+        asked = time.monotonic()
+        done = await (self._alone(wanted) if wanted.single_use else self._vetted_first(wanted))
+        done.waited_seconds = max(0.0, time.monotonic() - asked - done.seconds)
+        return done
+
     async def _vetted_first(self, wanted: Submission) -> Execution:
         try:
             vetted = await self._vetted.run(lambda sandbox: sandbox.vet(wanted))
@@ -98,6 +115,7 @@ class SandboxPool:
             lane.start()
             return await lane.run(lambda sandbox: sandbox.run(wanted, vetted))
         except SandboxDied as death:
+            metrics.DEATHS.inc()
             _log.warning("a sandbox died on job %s, which is tried again alone: %s", wanted.id, death)
             return await self._alone(wanted)
 
@@ -107,6 +125,7 @@ class SandboxPool:
             vetting = await self._look_at(wanted)
             done = await self._stock.run(kind_for(vetting.imports), lambda sandbox: sandbox.run(wanted, vetting))
         except SandboxDied as death:
+            metrics.DEATHS.inc()
             _log.warning("a sandbox of its own died on job %s: %s", wanted.id, death)
             done = Execution(status=STATUS_SANDBOX_DIED, error=f"the sandbox died on the job: {death}")
         done.lane = LANE_SINGLE_USE

@@ -8,6 +8,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from services.executor import metrics
 from services.executor.gvisor import bundle, cgroups, container, folder, runsc
 from services.executor.gvisor.cgroups import Cgroup, NoCgroups
 from services.executor.gvisor.container import Plan
@@ -50,13 +51,17 @@ class Site:
                 raise SandboxUnavailable(f"runsc has put the sandbox under no limit of {self._memory_bytes} bytes")
             sandbox.proofs = await selftest(sandbox, self.settings, canary=self.folder.path / folder.OWNER)
         except (TimeoutError, OSError, asyncio.IncompleteReadError, BadReport, SandboxDied) as error:
+            metrics.BOOTS.labels("failed").inc()
             await sandbox.close()
             why = running.last_words or f"{type(error).__name__} {error}".strip()
             raise SandboxUnavailable(f"no sandbox boots with {self.runsc.path} ({self.platform}): {why}") from error
         except BaseException:
             await sandbox.close()
             raise
-        _log.info("%s is up after %.2f s (%s, %s)", plan.folder, time.monotonic() - started, kind, self.platform)
+        seconds = time.monotonic() - started
+        metrics.BOOTS.labels("booted").inc()
+        metrics.BOOT.observe(seconds)
+        _log.info("%s is up after %.2f s (%s, %s)", plan.folder, seconds, kind, self.platform)
         return sandbox
 
     def close(self) -> None:

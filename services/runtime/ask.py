@@ -10,6 +10,7 @@ from soliloquy.v1.model_pb2 import GenerateRequest, Message
 
 from services.runtime.answers import Answer, Unreadable
 from services.runtime.model import Model
+from services.runtime.model.metrics import ANSWERS
 from services.runtime.seeds import digest, seed
 
 MAX_ASKS = 3
@@ -80,10 +81,14 @@ class Ask:
                     Message(role="user", text=f"That answer cannot be used: {problem}. Answer once more, as asked."),
                 ]
                 continue
-            call.outcome = _outcome(asks=len(call.raw), strict=strict)
+            self._close(call, _outcome(asks=len(call.raw), strict=strict))
             return value
-        call.outcome = ParseOutcome.PARSE_OUTCOME_FAILED
+        self._close(call, ParseOutcome.PARSE_OUTCOME_FAILED)
         raise Unusable(f"{prompt.name}: unusable after {MAX_ASKS} asks: {problem}")
+
+    def _close(self, call: ModelCall, outcome: ParseOutcome) -> None:
+        call.outcome = outcome
+        ANSWERS.labels(self.role, ParseOutcome.Name(outcome).removeprefix("PARSE_OUTCOME_").lower()).inc()
 
 
 def _outcome(*, asks: int, strict: bool) -> ParseOutcome:

@@ -1,7 +1,7 @@
 """An event as it travels, and how messages become events and come back."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from google.protobuf.message import DecodeError, Message
@@ -63,6 +63,8 @@ class Event:
     source: str
     time: float
     traceparent: str = ""
+    # When that began which this event is part of: its conversation, its turn.
+    began: dict[str, float] = field(default_factory=dict)
     # How often its handler has failed, when it may be tried again, and on what it failed last.
     attempt: int = 0
     not_before: float = 0.0
@@ -128,6 +130,7 @@ def first_event(message: ConversationEvent | RunEvent, *, source: str, time: flo
         source=source,
         time=time,
         traceparent=f"00-{event_id}{digest('trace', event_id)[:8]}-{event_id[:16]}-01",
+        began={topic.begins: time} if topic.begins else {},
     )
 
 
@@ -142,6 +145,7 @@ def caused_events(cause: Event, outcome: AnyOutcome, *, source: str, time: float
             source=source,
             time=time,
             traceparent=cause.traceparent,
+            began=cause.began | {topic.begins: time} if topic.begins else cause.began,
         )
         for position, message in enumerate(outcome)
         for topic in [topic_of(message)]

@@ -24,9 +24,9 @@ from services.runtime.events import (
     message_of,
     run_of,
 )
-from services.runtime.metrics import TopicMetrics
+from services.runtime.metrics import TOOK, TopicMetrics
 from services.runtime.retry import Refused, RetryPolicy, Transient
-from services.runtime.topics import TOPIC_OF, origin
+from services.runtime.topics import TOPIC_OF, TOPICS, origin
 from services.runtime.transports.port import Delivery
 
 # Where the event that is being handled was read; nothing where it comes from no stage.
@@ -80,6 +80,7 @@ class Handling:
 
     async def outputs(self, event: Event) -> list[Event]:
         """The events that follow from one, fit to be published."""
+        self._measure_wait(event, time.time())
         began = time.perf_counter()
         try:
             outcome = await self._outcome(event)
@@ -89,6 +90,13 @@ class Handling:
         for output in outputs:
             checked(output)
         return outputs
+
+    def _measure_wait(self, event: Event, now: float) -> None:
+        """How long the event waited, and how long what ends with it took."""
+        self._metrics[origin(event.topic)].queued.observe(max(0.0, now - event.time))
+        for what in TOPICS[origin(event.topic)].ends:
+            if what in event.began:
+                TOOK[what].labels(self._name).observe(max(0.0, now - event.began[what]))
 
     async def _outcome(self, event: Event) -> AnyOutcome:
         message = message_of(event)

@@ -6,31 +6,26 @@ from typing import Self
 
 from prometheus_client import Counter, Gauge, Histogram
 
-LABELS = ("service", "topic")
-SECONDS = (0.001, 0.005, 0.02, 0.1, 0.5, 1, 2, 5, 10, 30, 60, 120, 300)
+from services.runtime.instruments import counter, gauge, histogram
 
-RECEIVED = Counter("soliloquy_events_received", "Events fetched from a topic or its retry topic.", LABELS)
-SUCCEEDED = Counter("soliloquy_events_succeeded", "Events whose handler succeeded.", LABELS)
-PARKED = Counter("soliloquy_events_parked", "Failed events sent to the retry topic.", LABELS)
-DEAD = Counter("soliloquy_events_dead", "Events given up and sent to the dead letters.", LABELS)
-DUPLICATES = Counter("soliloquy_events_duplicate", "Events dropped because their id was completed lately.", LABELS)
-FENCED = Counter("soliloquy_events_fenced", "Results discarded because the partition had been lost.", LABELS)
-CANCELLED = Counter("soliloquy_events_cancelled", "Events dropped because their run was cancelled.", LABELS)
-RETRIES = Counter("soliloquy_handler_retries", "Handler runs repeated in place after a fault that may pass.", LABELS)
-HANDLER = Histogram(
-    "soliloquy_handler_seconds", "Time in a handler, retries in place included.", LABELS, buckets=SECONDS
-)
-LAG = Gauge("soliloquy_lag_events", "Events of a held partition that are not finished.", (*LABELS, "partition"))
-OLDEST = Gauge(
-    "soliloquy_oldest_uncommitted_seconds", "Age of its oldest event that is not finished.", (*LABELS, "partition")
-)
-DEAD_LETTERS = Gauge("soliloquy_dead_letters", "Events in a topic's dead-letter topic.", LABELS)
-PASSED_OVER = Counter(
-    "soliloquy_events_passed_over",
-    "Records of a topic that is read and not handled that are no message of ours.",
-    LABELS[1:],
-)
-LANES = Gauge("soliloquy_lanes_in_use", "Handlers running.", LABELS[:1])
+RECEIVED = counter("soliloquy_events_received_total")
+SUCCEEDED = counter("soliloquy_events_succeeded_total")
+PARKED = counter("soliloquy_events_parked_total")
+DEAD = counter("soliloquy_events_dead_total")
+DUPLICATES = counter("soliloquy_events_duplicate_total")
+FENCED = counter("soliloquy_events_fenced_total")
+CANCELLED = counter("soliloquy_events_cancelled_total")
+PASSED_OVER = counter("soliloquy_events_passed_over_total")
+RETRIES = counter("soliloquy_handler_retries_total")
+HANDLER = histogram("soliloquy_handler_seconds")
+QUEUE = histogram("soliloquy_queue_seconds")
+LAG = gauge("soliloquy_lag_events")
+OLDEST = gauge("soliloquy_oldest_uncommitted_seconds")
+DEAD_LETTERS = gauge("soliloquy_dead_letters")
+LANES_IN_USE = gauge("soliloquy_lanes_in_use")
+LANES = gauge("soliloquy_lanes")
+# What ends with an event, by the name that the topics give it.
+TOOK = {"conversation": histogram("soliloquy_conversation_seconds"), "turn": histogram("soliloquy_turn_seconds")}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,6 +41,7 @@ class TopicMetrics:
     cancelled: Counter
     retries: Counter
     seconds: Histogram
+    queued: Histogram
     dead_letters: Gauge
 
     @classmethod
@@ -60,6 +56,7 @@ class TopicMetrics:
             cancelled=CANCELLED.labels(service, topic),
             retries=RETRIES.labels(service, topic),
             seconds=HANDLER.labels(service, topic),
+            queued=QUEUE.labels(service, topic),
             dead_letters=DEAD_LETTERS.labels(service, topic),
         )
 

@@ -66,7 +66,8 @@ class Stage:
         try:
             async with asyncio.TaskGroup() as tasks:
                 self._lanes = Lanes(self._service.max_in_flight, self._run, tasks)
-                metrics.LANES.labels(self._service.name).set_function(lambda: self._lanes.in_use)
+                metrics.LANES.labels(self._service.name).set(self._service.max_in_flight)
+                metrics.LANES_IN_USE.labels(self._service.name).set_function(lambda: self._lanes.in_use)
                 async with self._consumer:
                     await self._serve(tasks)
         except ExceptionGroup as faults:

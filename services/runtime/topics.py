@@ -2,7 +2,7 @@
 
 import functools
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +21,9 @@ class Topic:
     message: type[Message]
     key: str
     keep: str
+    # Of what an event of it is the beginning, and of what the end.
+    begins: str
+    ends: Sequence[str]
     # In what a Kafka's differs from those kept alike.
     kafka: Row
 
@@ -45,6 +48,8 @@ def _load() -> tuple[dict[str, Topic], dict[str, Row]]:
             message=getattr(events_pb2, row["message"]),
             key=row["key"],
             keep=row["keep"],
+            begins=row.get("begins", ""),
+            ends=row.get("ends", ()),
             kafka=row.get("kafka", {}),
         )
         for name, row in table.items()

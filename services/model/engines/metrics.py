@@ -4,23 +4,20 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from prometheus_client import Counter, Gauge, Histogram
 from soliloquy.v1.model_pb2 import Finish
 
 from services.model.engines.engine import Engine, EngineRefused
+from services.runtime.instruments import counter, gauge, histogram
 
-LABELS = ("engine", "adapter")
-SECONDS = (0.01, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120)
-
-PROMPT_TOKENS = Counter("soliloquy_model_prompt_tokens", "Tokens of the prompts taken in.", LABELS)
-COMPLETION_TOKENS = Counter("soliloquy_model_completion_tokens", "Tokens generated.", LABELS)
-ENDED = Counter("soliloquy_model_requests_ended", "Requests by how they ended.", (*LABELS, "end"))
-REFUSED = Counter("soliloquy_model_requests_refused", "Requests that could not be run.", ("engine", "reason"))
-FIRST_TOKEN = Histogram("soliloquy_model_first_token_seconds", "Time to the first token.", LABELS, buckets=SECONDS)
-ANSWER = Histogram("soliloquy_model_answer_seconds", "Time to the last token.", LABELS, buckets=SECONDS)
-RUNNING = Gauge("soliloquy_model_running", "Requests that are being answered.", LABELS[:1])
-WAITING = Gauge("soliloquy_model_waiting", "Requests that wait for their first token.", LABELS[:1])
-ADAPTERS = Gauge("soliloquy_model_adapters", "Adapters loaded.", LABELS[:1])
+PROMPT_TOKENS = counter("soliloquy_model_prompt_tokens_total")
+COMPLETION_TOKENS = counter("soliloquy_model_completion_tokens_total")
+ENDED = counter("soliloquy_model_requests_ended_total")
+REFUSED = counter("soliloquy_model_requests_refused_total")
+FIRST_TOKEN = histogram("soliloquy_model_first_token_seconds")
+ANSWER = histogram("soliloquy_model_answer_seconds")
+RUNNING = gauge("soliloquy_model_running")
+WAITING = gauge("soliloquy_model_waiting")
+ADAPTERS = gauge("soliloquy_model_adapters")
 
 _ENDS = {Finish.FINISH_STOP: "stop", Finish.FINISH_LENGTH: "length"}
 
@@ -35,8 +32,8 @@ class EngineMetrics:
         ADAPTERS.labels(self._engine.name).set_function(lambda: len(self._engine.stats().adapters))
 
     def close(self) -> None:
-        for gauge in (RUNNING, WAITING, ADAPTERS):
-            gauge.remove(self._engine.name)
+        for held in (RUNNING, WAITING, ADAPTERS):
+            held.remove(self._engine.name)
 
     def forget(self, adapter: str) -> None:
         """Drops the series of an adapter that is unloaded."""

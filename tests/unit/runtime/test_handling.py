@@ -2,9 +2,11 @@
 
 import asyncio
 import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from prometheus_client import REGISTRY
 from soliloquy.v1 import events_pb2
 
 from services.runtime.cancelled import CancelledRuns
@@ -36,6 +38,31 @@ async def test_the_same_event_yields_the_same_outputs() -> None:
     (first,), (second,) = await handling(reply).outputs(event), await handling(reply).outputs(event)
     assert (first.id, first.payload) == (second.id, second.payload)
     assert (first.topic, first.key, first.source) == ("student.replied", "c1", "handling")
+
+
+async def test_what_ends_with_an_event_is_measured_from_where_it_began() -> None:
+    finished = events_pb2.ConversationFinished
+    start = started()
+
+    async def reply(message: Started) -> Outcome:
+        return emit(events_pb2.StudentReplied(conversation=message.conversation))
+
+    async def nothing(_: events_pb2.ConversationFinished) -> Outcome:
+        return emit()
+
+    (replied,) = await handling(reply).outputs(start)
+    assert replied.began == {"conversation": start.time, "turn": replied.time}
+    service = Service(name="ending", handlers={finished: nothing})
+    end = replace(replied, topic="conversation.finished", payload=finished().SerializeToString(), time=time.time())
+    await Handling(service, topic_metrics(service.name, service.topics), CancelledRuns()).outputs(end)
+    for what in ("conversation", "turn"):
+        assert REGISTRY.get_sample_value(f"soliloquy_{what}_seconds_count", {"service": "ending"}) == 1
+    assert (
+        REGISTRY.get_sample_value(
+            "soliloquy_queue_seconds_count", {"service": "ending", "topic": "conversation.finished"}
+        )
+        == 1
+    )
 
 
 async def test_each_try_gets_the_message_as_it_came() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from services.runtime.health import LAST_WORDS_SECONDS, MAX_CONNECTIONS, answering
 from services.runtime.listening import CannotListen
-from services.runtime.metrics import LANES
+from services.runtime.metrics import LANES_IN_USE
 from tests.integration.transport.support import until
 
 
@@ -62,7 +62,7 @@ async def test_one_with_faults_is_alive_and_says_why_it_is_not_ready() -> None:
 
 
 async def test_metrics_are_those_of_the_process() -> None:
-    LANES.labels("probed").set(3)
+    LANES_IN_USE.labels("probed").set(3)
     async with probed() as service:
         status, body = await service.get("/metrics")
     assert status == 200

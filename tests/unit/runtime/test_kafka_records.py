@@ -44,6 +44,7 @@ def record(event: Event, **changes: Any) -> Any:
 def test_an_event_comes_back_as_it_went() -> None:
     sent = event()
     assert sent.traceparent.startswith("00-")
+    assert sent.began == {"conversation": sent.time}
     assert delivery_of(record(sent), PLACE).event == sent
     parked = replace(sent, topic="conversation.started.retry", attempt=2, not_before=1.5, error="ValueError: Ω\nno")
     assert delivery_of(record(parked), Partition("conversation.started.retry", 3)).event == parked

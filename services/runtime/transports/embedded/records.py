@@ -1,5 +1,6 @@
 """The log's events in SQL: append, fetch, count, remove."""
 
+import json
 import sqlite3
 import time
 from collections import Counter
@@ -16,11 +17,11 @@ SCHEMA = [
     statement for statement in Path(__file__).with_name("schema.sql").read_text("utf-8").split(";\n") if statement
 ]
 
-COLUMNS = "offset, topic, partition, id, key, source, time, traceparent, attempt, not_before, error, payload"
+COLUMNS = "offset, topic, partition, id, key, source, time, traceparent, began, attempt, not_before, error, payload"
 READ_PAGE = 256
 PURGE_LIMIT = 8000
 
-_Row = tuple[int, str, int, str, str, str, float, str, int, float, str, bytes]
+_Row = tuple[int, str, int, str, str, str, float, str, str, int, float, str, bytes]
 
 
 def partition_of(key: str, partitions: int) -> int:
@@ -29,7 +30,7 @@ def partition_of(key: str, partitions: int) -> int:
 
 def append(connection: sqlite3.Connection, events: Sequence[Event], partitions: int) -> None:
     connection.executemany(
-        f"INSERT INTO event ({COLUMNS}) VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        f"INSERT INTO event ({COLUMNS}) VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [
             (
                 event.topic,
@@ -39,6 +40,7 @@ def append(connection: sqlite3.Connection, events: Sequence[Event], partitions: 
                 event.source,
                 event.time,
                 event.traceparent,
+                json.dumps(event.began),
                 event.attempt,
                 event.not_before,
                 event.error,
@@ -96,7 +98,7 @@ def page(
 
 
 def delivery(row: _Row, partition: Partition) -> Delivery:
-    offset, topic, _, id_, key, source, time_, traceparent, attempt, not_before, error, payload = row
+    offset, topic, _, id_, key, source, time_, traceparent, began, attempt, not_before, error, payload = row
     event = Event(
         id=id_,
         topic=topic,
@@ -105,6 +107,7 @@ def delivery(row: _Row, partition: Partition) -> Delivery:
         source=source,
         time=time_,
         traceparent=traceparent,
+        began=json.loads(began),
         attempt=attempt,
         not_before=not_before,
         error=error,

@@ -10,6 +10,7 @@ CREATE TABLE IF NOT EXISTS event (
   source TEXT NOT NULL,
   time REAL NOT NULL,
   traceparent TEXT NOT NULL,
+  began TEXT NOT NULL,
   attempt INTEGER NOT NULL,
   not_before REAL NOT NULL,
   error TEXT NOT NULL,

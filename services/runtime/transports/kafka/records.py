@@ -1,6 +1,7 @@
 """Events as Kafka records: CloudEvents in binary mode, our own state of a retry beside them."""
 
 import functools
+import json
 from datetime import UTC, datetime
 from typing import Any
 
@@ -30,6 +31,8 @@ def headers_of(event: Event) -> list[tuple[str, bytes]]:
     ]
     if event.traceparent:
         headers.append(("traceparent", event.traceparent.encode()))
+    if event.began:
+        headers.append(("soliloquy_began", json.dumps(event.began).encode()))
     if event.attempt:
         headers.append(("soliloquy_attempt", str(event.attempt).encode()))
     if event.not_before:
@@ -74,6 +77,7 @@ def _event_of(record: Record, topic: str) -> Event:
             source=headers["ce_source"],
             time=datetime.fromisoformat(headers["ce_time"]).timestamp(),
             traceparent=headers.get("traceparent", ""),
+            began=json.loads(headers.get("soliloquy_began", "{}")),
             attempt=int(headers.get("soliloquy_attempt", 0)),
             not_before=float(headers.get("soliloquy_not_before", 0)),
             error=headers.get("soliloquy_error", ""),

@@ -1,0 +1,7 @@
+"""What admission exports."""
+
+from services.runtime.instruments import counter, gauge
+
+STARTED = counter("soliloquy_conversations_started_total")
+UNDER_WAY = gauge("soliloquy_conversations_under_way")
+LIMIT = gauge("soliloquy_admission_limit")

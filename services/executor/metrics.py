@@ -1,0 +1,23 @@
+"""What the sandbox pool exports, by lane and outcome."""
+
+from soliloquy.v1.sandbox_pb2 import Execution
+
+from services.runtime.instruments import counter, gauge, histogram
+from services.runtime.values import lane_name, status_name
+
+JOBS = counter("soliloquy_sandbox_jobs_total")
+JOB = histogram("soliloquy_sandbox_job_seconds")
+WAIT = histogram("soliloquy_sandbox_wait_seconds")
+REFUSED = counter("soliloquy_sandbox_jobs_refused_total")
+BOOTS = counter("soliloquy_sandbox_boots_total")
+BOOT = histogram("soliloquy_sandbox_boot_seconds")
+DEATHS = counter("soliloquy_sandbox_deaths_total")
+BUSY = gauge("soliloquy_sandbox_busy")
+READY = gauge("soliloquy_sandbox_ready")
+
+
+def done(execution: Execution) -> None:
+    lane = lane_name(execution)
+    JOBS.labels(lane, status_name(execution)).inc()
+    JOB.labels(lane).observe(execution.seconds)
+    WAIT.labels(lane).observe(execution.waited_seconds)

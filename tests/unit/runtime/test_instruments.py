@@ -1,0 +1,55 @@
+"""What is exported is what the schema says, and Prometheus has nothing to say against it."""
+
+import importlib
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from prometheus_client import REGISTRY, Metric, generate_latest
+
+import services
+from services.runtime.instruments import NotInSchema, counter, gauge, schema
+
+FOLDER = Path(services.__file__ or "").parent
+
+
+@pytest.fixture(scope="module")
+def exported() -> dict[str, Metric]:
+    """Our metrics by the names under which Prometheus sees them."""
+    for path in FOLDER.rglob("metrics.py"):
+        importlib.import_module("services." + ".".join(path.relative_to(FOLDER).with_suffix("").parts))
+    ours = (metric for metric in REGISTRY.collect() if metric.name.startswith("soliloquy_"))
+    return {metric.name + "_total" * (metric.type == "counter"): metric for metric in ours}
+
+
+def test_every_metric_of_the_schema_has_an_instrument_and_the_other_way_round(exported: dict[str, Metric]) -> None:
+    assert {name: (metric.type, metric.documentation) for name, metric in exported.items()} == {
+        name: (metric.type, metric.help) for name, metric in schema().items()
+    }
+
+
+def test_what_the_schema_does_not_have_cannot_be_exported() -> None:
+    with pytest.raises(NotInSchema, match="has no counter 'soliloquy_nothing_total': describe it there first"):
+        counter("soliloquy_nothing_total")
+    with pytest.raises(NotInSchema, match="has no gauge 'soliloquy_events_received_total'"):
+        gauge("soliloquy_events_received_total")
+
+
+@pytest.mark.parametrize("name", schema())
+def test_names_are_in_base_units_and_labels_are_bounded(name: str) -> None:
+    metric = schema()[name]
+    assert name.endswith("_total") == (metric.type == "counter")
+    assert not name.endswith(("_ms", "_milliseconds", "_minutes", "_mb", "_percent"))
+    assert not set(metric.labels) & {"id", "run", "conversation", "key", "ordinal", "text"}
+    assert list(metric.buckets) == sorted(set(metric.buckets))
+    assert bool(metric.buckets) == (metric.type == "histogram")
+
+
+@pytest.mark.skipif(shutil.which("promtool") is None, reason="promtool is missing: apt-get install prometheus")
+def test_promtool_has_nothing_to_say_against_the_names(exported: dict[str, Metric]) -> None:
+    asked = subprocess.run(
+        ["promtool", "check", "metrics"], input=generate_latest(), capture_output=True, check=False, timeout=60
+    )
+    ours = [line for line in asked.stdout.decode().splitlines() if line.startswith("soliloquy_")]
+    assert (ours, asked.stderr) == ([], b"")
