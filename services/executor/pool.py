@@ -31,8 +31,6 @@ class SandboxPool:
         self._works = Works()
         self._vetted = self._lane(self._boot_vetted, settings.recycle_vetted_after)
         self._forks = {kind: self._lane(partial(self._boot, kind), settings.recycle_after) for kind in KINDS}
-        # In an audit the vet says what code imports, and nothing is forked.
-        self._kept = [self._vetted] if settings.audit else [self._vetted, self._forks[MATH]]
         self._stock = Stock(
             self._boot,
             self._works,
@@ -47,7 +45,8 @@ class SandboxPool:
         """Why no job can run; None where one can."""
         if self._site is None:
             return "the sandbox pool is not running"
-        return next((fault for lane in self._kept if (fault := lane.fault)), None)
+        # Of the fork lanes, that of code which needs no package: the others may want what is not installed.
+        return self._vetted.fault or (self._forks[MATH].fault if self._forks[MATH].begun else None)
 
     @property
     def busy(self) -> dict[str, int]:
@@ -56,16 +55,16 @@ class SandboxPool:
         return {"fast": self._vetted.busy, "fork": forked, "single-use": self._stock.busy}
 
     async def start(self) -> None:
-        """Returns when the first sandbox of each lane that most jobs take can run one; the others follow."""
+        """Returns when the sandbox can run that most jobs take; others boot when the first job comes for them."""
         self._site = await open_site(self._settings)
-        for lane in self._kept:
-            lane.start()
+        self._vetted.start()
         try:
-            await asyncio.gather(*(lane.ready() for lane in self._kept))
+            await self._vetted.ready()
         except BaseException:
             await self.stop()
             raise
-        self._stock.refill()
+        if self._settings.audit:
+            self._stock.refill()
 
     async def execute(self, job: Job) -> Execution:
         """The job's outcome, whatever its code does; waits for a free sandbox.
