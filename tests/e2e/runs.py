@@ -9,7 +9,12 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
+import pytest
+from click.testing import CliRunner
+
+from services.cli.main import main
 from services.runtime.bench.figures import figure
 
 SOLILOQUY = str(Path(sys.executable).with_name("soliloquy"))
@@ -33,6 +38,20 @@ def paced(out: Path, *, workers: int = 1) -> list[str]:
 def run(arguments: list[str], *, environment: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         arguments, capture_output=True, text=True, check=False, env={**os.environ, **(environment or {})}
+    )
+
+
+def said(arguments: list[str], *, environment: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    """The same of a command that starts no other process, without the second that starting Python takes."""
+    with (
+        patch.object(sys, "argv", arguments),
+        CliRunner().isolation(env=environment) as (output, errors, _),
+        pytest.raises(SystemExit) as ended,
+    ):
+        main()
+    assert isinstance(ended.value.code, int | None)
+    return subprocess.CompletedProcess(
+        arguments, ended.value.code or 0, output.getvalue().decode(), errors.getvalue().decode()
     )
 
 
