@@ -5,6 +5,9 @@ BIN := .venv/bin
 RESOLVE = $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --no-header --no-annotate
 
+# Hundreds of processes are started by the tests, and each would compile all that it imports.
+unexport PYTHONDONTWRITEBYTECODE
+
 ALONE := tests/integration/executor tests/integration/model
 
 .PHONY: help demo test lint protos kafka faults bench lock clean

@@ -15,6 +15,8 @@ from services.runtime.retry import Transient
 
 _log = logging.getLogger(__name__)
 
+# A job that has waited so long is worth a further sandbox.
+_PATIENCE_SECONDS = 0.2
 _REBOOT_DELAYS = (0.2, 0.5, 1.0, 2.0, 5.0)
 
 T = TypeVar("T")
@@ -38,9 +40,13 @@ class Lane:
         self._keepers: list[asyncio.Task[None]] = []
 
     @property
+    def begun(self) -> bool:
+        return bool(self._keepers)
+
+    @property
     def fault(self) -> str | None:
         """Why the lane has no sandbox at all; None where it has one or is booting it."""
-        return self._fault if len(self._down) == len(self._berths) or not self._keepers else None
+        return self._fault if len(self._down) >= len(self._keepers) else None
 
     @property
     def busy(self) -> int:
@@ -48,7 +54,9 @@ class Lane:
         return sum(not berth.vacant.is_set() for berth in self._berths)
 
     def start(self) -> None:
-        self._keepers = self._keepers or [asyncio.create_task(self._keep(berth)) for berth in self._berths]
+        """With one sandbox; the others are booted once jobs have to wait."""
+        if not self._keepers:
+            self._keep_another()
 
     async def ready(self) -> None:
         """Returns when a sandbox can take a job; SandboxUnavailable where none boots."""
@@ -75,8 +83,10 @@ class Lane:
             return self._taken(self._idle.popleft())
         if len(self._waiters) >= self._max_waiting:
             raise Busy(f"{len(self._waiters)} jobs wait for a sandbox already: try again later")
-        waiter: asyncio.Future[Berth] = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        waiter: asyncio.Future[Berth] = loop.create_future()
         self._waiters.append(waiter)
+        impatience = loop.call_later(_PATIENCE_SECONDS, self._grow)
         try:
             return await waiter
         except asyncio.CancelledError:
@@ -86,6 +96,16 @@ class Lane:
             elif not waiter.cancelled() and not waiter.exception():
                 self._vacate(waiter.result())
             raise
+        finally:
+            impatience.cancel()
+
+    def _grow(self) -> None:
+        # While one of them boots, it is that for which jobs wait.
+        if self._keepers and self.busy == len(self._keepers) < len(self._berths):
+            self._keep_another()
+
+    def _keep_another(self) -> None:
+        self._keepers.append(asyncio.create_task(self._keep(self._berths[len(self._keepers)])))
 
     async def _occupy(self, berth: Berth, work: Callable[[Sandbox], Awaitable[T]]) -> T:
         try:

@@ -34,8 +34,6 @@ class SandboxPool:
         self._works = Works()
         self._vetted = self._lane(self._boot_vetted, settings.recycle_vetted_after)
         self._forks = {kind: self._lane(partial(self._boot, kind), settings.recycle_after) for kind in KINDS}
-        # In an audit the vet says what code imports, and nothing is forked.
-        self._kept = [self._vetted] if settings.audit else [self._vetted, self._forks[MATH]]
         self._stock = Stock(
             self._boot,
             self._works,
@@ -50,7 +48,8 @@ class SandboxPool:
         """Why no job can run; None where one can."""
         if self._site is None:
             return "the sandbox pool is not running"
-        return next((fault for lane in self._kept if (fault := lane.fault)), None)
+        # Of the fork lanes, that of code which needs no package: the others may want what is not installed.
+        return self._vetted.fault or (self._forks[MATH].fault if self._forks[MATH].begun else None)
 
     @property
     def busy(self) -> dict[str, int]:
@@ -62,19 +61,19 @@ class SandboxPool:
         return self.busy[lane]
 
     async def start(self) -> None:
-        """Returns when the first sandbox of each lane that most jobs take can run one; the others follow."""
+        """Returns when the sandbox can run that most jobs take; others boot when the first job comes for them."""
         self._site = await open_site(self._settings)
-        for lane in self._kept:
-            lane.start()
+        self._vetted.start()
         try:
-            await asyncio.gather(*(lane.ready() for lane in self._kept))
+            await self._vetted.ready()
         except BaseException:
             await self.stop()
             raise
-        self._stock.refill()
         metrics.READY.set_function(lambda: float(self.fault is None))
         for name in self.busy:
             metrics.BUSY.labels(name).set_function(partial(self._busy_in, name))
+        if self._settings.audit:
+            self._stock.refill()
 
     async def execute(self, job: Job) -> Execution:
         """The job's outcome, whatever its code does; waits for a free sandbox.

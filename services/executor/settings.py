@@ -7,9 +7,9 @@ from pathlib import Path
 
 @dataclass(frozen=True, kw_only=True)
 class SandboxSettings:
-    # Of the fast and of the fork lane, each; one a core serves best.
+    # Of each lane, at most; one a core serves best.
     sandboxes: int = 2
-    # Booted ahead for the single-use lane.
+    # Booted ahead for the single-use lane: from its first job on, and in an audit from the start.
     spares: int = 1
     # Every job in the single-use lane.
     audit: bool = False

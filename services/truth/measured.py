@@ -8,7 +8,7 @@ from typing import Any
 import pint
 
 from services.truth.expressions import CONSTANTS, FUNCTIONS, OPERATORS, Expression
-from services.truth.units import NO_UNIT, registered, unit
+from services.truth.units import NO_UNIT, unit
 
 # pint's own types depend on the registry.
 Quantity = Any
@@ -20,6 +20,15 @@ class UnknownUnit(ValueError):
 
 class UnitsDisagree(ValueError):
     """Quantities are added, converted or put into a function as their units do not allow."""
+
+
+@functools.cache
+def registered() -> "pint.UnitRegistry[float]":
+    """The one registry that all quantities are of."""
+    registry: pint.UnitRegistry[float] = pint.UnitRegistry(autoconvert_offset_to_baseunit=True)
+    registry.define("dollar = [money]")
+    registry.define("cent = 0.01 dollar")
+    return registry
 
 
 def converted(value: float, own: str, to: str) -> float:

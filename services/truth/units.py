@@ -2,16 +2,12 @@
 
 import functools
 import re
-import tokenize
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from services.truth.measures import NoMeasure, measure
 from services.truth.prefixes import longest_of
-
-if TYPE_CHECKING:
-    import pint
 
 _TABLES: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_name("units.toml").read_text("utf-8"))
 _PREFIX_WORDS = "|".join(sorted(set(_TABLES["prefixes"].values())))
@@ -56,7 +52,7 @@ class Unit:
     kind: str
     factor: float
     offset: float = 0.0
-    # As pint reads it; empty for what is counted, and for a plain number.
+    # As pint reads it too; empty for what is counted, and for a plain number.
     measure: str = ""
 
     def in_base(self, value: float) -> float:
@@ -130,24 +126,8 @@ def _of_words(text: str) -> Unit | None:
 
 @functools.lru_cache(4096)
 def _measured(expression: str) -> Unit | None:
-    registry = registered()
     try:
-        one = registry.Quantity(1.0, registry.Unit(expression)).to_base_units()
-        zero = registry.Quantity(0.0, registry.Unit(expression)).to_base_units()
-    except (ArithmeticError, AttributeError, TypeError, ValueError, tokenize.TokenError):
-        # Letters that look like a unit and are none: pint has an error of its own for each way.
+        found = measure(expression)
+    except NoMeasure:
         return None
-    offset = float(zero.magnitude)
-    return Unit(str(one.dimensionality), float(one.magnitude) - offset, offset, expression)
-
-
-@functools.cache
-def registered() -> "pint.UnitRegistry[float]":
-    """The one registry that all units are of."""
-    # It takes half a second to load, which only those pay who meet a unit.
-    import pint
-
-    registry: pint.UnitRegistry[float] = pint.UnitRegistry(autoconvert_offset_to_baseunit=True)
-    registry.define("dollar = [money]")
-    registry.define("cent = 0.01 dollar")
-    return registry
+    return Unit(found.kind, found.factor, found.zero, expression)

@@ -10,7 +10,12 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
+import pytest
+from click.testing import CliRunner
+
+from services.cli.main import main
 from services.client.dataset import Dataset
 from services.dataset.frames import payloads
 from services.dataset.manifest import MANIFEST, read_manifest, shards_of
@@ -40,6 +45,20 @@ def paced(out: Path | str, **options: str | int) -> list[str]:
 def run(arguments: list[str], *, environment: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         arguments, capture_output=True, text=True, check=False, env={**os.environ, **(environment or {})}
+    )
+
+
+def said(arguments: list[str], *, environment: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    """The same of a command that starts no other process, without the second that starting Python takes."""
+    with (
+        patch.object(sys, "argv", arguments),
+        CliRunner().isolation(env=environment) as (output, errors, _),
+        pytest.raises(SystemExit) as ended,
+    ):
+        main()
+    assert isinstance(ended.value.code, int | None)
+    return subprocess.CompletedProcess(
+        arguments, ended.value.code or 0, output.getvalue().decode(), errors.getvalue().decode()
     )
 
 

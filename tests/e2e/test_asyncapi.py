@@ -13,14 +13,14 @@ from services.cli.wiring import declared
 from services.runtime.events import Event
 from services.runtime.topics import TOPIC_OF, TOPICS, origin, shapes
 from services.runtime.transports.kafka.records import headers_of
-from tests.e2e.runs import SOLILOQUY, run
+from tests.e2e.runs import SOLILOQUY, said
 
 COMMAND = [SOLILOQUY, "asyncapi"]
 
 
 @pytest.fixture(scope="module")
 def document() -> dict[str, Any]:
-    result = run(COMMAND)
+    result = said(COMMAND)
     assert (result.returncode, result.stderr) == (0, "")
     return dict(json.loads(result.stdout))
 
@@ -128,5 +128,5 @@ def test_schemas_compile_to_the_messages_that_travel(document: dict[str, Any], t
 
 
 def test_it_is_the_same_each_time(document: dict[str, Any]) -> None:
-    assert json.loads(run(COMMAND).stdout) == document
+    assert json.loads(said(COMMAND).stdout) == document
     assert list(document["operations"]) == sorted(document["operations"])

@@ -9,22 +9,14 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.runs import (
-    SOLILOQUY,
-    command,
-    dataset,
-    grown,
-    kill_run,
-    paced,
-    run,
-    start,
-    wait_for_end,
-    wait_for_frames,
-)
+from tests.e2e.runs import SOLILOQUY, command, dataset, grown, run, said, start, wait_for_frames
 
 
 def refused(arguments: list[str], environment: dict[str, str] | None = None) -> str:
-    result = run(arguments, environment=environment)
+    return one_line(said(arguments, environment=environment))
+
+
+def one_line(result: subprocess.CompletedProcess[str]) -> str:
     assert result.returncode == 2, result.stdout + result.stderr
     assert result.stdout == ""
     [line] = result.stderr.strip().splitlines()
@@ -72,14 +64,26 @@ def test_without_gvisor_nothing_begins(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> subprocess.CompletedProcess[str]:
+    """A run of two that succeeded."""
+    return run(command(tmp_path_factory.mktemp("small") / "out", conversations=2))
+
+
+def folder_of(result: subprocess.CompletedProcess[str]) -> Path:
+    return Path(result.args[result.args.index("--out") + 1])
+
+
 @pytest.mark.parametrize("other", [{"seed": 8}, {"noise": "real"}, {"conversations": 3}], ids=str)
-def test_the_folder_of_another_run_is_left_alone(tmp_path: Path, other: dict[str, Any]) -> None:
-    grown(tmp_path / "out", conversations=2)
-    before = dataset(tmp_path / "out")
-    line = refused(command(tmp_path / "out", **{"conversations": 2, **other}))
+def test_the_folder_of_another_run_is_left_alone(
+    small: subprocess.CompletedProcess[str], other: dict[str, Any]
+) -> None:
+    out = folder_of(small)
+    before = dataset(out)
+    line = refused(command(out, **{"conversations": 2, **other}))
     assert "holds another run" in line
     assert next(iter(other)) in line
-    assert dataset(tmp_path / "out") == before
+    assert dataset(out) == before
 
 
 def test_a_dataset_without_a_manifest_is_left_alone(tmp_path: Path) -> None:
@@ -114,41 +118,32 @@ def test_a_folder_where_a_file_is_in_the_way_is_refused(tmp_path: Path) -> None:
     assert "out" in refused(command(tmp_path / "file" / "out"))
 
 
-@pytest.fixture
-def unfinished(tmp_path: Path) -> Path:
-    out = tmp_path / "out"
-    process = start(paced(out))
-    wait_for_frames(out, 1, process)
-    wait_for_end(kill_run(process))
-    return out
-
-
 def test_a_corrupt_log_is_named_and_the_collected_conversations_stay(unfinished: Path) -> None:
     journal = (unfinished / ".run" / "journal").read_bytes()
     for leftover in unfinished.glob(".run/log.sqlite*"):
         leftover.write_bytes(b"this is no database" * 500)
-    assert "log.sqlite" in refused(command(unfinished, conversations=12))
+    assert "log.sqlite" in one_line(run(command(unfinished, conversations=12)))
     assert (unfinished / ".run" / "journal").read_bytes().startswith(journal)
 
 
 def test_a_log_locked_by_another_program_is_named(unfinished: Path) -> None:
     with sqlite3.connect(unfinished / ".run" / "log.sqlite", isolation_level=None) as other:
         other.execute("BEGIN EXCLUSIVE")
-        assert "locked" in refused(command(unfinished, conversations=12))
+        assert "locked" in one_line(run(command(unfinished, conversations=12)))
         other.execute("ROLLBACK")
     other.close()
 
 
 def test_two_runs_cannot_grow_one_folder(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    first = start(command(out, conversations=12, in_flight=2, latency="200ms"))
+    first = start(command(out, conversations=4, in_flight=2, latency="200ms"))
     wait_for_frames(out, 1, first)
-    assert "another process writes" in refused(command(out, conversations=12))
+    assert "another process writes" in refused(command(out, conversations=4))
     first.communicate()
     assert first.returncode == 0
 
 
-def test_a_full_disk_stops_the_run_and_room_lets_it_go_on(tmp_path: Path) -> None:
+def test_a_full_disk_stops_the_run_and_room_lets_it_go_on(reference: Path, tmp_path: Path) -> None:
     """A small file system of its own is the disk that fills."""
     disk = tmp_path / "disk"
     disk.mkdir()
@@ -158,12 +153,11 @@ def test_a_full_disk_stops_the_run_and_room_lets_it_go_on(tmp_path: Path) -> Non
         pytest.skip("mounting a small file system needs root")
     assert mounted.returncode == 0, mounted.stderr
     try:
-        line = refused(command(disk / "out", conversations=12))
+        line = one_line(run(command(disk / "out", conversations=12)))
         assert "full" in line or "No space" in line
         subprocess.run(["mount", "-o", "remount,size=100m", disk], check=True)
         assert grown(disk / "out", conversations=12)["accepted"] == 12
-        grown(tmp_path / "elsewhere", conversations=12)
-        assert dataset(disk / "out") == dataset(tmp_path / "elsewhere")
+        assert dataset(disk / "out") == dataset(reference)
     finally:
         subprocess.run(["umount", disk], check=True)
 
@@ -173,14 +167,12 @@ def test_an_empty_folder_has_nothing_to_show(tmp_path: Path, arguments: list[str
     assert str(tmp_path) in refused([SOLILOQUY, *arguments, str(tmp_path)])
 
 
-def test_an_unknown_conversation_is_named(tmp_path: Path) -> None:
-    grown(tmp_path / "out", conversations=2)
-    assert "'zzz'" in refused([SOLILOQUY, "show", str(tmp_path / "out"), "--id", "zzz"])
+def test_an_unknown_conversation_is_named(small: subprocess.CompletedProcess[str]) -> None:
+    assert "'zzz'" in refused([SOLILOQUY, "show", str(folder_of(small)), "--id", "zzz"])
 
 
-def test_the_report_is_one_json_object(tmp_path: Path) -> None:
-    result = run(command(tmp_path / "out", conversations=2))
-    assert set(json.loads(result.stdout)) == {
+def test_the_report_is_one_json_object(small: subprocess.CompletedProcess[str]) -> None:
+    assert set(json.loads(small.stdout)) == {
         *("requested", "accepted", "rejected", "failed", "enrichment", "turns", "python_turns"),
         *("executions", "parse", "verdicts", "tokens", "cost", "seconds"),
     }

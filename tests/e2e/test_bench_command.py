@@ -1,6 +1,6 @@
 """`soliloquy bench`: figures whose jobs were right, for a person and for a program."""
 
-from tests.e2e.runs import SOLILOQUY, measured, run
+from tests.e2e.runs import SOLILOQUY, measured, run, said
 
 SANDBOX = [SOLILOQUY, "bench", "sandbox", "--mix", "fast", "--seconds", "1"]
 
@@ -22,7 +22,7 @@ def test_a_person_gets_tables() -> None:
 
 
 def test_without_gvisor_nothing_is_measured() -> None:
-    result = run(SANDBOX, environment={"PATH": ""})
+    result = said(SANDBOX, environment={"PATH": ""})
     assert (result.returncode, result.stdout) == (2, "")
     [line] = result.stderr.splitlines()
     assert line.startswith("soliloquy: gVisor is missing: ")
@@ -30,7 +30,7 @@ def test_without_gvisor_nothing_is_measured() -> None:
 
 def test_a_kafka_that_is_not_there_is_one_line() -> None:
     for what in ("transport", "pipeline"):
-        result = run([SOLILOQUY, "bench", what, "--kafka", "127.0.0.1:1"])
+        result = said([SOLILOQUY, "bench", what, "--kafka", "127.0.0.1:1"])
         assert (result.returncode, result.stdout) == (2, "")
         [line] = result.stderr.splitlines()
         assert line.startswith("soliloquy: 127.0.0.1:1 refuses connections")

@@ -7,33 +7,26 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.runs import SOLILOQUY, grown, run
+from tests.e2e.runs import SOLILOQUY, said
 
 CONVERSATIONS = 12
 
 
-@pytest.fixture(scope="module")
-def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("checked") / "out"
-    grown(out, conversations=CONVERSATIONS)
-    return out
-
-
 def check(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    return run([SOLILOQUY, "check", str(folder), *options])
+    return said([SOLILOQUY, "check", str(folder), *options])
 
 
-def bent(dataset: Path, folder: Path, bend: Any) -> Path:
+def bent(reference: Path, folder: Path, bend: Any) -> Path:
     """The dataset with its first conversation changed."""
-    first, *rest = (dataset / "conversations.jsonl").read_text("utf-8").splitlines()
+    first, *rest = (reference / "conversations.jsonl").read_text("utf-8").splitlines()
     record = json.loads(first)
     bend(record)
     (folder / "conversations.jsonl").write_text("\n".join([json.dumps(record), *rest]), "utf-8")
     return folder
 
 
-def test_what_a_run_kept_has_no_fault(dataset: Path) -> None:
-    result = check(dataset, "--json")
+def test_what_a_run_kept_has_no_fault(reference: Path) -> None:
+    result = check(reference, "--json")
     assert (result.returncode, result.stderr) == (0, "")
     report = json.loads(result.stdout)
     figures = report["figures"]
@@ -46,38 +39,38 @@ def test_what_a_run_kept_has_no_fault(dataset: Path) -> None:
     assert sum(row["turns"] for row in report["combinations"]) == figures["turns"]
 
 
-def test_a_person_reads_how_often_each_code_occurs(dataset: Path) -> None:
-    lines = [line.split() for line in check(dataset).stdout.splitlines()]
+def test_a_person_reads_how_often_each_code_occurs(reference: Path) -> None:
+    lines = [line.split() for line in check(reference).stdout.splitlines()]
     assert ["evaluation", "action", "state", "q", "state", "r", "state", "t"] in lines
     assert any(line[:2] == ["b", "3"] for line in lines)
 
 
-def test_conversations_that_are_alike_are_named(dataset: Path, tmp_path: Path) -> None:
-    second = json.loads((dataset / "conversations.jsonl").read_text("utf-8").splitlines()[1])
+def test_conversations_that_are_alike_are_named(reference: Path, tmp_path: Path) -> None:
+    second = json.loads((reference / "conversations.jsonl").read_text("utf-8").splitlines()[1])
 
     def repeat(record: dict[str, Any]) -> None:
         record["turns"] = second["turns"]
         record["problem"] = second["problem"]
 
-    copied = bent(dataset, tmp_path, repeat)
+    copied = bent(reference, tmp_path, repeat)
     report = json.loads(check(copied, "--json").stdout)
     assert report["most_alike"]["likeness"] == 1.0
     assert second["id"] in report["most_alike"]["conversations"]
     assert "alike in wording: 100% of it is also in" in check(copied).stdout
 
 
-def test_an_answer_given_early_is_named_with_its_turn_and_evidence(dataset: Path, tmp_path: Path) -> None:
+def test_an_answer_given_early_is_named_with_its_turn_and_evidence(reference: Path, tmp_path: Path) -> None:
     def tell(record: dict[str, Any]) -> None:
         answer = record["problem"]["answer"]
         record["turns"][0]["tutor"]["text"] += f" In the end it is {answer['value']} {answer['unit']}."
 
-    result = check(bent(dataset, tmp_path, tell))
+    result = check(bent(reference, tmp_path, tell))
     assert result.returncode == 1
     [line] = [line for line in result.stdout.splitlines() if "early answer" in line]
     assert "turn 1: gives" in line
 
 
-def test_a_wrong_verdict_is_named_although_the_record_agrees_with_itself(dataset: Path, tmp_path: Path) -> None:
+def test_a_wrong_verdict_is_named_although_the_record_agrees_with_itself(reference: Path, tmp_path: Path) -> None:
     def praise(record: dict[str, Any]) -> None:
         step = next(step for step in record["problem"]["steps"] if step["result"])
         result = step["result"]
@@ -86,7 +79,7 @@ def test_a_wrong_verdict_is_named_although_the_record_agrees_with_itself(dataset
         following["student"]["text"] = f"It is {3 * result['value']:.4g} {result['unit']}."
         following["tutor"]["evaluation"] = "b"
 
-    result = check(bent(dataset, tmp_path, praise))
+    result = check(bent(reference, tmp_path, praise))
     assert result.returncode == 1
     assert "verdict: turn" in result.stdout
 

@@ -12,18 +12,7 @@ from soliloquy.v1.events_pb2 import ProblemSubmitted
 
 from services.runtime.events import Event
 from services.runtime.transports.embedded import EmbeddedTransport
-from tests.e2e.runs import (
-    SOLILOQUY,
-    command,
-    dataset,
-    grown,
-    kill_run,
-    paced,
-    run,
-    start,
-    wait_for_end,
-    wait_for_frames,
-)
+from tests.e2e.runs import SOLILOQUY, command, dataset, grown, run, said
 
 
 def publish(log: Path, event: Event) -> None:
@@ -34,29 +23,12 @@ def publish(log: Path, event: Event) -> None:
     asyncio.run(go())
 
 
-@pytest.fixture
-def unfinished(tmp_path: Path) -> Path:
-    """A run of twelve, killed when the first conversation was collected."""
-    out = tmp_path / "out"
-    process = start(paced(out))
-    wait_for_frames(out, 1, process)
-    wait_for_end(kill_run(process))
-    return out
-
-
-def test_foreign_bytes_on_a_topic_cost_no_conversation(unfinished: Path, tmp_path: Path) -> None:
+def test_foreign_bytes_on_a_topic_cost_no_conversation_and_are_kept(unfinished: Path, reference: Path) -> None:
     poison = Event(id="poison", topic="student.replied", key="key", payload=b"\xff", source="test", time=time.time())
     publish(unfinished / ".run" / "log.sqlite", poison)
     assert grown(unfinished, conversations=12)["accepted"] == 12
-    grown(tmp_path / "reference", conversations=12)
-    assert dataset(unfinished) == dataset(tmp_path / "reference")
-
-
-def test_what_was_given_up_is_kept_with_the_finished_dataset(unfinished: Path) -> None:
-    poison = Event(id="poison", topic="student.replied", key="key", payload=b"\xff", source="test", time=time.time())
-    publish(unfinished / ".run" / "log.sqlite", poison)
-    grown(unfinished, conversations=12)
-    assert "poison" in run([SOLILOQUY, "dlq", "list", str(unfinished)]).stdout
+    assert dataset(unfinished) == dataset(reference)
+    assert "poison" in said([SOLILOQUY, "dlq", "list", str(unfinished)]).stdout
 
 
 @pytest.fixture
@@ -79,13 +51,13 @@ def given_up(tmp_path: Path) -> Path:
 
 def test_a_dead_letter_is_listed_and_shown_with_its_error(given_up: Path) -> None:
     for arguments in (["list", str(given_up)], ["show", str(given_up), "letter"]):
-        assert "no route to the model" in run([SOLILOQUY, "dlq", *arguments]).stdout
-    assert "ordinal: 41" in run([SOLILOQUY, "dlq", "show", str(given_up), "letter"]).stdout
+        assert "no route to the model" in said([SOLILOQUY, "dlq", *arguments]).stdout
+    assert "ordinal: 41" in said([SOLILOQUY, "dlq", "show", str(given_up), "letter"]).stdout
 
 
 def test_a_replayed_letter_is_back_on_its_topic_and_out_of_the_dead_ones(given_up: Path) -> None:
-    assert "1 put back" in run([SOLILOQUY, "dlq", "replay", str(given_up), "letter"]).stdout
-    assert run([SOLILOQUY, "dlq", "list", str(given_up)]).stdout == "no dead letters\n"
+    assert "1 put back" in said([SOLILOQUY, "dlq", "replay", str(given_up), "letter"]).stdout
+    assert said([SOLILOQUY, "dlq", "list", str(given_up)]).stdout == "no dead letters\n"
 
     async def submitted() -> list[str]:
         async with EmbeddedTransport(given_up / ".run" / "log.sqlite") as transport:
@@ -95,7 +67,7 @@ def test_a_replayed_letter_is_back_on_its_topic_and_out_of_the_dead_ones(given_u
 
 
 def test_a_letter_that_is_not_there_is_named(given_up: Path) -> None:
-    result = run([SOLILOQUY, "dlq", "replay", str(given_up), "another"])
+    result = said([SOLILOQUY, "dlq", "replay", str(given_up), "another"])
     assert result.returncode == 2
     assert "'another'" in result.stderr
 
@@ -109,7 +81,7 @@ UNREAD = """
 
 
 def test_a_conversation_among_the_dead_letters_is_finished_once_mended_and_replayed(
-    unfinished: Path, tmp_path: Path
+    unfinished: Path, reference: Path
 ) -> None:
     log = unfinished / ".run" / "log.sqlite"
     with closing(sqlite3.connect(log)) as connection, connection:
@@ -121,7 +93,6 @@ def test_a_conversation_among_the_dead_letters_is_finished_once_mended_and_repla
     assert "1 conversations ended among the dead letters" in stopped.stderr
     with closing(sqlite3.connect(log)) as connection, connection:
         connection.execute("UPDATE event SET payload = ? WHERE topic LIKE '%.dlq'", (payload,))
-    assert run([SOLILOQUY, "dlq", "replay", str(unfinished)]).returncode == 0
+    assert said([SOLILOQUY, "dlq", "replay", str(unfinished)]).returncode == 0
     assert grown(unfinished, conversations=12)["accepted"] == 12
-    grown(tmp_path / "reference", conversations=12)
-    assert dataset(unfinished) == dataset(tmp_path / "reference")
+    assert dataset(unfinished) == dataset(reference)

@@ -8,12 +8,12 @@ import pytest
 
 from services.curriculum.bank.bank import FAMILIES
 from services.curriculum.files.problem_file import read_problems
-from tests.e2e.runs import SOLILOQUY, grown, run
+from tests.e2e.runs import SOLILOQUY, grown, run, said
 
 
 def problems(*arguments: str | Path) -> str:
     """What a command prints that must succeed."""
-    result = run([SOLILOQUY, "problems", *map(str, arguments)])
+    result = said([SOLILOQUY, "problems", *map(str, arguments)])
     assert result.returncode == 0, result.stderr
     return result.stdout
 
@@ -55,7 +55,8 @@ def test_a_sample_is_even_over_topics_repeats_nothing_and_follows_from_its_seed(
 
 def test_a_sample_shared_by_processes_is_that_of_one(tmp_path: Path) -> None:
     out = tmp_path / "problems.jsonl"
-    problems("sample", "arithmetic", "--count", "10500", "--out", out)
+    shared = run([SOLILOQUY, "problems", "sample", "arithmetic", "--count", "10500", "--out", str(out)])
+    assert shared.returncode == 0, shared.stderr
     lines = out.read_bytes().splitlines(keepends=True)
     assert len(lines) == 10_500
     assert problems("sample", "arithmetic", "--count", "2500").encode() == b"".join(lines[:2500])
@@ -85,7 +86,7 @@ def test_each_fault_of_a_family_is_a_line_of_the_check(tmp_path: Path) -> None:
     family = tmp_path / "mechanics" / "fall.toml"
     family.parent.mkdir()
     family.write_text(text.replace("h = g × t² / 2", "h = g × t²").replace('unit = "m/s" }', 'unit = "m" }'), "utf-8")
-    result = run([SOLILOQUY, "problems", "check", str(tmp_path)])
+    result = said([SOLILOQUY, "problems", "check", str(tmp_path)])
     assert result.returncode == 1
     assert [line.split(": ")[:2] for line in result.stdout.splitlines()] == [
         ["mechanics/fall.toml", "units agree"],
@@ -97,7 +98,7 @@ def test_each_fault_of_a_family_is_a_line_of_the_check(tmp_path: Path) -> None:
 def test_a_fault_of_a_problem_file_is_named_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "problems.jsonl"
     path.write_text('{"question": "How many?", "solution": "2 + 2 = 4"}\n{"question": "How many more?"}\n', "utf-8")
-    result = run([SOLILOQUY, "problems", "check", str(path)])
+    result = said([SOLILOQUY, "problems", "check", str(path)])
     assert (result.returncode, result.stdout.startswith(f"{path}:2: solution")) == (1, True)
 
 
@@ -113,7 +114,7 @@ def test_a_fault_of_a_problem_file_is_named_with_its_line(tmp_path: Path) -> Non
     ],
 )
 def test_what_cannot_be_done_is_one_clear_line(arguments: list[str], reason: str) -> None:
-    result = run([SOLILOQUY, "problems", *arguments])
+    result = said([SOLILOQUY, "problems", *arguments])
     assert result.returncode == 2
     assert result.stdout == ""
     assert result.stderr.startswith("soliloquy: ")

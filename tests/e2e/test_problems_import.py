@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.large import WRITERS, peak_of_import
-from tests.e2e.runs import SOLILOQUY, grown, run
+from tests.e2e.runs import SOLILOQUY, grown, run, said
 
 TROLLEY = {
     "question": "A shopper pushes a trolley of 20 kg with 50 N. What is its acceleration?",
@@ -24,8 +24,8 @@ def jsonl(path: Path, *rows: Any) -> Path:
     return path
 
 
-def problems(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
-    return run([SOLILOQUY, "problems", *map(str, arguments)], environment=environment)
+def problems(*arguments: object) -> subprocess.CompletedProcess[str]:
+    return said([SOLILOQUY, "problems", *map(str, arguments)])
 
 
 def refused(*arguments: object) -> str:
@@ -124,7 +124,8 @@ def test_sifting_is_the_same_in_every_process(tmp_path: Path) -> None:
     kept = []
     for hash_seed in ("1", "2"):
         out = tmp_path / f"kept{hash_seed}.jsonl"
-        result = problems("dedupe", source, "--out", out, "--json", PYTHONHASHSEED=hash_seed)
+        dedupe = [SOLILOQUY, "problems", "dedupe", str(source), "--out", str(out), "--json"]
+        result = run(dedupe, environment={"PYTHONHASHSEED": hash_seed})
         assert result.returncode == 0, result.stderr
         assert 0 < json.loads(result.stdout)["dropped"] < len(rows)
         kept.append(out.read_bytes())

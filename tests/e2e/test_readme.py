@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
+from tests.e2e.runs import alive, worker_pids
+
 ROOT = Path(__file__).parents[2]
 BLOCKS = re.findall(r"^```sh\n(.*?)^```$", (ROOT / "README.md").read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
 Completed = subprocess.CompletedProcess[str]
@@ -64,9 +66,10 @@ def test_the_readme_on_kafka_works_in_its_order(kafka: str, tmp_path: Path) -> N
         for command in commands[serving + 1 :]:
             result = shell(command, tmp_path, environment)
             assert result.returncode == 0, f"{command}\n{result.stderr}"
+        workers = worker_pids(up.pid)
         up.send_signal(signal.SIGTERM)
         up.communicate(timeout=60)
-        assert up.returncode == 0
+        assert (up.returncode, len(workers), [pid for pid in workers if alive(pid)]) == (0, 8, [])
     finally:
         up.kill()
     assert (tmp_path / "from-kafka" / "manifest.json").exists()

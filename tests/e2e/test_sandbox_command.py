@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from services.client.sandbox import Job, SandboxClient
-from tests.e2e.runs import SOLILOQUY, run, start
+from tests.e2e.runs import SOLILOQUY, run, said, start
 
 SHOT = """import math
 reach = 12.5**2 * math.sin(math.radians(60)) / 9.8
@@ -30,12 +30,8 @@ def sandbox(*arguments: str | Path) -> list[str]:
     return [SOLILOQUY, "sandbox", *map(str, arguments)]
 
 
-def with_input(text: bytes, *arguments: str) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(sandbox("run", "-", *arguments), input=text, capture_output=True, check=False)
-
-
 def refused(arguments: list[str], environment: dict[str, str] | None = None) -> str:
-    result = run(arguments, environment=environment)
+    result = said(arguments, environment=environment)
     assert (result.returncode, result.stdout) == (2, ""), result.stdout + result.stderr
     [line] = result.stderr.strip().splitlines()
     assert line.startswith("soliloquy: ")
@@ -53,6 +49,12 @@ def service(*arguments: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
         process.terminate()
         _, log = process.communicate(timeout=30)
         assert process.returncode == 0, log
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    with service() as (address, _):
+        yield address
 
 
 def test_a_job_shows_its_values_and_what_contained_it(shot: Path) -> None:
@@ -76,9 +78,11 @@ def test_a_job_alone_and_with_less_than_the_limits_is_reported_as_json(shot: Pat
 
 
 def test_a_job_that_fails_says_where_with_status_1() -> None:
-    result = with_input(b"print('before')\nx = 1 / 0\n", "--vars", "x")
-    assert (result.returncode, result.stderr) == (1, b"")
-    lines = result.stdout.decode().splitlines()
+    code = "print('before')\nx = 1 / 0\n"
+    job = sandbox("run", "-", "--vars", "x")
+    result = subprocess.run(job, input=code, capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stderr) == (1, "")
+    lines = result.stdout.splitlines()
     assert lines[:3] == ["error: ZeroDivisionError: division by zero (line 2)", "stdout:", "    before"]
 
 
@@ -94,17 +98,19 @@ def test_a_job_that_fails_says_where_with_status_1() -> None:
     ],
     ids=["empty", "syntax error", "NUL", "undefined variable", "1 MB", "endless"],
 )
-def test_code_that_cannot_work_is_a_failed_job_and_says_why(code: bytes, error: str) -> None:
-    result = with_input(code, "--vars", "x")
-    assert (result.returncode, result.stderr) == (1, b"")
-    assert error in result.stdout.decode().splitlines()[0]
+def test_code_that_cannot_work_is_a_failed_job_and_says_why(shot: Path, address: str, code: bytes, error: str) -> None:
+    shot.write_bytes(code)
+    result = said(sandbox("run", shot, "--vars", "x", "--address", address))
+    assert (result.returncode, result.stderr) == (1, "")
+    assert error in result.stdout.splitlines()[0]
 
 
 @pytest.mark.parametrize("code", [b"\xef\xbb\xbfx = 1", b"```python\nx = 1\n```", "µ = 1; x = µ".encode()])
-def test_a_byte_order_mark_a_fence_and_greek_letters_do_no_harm(code: bytes) -> None:
-    result = with_input(code, "--vars", "x")
+def test_a_byte_order_mark_a_fence_and_greek_letters_do_no_harm(shot: Path, address: str, code: bytes) -> None:
+    shot.write_bytes(code)
+    result = said(sandbox("run", shot, "--vars", "x", "--address", address))
     assert result.returncode == 0
-    assert result.stdout.decode().splitlines()[1] == "x = 1"
+    assert result.stdout.splitlines()[1] == "x = 1"
 
 
 def test_what_cannot_be_read_is_named(tmp_path: Path, shot: Path) -> None:
@@ -123,12 +129,16 @@ def test_what_cannot_be_read_is_named(tmp_path: Path, shot: Path) -> None:
         (("--address", "nowhere"), "write HOST:PORT"),
         (("--wall", "60s"), "wall_seconds is 60.0: a job may ask for"),
         (("--memory", "64GiB"), "memory_bytes is 68719476736: a job may ask for"),
-        (("--address", "127.0.0.1:1"), "Connection refused"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
 )
 def test_what_cannot_be_had_is_named(shot: Path, options: tuple[str, ...], complaint: str) -> None:
     assert complaint in refused(sandbox("run", shot, *options))
+
+
+def test_a_service_that_is_not_there_is_named(shot: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("services.cli.sandbox._ANSWER_SECONDS", 0.5)
+    assert "Connection refused" in refused(sandbox("run", shot, "--address", "127.0.0.1:1"))
 
 
 @pytest.mark.parametrize("arguments", [("run", __file__), ("serve", *ANY_PORT), ("selftest",)], ids=lambda it: it[0])
@@ -179,7 +189,7 @@ async def test_a_terminated_service_answers_the_job_that_it_runs(tmp_path: Path)
 
 
 def test_help_says_what_each_command_is_for() -> None:
-    listed = run(sandbox("--help")).stdout
+    listed = said(sandbox("--help")).stdout
     for command in ("run", "selftest", "serve"):
         assert f"\n  {command} " in listed
-        assert run(sandbox(command, "--help")).returncode == 0
+        assert said(sandbox(command, "--help")).returncode == 0

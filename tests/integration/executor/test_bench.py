@@ -2,17 +2,20 @@
 
 from pathlib import Path
 
+from soliloquy.v1.sandbox_pb2 import LANE_FAST, LANE_FORK
+
 from services.executor.bench import processes
 from tests.integration.executor.support import assert_ordinary_job_is_right, needs_runsc, started
 
 
 @needs_runsc
 async def test_each_sandbox_is_a_family_with_its_memory_until_the_pool_stops(tmp_path: Path) -> None:
-    async with started(tmp_path, sandboxes=2, spares=0) as pool:
-        await assert_ordinary_job_is_right(pool)
+    async with started(tmp_path) as pool:
+        for lane in (LANE_FAST, LANE_FORK):
+            await assert_ordinary_job_is_right(pool, lane=lane)
         families = processes.families(tmp_path).values()
         # The zygote runs in neither of runsc's own processes.
         assert all(len(family) > 3 for family in families)
         assert all(5 < processes.pss_mib(family) < 200 for family in families)
-    assert 2 < len(families) <= 4
+    assert len(families) == 2
     assert processes.families(tmp_path) == {}

@@ -24,7 +24,7 @@ from services.runtime.topics import shapes
 from services.runtime.transports.kafka import KafkaSettings
 from services.runtime.transports.kafka.layout import apply
 from services.runtime.transports.kafka.transport import KafkaTransport
-from tests.e2e.runs import SOLILOQUY, alive, kill, worker_pids
+from tests.e2e.runs import SOLILOQUY, alive, kill, said, worker_pids
 from tests.integration.transport.support import held, idle, until
 from tests.kafka.cluster import KafkaCluster
 from tests.kafka.fixtures import started
@@ -127,11 +127,12 @@ async def test_every_service_becomes_ready_and_ends_with_status_0(topics: KafkaS
             assert await command.terminated() == (0, [])
 
 
-async def test_a_service_is_not_ready_while_its_broker_is_down_and_says_why(tmp_path: Path) -> None:
+async def test_a_service_is_not_ready_while_its_broker_is_down_says_why_and_can_be_ended(tmp_path: Path) -> None:
+    grace = 1.0
     with started(KafkaCluster(tmp_path)) as cluster:
         settings = KafkaSettings(bootstrap=cluster.bootstrap)
         await apply(settings, replication=1)
-        async with running("service", "student", *ANY_PORT, kafka=settings) as student:
+        async with running("service", "student", "--grace", f"{grace}s", *ANY_PORT, kafka=settings) as student:
             address = await student.address("student")
             await asyncio.to_thread(cluster.stop_node, 1)
 
@@ -147,17 +148,6 @@ async def test_a_service_is_not_ready_while_its_broker_is_down_and_says_why(tmp_
             assert (status, "no broker has answered student" in why) == (503, True), why
             await asyncio.to_thread(cluster.start_node, 1)
             await until(is_ready, seconds=60)
-            ended, said = await student.terminated()
-            assert ended == 0, said
-
-
-async def test_a_service_whose_broker_is_gone_ends_when_it_is_told_to(tmp_path: Path) -> None:
-    grace = 1.0
-    with started(KafkaCluster(tmp_path)) as cluster:
-        settings = KafkaSettings(bootstrap=cluster.bootstrap)
-        await apply(settings, replication=1)
-        async with running("service", "student", "--grace", f"{grace}s", *ANY_PORT, kafka=settings) as student:
-            await student.address("student")
             await asyncio.to_thread(cluster.stop_node, 1)
             async with asyncio.timeout(grace + 5):
                 await student.terminated()
@@ -197,25 +187,35 @@ async def test_the_executor_takes_jobs_of_other_programs_beside_its_topic(topics
         assert await executor.terminated() == (0, [])
 
 
-async def test_what_cannot_be_done_is_one_line_with_status_2(topics: KafkaSettings, tmp_path: Path) -> None:
-    async def refused(*arguments: str | Path, kafka: KafkaSettings = topics) -> str:
-        async with running(*arguments, kafka=kafka) as command:
-            status, lines = await command.ended()
-        assert (status, len(lines)) == (2, 1), lines
-        return lines[0]
+def refused(*arguments: str | Path, kafka: KafkaSettings) -> str:
+    reach = ("--kafka", kafka.bootstrap, "--kafka-prefix", kafka.prefix)
+    result = said([SOLILOQUY, *map(str, arguments), *reach])
+    [line] = result.stderr.splitlines()
+    assert result.returncode == 2, line
+    return line
 
+
+def test_what_cannot_be_done_is_one_line_with_status_2(kafka: str, tmp_path: Path) -> None:
     nowhere = KafkaSettings(bootstrap="127.0.0.1:1", prefix="x")
-    bare = KafkaSettings(bootstrap=topics.bootstrap, prefix="bare-")
+    bare = KafkaSettings(bootstrap=kafka, prefix="bare-")
     for command in (("service", "student"), ("up", "--data", tmp_path)):
-        assert "refuses connections" in await refused(*command, kafka=nowhere)
-        assert "soliloquy topics apply" in await refused(*command, kafka=bare)
-    assert "'alchemy' is neither" in await refused("service", "tutor", "--problems", "alchemy")
+        assert "refuses connections" in refused(*command, kafka=nowhere)
+        assert "soliloquy topics apply" in refused(*command, kafka=bare)
+    assert "'alchemy' is neither" in refused("service", "tutor", "--problems", "alchemy", kafka=bare)
     (tmp_path / "file").touch()
-    assert "cannot be written" in await refused("service", "collector", "--data", tmp_path / "file" / "inside")
+    assert "cannot be written" in refused("service", "collector", "--data", tmp_path / "file" / "inside", kafka=bare)
+
+
+async def test_what_another_process_holds_is_said_so(topics: KafkaSettings, tmp_path: Path) -> None:
     async with running("service", "collector", "--data", tmp_path, *ANY_PORT, kafka=topics) as collector:
         address = await collector.address("collector")
-        assert "another collector writes" in await refused("service", "collector", "--data", tmp_path)
-        assert f"cannot listen on {address}" in await refused("service", "tutor", "--http", address)
+        for command, complaint in (
+            (("collector", "--data", tmp_path), "another collector writes"),
+            (("tutor", "--http", address), f"cannot listen on {address}"),
+        ):
+            async with running("service", *command, kafka=topics) as second:
+                status, [line] = await second.ended()
+            assert (status, complaint in line) == (2, True), line
 
 
 @asynccontextmanager
@@ -235,7 +235,9 @@ def worker(supervisor: Command, name: str) -> int:
     return pid
 
 
-async def test_up_starts_again_what_dies_and_replaces_each_on_a_sighup(topics: KafkaSettings, tmp_path: Path) -> None:
+async def test_up_starts_again_what_dies_replaces_each_on_a_sighup_and_leaves_no_process_when_it_is_killed(
+    topics: KafkaSettings, tmp_path: Path
+) -> None:
     async with up(tmp_path, topics) as supervisor:
         before = {name: worker(supervisor, name) for name in MAKERS}
         kill(before["executor"])
@@ -245,13 +247,6 @@ async def test_up_starts_again_what_dies_and_replaces_each_on_a_sighup(topics: K
             await supervisor.says(f"{name}-0 replaced")
             assert worker(supervisor, name) != before[name]
         await supervisor.says(f"{len(MAKERS)} processes replaced")
-        workers = worker_pids(supervisor.process.pid)
-        assert await supervisor.terminated() == (0, [])
-        assert not any(map(alive, workers))
-
-
-async def test_killing_up_leaves_no_process(topics: KafkaSettings, tmp_path: Path) -> None:
-    async with up(tmp_path, topics) as supervisor:
         workers = worker_pids(supervisor.process.pid)
         supervisor.process.kill()
         await until(lambda: not any(map(alive, workers)), seconds=30)
