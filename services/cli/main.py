@@ -12,6 +12,7 @@ _MODULES = {
     "show": "services.cli.show",
     "problems": "services.cli.problems",
     "check": "services.cli.check",
+    "report": "services.cli.report",
     "dlq": "services.cli.dead_letters",
     "topics": "services.cli.topics",
     "service": "services.cli.service",

@@ -22,17 +22,17 @@ _OPTIONS = {"noise": "none", "max_turns": 20, "max_attempts": 10}
 class Counted:
     """All that a card tells: the same for the same dataset, however fast it grew."""
 
-    manifest: Mapping[str, Any] | None
+    manifest: Mapping[str, Any]
     accepted: Statistics
     rejected: Statistics
 
 
 def card(counted: Counted) -> str:
     kept, dropped = counted.accepted, counted.rejected
+    command, note = again(counted)
     parts = {
         "front": _front(counted),
         "title": title(kept),
-        "lead": _lead(counted),
         "figures": table(("", ""), figures(kept, dropped)),
         "endings": counts("ending", kept.endings),
         "reasons": counts("not kept because of", dropped.reasons),
@@ -55,7 +55,8 @@ def card(counted: Counted) -> str:
             ("role", "prompt tokens", "completion tokens"),
             [(role, *(f"{kept.tokens[role, kind]:,}" for kind in ("prompt", "completion"))) for role in roles(kept)],
         ),
-        "again": _again(counted),
+        "command": command,
+        "note": note,
         "run": table(("", ""), settings(counted)),
         "hashes": table(("file", "sha256"), hashes(counted)),
         "limits": "\n".join(f"- {limit}" for limit in limits(kept)),
@@ -117,9 +118,7 @@ def roles(statistics: Statistics) -> list[str]:
 
 
 def again(counted: Counted) -> tuple[str, str]:
-    """The command that grows the same conversations anew, if there is one, and what is to be said of it."""
-    if counted.manifest is None:
-        return "", "The command of the run goes on where it stopped."
+    """The command that grows the same conversations anew, and what is to be said of it."""
     run = counted.manifest["run"]
     origins = sorted(counted.accepted.origins)
     words = ["soliloquy", "generate", "--problems", origins[0] if len(origins) == 1 else "FILE"]
@@ -136,13 +135,13 @@ def again(counted: Counted) -> tuple[str, str]:
 
 def settings(counted: Counted) -> list[tuple[str, str]]:
     """What the manifest says of the run, but for digests and tables."""
-    run = counted.manifest["run"] if counted.manifest else {}
+    run = counted.manifest["run"]
     return [(name.replace("_", " "), _plain(value)) for name, value in run.items() if not isinstance(value, dict)]
 
 
 def hashes(counted: Counted) -> list[tuple[str, str]]:
     """Of the prompts and the contract, file by file."""
-    run = counted.manifest["run"] if counted.manifest else {}
+    run = counted.manifest["run"]
     told = [run.get(f"{kind}_sha256", {}) for kind in ("prompts", "protos")]
     return [
         row
@@ -183,19 +182,6 @@ def _front(counted: Counted) -> str:
     return "\n".join(lines)
 
 
-def _lead(counted: Counted) -> str:
-    lead = (
-        "A simulated student and a tutor talk a problem through. Before each reply the tutor asks itself whether it\n"
-        "needs a calculation; if so it writes Python, the code runs in a sandbox, and the reply is made from the\n"
-        "output. All of that is in the rows, hidden from the student."
-    )
-    return (
-        lead
-        if counted.manifest
-        else f"{lead}\n\nThe run that grows this dataset has not finished: these are the shards so far."
-    )
-
-
 def _codes(kept: Statistics) -> str:
     words = [word for word in LETTERS if any(evaluation == word for evaluation, _ in kept.codes)]
     head = ("action", *(f"{LETTERS[word]} {CODES['evaluations'][LETTERS[word]]}" for word in words))
@@ -211,11 +197,6 @@ def _verdicts(kept: Statistics) -> str:
     head = ("found", *(f"{LETTERS[word]} {CODES['evaluations'][LETTERS[word]]}" for word in words))
     found = sorted({found for found, _ in kept.verdicts})
     return table(head, [(verdict, *(f"{kept.verdicts[verdict, word] or ''}" for word in words)) for verdict in found])
-
-
-def _again(counted: Counted) -> str:
-    command, note = again(counted)
-    return f"```sh\n{command}\n```\n\n{note}" if command else note
 
 
 def _plain(value: Any) -> str:

@@ -8,20 +8,20 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from soliloquy.v1.conversation_pb2 import Evaluation
+from soliloquy.v1.conversation_pb2 import Evaluation, StepState
 
-from services.dataset.columns import below, named, occurring
-from services.recipes.soliloquy.codes import EVALUATIONS
+from services.dataset.columns import below, named, occurring, word
+from services.recipes.soliloquy.codes import EVALUATIONS, STATES
 from services.recipes.soliloquy.rules import POLICY
 from services.truth.report import bigram_entropy
 
-LETTERS = {
-    Evaluation.Name(code).removeprefix("EVALUATION_").lower().replace("_", " "): letter
-    for letter, code in EVALUATIONS.items()
-}
+# By the names that the columns have.
+LETTERS = {word(Evaluation.Name(code), "EVALUATION_"): letter for letter, code in EVALUATIONS.items()}
+STATE_LETTERS = {word(StepState.Name(code), "STEP_STATE_"): letter for letter, code in STATES.items()}
 # By what the code found of the student's number, the evaluations that agree with it.
 _AGREEING = {
-    found: [word for word in LETTERS if LETTERS[word] in letters] for found, letters in POLICY["agreeing"].items()
+    found: [evaluation for evaluation, letter in LETTERS.items() if letter in letters]
+    for found, letters in POLICY["agreeing"].items()
 }
 _EXCEPTION = re.compile(r"[A-Za-z_.]+(?=: |$)")
 _ROLE_AND_KIND = ("prompt", "completion")
@@ -151,7 +151,7 @@ class Statistics:
         columns = {name: below(calls, name) for name in ("role", "engine", "model", "adapter_digest")}
         self.models += occurring(*columns.values())
         used = pa.table(columns | {kind: below(calls, f"{kind}_tokens") for kind in _ROLE_AND_KIND})
-        sums = used.group_by("role").aggregate([(kind, "sum") for kind in _ROLE_AND_KIND])
+        sums = used.group_by("role", use_threads=False).aggregate([(kind, "sum") for kind in _ROLE_AND_KIND])
         for row in sums.to_pylist():
             for kind in _ROLE_AND_KIND:
                 self.tokens[row["role"], kind] += row[f"{kind}_sum"]

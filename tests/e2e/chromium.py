@@ -45,15 +45,21 @@ class Page:
 
     async def until(self, condition: str, *, seconds: float = 20) -> Any:
         """What the condition is once it is true."""
+        look = (
+            f"const look = () => {{ const found = {condition}; found ? done(found) : setTimeout(look, 10); }}; look();"
+        )
         async with asyncio.timeout(seconds):
-            while not (value := await self.evaluate(condition)):
-                await asyncio.sleep(0.02)
-        return value
+            return await self.evaluate(f"new Promise((done) => {{ {look} }})")
 
     async def press(self, key: str) -> None:
         code, text = _KEYS.get(key, (ord(key.upper()), key))
         for kind in ("keyDown", "keyUp"):
-            pressed = {"type": kind, "key": key, "windowsVirtualKeyCode": code, "text": text if kind == "keyDown" else ""}
+            pressed = {
+                "type": kind,
+                "key": key,
+                "windowsVirtualKeyCode": code,
+                "text": text if kind == "keyDown" else "",
+            }
             await self.call("Input.dispatchKeyEvent", **pressed)
 
     async def write(self, text: str) -> None:

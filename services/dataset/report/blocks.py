@@ -106,7 +106,9 @@ def _lengths(lists: pa.Array) -> list[int]:
 
 def _value(kinds: dict[str, Any] | None) -> Value:
     """The message of a row's value: the one of its kinds that is set."""
-    kind, held = next(((kind, held) for kind, held in (kinds or {}).items() if held is not None), ("none", True))
+    kind: str
+    held: Any
+    kind, held = next((item for item in (kinds or {}).items() if item[1] is not None), ("none", True))
     match kind:
         case "complex":
             return Value(complex=Complex(**held))

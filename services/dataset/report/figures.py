@@ -6,12 +6,12 @@ from html import escape
 
 from services.dataset.card import CODES, share
 from services.dataset.durations import BINS_A_DECADE, Durations, Histogram, beginning, seconds_of
-from services.dataset.report.plots import bars, curves, histogram, round_ticks
+from services.dataset.report.plots import bars, curves, histogram, round_ticks, short
 from services.dataset.statistics import LETTERS, Statistics
 
 _WORDS_A_BIN, _MOST_WORDS = 4, 100
 _BINS_A_BAR = BINS_A_DECADE // 8
-_POINTS = 60
+_POINTS = 40
 _MOST_BARS = 8
 
 
@@ -32,9 +32,7 @@ def figures(kept: Statistics, dropped: Statistics, durations: Durations) -> Iter
     if kept.intents:
         yield _student(kept)
     if kept.tokens:
-        yield _tokens(kept, durations)
-    if kept.parse:
-        yield _answers(kept)
+        yield _model(kept, durations)
     if len(kept.topics) > 1:
         yield _card("Topics", f"of {len(kept.topics)}", bars(_most(kept.topics), whole=kept.conversations))
 
@@ -72,7 +70,7 @@ def _outcomes(kept: Statistics, dropped: Statistics) -> str:
     grown = kept.conversations + dropped.conversations
     gist = f"kept: {share(kept.conversations, grown)}"
     ended = bars(dict(kept.endings.most_common()), whole=kept.conversations)
-    why = bars(_most(dropped.reasons), whole=dropped.conversations, faults=True) if dropped.reasons else ""
+    why = bars(_most(dropped.reasons), whole=dropped.reasons.total(), faults=True) if dropped.reasons else ""
     return _card("Outcome", gist, ended + why)
 
 
@@ -169,7 +167,7 @@ def _code(scope: str, code: str, meaning: str) -> str:
 def _cell(count: int, most: int) -> str:
     """Five shades; square roots, so that what is rare is seen too."""
     return (
-        f'<td class="heat{max(1, round((count / most) ** 0.5 * 5))}">{count:,}</td>'
+        f'<td class="heat{max(1, round((count / most) ** 0.5 * 5))}" title="{count:,}">{short(count)}</td>'
         if count
         else '<td class="none"></td>'
     )
@@ -181,24 +179,17 @@ def _student(kept: Statistics) -> str:
     return _card("The student", gist, strategies + bars(_most(kept.personas), whole=kept.conversations))
 
 
-def _tokens(kept: Statistics, durations: Durations) -> str:
+def _model(kept: Statistics, durations: Durations) -> str:
     used: dict[str, int | tuple[int, int]] = {}
     for role in sorted({role for role, _ in kept.tokens}, key=lambda role: -kept.tokens[role, "prompt"]):
         took = seconds_of(durations.calls.get(role, Counter()), 0.5)
-        used[f"{role}, half within {lasting(took)}" if took else role] = (
-            kept.tokens[role, "prompt"],
-            kept.tokens[role, "completion"],
-        )
+        told = f"{role}, half within {lasting(took)}" if took else role
+        used[told] = (kept.tokens[role, "prompt"], kept.tokens[role, "completion"])
     total = kept.tokens.total()
-    gist = f"{total:,}, {total / max(kept.conversations, 1):,.0f} a conversation"
-    return _card(
-        "Tokens", gist, bars(used, whole=total) + '<p class="legend light"><span>read</span><span>written</span></p>'
-    )
-
-
-def _answers(kept: Statistics) -> str:
-    gist = f"as asked: {share(kept.parse['strict'], kept.parse.total())}"
-    return _card("The model's answers", gist, bars(dict(kept.parse.most_common()), whole=kept.parse.total()))
+    gist = f"{short(total)} tokens, {total / max(kept.conversations, 1):,.0f} a conversation"
+    legend = '<p class="legend light"><span>read</span><span>written</span></p>'
+    answers = {f"{name} answers": count for name, count in kept.parse.most_common()}
+    return _card("The model", gist, bars(used, whole=total) + legend + bars(answers, whole=kept.parse.total()))
 
 
 def _most(counted: Counter[str]) -> dict[str, int]:

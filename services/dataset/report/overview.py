@@ -13,17 +13,12 @@ def overview(counted: Counted, durations: Durations, *, browsed: int) -> str:
     """`browsed` is how many of the conversations the page holds."""
     kept = counted.accepted
     grown = kept.conversations + counted.rejected.conversations
-    notes = []
-    if counted.manifest is None:
-        notes.append("The run that grows this dataset has not finished: these are its conversations so far.")
-    if browsed < grown:
-        notes.append(f"All of them are counted here; {browsed:,}, taken evenly, are there to read.")
-    name = title(kept)
+    note = f'<p class="note">All of them are counted here; {browsed:,}, taken evenly, are there to read.</p>'
     return "\n".join(
         [
             f'<p class="eyebrow">{escape(_eyebrow(counted))}</p>',
-            f"<h1>{kept.conversations:,} {escape(name[0].lower() + name[1:])}</h1>",
-            *(f'<p class="note">{note}</p>' for note in notes),
+            f"<h1>{escape(title(kept))}</h1>",
+            note if browsed < grown else "",
             f'<dl class="strip">{"".join(_strip(counted, durations))}</dl>',
             f'<div class="plots">{"".join(figures(kept, counted.rejected, durations))}</div>',
             f'<div class="grown">{_grown(counted)}</div>',
@@ -33,7 +28,7 @@ def overview(counted: Counted, durations: Durations, *, browsed: int) -> str:
 
 def _eyebrow(counted: Counted) -> str:
     models = sorted({model for _, _, model, _ in counted.accepted.models})
-    run = counted.manifest["run"] if counted.manifest else {}
+    run = counted.manifest["run"]
     told = [f"{name} {run[name]}" for name in ("recipe", "seed") if name in run]
     return " · ".join([*told, f"model {', '.join(models)}" if models else "", _version(run)]).strip(" ·")
 
@@ -70,11 +65,10 @@ def _percent(part: int, whole: int) -> tuple[str, str]:
 
 def _grown(counted: Counted) -> str:
     command, note = again(counted)
-    shown = f'<pre class="command">{escape(command)}</pre>' if command else ""
     digests = hashes(counted)
     told = "".join(f"<li>{escape(limit)}</li>" for limit in limits(counted.accepted))
     return (
-        f"<section><h2>Grow it again</h2>{shown}<p>{escape(note)}</p>"
+        f"<section><h2>Grow it again</h2><pre>{escape(command)}</pre><p>{escape(note)}</p>"
         f"{_folded('Prompts and contract', digests) if digests else ''}</section>"
         f"<section><h2>The run</h2><dl>{_pairs(settings(counted))}</dl></section>"
         f"<section><h2>Limits</h2><ul>{told}</ul></section>"

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
 
-_WIDE, _HIGH = 360, 190
+_WIDE, _HIGH = 326, 186
 _LEFT, _RIGHT, _TOP, _BOTTOM = 44, 10, 22, 40
 _TICKS = 4
 
@@ -87,9 +87,11 @@ def round_ticks(low: float, high: float, most: int) -> list[float]:
 
 
 def short(number: float) -> str:
-    """As it fits beside an axis: 950, 12,000, 3.4 million."""
+    """As it fits beside an axis or into a cell: 950, 2,400, 12.3k, 3.4M."""
     if number >= 1e6:
-        return f"{number / 1e6:.3g} M"
+        return f"{number / 1e6:.3g}M"
+    if number >= 1e4:
+        return f"{number / 1e3:.3g}k"
     return f"{number:,.0f}" if number >= 10 or number == int(number) else f"{number:.2g}"
 
 

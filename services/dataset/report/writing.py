@@ -17,15 +17,16 @@ from services.dataset.parts import ACCEPTED, REJECTED, TIMINGS, Parts
 from services.dataset.report.blocks import ROWS_A_BLOCK, columns, packed
 from services.dataset.report.index import Index
 from services.dataset.report.overview import overview
-from services.dataset.statistics import LETTERS, Statistics
+from services.dataset.statistics import LETTERS, STATE_LETTERS, Statistics
 from services.recipes.soliloquy.rules import POLICY
 
 REPORT = "report.html"
 # More than that makes a file that browsers open slowly.
 MOST_BROWSED = 50_000
+# Half of a dataset, which neither the figures nor the page show.
+_UNREAD = ("turns.calls.raw", "problem.enrichment.calls.raw", "problem.steps")
 _PAGE = Path(__file__).parent / "page"
 _SCRIPTS = ("blocks", "python", "conversation", "finding", "page")
-_STATE_LETTERS = {"not applicable": "p", "in progress": "q", "finished": "r", "all finished": "t"}
 
 
 def write_report(parts: Parts, out: Path) -> Counted:
@@ -35,12 +36,12 @@ def write_report(parts: Parts, out: Path) -> Counted:
     every = max(1, -(-sum(parts.rows(part) for part in statistics) // MOST_BROWSED))
     with tempfile.TemporaryFile("w+", encoding="ascii") as body:
         for part, counts in statistics.items():
-            for batch in parts.batches(part):
+            for batch in parts.batches(part, _UNREAD):
                 counts.add(batch)
                 _add_blocks(batch.take(pa.array(range(0, len(batch), every))) if every > 1 else batch, index, body)
         for batch in parts.batches(TIMINGS):
             durations.add(batch)
-        counted = Counted(manifest=parts.manifest(), accepted=statistics[ACCEPTED], rejected=statistics[REJECTED])
+        counted = Counted(manifest=parts.manifest, accepted=statistics[ACCEPTED], rejected=statistics[REJECTED])
         body.seek(0)
         unfinished = out.with_name(f".{out.name}.unfinished")
         with unfinished.open("w", encoding="utf-8") as file:
@@ -64,7 +65,7 @@ def _page(counted: Counted, durations: Durations, index: Index) -> str:
     words = {
         **CODES,
         "letters": LETTERS,
-        "stateLetters": _STATE_LETTERS,
+        "state_letters": STATE_LETTERS,
         "agreeing": POLICY["agreeing"],
     }
     return Template((_PAGE / "page.html").read_text("utf-8")).substitute(

@@ -36,6 +36,7 @@ function turnView(turn, number, words) {
 }
 
 function drawn(turn) {
+  if (turn.intent === "right") return "meant right";
   if (turn.intent !== "wrong") return turn.intent || "";
   return element("b", null, `meant wrong: ${turn.strategy || "somehow"}`);
 }
@@ -43,7 +44,7 @@ function drawn(turn) {
 function soliloquyView(turn, number, words) {
   const { letters, evaluations, actions, states } = words;
   const letter = letters[turn.evaluation];
-  const state = words.stateLetters[turn.state];
+  const state = words.state_letters[turn.state];
   const found = verdictOf(turn);
   const against = found !== null && letter && !words.agreeing[found].includes(letter);
   const summary = [
@@ -54,7 +55,7 @@ function soliloquyView(turn, number, words) {
   return element("details", { class: against ? "soliloquy fault" : "soliloquy" },
     element("summary", null, element("i", null, "soliloquy"), summary.map((part) => element("span", null, part))),
     turn.description === null ? element("p", { class: "aside" }, "Needs no calculation.")
-      : element("div", { class: "calculation" }, element("h3", null, "Decides to calculate"), element("p", null, turn.description)),
+      : element("div", { class: "calculation" }, element("h3", null, "Decides to calculate"), element("p", null, quoted(turn.description))),
     turn.attempts.map((attempt, place) => attemptView(attempt, place, turn.attempts.length)),
     element("h3", null, "Judges"),
     turn.thoughts ? element("p", { class: "thoughts" }, turn.thoughts) : null,
@@ -91,6 +92,11 @@ function outcomeOf(turn, found) {
 
 function pair(name, code, meaning) {
   return code ? [element("dt", null, name), element("dd", null, element("b", null, String(code)), meaning ? ` ${meaning}` : "")] : [];
+}
+
+/** `names` between backticks as code. */
+function quoted(text) {
+  return text.split("`").map((part, place) => (place % 2 ? element("code", null, part) : part));
 }
 
 function chip(text, kind) {
