@@ -52,7 +52,7 @@ class Page:
             return await self.evaluate(f"new Promise((done) => {{ {look} }})")
 
     async def press(self, key: str) -> None:
-        code, text = _KEYS.get(key, (ord(key.upper()), key))
+        code, text = _KEYS.get(key) or (ord(key.upper()), key)
         for kind in ("keyDown", "keyUp"):
             pressed = {
                 "type": kind,

@@ -51,7 +51,7 @@ def test_a_card_says_that_its_model_is_scripted_where_it_is() -> None:
 
 
 def test_the_hub_understands_a_card() -> None:
-    data = DatasetCard(card(counted())).data.to_dict()
+    data = vars(DatasetCard(card(counted())).data)
     assert data["configs"][0] == {"config_name": "accepted", "default": True, "data_files": "accepted/*.parquet"}
     assert data["size_categories"] == ["n<1K"]
 

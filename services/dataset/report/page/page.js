@@ -83,8 +83,13 @@ function closed() {
 function back() {
   if (WIDE.matches) return focusOn(open);
   const row = open;
-  location.hash = "conversations";
-  requestAnimationFrame(() => focusOn(row));
+  gone("conversations", () => focusOn(row));
+}
+
+/** Goes to a view; what is to be done there waits until it is shown. */
+function gone(view, then) {
+  addEventListener("hashchange", then, { once: true });
+  location.hash = view;
 }
 
 function filters(all) {
@@ -179,8 +184,8 @@ function pressed(event) {
     }
   } else if (key === "/") {
     event.preventDefault();
-    if (!browsing) location.hash = "conversations";
-    requestAnimationFrame(() => at("search").focus());
+    if (browsing) at("search").focus();
+    else gone("conversations", () => at("search").focus());
   } else if (!browsing) {
     return;
   } else if (key === "Escape") {
