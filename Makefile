@@ -17,7 +17,8 @@ help: ## Show this help
 
 demo: .venv/installed .venv/runsc ## Grow 50 conversations on this machine, set-up included
 	$(BIN)/soliloquy generate --problems physics --conversations 50 --seed 17 --out demo-dataset
-	@echo "Read one:   $(BIN)/soliloquy show demo-dataset"
+	@echo "Read one:    $(BIN)/soliloquy show demo-dataset"
+	@$(BIN)/soliloquy report demo-dataset
 
 # The sandbox and the model service are held to times, so their tests have the machine to themselves.
 test: .venv/serve .venv/runsc .venv/kafka ## Run the tests, set-up included

@@ -15,6 +15,7 @@ _MODULES = {
     "verify": "services.cli.verify",
     "evaluate": "services.cli.evaluate",
     "adapters": "services.cli.adapters",
+    "report": "services.cli.report",
     "dlq": "services.cli.dead_letters",
     "topics": "services.cli.topics",
     "service": "services.cli.service",

@@ -109,10 +109,11 @@ class Report:
 
 def bigram_entropy(text: str) -> float:
     """In bits: how varied the pairs of neighbouring words of one message are."""
-    words = _WORD.findall(text.casefold())
-    pairs = Counter(pairwise(words))
-    total = sum(pairs.values())
-    return -sum(count / total * math.log2(count / total) for count in pairs.values()) if total else 0.0
+    pairs = Counter(pairwise(_WORD.findall(text.casefold())))
+    if not (total := pairs.total()):
+        return 0.0
+    # A pair that occurs once adds nothing to the sum, and nearly all do.
+    return math.log2(total) - sum(count * math.log2(count) for count in pairs.values() if count > 1) / total
 
 
 def _pair(pair: Pair) -> dict[str, Any]:

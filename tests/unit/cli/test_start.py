@@ -28,6 +28,7 @@ def test_every_command_of_the_list_is_there() -> None:
         "show",
         "problems",
         "check",
+        "report",
         "dlq",
         "topics",
         "service",

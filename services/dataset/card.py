@@ -1,0 +1,203 @@
+"""The dataset card: what a dataset is and what it comes to, as a README.md that the Hugging Face hub understands."""
+
+import shlex
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from services.dataset.statistics import LETTERS, Statistics
+
+CARD = "README.md"
+CODES = tomllib.loads(Path(__file__).with_name("codes.toml").read_text("utf-8"))
+_TEMPLATE = Template(Path(__file__).with_name("card.md").read_text("utf-8"))
+# Each option of the run's command with the field of the manifest that tells it, and what it is where nobody says.
+_OPTIONS = {"noise": "none", "max_turns": 20, "max_attempts": 10}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counted:
+    """All that a card tells: the same for the same dataset, however fast it grew."""
+
+    manifest: Mapping[str, Any]
+    accepted: Statistics
+    rejected: Statistics
+
+
+def card(counted: Counted) -> str:
+    kept, dropped = counted.accepted, counted.rejected
+    command, note = again(counted)
+    parts = {
+        "front": _front(counted),
+        "title": title(kept),
+        "figures": table(("", ""), figures(kept, dropped)),
+        "endings": counts("ending", kept.endings),
+        "reasons": counts("not kept because of", dropped.reasons),
+        "lengths": counts("turns", dict(sorted(kept.lengths.items()))),
+        "intents": counts("drawn", kept.intents),
+        "strategies": counts("kind of mistake", kept.strategies),
+        "personas": counts("student", kept.personas),
+        "topics": counts("topic", kept.topics),
+        "codes": _codes(kept),
+        "states": counts("step", kept.states),
+        "programs": counts("program", kept.statuses) + "\n\n" + counts("lane", kept.lanes),
+        "errors": counts("failed with", kept.errors),
+        "verdicts": _verdicts(kept),
+        "models": table(
+            ("role", "engine", "model", "adapter", "answers"),
+            [(*names, f"{count:,}") for names, count in sorted(kept.models.items())],
+        ),
+        "parse": counts("read", kept.parse),
+        "tokens": table(
+            ("role", "prompt tokens", "completion tokens"),
+            [(role, *(f"{kept.tokens[role, kind]:,}" for kind in ("prompt", "completion"))) for role in roles(kept)],
+        ),
+        "command": command,
+        "note": note,
+        "run": table(("", ""), settings(counted)),
+        "hashes": table(("file", "sha256"), hashes(counted)),
+        "limits": "\n".join(f"- {limit}" for limit in limits(kept)),
+    }
+    # Where a table has no row there is nothing to tell.
+    text = _TEMPLATE.substitute(parts)
+    while "\n\n\n" in text:
+        text = text.replace("\n\n\n", "\n\n")
+    return text
+
+
+def title(kept: Statistics) -> str:
+    about = ", ".join(sorted(kept.origins)) if len(kept.origins) <= 3 else "several collections of"
+    return f"Tutoring conversations on {about} problems" if kept.origins else "Tutoring conversations"
+
+
+def figures(kept: Statistics, dropped: Statistics) -> list[tuple[str, str]]:
+    calculations = kept.attempts.total()
+    verdicts = kept.verdicts.total()
+    return [
+        ("conversations", f"{kept.conversations:,}"),
+        ("grown but not kept", f"{dropped.conversations:,}"),
+        ("turns", f"{kept.turns:,}"),
+        ("turns a conversation", f"{kept.turns / max(kept.conversations, 1):.1f}"),
+        ("pairs of a message and its reply", f"{kept.pairs:,}"),
+        ("words an utterance, student", f"{kept.words_per_utterance('student'):.1f}"),
+        ("words an utterance, tutor", f"{kept.words_per_utterance('tutor'):.1f}"),
+        ("bigram entropy", f"{kept.bigram_entropy:.2f}"),
+        ("turns with Python", share(kept.python_turns, kept.turns)),
+        ("calculations that ran at the first attempt", share(kept.attempts[1], calculations)),
+        ("programs that ran", share(kept.statuses["ok"], kept.statuses.total())),
+        ("evaluations that agree with what the program found", share(kept.agreeing, verdicts)),
+        ("student's replies that were to be wrong", share(kept.intents["wrong"], kept.replies)),
+    ]
+
+
+def share(part: int, whole: int) -> str:
+    """Rounded down: all is said only of all."""
+    return f"{part * 1_000 // whole / 10:g} % ({part:,} of {whole:,})" if whole else "none"
+
+
+def counts(name: str, counted: Mapping[Any, int]) -> str:
+    """A row a value with its share: the most frequent first, or as they come in a dict that is no Counter."""
+    rows = counted.most_common() if isinstance(counted, Counter) else counted.items()
+    whole = sum(counted.values())
+    ordered = sorted(rows, key=lambda row: (-row[1], str(row[0]))) if isinstance(counted, Counter) else rows
+    return table((name, "", "share"), [(str(value), f"{n:,}", f"{n / whole:.1%}") for value, n in ordered])
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Empty where there are no rows."""
+    lines = ["| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in row) + " |" for row in rows]
+    rule = "| --- " + "| ---: " * (len(head) - 1) + "|"
+    return "\n".join(["| " + " | ".join(head) + " |", rule, *lines]) if lines else ""
+
+
+def roles(statistics: Statistics) -> list[str]:
+    return sorted({role for role, _ in statistics.tokens})
+
+
+def again(counted: Counted) -> tuple[str, str]:
+    """The command that grows the same conversations anew, and what is to be said of it."""
+    run = counted.manifest["run"]
+    origins = sorted(counted.accepted.origins)
+    words = ["soliloquy", "generate", "--problems", origins[0] if len(origins) == 1 else "FILE"]
+    words += ["--conversations", str(run["conversations"]), "--seed", str(run["seed"])]
+    for name, usual in _OPTIONS.items():
+        if run.get(name, usual) != usual:
+            words += [f"--{name.replace('_', '-')}", str(run[name])]
+    words += ["--enrich"] if run.get("enrich") else []
+    note = "All draws follow from the seed."
+    if not is_scripted(counted.accepted):
+        note += " A language model may answer otherwise each time; problems, prompts and draws are the same."
+    return shlex.join([*words, "--out", "again"]), note
+
+
+def settings(counted: Counted) -> list[tuple[str, str]]:
+    """What the manifest says of the run, but for digests and tables."""
+    run = counted.manifest["run"]
+    return [(name.replace("_", " "), _plain(value)) for name, value in run.items() if not isinstance(value, dict)]
+
+
+def hashes(counted: Counted) -> list[tuple[str, str]]:
+    """Of the prompts and the contract, file by file."""
+    run = counted.manifest["run"]
+    told = [run.get(f"{kind}_sha256", {}) for kind in ("prompts", "protos")]
+    return [
+        row
+        for digests in told
+        for row in (sorted(digests.items()) if isinstance(digests, dict) else [("protos", digests)])
+    ]
+
+
+def limits(kept: Statistics) -> list[str]:
+    told = [
+        "Student and tutor are both models: what real students misunderstand may be rarer or more frequent than here.",
+        "A number that a program checked is right as far as the program is; what was said without one is not proved.",
+    ]
+    if is_scripted(kept):
+        told.insert(
+            0,
+            "The model is scripted: it plays tutoring by rule, with the words of its phrase files. That exercises the "
+            "system; a dataset worth training on needs a language model.",
+        )
+    return told
+
+
+def is_scripted(kept: Statistics) -> bool:
+    return any(engine == "scripted" for _, engine, *_ in kept.models)
+
+
+def _front(counted: Counted) -> str:
+    size = next(
+        name
+        for most, name in ((1e3, "n<1K"), (1e4, "1K<n<10K"), (1e5, "10K<n<100K"), (1e6, "100K<n<1M"), (1e9, "1M<n<1B"))
+        if counted.accepted.conversations < most
+    )
+    lines = ["language: en", "task_categories:", "- text-generation", "size_categories:", f"- {size}", "tags:"]
+    lines += [f"- {tag}" for tag in ("tutoring", "dialogue", "code", "synthetic")]
+    lines += ["configs:", "- config_name: accepted", "  default: true", '  data_files: "accepted/*.parquet"']
+    if counted.rejected.conversations:
+        lines += ["- config_name: rejected", '  data_files: "rejected/*.parquet"']
+    return "\n".join(lines)
+
+
+def _codes(kept: Statistics) -> str:
+    words = [word for word in LETTERS if any(evaluation == word for evaluation, _ in kept.codes)]
+    head = ("action", *(f"{LETTERS[word]} {CODES['evaluations'][LETTERS[word]]}" for word in words))
+    rows = [
+        (f"{action} {CODES['actions'].get(str(action), '')}", *(f"{kept.codes[word, action] or ''}" for word in words))
+        for action in sorted({action for _, action in kept.codes})
+    ]
+    return table(head, rows)
+
+
+def _verdicts(kept: Statistics) -> str:
+    words = [word for word in LETTERS if any(evaluation == word for _, evaluation in kept.verdicts)]
+    head = ("found", *(f"{LETTERS[word]} {CODES['evaluations'][LETTERS[word]]}" for word in words))
+    found = sorted({found for found, _ in kept.verdicts})
+    return table(head, [(verdict, *(f"{kept.verdicts[verdict, word] or ''}" for word in words)) for verdict in found])
+
+
+def _plain(value: Any) -> str:
+    return {True: "yes", False: "no"}.get(value, str(value)) if isinstance(value, bool) else str(value)

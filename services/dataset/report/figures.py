@@ -1,0 +1,206 @@
+"""The plots of the overview, each with the sentence that says what it shows."""
+
+from collections import Counter
+from collections.abc import Iterator
+from html import escape
+
+from services.dataset.card import CODES, share
+from services.dataset.durations import BINS_A_DECADE, Durations, Histogram, beginning, seconds_of
+from services.dataset.report.plots import bars, curves, histogram, round_ticks, short
+from services.dataset.statistics import LETTERS, Statistics
+
+_WORDS_A_BIN, _MOST_WORDS = 4, 100
+_BINS_A_BAR = BINS_A_DECADE // 8
+_POINTS = 40
+_MOST_BARS = 8
+
+
+def figures(kept: Statistics, dropped: Statistics, durations: Durations) -> Iterator[str]:
+    if kept.conversations:
+        yield _lengths(kept)
+        yield _outcomes(kept, dropped)
+    if durations.collected:
+        yield _throughput(durations)
+    if kept.words:
+        yield _words(kept)
+    if kept.statuses:
+        yield _programs(kept)
+    if durations.executions:
+        yield _times(durations)
+    if kept.codes:
+        yield _codes(kept)
+    if kept.intents:
+        yield _student(kept)
+    if kept.tokens:
+        yield _model(kept, durations)
+    if len(kept.topics) > 1:
+        yield _card("Topics", f"of {len(kept.topics)}", bars(_most(kept.topics), whole=kept.conversations))
+
+
+def lasting(seconds: float) -> str:
+    """A duration in the unit that fits: 1.4 ms, 38 s, 2 h 5 min."""
+    if seconds < 1e-3:
+        return f"{seconds * 1e6:.3g} µs"
+    if seconds < 1:
+        return f"{seconds * 1e3:.3g} ms"
+    if seconds < 100:
+        return f"{seconds:.3g} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes_over = divmod(minutes, 60)
+    parts = [(hours, "h"), (minutes_over, "min")] if hours else [(minutes, "min"), (rest, "s")]
+    return " ".join(f"{number:,} {unit}" for number, unit in parts if number)
+
+
+def _lengths(kept: Statistics) -> str:
+    shortest, longest = min(kept.lengths), max(kept.lengths)
+    gist = f"{kept.turns / kept.conversations:.1f} on average, {shortest} to {longest}; {kept.pairs:,} pairs in all"
+    step = -(-(longest - shortest + 1) // 12)
+    plot = histogram(
+        [(turns - 0.5, kept.lengths[turns]) for turns in range(shortest, longest + 1)],
+        width=1,
+        of="conversations",
+        unit="turns",
+        label=lambda at: f"{at + 0.5 if at % 1 else at:.0f}",
+        ticks=range(shortest, longest + 1, step),
+    )
+    return _card("Length", gist, plot)
+
+
+def _outcomes(kept: Statistics, dropped: Statistics) -> str:
+    grown = kept.conversations + dropped.conversations
+    gist = f"kept: {share(kept.conversations, grown)}"
+    ended = bars(dict(kept.endings.most_common()), whole=kept.conversations)
+    why = bars(_most(dropped.reasons), whole=dropped.reasons.total(), faults=True) if dropped.reasons else ""
+    return _card("Outcome", gist, ended + why)
+
+
+def _throughput(durations: Durations) -> str:
+    begun, seconds = min(durations.collected), durations.seconds
+    width = max(seconds / _POINTS, 1.0)
+    binned: Counter[int] = Counter()
+    for second, count in durations.collected.items():
+        binned[int((second - begun) / width)] += count
+    size, unit = next(
+        (size, unit)
+        for size, unit in ((86_400, "days"), (3_600, "hours"), (60, "minutes"), (1, "seconds"))
+        if seconds >= 2 * size or size == 1
+    )
+    # The last bin may be no whole one.
+    last = max(int(seconds / width), 1)
+    points = [(place * width / size, binned[place] / width) for place in range(last)]
+    points.append((last * width / size, points[-1][1]))
+    plot = curves(
+        [points],
+        of="conversations a second",
+        unit=unit,
+        label=lambda at: f"{at:g}",
+        ticks=round_ticks(0, points[-1][0], 6),
+    )
+    return _card("Throughput", f"{durations.per_second:.3g} a second over {lasting(seconds)}", plot)
+
+
+def _words(kept: Statistics) -> str:
+    lines = []
+    for speaker in ("tutor", "student"):
+        binned: Counter[int] = Counter()
+        for (who, words), count in kept.words.items():
+            if who == speaker:
+                binned[min(words, _MOST_WORDS) // _WORDS_A_BIN] += count
+        lines.append([(place * _WORDS_A_BIN, binned[place]) for place in range(max(binned, default=0) + 2)])
+    end = max(line[-1][0] for line in lines)
+    plot = curves(lines, of="utterances", unit="words", label=lambda at: f"{at:.0f}", ticks=round_ticks(0, end, 6))
+    gist = (
+        f"tutor {kept.words_per_utterance('tutor'):.1f}, student {kept.words_per_utterance('student'):.1f} on average; "
+        f"bigram entropy {kept.bigram_entropy:.2f}"
+    )
+    return _card("Words of an utterance", gist, plot + '<p class="legend"><span>tutor</span><span>student</span></p>')
+
+
+def _programs(kept: Statistics) -> str:
+    lanes = {f"{lane} lane": count for lane, count in kept.lanes.most_common()}
+    ended = bars(lanes, whole=kept.lanes.total())
+    failed = bars(_most(kept.errors), whole=kept.statuses.total(), faults=True) if kept.errors else ""
+    return _card("Programs", f"ran: {share(kept.statuses['ok'], kept.statuses.total())}", ended + failed)
+
+
+def _times(durations: Durations) -> str:
+    taken: Histogram = Counter()
+    for place, count in durations.executions.items():
+        taken[place // _BINS_A_BAR] += count
+    first, last = min(taken), max(taken)
+    plot = histogram(
+        [(place, taken[place]) for place in range(first, last + 1)],
+        width=1,
+        of="programs",
+        unit="time in the sandbox",
+        label=lambda at: lasting(beginning(at * _BINS_A_BAR)),
+        ticks=[place for place in range(first, last + 2) if place % (BINS_A_DECADE // _BINS_A_BAR) == 0],
+    )
+    half, most = (lasting(seconds_of(durations.executions, part)) for part in (0.5, 0.99))
+    waited = lasting(seconds_of(durations.waits, 0.5)) if durations.waits else "0 s"
+    return _card("Time of a program", f"half within {half}, 99 % within {most}; waited {waited} before", plot)
+
+
+def _codes(kept: Statistics) -> str:
+    """How often each action follows each evaluation, darker the more often."""
+    words = [word for word in LETTERS if any(evaluation == word for evaluation, _ in kept.codes)]
+    most = max(kept.codes.values())
+    head = "".join(_code("col", LETTERS[word], CODES["evaluations"][LETTERS[word]]) for word in words)
+    rows = "".join(
+        f"<tr>{_code('row', str(action), CODES['actions'].get(str(action), ''))}"
+        f"{''.join(_cell(kept.codes[word, action], most) for word in words)}</tr>"
+        for action in sorted({action for _, action in kept.codes})
+    )
+    steps = ", ".join(f"{name} {count:,}" for name, count in kept.states.most_common())
+    gist = f"The evaluation of a message across, the action that follows down. Steps: {steps}"
+    body = (
+        '<div class="scroll" tabindex="0" role="region" aria-label="Evaluations and actions">'
+        f"<table><thead><tr><td></td>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
+    )
+    return _card("What the tutor makes of a message", gist, body, wide=True)
+
+
+def _code(scope: str, code: str, meaning: str) -> str:
+    return f'<th scope="{scope}"><b>{code}</b><span class="meaning">{escape(meaning)}</span></th>'
+
+
+def _cell(count: int, most: int) -> str:
+    """Five shades; square roots, so that what is rare is seen too."""
+    return (
+        f'<td class="heat{max(1, round((count / most) ** 0.5 * 5))}" title="{count:,}">{short(count)}</td>'
+        if count
+        else '<td class="none"></td>'
+    )
+
+
+def _student(kept: Statistics) -> str:
+    gist = f"meant wrong: {share(kept.intents['wrong'], kept.replies)} replies"
+    strategies = bars(dict(kept.strategies.most_common()), whole=kept.strategies.total())
+    return _card("The student", gist, strategies + bars(_most(kept.personas), whole=kept.conversations))
+
+
+def _model(kept: Statistics, durations: Durations) -> str:
+    used: dict[str, int | tuple[int, int]] = {}
+    for role in sorted({role for role, _ in kept.tokens}, key=lambda role: -kept.tokens[role, "prompt"]):
+        took = seconds_of(durations.calls.get(role, Counter()), 0.5)
+        told = f"{role}, half within {lasting(took)}" if took else role
+        used[told] = (kept.tokens[role, "prompt"], kept.tokens[role, "completion"])
+    total = kept.tokens.total()
+    gist = f"{short(total)} tokens, {total / max(kept.conversations, 1):,.0f} a conversation"
+    legend = '<p class="legend light"><span>read</span><span>written</span></p>'
+    answers = {f"{name} answers": count for name, count in kept.parse.most_common()}
+    return _card("The model", gist, bars(used, whole=total) + legend + bars(answers, whole=kept.parse.total()))
+
+
+def _most(counted: Counter[str]) -> dict[str, int]:
+    """The most frequent, and the rest together."""
+    rows = sorted(counted.items(), key=lambda row: (-row[1], row[0]))
+    shown = dict(rows[:_MOST_BARS] if len(rows) > _MOST_BARS + 1 else rows)
+    if len(shown) < len(rows):
+        shown[f"{len(rows) - len(shown)} others"] = sum(count for _, count in rows[len(shown) :])
+    return shown
+
+
+def _card(title: str, gist: str, body: str, *, wide: bool = False) -> str:
+    kind = "plot wide" if wide else "plot"
+    return f'<section class="{kind}"><h2>{escape(title)}</h2><p class="gist">{escape(gist)}</p>{body}</section>\n'

@@ -1,0 +1,108 @@
+// One conversation: what was said, and folded under each reply what the tutor asked itself before it.
+
+function conversationView(conversation, words) {
+  const { turns } = conversation;
+  const rejected = conversation.reasons !== null;
+  const programs = turns.filter((turn) => turn.description !== null).length;
+  return [
+    element("header", { class: "about" },
+      element("button", { type: "button", class: "quiet back", "data-go": "back" }, "← All"),
+      element("p", { class: "names" },
+        element("a", { class: "id", href: `#${conversation.id}`, title: "Link to this conversation" }, conversation.id),
+        element("span", null, conversation.source)),
+      element("h2", null, conversation.question),
+      element("p", { class: "chips" },
+        chip(rejected ? "rejected" : "kept", rejected ? "fault" : "good"),
+        chip(conversation.ending || "no ending"), chip(conversation.topic), chip(`student: ${conversation.persona || "anybody"}`),
+        chip(counted(turns.length, "turn")), chip(counted(programs, "calculation")),
+        conversation.attempt ? chip(`attempt ${conversation.attempt + 1} at its problem`) : null),
+      rejected ? element("ul", { class: "reasons", "aria-label": "Why it was rejected" }, conversation.reasons.map((reason) => element("li", null, reason))) : null,
+      conversation.ending_reason ? element("p", { class: "aside" }, conversation.ending_reason) : null,
+      element("details", { class: "solution" }, element("summary", null, "The expert's solution"),
+        element("p", { class: "written" }, conversation.solution),
+        conversation.outline ? element("p", { class: "written aside" }, conversation.outline) : null)),
+    element("ol", { class: "turns" }, turns.map((turn, number) => turnView(turn, number + 1, words))),
+    element("p", { class: "end" }, `ended: ${conversation.ending || "unfinished"}`),
+  ];
+}
+
+function turnView(turn, number, words) {
+  return element("li", null,
+    turn.student === null ? null : element("div", { class: "student" },
+      element("p", { class: "who" }, "Student", element("span", { class: "hidden-label", title: "Drawn before the student spoke; the tutor was not shown it" }, drawn(turn))),
+      element("p", { class: "bubble" }, turn.student)),
+    soliloquyView(turn, number, words),
+    turn.tutor ? element("div", { class: "tutor" }, element("p", { class: "who" }, "Tutor"), element("p", { class: "bubble" }, turn.tutor)) : null);
+}
+
+function drawn(turn) {
+  if (turn.intent === "right") return "meant right";
+  if (turn.intent !== "wrong") return turn.intent || "";
+  return element("b", null, `meant wrong: ${turn.strategy || "somehow"}`);
+}
+
+function soliloquyView(turn, number, words) {
+  const { letters, evaluations, actions, states } = words;
+  const letter = letters[turn.evaluation];
+  const state = words.state_letters[turn.state];
+  const found = verdictOf(turn);
+  const against = found !== null && letter && !words.agreeing[found].includes(letter);
+  const summary = [
+    turn.description === null ? "no calculation" : outcomeOf(turn, found),
+    letter ? `${letter} ${evaluations[letter]}` : null,
+    against ? "against its program" : null,
+  ].filter(Boolean);
+  return element("details", { class: against ? "soliloquy fault" : "soliloquy" },
+    element("summary", null, element("i", null, "soliloquy"), summary.map((part) => element("span", null, part))),
+    turn.description === null ? element("p", { class: "aside" }, "Needs no calculation.")
+      : element("div", { class: "calculation" }, element("h3", null, "Decides to calculate"), element("p", null, quoted(turn.description))),
+    turn.attempts.map((attempt, place) => attemptView(attempt, place, turn.attempts.length)),
+    element("h3", null, "Judges"),
+    turn.thoughts ? element("p", { class: "thoughts" }, turn.thoughts) : null,
+    element("dl", { class: "codes" },
+      pair("evaluation", letter, evaluations[letter]), pair("action", turn.action || null, actions[turn.action]),
+      pair("step", turn.step || null, ""), pair("state", state, states[state]), pair("model", turn.model, "")));
+}
+
+function attemptView(attempt, place, attempts) {
+  const ran = attempt.status === "ok";
+  const values = attempt.values.map(({ name, shown }) => element("li", null, element("code", null, name), " = ", element("code", { class: "value" }, shown),
+    attempt.recomputed.includes(name) ? element("span", { class: "aside" }, " computed again on the host") : null));
+  return element("div", { class: "attempt" },
+    element("h3", null, attempts > 1 ? `Program, attempt ${place + 1} of ${attempts}` : "Program"),
+    highlighted(attempt.code, ran ? 0 : attempt.error_line),
+    ran ? element("ul", { class: "output", "aria-label": "Output" }, values)
+      : element("p", { class: "failed" }, `${attempt.status || "did not run"}${attempt.error ? `: ${attempt.error}` : ""}`),
+    attempt.stdout ? element("pre", { class: "code printed" }, attempt.stdout) : null,
+    attempt.lane ? element("p", { class: "aside" }, `${attempt.lane} lane, ${attempt.isolation}`) : null);
+}
+
+/** What the last program found of the student's number: the one truth value among its results, if there is one. */
+function verdictOf(turn) {
+  const last = turn.attempts.at(-1);
+  const found = last && last.status === "ok" ? last.values.filter(({ shown }) => shown === "True" || shown === "False") : [];
+  return found.length === 1 ? (found[0].shown === "True" ? "right" : "wrong") : null;
+}
+
+function outcomeOf(turn, found) {
+  const last = turn.attempts.at(-1);
+  if (!last || last.status !== "ok") return "no program ran";
+  return found ? `program: ${found}` : "program: a value";
+}
+
+function pair(name, code, meaning) {
+  return code ? [element("dt", null, name), element("dd", null, element("b", null, String(code)), meaning ? ` ${meaning}` : "")] : [];
+}
+
+/** `names` between backticks as code. */
+function quoted(text) {
+  return text.split("`").map((part, place) => (place % 2 ? element("code", null, part) : part));
+}
+
+function chip(text, kind) {
+  return element("span", { class: kind ? `chip ${kind}` : "chip" }, text);
+}
+
+function counted(number, thing) {
+  return `${number.toLocaleString("en")} ${thing}${number === 1 ? "" : "s"}`;
+}

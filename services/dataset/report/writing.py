@@ -1,0 +1,85 @@
+"""Writes the page: its parts are put into one file, in the order in which a browser needs them."""
+
+import base64
+import hashlib
+import shutil
+import tempfile
+from html import escape
+from pathlib import Path
+from string import Template
+from typing import IO
+
+import pyarrow as pa
+
+from services.dataset.card import CODES, Counted, title
+from services.dataset.durations import Durations
+from services.dataset.parts import ACCEPTED, REJECTED, TIMINGS, Parts
+from services.dataset.report.blocks import ROWS_A_BLOCK, columns, packed
+from services.dataset.report.index import Index
+from services.dataset.report.overview import overview
+from services.dataset.statistics import LETTERS, STATE_LETTERS, Statistics
+from services.recipes.soliloquy.rules import POLICY
+
+REPORT = "report.html"
+# More than that makes a file that browsers open slowly.
+MOST_BROWSED = 50_000
+# Half of a dataset, which neither the figures nor the page show.
+_UNREAD = ("turns.calls.raw", "problem.enrichment.calls.raw", "problem.steps")
+_PAGE = Path(__file__).parent / "page"
+_SCRIPTS = ("blocks", "python", "conversation", "finding", "page")
+
+
+def write_report(parts: Parts, out: Path) -> Counted:
+    """Reads the dataset once and leaves `out` whole; what was counted is what a card is made from."""
+    statistics = {ACCEPTED: Statistics(), REJECTED: Statistics()}
+    durations, index = Durations(), Index()
+    every = max(1, -(-sum(parts.rows(part) for part in statistics) // MOST_BROWSED))
+    with tempfile.TemporaryFile("w+", encoding="ascii") as body:
+        for part, counts in statistics.items():
+            for batch in parts.batches(part, _UNREAD):
+                counts.add(batch)
+                _add_blocks(batch.take(pa.array(range(0, len(batch), every))) if every > 1 else batch, index, body)
+        for batch in parts.batches(TIMINGS):
+            durations.add(batch)
+        counted = Counted(manifest=parts.manifest, accepted=statistics[ACCEPTED], rejected=statistics[REJECTED])
+        body.seek(0)
+        unfinished = out.with_name(f".{out.name}.unfinished")
+        with unfinished.open("w", encoding="utf-8") as file:
+            file.write(_page(counted, durations, index))
+            shutil.copyfileobj(body, file)
+            file.write("</body>\n</html>\n")
+        unfinished.replace(out)
+    return counted
+
+
+def _add_blocks(batch: pa.RecordBatch, index: Index, body: IO[str]) -> None:
+    for start in range(0, len(batch), ROWS_A_BLOCK):
+        rows = batch.slice(start, ROWS_A_BLOCK)
+        body.write(f'<script type="text/plain" id="block-{index.blocks}">{packed(columns(rows))}</script>\n')
+        index.add_block(rows)
+
+
+def _page(counted: Counted, durations: Durations, index: Index) -> str:
+    style = (_PAGE / "page.css").read_text("utf-8")
+    script = '"use strict";\n' + "\n".join((_PAGE / f"{name}.js").read_text("utf-8") for name in _SCRIPTS)
+    words = {
+        **CODES,
+        "letters": LETTERS,
+        "state_letters": STATE_LETTERS,
+        "agreeing": POLICY["agreeing"],
+    }
+    return Template((_PAGE / "page.html").read_text("utf-8")).substitute(
+        title=escape(title(counted.accepted)),
+        style=style,
+        style_hash=_hash(style),
+        script=script,
+        script_hash=_hash(script),
+        overview=overview(counted, durations, browsed=index.rows),
+        index=packed(index.as_json() | {"words": words}),
+    )
+
+
+def _hash(text: str) -> str:
+    """What the page allows to run: this, and nothing that a conversation may bring."""
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"

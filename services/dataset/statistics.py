@@ -1,0 +1,187 @@
+"""What the conversations of a dataset come to, in the terms of the papers; counted one batch after the other."""
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from soliloquy.v1.conversation_pb2 import Evaluation, StepState
+
+from services.dataset.columns import below, named, occurring, word
+from services.recipes.soliloquy.codes import EVALUATIONS, STATES
+from services.recipes.soliloquy.rules import POLICY
+from services.truth.report import bigram_entropy
+
+# By the names that the columns have.
+LETTERS = {word(Evaluation.Name(code), "EVALUATION_"): letter for letter, code in EVALUATIONS.items()}
+STATE_LETTERS = {word(StepState.Name(code), "STEP_STATE_"): letter for letter, code in STATES.items()}
+# By what the code found of the student's number, the evaluations that agree with it.
+_AGREEING = {
+    found: [evaluation for evaluation, letter in LETTERS.items() if letter in letters]
+    for found, letters in POLICY["agreeing"].items()
+}
+_EXCEPTION = re.compile(r"[A-Za-z_.]+(?=: |$)")
+_ROLE_AND_KIND = ("prompt", "completion")
+
+
+@dataclass(kw_only=True)
+class Statistics:
+    """Counts of conversations; those of two parts of a dataset add up to those of the whole."""
+
+    conversations: int = 0
+    endings: Counter[str] = field(default_factory=Counter)
+    topics: Counter[str] = field(default_factory=Counter)
+    personas: Counter[str] = field(default_factory=Counter)
+    # The banks and files that the problems are from.
+    origins: Counter[str] = field(default_factory=Counter)
+    # How many conversations have so many turns, and how many utterances of a speaker so many words.
+    lengths: Counter[int] = field(default_factory=Counter)
+    words: Counter[tuple[str, int]] = field(default_factory=Counter)
+    # A student's message with the tutor's reply to it.
+    pairs: int = 0
+    # In bits, of the tutor's utterances together.
+    entropy: float = 0.0
+    intents: Counter[str] = field(default_factory=Counter)
+    strategies: Counter[str] = field(default_factory=Counter)
+    # By evaluation and action.
+    codes: Counter[tuple[str, int]] = field(default_factory=Counter)
+    states: Counter[str] = field(default_factory=Counter)
+    python_turns: int = 0
+    # How many calculations took so many attempts.
+    attempts: Counter[int] = field(default_factory=Counter)
+    statuses: Counter[str] = field(default_factory=Counter)
+    lanes: Counter[str] = field(default_factory=Counter)
+    # Of the programs that failed, by exception or status.
+    errors: Counter[str] = field(default_factory=Counter)
+    # By what the code found of the student's number, and the tutor's evaluation of it.
+    verdicts: Counter[tuple[str, str]] = field(default_factory=Counter)
+    parse: Counter[str] = field(default_factory=Counter)
+    # By role and kind.
+    tokens: Counter[tuple[str, str]] = field(default_factory=Counter)
+    # By role, engine, model and adapter's digest, how many calls they answered.
+    models: Counter[tuple[str, ...]] = field(default_factory=Counter)
+    # Why conversations were not kept: one may have broken several rules.
+    reasons: Counter[str] = field(default_factory=Counter)
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Counts the rows of a shard, accepted or rejected."""
+        self.conversations += len(batch)
+        self.endings += occurring(named(batch["ending"], "ENDING_"))
+        self.topics += occurring(below(batch["problem"], "topic"))
+        self.personas += occurring(batch["persona"])
+        self.origins += occurring(pc.replace_substring_regex(below(batch["problem"], "source"), r"[/:].*", ""))
+        self.lengths += occurring(pc.list_value_length(batch["turns"]))
+        if "reasons" in batch.schema.names:
+            self.reasons += occurring(kinds_of_reasons(pc.list_flatten(batch["reasons"])))
+        turns = pc.list_flatten(batch["turns"])
+        self._add_texts(below(turns, "student", "text"), below(turns, "tutor", "text"))
+        student, tutor = below(turns, "student"), below(turns, "tutor")
+        evaluations = named(below(tutor, "evaluation"), "EVALUATION_")
+        self.intents += occurring(named(below(student, "intent"), "INTENT_"))
+        self.strategies += occurring(named(below(student, "strategy"), "ERROR_STRATEGY_"))
+        self.codes += occurring(evaluations, below(tutor, "action"))
+        self.states += occurring(named(below(tutor, "state"), "STEP_STATE_"))
+        self._add_calculations(below(turns, "calculation"), evaluations)
+        self._add_calls(below(turns, "calls"))
+        self._add_calls(below(batch["problem"], "enrichment", "calls"))
+
+    def merge(self, other: "Statistics") -> None:
+        for counted in fields(self):
+            mine, theirs = getattr(self, counted.name), getattr(other, counted.name)
+            setattr(self, counted.name, mine + theirs)
+
+    @property
+    def turns(self) -> int:
+        return sum(turns * conversations for turns, conversations in self.lengths.items())
+
+    @property
+    def replies(self) -> int:
+        """The student's messages but for those that open a conversation."""
+        return self.intents.total() - self.intents["opening"]
+
+    @property
+    def bigram_entropy(self) -> float:
+        """As in MathDial's table 1: the mean over the tutor's utterances of that of their own pairs of words."""
+        return self.entropy / max(self.utterances("tutor"), 1)
+
+    @property
+    def agreeing(self) -> int:
+        """The evaluations that agree with what the code found."""
+        return sum(count for (found, evaluation), count in self.verdicts.items() if evaluation in _AGREEING[found])
+
+    def utterances(self, speaker: str) -> int:
+        return sum(count for (who, _), count in self.words.items() if who == speaker)
+
+    def words_per_utterance(self, speaker: str) -> float:
+        words = sum(number * count for (who, number), count in self.words.items() if who == speaker)
+        return words / max(self.utterances(speaker), 1)
+
+    def _add_texts(self, student: pa.Array, tutor: pa.Array) -> None:
+        for speaker, texts in (("student", student), ("tutor", tutor)):
+            said = texts.filter(_is_said(texts))
+            lengths = pc.list_value_length(pc.utf8_split_whitespace(pc.utf8_trim_whitespace(said)))
+            self.words += Counter({(speaker, number): count for number, count in occurring(lengths).items()})
+        self.pairs += pc.sum(pc.and_(_is_said(student), _is_said(tutor))).as_py() or 0
+        self.entropy += sum(map(bigram_entropy, tutor.filter(_is_said(tutor)).to_pylist()))
+
+    def _add_calculations(self, calculations: pa.Array, evaluations: pa.Array) -> None:
+        used = calculations.is_valid()
+        calculations, evaluations = calculations.filter(used), evaluations.filter(used)
+        self.python_turns += len(calculations)
+        tries = pc.list_value_length(pc.struct_field(calculations, "attempts"))
+        self.attempts += occurring(tries)
+        executions = below(calculations, "attempts", "execution")
+        statuses = named(below(executions, "status"), "STATUS_")
+        self.statuses += occurring(statuses)
+        self.lanes += occurring(named(below(executions, "lane"), "LANE_"))
+        self.errors += occurring(_kinds_of_errors(below(executions, "error"), statuses))
+        found = _verdicts(executions, statuses)
+        tried = np.asarray(tries) > 0
+        last = np.cumsum(np.asarray(tries))[tried] - 1
+        self.verdicts += occurring(found.take(pa.array(last, pa.int64())), evaluations.filter(pa.array(tried)))
+
+    def _add_calls(self, calls: pa.Array) -> None:
+        calls = calls.drop_null()
+        if not len(calls):
+            return
+        self.parse += occurring(named(below(calls, "outcome"), "PARSE_OUTCOME_"))
+        columns = {name: below(calls, name) for name in ("role", "engine", "model", "adapter_digest")}
+        self.models += occurring(*columns.values())
+        used = pa.table(columns | {kind: below(calls, f"{kind}_tokens") for kind in _ROLE_AND_KIND})
+        sums = used.group_by("role", use_threads=False).aggregate([(kind, "sum") for kind in _ROLE_AND_KIND])
+        for row in sums.to_pylist():
+            for kind in _ROLE_AND_KIND:
+                self.tokens[row["role"], kind] += row[f"{kind}_sum"]
+
+
+def kinds_of_reasons(reasons: pa.Array) -> pa.Array:
+    """The rule that each reason begins with."""
+    return pc.list_element(pc.split_pattern(reasons, ":", max_splits=1), 0)
+
+
+def _is_said(texts: pa.Array) -> pa.Array:
+    return pc.fill_null(pc.greater(pc.utf8_length(texts), 0), False)
+
+
+def _kinds_of_errors(errors: pa.Array, statuses: pa.Array) -> pa.Array:
+    """The exception that ended a program, or how else it ended; null where it ran."""
+    failed = pc.not_equal(statuses, "ok")
+    kinds: list[Any] = []
+    for error, status in zip(errors.filter(failed).to_pylist(), statuses.filter(failed).to_pylist(), strict=True):
+        exception = _EXCEPTION.match(error) if status == "error" else None
+        kinds.append(exception.group() if exception else status)
+    return pa.array(kinds, pa.string())
+
+
+def _verdicts(executions: pa.Array, statuses: pa.Array) -> pa.Array:
+    """What each execution found of the student's number: the one boolean among its values, if there is one."""
+    values = pc.struct_field(executions, "values")
+    booleans = below(values.flatten(), "value", "boolean")
+    of = pc.list_parent_indices(values).filter(booleans.is_valid())
+    several = np.bincount(np.asarray(of), minlength=len(executions))
+    true = np.bincount(np.asarray(of), np.asarray(booleans.drop_null(), dtype=float), minlength=len(executions))
+    single = pc.fill_null(pc.and_(pc.equal(statuses, "ok"), pa.array(several == 1)), False)
+    return pc.if_else(single, pc.if_else(pa.array(true > 0), "right", "wrong"), None)

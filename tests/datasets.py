@@ -1,0 +1,91 @@
+"""Datasets in a folder, as a run leaves them, from conversations that are at hand."""
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from soliloquy.v1.conversation_pb2 import Conversation
+
+from services.dataset.rows import SCHEMA, rows
+
+Rejected = tuple[Conversation, Sequence[str]]
+
+RUN: dict[str, Any] = {
+    "soliloquy": "0.1.0",
+    "recipe": "soliloquy",
+    "model": "scripted",
+    "conversations": 2,
+    "seed": 5,
+    "noise": "real",
+    "max_turns": 20,
+    "max_attempts": 10,
+    "enrich": False,
+    "prompts_sha256": {"deciding.txt": "d" * 64},
+    "protos_sha256": {"conversation.proto": "c" * 64},
+}
+_REJECTED = SCHEMA.append(pa.field("reasons", pa.list_(pa.string())))
+_EXECUTION = [
+    ("turn", pa.int32()),
+    ("attempt", pa.int32()),
+    ("seconds", pa.float64()),
+    ("waited_seconds", pa.float64()),
+]
+_CALL = [("turn", pa.int32()), ("role", pa.string()), ("seconds", pa.float64())]
+_TIMINGS = pa.schema(
+    {
+        "id": pa.string(),
+        "collected_at": pa.float64(),
+        "executions": pa.list_(pa.struct(_EXECUTION)),
+        "calls": pa.list_(pa.struct(_CALL)),
+    }
+)
+
+
+def accepted_rows(conversations: Iterable[Conversation]) -> pa.RecordBatch:
+    return rows(conversation.SerializeToString() for conversation in conversations)
+
+
+def rejected_rows(rejected: Sequence[Rejected]) -> pa.RecordBatch:
+    columns = accepted_rows(conversation for conversation, _ in rejected).columns
+    reasons = pa.array([list(reasons) for _, reasons in rejected], _REJECTED.field("reasons").type)
+    return pa.RecordBatch.from_arrays([*columns, reasons], schema=_REJECTED)
+
+
+def timing_rows(conversations: Iterable[Conversation], *, begun: float, apart: float) -> pa.RecordBatch:
+    """One conversation after the other, as many seconds apart; each program took a millisecond, each answer ten."""
+    return pa.RecordBatch.from_pylist(
+        [
+            {
+                "id": conversation.id,
+                "collected_at": begun + place * apart,
+                "executions": [
+                    {"turn": turn.number, "attempt": attempt, "seconds": 0.001, "waited_seconds": 0.002}
+                    for turn in conversation.turns
+                    for attempt, _ in enumerate(turn.calculation.attempts, start=1)
+                ],
+                "calls": [
+                    {"turn": turn.number, "role": call.role, "seconds": 0.01}
+                    for turn in conversation.turns
+                    for call in turn.calls
+                ],
+            }
+            for place, conversation in enumerate(conversations)
+        ],
+        schema=_TIMINGS,
+    )
+
+
+def written(folder: Path, shards: Iterable[tuple[str, pa.RecordBatch]], **run: Any) -> Path:
+    """Each shard by its name, and a manifest that lists them."""
+    listed = []
+    for name, batch in shards:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        pq.write_table(pa.table(batch), path, row_group_size=1_000)
+        listed.append({"name": name, "rows": batch.num_rows, "bytes": path.stat().st_size, "sha256": ""})
+    manifest = {"format": 2, "run": RUN | run, "counts": {}, "cost": {}, "shards": listed}
+    (folder / "manifest.json").write_text(json.dumps(manifest), "utf-8")
+    return folder

@@ -1,0 +1,75 @@
+"""The card says what is in the dataset, and always the same of the same one."""
+
+import shlex
+from typing import Any
+
+from huggingface_hub import DatasetCard
+from soliloquy.v1.conversation_pb2 import Conversation
+
+from services.cli.generate import generate
+from services.dataset.card import Counted, again, card
+from services.dataset.statistics import Statistics
+from tests.datasets import RUN, accepted_rows, rejected_rows
+from tests.unit.dataset.test_statistics import conversation
+
+
+def counted(*, rows_at_once: int = 2, engine: str = "scripted", **run: Any) -> Counted:
+    made = conversation()
+    made.turns[1].calls[0].engine = engine
+    accepted, rejected = Statistics(), Statistics()
+    batch = accepted_rows([made, conversation()])
+    for start in range(0, 2, rows_at_once):
+        accepted.add(batch.slice(start, rows_at_once))
+    rejected.add(rejected_rows([(conversation(), ["verdict: turn 2: says 'a' | 'b'"])]))
+    return Counted(manifest={"run": RUN | run}, accepted=accepted, rejected=rejected)
+
+
+def test_the_same_dataset_has_the_same_card() -> None:
+    assert card(counted(rows_at_once=1)) == card(counted(rows_at_once=2))
+
+
+def test_a_card_tells_the_figures() -> None:
+    text = card(counted())
+    for row in (
+        "| conversations | 2 |",
+        "| grown but not kept | 1 |",
+        "| turns with Python | 33.3 % (2 of 6) |",
+        "| evaluations that agree with what the program found | 100 % (2 of 2) |",
+        "| 1 points out the mistake, hints | 2 |  |",
+        "| verdict | 1 | 100.0% |",
+        f"| deciding.txt | {'d' * 64} |",
+        f"| conversation.proto | {'c' * 64} |",
+    ):
+        assert row in text.splitlines()
+
+
+def test_a_card_says_that_its_model_is_scripted_where_it_is() -> None:
+    assert "The model is scripted" in card(counted())
+    of_a_model = counted(engine="openai")
+    of_a_model.accepted.models.clear()
+    assert "scripted: it plays" not in card(of_a_model)
+
+
+def test_the_hub_understands_a_card() -> None:
+    data = vars(DatasetCard(card(counted())).data)
+    assert data["configs"][0] == {"config_name": "accepted", "default": True, "data_files": "accepted/*.parquet"}
+    assert data["size_categories"] == ["n<1K"]
+
+
+def test_the_command_on_a_card_is_one_that_the_command_line_takes() -> None:
+    command, _ = again(counted(enrich=True, max_turns=12))
+    name, subcommand, *options = shlex.split(command)
+    assert (name, subcommand) == ("soliloquy", "generate")
+    context = generate.make_context("generate", options)
+    asked = {
+        name: context.params[name] for name in ("problems", "conversations", "seed", "noise", "max_turns", "enrich")
+    }
+    assert asked == {
+        "problems": "physics", "conversations": 2, "seed": 5, "noise": "real", "max_turns": 12, "enrich": True,
+    }  # fmt: skip
+
+
+def test_a_dataset_without_a_conversation_has_a_card() -> None:
+    empty = Counted(manifest={"run": RUN}, accepted=Statistics(), rejected=Statistics())
+    empty.accepted.add(accepted_rows(list[Conversation]()))
+    assert "| conversations | 0 |" in card(empty)

@@ -1,0 +1,159 @@
+"""What a dataset comes to, counted by hand for small ones."""
+
+import asyncio
+from collections import Counter
+from math import log2
+
+import pytest
+from soliloquy.v1.conversation_pb2 import (
+    Conversation,
+    Ending,
+    ErrorStrategy,
+    Evaluation,
+    Intent,
+    ParseOutcome,
+    StepState,
+    StudentReply,
+    TutorReply,
+)
+from soliloquy.v1.sandbox_pb2 import Execution, Lane, NamedValue, Status, Value
+
+from services.dataset.durations import Durations, seconds_of
+from services.dataset.statistics import Statistics
+from services.recipes.soliloquy.rules import agrees
+from services.truth.report import bigram_entropy
+from tests.datasets import accepted_rows, rejected_rows, timing_rows
+from tests.unit.scripted.growing import grown
+
+
+def conversation() -> Conversation:
+    """Three turns: one without a program, one with a program that runs at its second attempt, one cut off."""
+    made = Conversation(id="c1", ending=Ending.ENDING_SOLVED, persona="terse")
+    made.problem.topic = "heat"
+    made.problem.source = "physics/ice#1"
+    opening = made.turns.add(number=1)
+    opening.student.CopyFrom(StudentReply(text="how do i begin", intent=Intent.INTENT_OPENING))
+    opening.tutor.CopyFrom(
+        TutorReply(
+            text="Try it, try it, try it!",
+            evaluation=Evaluation.EVALUATION_INQUIRY,
+            action=8,
+            state=StepState.STEP_STATE_IN_PROGRESS,
+        )
+    )
+    judged = made.turns.add(number=2)
+    judged.student.text = "  5 J "
+    judged.student.intent = Intent.INTENT_WRONG
+    judged.student.strategy = ErrorStrategy.ERROR_STRATEGY_ARITHMETIC
+    failed = Execution(status=Status.STATUS_ERROR, error="NameError: name 'm' is not defined", lane=Lane.LANE_FORK)
+    ran = Execution(status=Status.STATUS_OK, lane=Lane.LANE_FAST)
+    ran.values.append(NamedValue(name="heat", value=Value(real=4.0)))
+    ran.values.append(NamedValue(name="is_right", value=Value(boolean=False)))
+    for execution in (failed, ran):
+        judged.calculation.attempts.add(code="heat = 4.0").execution.CopyFrom(execution)
+    judged.tutor.CopyFrom(
+        TutorReply(
+            text="Not quite.",
+            evaluation=Evaluation.EVALUATION_INCORRECT,
+            action=1,
+            state=StepState.STEP_STATE_ALL_FINISHED,
+        )
+    )
+    call = judged.calls.add(role="tutor", engine="openai", model="m", prompt_tokens=100, completion_tokens=7)
+    call.outcome = ParseOutcome.PARSE_OUTCOME_REPAIRED
+    made.turns.add(number=3).student.text = "and now?"
+    return made
+
+
+@pytest.fixture(scope="module")
+def conversations() -> list[Conversation]:
+    async def all_of_them() -> list[Conversation]:
+        return [await grown(ordinal, seed=3) for ordinal in range(12)]
+
+    return asyncio.run(all_of_them())
+
+
+def test_a_conversation_is_counted_as_by_hand() -> None:
+    statistics = Statistics()
+    statistics.add(accepted_rows([conversation()]))
+    assert (statistics.conversations, statistics.turns, statistics.pairs, statistics.python_turns) == (1, 3, 2, 1)
+    assert statistics.endings == {"solved": 1}
+    assert statistics.origins == {"physics": 1}
+    assert statistics.intents == {"opening": 1, "wrong": 1}
+    assert statistics.replies == 1
+    assert statistics.strategies == {"arithmetic": 1}
+    assert statistics.codes == {("inquiry", 8): 1, ("incorrect", 1): 1}
+    assert statistics.states == {"in progress": 1, "all finished": 1}
+    assert statistics.attempts == {2: 1}
+    assert statistics.statuses == {"error": 1, "ok": 1}
+    assert statistics.lanes == {"fork": 1, "fast": 1}
+    assert statistics.errors == {"NameError": 1}
+    assert statistics.verdicts == {("wrong", "incorrect"): 1}
+    assert statistics.agreeing == 1
+    assert statistics.parse == {"repaired": 1}
+    assert statistics.tokens == {("tutor", "prompt"): 100, ("tutor", "completion"): 7}
+    assert statistics.models == {("tutor", "openai", "m", ""): 1}
+
+
+def test_words_and_entropy_are_those_of_the_paper() -> None:
+    statistics = Statistics()
+    statistics.add(accepted_rows([conversation()]))
+    assert statistics.words_per_utterance("student") == (4 + 2 + 2) / 3
+    assert statistics.words_per_utterance("tutor") == (6 + 2) / 2
+    # "try it" three times and "it try" twice; one pair alone has no entropy.
+    repeated = -(3 / 5 * log2(3 / 5) + 2 / 5 * log2(2 / 5))
+    assert statistics.bigram_entropy == pytest.approx(repeated / 2)
+
+
+@pytest.mark.parametrize(("text", "bits"), [("", 0), ("word", 0), ("one two", 0), ("a b c", 1), ("a b a b a", 1)])
+def test_an_utterance_has_the_entropy_of_its_own_pairs_of_words(text: str, bits: float) -> None:
+    assert bigram_entropy(text) == pytest.approx(bits)
+
+
+def test_the_rows_say_what_the_messages_say(conversations: list[Conversation]) -> None:
+    statistics = Statistics()
+    statistics.add(accepted_rows(conversations))
+    turns = [turn for conversation in conversations for turn in conversation.turns]
+    verdicts = [verdict for turn in turns if (verdict := agrees(turn)) is not None]
+    assert statistics.verdicts.total() == len(verdicts) > 0
+    assert statistics.agreeing == sum(verdicts)
+    assert statistics.bigram_entropy == pytest.approx(sum(bigram_entropy(t.tutor.text) for t in turns) / len(turns))
+    assert statistics.lengths == Counter(len(conversation.turns) for conversation in conversations)
+    calls = [call for turn in turns for call in turn.calls]
+    assert statistics.tokens["composer", "prompt"] == sum(c.prompt_tokens for c in calls if c.role == "composer")
+
+
+def test_parts_of_a_dataset_add_up_to_the_whole(conversations: list[Conversation]) -> None:
+    whole, parts = Statistics(), [Statistics() for _ in range(3)]
+    whole.add(accepted_rows(conversations))
+    for place, part in enumerate(parts):
+        part.add(accepted_rows(conversations).slice(place * 4, 4))
+    for part in parts[1:]:
+        parts[0].merge(part)
+    assert parts[0].entropy == pytest.approx(whole.entropy)
+    parts[0].entropy = whole.entropy
+    assert parts[0] == whole
+
+
+def test_a_rejected_conversation_is_counted_with_the_rules_it_broke() -> None:
+    statistics = Statistics()
+    statistics.add(rejected_rows([(conversation(), ["verdict: turn 2: says 'a'", "steps: turn 3: back"])]))
+    assert statistics.reasons == {"verdict": 1, "steps": 1}
+
+
+def test_nothing_comes_to_nothing() -> None:
+    statistics = Statistics()
+    statistics.add(accepted_rows([Conversation(id="c1")]))
+    assert (statistics.conversations, statistics.turns) == (1, 0)
+    assert (statistics.bigram_entropy, statistics.words_per_utterance("tutor")) == (0, 0)
+
+
+def test_times_are_counted_in_bins_and_told_within_six_percent() -> None:
+    durations = Durations()
+    durations.add(timing_rows([conversation()] * 11, begun=1_000.25, apart=0.5))
+    assert durations.collected == {1_000: 2, 1_001: 2, 1_002: 2, 1_003: 2, 1_004: 2, 1_005: 1}
+    assert durations.per_second == pytest.approx(11 / 6)
+    assert durations.executions.total() == 22
+    assert seconds_of(durations.executions, 0.5) == pytest.approx(0.001, rel=0.06)
+    assert seconds_of(durations.waits, 0.99) == pytest.approx(0.002, rel=0.06)
+    assert seconds_of(durations.calls["tutor"], 0.5) == pytest.approx(0.01, rel=0.06)
