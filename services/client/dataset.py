@@ -1,41 +1,17 @@
-"""A dataset's conversations, as records."""
+"""A dataset from Python: its manifest, its conversations, and its rows as Arrow batches.
 
-import json
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
+    dataset = Dataset("demo-dataset")  # or s3://bucket/dataset, or any other URL that fsspec knows
+    for conversation in dataset:  # soliloquy.v1.conversation_pb2.Conversation
+        print(conversation.problem.question, len(conversation.turns))
+    for batch in dataset.batches(["turns.student.text"], where=[("problem.topic", "==", "waves")]):
+        ...  # pyarrow.RecordBatch; nothing else is read from the disk
+        place = place_after(batch)
+    for batch in dataset.batches(after=place):
+        ...  # the rest
 
+A dataset that is being grown has what its manifest lists so far.
+"""
 
-class NoDataset(Exception):
-    """The folder holds no dataset; the message says what it holds instead."""
+from services.dataset.reading import Dataset, Filter, NoDataset, place_after
 
-
-class Dataset:
-    """The records of a dataset's folder: of a finished run in its order, of an unfinished one as they came in."""
-
-    def __init__(self, folder: Path) -> None:
-        self._finished = folder / "conversations.jsonl"
-        self._journal = folder / ".run" / "journal.jsonl"
-        if not self._finished.exists() and not self._journal.exists():
-            raise NoDataset(f"{folder} holds no conversations: grow some with soliloquy generate --out {folder}")
-
-    def __iter__(self) -> Iterator[dict[str, Any]]:
-        if self._finished.exists():
-            yield from _rows(self._finished)
-            return
-        yield from (row["record"] for row in _rows(self._journal) if not row["faults"])
-
-    def find(self, conversation_id: str) -> dict[str, Any]:
-        """The conversation of an id, or of the only id that begins like that."""
-        found = [record for record in self if record["id"].startswith(conversation_id)]
-        if len(found) != 1:
-            raise NoDataset(f"{len(found)} conversations have an id that begins with {conversation_id!r}")
-        return found[0]
-
-
-def _rows(path: Path) -> Iterator[dict[str, Any]]:
-    """Whole lines only: a run that is still writing may have half a line at the end."""
-    with path.open("rb") as file:
-        for line in file:
-            if line.endswith(b"\n"):
-                yield json.loads(line)
+__all__ = ["Dataset", "Filter", "NoDataset", "place_after"]
