@@ -178,6 +178,12 @@ def place_after(batch: pa.RecordBatch) -> str:
 
 
 def _nested(where: Filter) -> list[tuple[tuple[str, ...], str, Any]]:
+    for name, _, _ in where:
+        within: pa.Schema | pa.StructType = SCHEMA
+        for part in name.split("."):
+            if pa.types.is_list(kind := within.field(part).type if within.get_field_index(part) >= 0 else pa.null()):
+                raise NoDataset(f"{name!r} is of a list: a filter looks at one value a conversation")
+            within = kind if pa.types.is_struct(kind) else pa.struct([])
     return [(tuple(name.split(".")), comparison, value) for name, comparison, value in where]
 
 

@@ -35,12 +35,16 @@ def dialogues(batch: pa.RecordBatch) -> Iterator[Dialogue]:
         _texts(rows, "problem", "enrichment", "detailed_solution"),
         _texts(rows, "problem", "enrichment", "outline"),
         _texts(rows, "persona"),
-        [ending.removeprefix("ENDING_").lower() for ending in _texts(rows, "ending")],
+        map(_ending, _texts(rows, "ending")),
         _lists(rows, "turns", made=_exchanges),
         _plain(rows, "problem", "answer", "value"),
         (steps or () for steps in _plain(rows, "problem", "steps")),
         (json.loads(extra) if extra else {} for extra in _texts(rows, "extra")),
     )
+
+
+def _ending(name: str) -> str:
+    return "" if name == "ENDING_UNSPECIFIED" else name.removeprefix("ENDING_").lower()
 
 
 def _exchanges(turns: pa.Array) -> Iterator[Exchange]:

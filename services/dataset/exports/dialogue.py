@@ -71,6 +71,11 @@ class Dialogue(NamedTuple):
     extra: dict[str, Any] = {}  # noqa: RUF012
 
     @property
+    def about(self) -> str:
+        """What it has in common with the other conversations about its problem."""
+        return self.problem_id or self.question or self.id
+
+    @property
     def full_solution(self) -> str:
         return self.detailed_solution or self.solution
 
@@ -87,7 +92,7 @@ class Unfit(ValueError):
 def conversation_of(dialogue: Dialogue, run: str, ordinal: int) -> Conversation:
     """The conversation of an imported row: what its format does not carry stays unset."""
     problem = Problem(
-        id=dialogue.problem_id or (digest("problem", dialogue.question) if dialogue.question else ""),
+        id=dialogue.problem_id,
         topic=dialogue.topic,
         question=dialogue.question,
         solution=dialogue.solution,

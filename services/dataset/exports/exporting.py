@@ -80,17 +80,20 @@ def _export_rows(
     seen: set[str] = set()
     with ExitStack() as stack:
         files = _files(form, out, place, shares, stack)
-        for batch in dataset.batches(["id", "problem.id", *form.columns(choice)], rejected=rejected):
+        for batch in dataset.batches(
+            ["id", "problem.id", "problem.question", *form.columns(choice)], rejected=rejected
+        ):
             try:
                 for dialogue, row in told_rows(form, name, choice, dialogues(batch)):
-                    problem = dialogue.problem_id or dialogue.id
-                    if form.once_a_problem and problem in seen:
-                        continue
-                    seen |= {problem} if form.once_a_problem else set()
+                    if form.once_a_problem:
+                        problem = dialogue.problem_id or dialogue.id
+                        if problem in seen:
+                            continue
+                        seen.add(problem)
                     if row is None:
                         counts.left_out += 1
                         continue
-                    part = shares.part(problem) if shares else out.name
+                    part = shares.part(dialogue.about) if shares else out.name
                     files[part].add(row)
                     counts.written[part] += 1
             except Unfit as unfit:

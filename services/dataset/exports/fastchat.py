@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic_core import from_json
 
-from services.dataset.exports.dialogue import Dialogue, Exchange, Unfit
+from services.dataset.exports.dialogue import Attempt, Dialogue, Exchange, Unfit
 from services.dataset.exports.format import Choice, Format, Row, text_of
 from services.dataset.exports.openai import columns
 from services.dataset.exports.prompt import parted, prompt, read_prompt
@@ -46,8 +46,9 @@ def dialogue(row: Row) -> Dialogue:
     told, head = Transcript(), ""
     values = _values(row.get("conversations"))
     for number, value in enumerate(values):
-        if number % 2 and value.startswith((_DECIDED, _AGAIN)) and number + 1 < len(values):
-            told.program(*_read(value, number))
+        decided = _decided(value) if number % 2 and number + 1 < len(values) else None
+        if decided is not None:
+            told.program(*decided)
         elif number % 2:
             told.reply(read_reply(value))
         elif told.awaits_output:
@@ -72,15 +73,17 @@ def _values(said: Any) -> list[str]:
     return values
 
 
-def _read(value: str, number: int) -> tuple[str, Any]:
+def _decided(value: str) -> tuple[str | None, Attempt] | None:
+    """The description and the program of a decision to calculate; None for a reply."""
+    if not value.startswith((_DECIDED, _AGAIN)):
+        return None
     try:
-        match from_json(value):
-            case {"Python": dict(fields)} as decided:
-                return text_of(decided, "Description"), read_program(fields)
-            case _:
-                raise Unfit("a decision for Python without its program")
-    except ValueError as error:
-        raise Unfit(f"message {number + 1}: {error}") from error
+        decided = from_json(value)
+    except ValueError:
+        return None
+    fields = decided.get("Python")
+    description = text_of(decided, "Description") if "Description" in decided else None
+    return (description, read_program(fields)) if isinstance(fields, dict) else None
 
 
-FORMAT = Format(suffixes=(".json",), columns=columns, row=row, dialogue=dialogue, spoken="conversations")
+FORMAT = Format(suffixes=(".json",), columns=columns, row=row, dialogue=dialogue, made=("conversations",))

@@ -1,7 +1,7 @@
 """What a format is, and which there are."""
 
 import importlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -55,14 +55,14 @@ class Format:
 
     # Of the files that may hold it; the first where none is named.
     suffixes: Sequence[str]
-    # What a row is made of; `id` and `problem.id` come along.
+    # What a row is made of; its `id` and the problem's `id` and `question` come along.
     columns: Callable[[Choice], Sequence[str]]
     # None for a conversation that has nothing for this format. Raises Unfit.
     row: Callable[[Dialogue, Choice], Row | None]
     # The way back. Raises Unfit.
     dialogue: Callable[[Row], Dialogue]
-    # The field with what was said: all else that a row says is kept word for word.
-    spoken: str
+    # The fields that are made anew in an export: all else that an imported row says is kept word for word.
+    made: Collection[str]
     holds_hidden: bool = True
     once_a_problem: bool = False
     # Fields that a conversation of ours has nothing for.

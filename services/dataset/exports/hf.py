@@ -9,6 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from services.dataset.exports.arrays import completed
+from services.dataset.exports.columns import dialogues
 from services.dataset.exports.format import Choice
 from services.dataset.exports.splitting import Shares
 from services.dataset.reading import Dataset
@@ -65,9 +67,8 @@ def _of_part(batches: Iterator[pa.RecordBatch], part: str, shares: Shares | None
         if shares is None:
             yield batch
             continue
-        problems = batch["problem"].field("id").to_pylist()
-        keys = [problem or own for problem, own in zip(problems, batch["id"].to_pylist(), strict=True)]
-        yield batch.filter(pa.array([shares.part(key) == part for key in keys], pa.bool_()))
+        chosen = [shares.part(dialogue.about) == part for dialogue in dialogues(batch.select(["id", "problem"]))]
+        yield batch.filter(pa.array(chosen, pa.bool_()))
 
 
 def evenly(batches: Iterable[pa.RecordBatch], rows: int = ROWS_AT_ONCE) -> Iterator[pa.RecordBatch]:
@@ -91,7 +92,7 @@ def _write(batches: Iterator[pa.RecordBatch], folder: Path) -> int:
     with pa.OSFile(str(folder / DATA), "wb") as file, pa.ipc.new_stream(file, first.schema) as stream:
         for batch in (first, *batches):
             if batch.num_rows:
-                stream.write_batch(batch)
+                stream.write_batch(completed(batch, batch.schema))
                 rows += batch.num_rows
     with (folder / DATA).open("rb") as data:
         fingerprint = hashlib.file_digest(data, "sha256").hexdigest()[:16]
@@ -124,51 +125,11 @@ def read(folder: Path) -> Iterator[pa.RecordBatch]:
                     if unknown := set(stream.schema.names) - set(SCHEMA.names):
                         raise NoFolder(f"{path}: {', '.join(sorted(unknown))} are no columns of a conversation")
                     for batch in stream:
-                        yield completed(batch)
+                        yield completed(batch, SCHEMA)
     except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
         if isinstance(error, NoFolder):
             raise
         raise NoFolder(f"{folder} is no folder that `datasets` saved ({' '.join(str(error).split())})") from error
-
-
-def completed(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """With all columns of a conversation, those that are not there unset."""
-    there = dict(zip(batch.schema.names, batch.columns, strict=True))
-    arrays = [_completed(there.get(field.name), field, batch.num_rows) for field in SCHEMA]
-    return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
-
-
-def _completed(array: pa.Array | None, field: pa.Field, length: int) -> pa.Array:
-    if array is None:
-        return _unset(field, length)
-    wanted = field.type
-    if pa.types.is_struct(wanted):
-        children = [
-            _completed(
-                array.field(child.name) if array.type.get_field_index(child.name) >= 0 else None, child, len(array)
-            )
-            for child in wanted
-        ]
-        mask = array.is_null() if array.null_count else None
-        return pa.StructArray.from_arrays(children, fields=list(wanted), mask=mask)
-    if pa.types.is_list(wanted):
-        ends = pa.compute.cumulative_sum(pa.compute.fill_null(pa.compute.list_value_length(array), 0))
-        offsets = pa.concat_arrays([pa.array([0], pa.int32()), ends.cast(pa.int32())])
-        values = _completed(array.flatten(), wanted.value_field, -1)
-        mask = array.is_null() if array.null_count else None
-        return pa.ListArray.from_arrays(offsets, values, type=wanted, mask=mask)
-    return array.cast(wanted)
-
-
-def _unset(field: pa.Field, length: int) -> pa.Array:
-    if field.nullable:
-        return pa.nulls(length, field.type)
-    if pa.types.is_struct(field.type):
-        return pa.StructArray.from_arrays([_unset(child, length) for child in field.type], fields=list(field.type))
-    empty: Any = [] if pa.types.is_list(field.type) else "" if pa.types.is_string(field.type) else 0
-    if pa.types.is_boolean(field.type):
-        empty = False
-    return pa.array([empty] * length, field.type)
 
 
 def _paths(fields: Iterable[pa.Field], above: str = "") -> Iterator[str]:

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
@@ -53,27 +53,23 @@ def import_rows(source: Path, name: str, out: Path, told: Iterable[tuple[str, Ro
 
 def import_folder(source: Path, out: Path) -> int:
     """The same of a folder for `datasets`, whose rows are ours."""
-    run = digest("import", "hf", str(source.name))
-
-    def batches() -> Iterator[pa.RecordBatch]:
-        for batch in hf.evenly(hf.read(source)):
-            told = (Conversation.FromString(message) for message in messages(batch))
-            yield rows(_in_run(conversation, run).SerializeToString() for conversation in told)
-
+    batches = (rows(messages(batch)) for batch in hf.evenly(hf.read(source)))
     try:
-        return _write(source, "hf", out, batches(), None)
+        return _write(source, "hf", out, batches, None)
     except hf.NoFolder as none:
         raise CannotImport(str(none)) from none
 
 
-def restored(row: Row, name: str, taken: Iterable[str] = ()) -> Dialogue:
+def restored(row: Row, name: str, taken: Container[str] = ()) -> Dialogue:
     """What a row says; what a row made of it again would say otherwise is kept word for word."""
     form = find(name)
     dialogue = form.dialogue(row)
     if dialogue.id in taken:
         dialogue = dialogue._replace(id="")
     again = form.row(dialogue, Choice()) or {}
-    kept = {field: value for field, value in row.items() if again.get(field, _ABSENT) != value and field != form.spoken}
+    kept = {
+        field: value for field, value in row.items() if again.get(field, _ABSENT) != value and field not in form.made
+    }
     return dialogue._replace(extra=dialogue.extra | {name: kept}) if kept else dialogue
 
 
@@ -119,11 +115,6 @@ def _shards(place: Path, batches: Iterator[pa.RecordBatch]) -> Iterator[dict[str
 def _groups(conversations: Iterator[Conversation]) -> Iterator[list[Conversation]]:
     while group := list(islice(conversations, GROUP_ROWS)):
         yield group
-
-
-def _in_run(conversation: Conversation, run: str) -> Conversation:
-    conversation.run.id = conversation.run.id or run
-    return conversation
 
 
 # What a row may say, by the column that holds it; where none of them does, the manifest says so.

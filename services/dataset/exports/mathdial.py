@@ -114,7 +114,7 @@ FORMAT = Format(
     columns=columns,
     row=row,
     dialogue=dialogue,
-    spoken="",
+    made=(),
     holds_hidden=False,
     empty=_EMPTY,
 )

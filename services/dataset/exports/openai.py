@@ -48,13 +48,12 @@ def arguments(description: str | None, attempt: Attempt) -> Row:
     return {**described, "code": attempt.code, "result_variables": attempt.result_variables}
 
 
-def read_arguments(given: Mapping[str, Any]) -> tuple[str, Attempt]:
+def read_arguments(given: Mapping[str, Any]) -> tuple[str | None, Attempt]:
     variables = given.get("result_variables") or []
     if not isinstance(given.get("code"), str) or not isinstance(variables, list):
         raise Unfit("a call of python has no code")
-    return text_of(given, "description"), Attempt(
-        code=given["code"], result_variables=[str(name) for name in variables]
-    )
+    description = text_of(given, "description") if "description" in given else None
+    return description, Attempt(code=given["code"], result_variables=[str(name) for name in variables])
 
 
 def row(dialogue: Dialogue, choice: Choice) -> Row | None:
@@ -109,7 +108,7 @@ def dialogue(row: Row) -> Dialogue:
     return Dialogue(turns=told.turns(), **known)
 
 
-def _called(call: Any) -> tuple[str, Attempt]:
+def _called(call: Any) -> tuple[str | None, Attempt]:
     match call:
         case {"function": {"name": str(name), "arguments": str(text)}} if name == TOOL:
             try:
@@ -123,4 +122,6 @@ def _called(call: Any) -> tuple[str, Attempt]:
             raise Unfit("it has a call without a function")
 
 
-FORMAT = Format(suffixes=(".jsonl",), columns=columns, row=row, dialogue=dialogue, spoken="messages")
+FORMAT = Format(
+    suffixes=(".jsonl",), columns=columns, row=row, dialogue=dialogue, made=("messages", "tools", "parallel_tool_calls")
+)

@@ -11,9 +11,10 @@ from services.runtime.values import shown
 
 _OK = ("", "ok", "unspecified")
 _STATUSES = {name.removeprefix("STATUS_").lower(): name for name in Status.keys()}  # noqa: SIM118
-_FAILURE = re.compile(rf"({'|'.join(name for name in _STATUSES if name not in _OK)}): (?:line (\d+): )?(.*)", re.DOTALL)
+_FAILURES = "|".join(name for name in _STATUSES if name not in _OK)
+_FAILURE = re.compile(rf"({_FAILURES}): (?:line ([1-9][0-9]{{0,8}}): )?(.*)", re.DOTALL)
 _VALUE = re.compile(r"([^\W\d]\w*) = (.*)")
-_INTEGER = re.compile(r"-?[1-9]\d*|0")
+_INTEGER = re.compile(r"-?[1-9][0-9]*|0")
 
 
 def written(status: str, values: Sequence[str], stdout: str, error: str, error_line: int) -> str:
@@ -25,9 +26,9 @@ def written(status: str, values: Sequence[str], stdout: str, error: str, error_l
 
 def execution(text: str) -> Execution:
     """An execution of this output: `written` makes the same text of it."""
-    if (failure := _FAILURE.fullmatch(text)) and not (failure[2] or "").startswith("0"):
+    if failure := _FAILURE.fullmatch(text):
         status, line, error = failure.groups()
-        return Execution(status=_STATUSES[status], error_line=int(line or 0) % 2**31, error=error)
+        return Execution(status=_STATUSES[status], error_line=int(line or 0), error=error)
     values = []
     lines = text.split("\n") if text else []
     for line in lines:

@@ -77,10 +77,8 @@ def json_text(fields: Mapping[str, Any]) -> str:
 
 
 def _variables(text: str) -> Sequence[str]:
-    if not text:
-        return []
     exact = text.split(", ")
-    return exact if all(exact) else names(text)
+    return exact if all(map(str.isidentifier, exact)) else names(text)
 
 
 def _letter(fields: Mapping[str, Any], name: str, known: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from services.dataset.exports.dialogue import Dialogue, Unfit
 from services.dataset.exports.format import Choice, Format, Row, text_of
 
-_FUNCTION = re.compile(r"\s*(import\s|from\s|def solution\()")
+_FUNCTION = re.compile(r"\s*(?:import \w+\s+)*def solution\(")
 
 
 def columns(choice: Choice) -> list[str]:
@@ -27,7 +27,7 @@ def row(dialogue: Dialogue, choice: Choice) -> Row | None:
         if not solution:
             return None
         told |= {"solution": solution, "answer": dialogue.answer}
-    return {**told, "topic": dialogue.topic} if dialogue.question else None
+    return {**told, "topic": dialogue.topic} if dialogue.question.strip() else None
 
 
 def _function(steps: Sequence[dict[str, Any]]) -> str:
@@ -86,7 +86,7 @@ FORMAT = Format(
     columns=columns,
     row=row,
     dialogue=dialogue,
-    spoken="",
+    made=(),
     holds_hidden=False,
     once_a_problem=True,
     wants="a problem with a calculation",

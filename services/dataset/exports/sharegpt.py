@@ -74,5 +74,5 @@ FORMAT = Format(
     columns=columns,
     row=row,
     dialogue=dialogue,
-    spoken="conversations",
+    made=("conversations", "system", "tools"),
 )

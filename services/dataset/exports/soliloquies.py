@@ -86,7 +86,7 @@ def _read(turn: Row) -> Exchange:
         known |= {"description": text_of(turn, "Description"), "attempts": _attempts(turn)}
     if RESPONSE in turn:
         known |= read_six(turn)
-    return Exchange(intent=turn.get("Intent"), strategy=turn.get("Error Strategy"), **known)
+    return Exchange(intent=text_of(turn, "Intent"), strategy=text_of(turn, "Error Strategy"), **known)
 
 
 def _attempts(turn: Row) -> list[Attempt]:
@@ -105,6 +105,6 @@ FORMAT = Format(
     columns=columns,
     row=row,
     dialogue=dialogue,
-    spoken="Conversation",
+    made=("Conversation", *_SOLUTIONS),
     wants="anything",
 )

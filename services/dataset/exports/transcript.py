@@ -17,11 +17,11 @@ class Transcript:
         self._finish()
         self._at_hand["student"] = text
 
-    def program(self, description: str, attempt: Attempt) -> None:
-        """A later try at a program has no description of its own."""
-        if "reply" in self._at_hand:
+    def program(self, description: str | None, attempt: Attempt) -> None:
+        """A further try at a program has no description of its own."""
+        if "reply" in self._at_hand or (description is not None and "description" in self._at_hand):
             self._finish()
-        self._at_hand.setdefault("description", description)
+        self._at_hand.setdefault("description", description or "")
         self._at_hand.setdefault("attempts", []).append(attempt)
 
     def output(self, text: str) -> None:
