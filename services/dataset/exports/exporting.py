@@ -9,7 +9,7 @@ from pathlib import Path
 from services.dataset.exports import hf
 from services.dataset.exports.columns import dialogues
 from services.dataset.exports.dialogue import Dialogue, Unfit
-from services.dataset.exports.files import Rows, opened, unfinished
+from services.dataset.exports.files import Rows, Taken, opened, unfinished
 from services.dataset.exports.format import Choice, Format, Row, find
 from services.dataset.exports.splitting import Shares
 from services.dataset.reading import Dataset
@@ -49,8 +49,8 @@ def export(
                 _export_rows(dataset, name, out, place, choice, shares, counts, rejected=rejected)
             if not counts.written.total():
                 raise CannotExport(f"no conversation of {dataset.folder} has {find(name).wants}, which {name} needs")
-    except FileExistsError as error:
-        raise CannotExport(f"{out} is there already: choose another --out") from error
+    except Taken as taken:
+        raise CannotExport(str(taken)) from taken
     return counts
 
 

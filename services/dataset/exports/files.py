@@ -14,6 +14,10 @@ from pydantic_core import to_json
 from services.dataset.exports.format import Row
 
 
+class Taken(ValueError):
+    """Something is where an export is to be; the message names it."""
+
+
 class Rows(Protocol):
     """A file of rows that is being written."""
 
@@ -23,9 +27,9 @@ class Rows(Protocol):
 
 @contextmanager
 def unfinished(out: Path) -> Iterator[Path]:
-    """Where to write what is moved to its place at the end; raises FileExistsError where something is there."""
+    """Where to write what is moved to its place at the end; raises Taken where something is there."""
     if out.exists() or out.is_symlink():
-        raise FileExistsError(out)
+        raise Taken(f"{out} is there already: choose another --out")
     out.parent.mkdir(parents=True, exist_ok=True)
     place = out.with_name(f".{out.name}.unfinished")
     _remove(place)

@@ -15,7 +15,7 @@ from soliloquy.v1.conversation_pb2 import Conversation
 
 from services.dataset.exports import hf
 from services.dataset.exports.dialogue import Dialogue, Exchange, Unfit, conversation_of
-from services.dataset.exports.files import unfinished
+from services.dataset.exports.files import Taken, unfinished
 from services.dataset.exports.format import Choice, Row, find
 from services.dataset.reading import FORMAT
 from services.dataset.rows import SCHEMA, messages, rows
@@ -93,8 +93,8 @@ def _write(source: Path, name: str, out: Path, batches: Iterator[pa.RecordBatch]
             }
             text = json.dumps(manifest, ensure_ascii=False, indent=2) + "\n"
             (place / "manifest.json").write_text(text, "utf-8")
-    except FileExistsError as error:
-        raise CannotImport(f"{out} is there already: choose another --out") from error
+    except Taken as taken:
+        raise CannotImport(str(taken)) from taken
     return count
 
 
