@@ -1,16 +1,14 @@
 """`soliloquy check`: what is true of a dataset, whatever its model said of itself."""
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import click
 from rich.console import Console
 from rich.table import Table
 
 from services.cli.failure import Failure
-from services.recipes.recipe import find
+from services.client.dataset import Dataset, NoDataset
+from services.recipes.recipe import UnknownRecipe, find
 from services.truth.report import Report
 
 FAULTY = 1
@@ -18,40 +16,29 @@ CONVERSATIONS, REJECTED = "conversations.jsonl", "rejected.jsonl"
 
 
 @click.command()
-@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.argument("folder", metavar="DIR|URL")
 @click.option("--rejected", is_flag=True, help="Check the rejected conversations instead.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 @click.pass_context
-def check(context: click.Context, /, folder: Path, *, rejected: bool, as_json: bool) -> None:
+def check(context: click.Context, /, folder: str, *, rejected: bool, as_json: bool) -> None:
     """Check every turn of a dataset: what was claimed, computed and said, and whether that is so.
 
     Each broken rule is a line with the conversation, the rule, the turn and the evidence. The exit status is 0 if
     there is none, and 1 if there are some.
     """
     report = Report()
-    for number, record in _records(folder / (REJECTED if rejected else CONVERSATIONS)):
-        try:
-            recipe = find(record["recipe"])
-            conversation = recipe.restore(record)
-        except (KeyError, TypeError, ValueError) as error:
-            raise Failure(f"{folder}: conversation {number} is no record of a conversation: {error!r}") from error
-        report.add(conversation.id, recipe.checked(conversation))
+    try:
+        for _, conversation in Dataset(folder).placed(rejected=rejected):
+            report.add(conversation.id, find(conversation.run.recipe).checked(conversation))
+    except NoDataset as missing:
+        raise Failure(str(missing)) from missing
+    except UnknownRecipe as unknown:
+        raise Failure(f"conversation {conversation.id} cannot be checked: {unknown}") from unknown
     if as_json:
         click.echo(json.dumps(report.as_json()))
     else:
         _print(report)
     context.exit(FAULTY if report.faults else 0)
-
-
-def _records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    if not path.exists():
-        raise Failure(f"{path.parent} holds no {path.name}: name the folder of a finished dataset")
-    with path.open("rb") as lines:
-        for number, line in enumerate(lines, start=1):
-            try:
-                yield number, json.loads(line)
-            except ValueError as error:
-                raise Failure(f"{path}:{number}: {error}") from error
 
 
 def _print(report: Report) -> None:

@@ -1,36 +1,46 @@
 """`soliloquy show`: reads a dataset's conversations in the terminal."""
 
-from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
+from soliloquy.v1.conversation_pb2 import Conversation
 
 from services.cli.failure import Failure
 from services.cli.view import show_conversation, show_index, show_prompts
 from services.client.dataset import Dataset, NoDataset
 from services.recipes.recipe import find
 
+# How a conversation is shown that names no recipe: an imported one.
+DEFAULT = "soliloquy"
+
 
 @click.command()
-@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.argument("folder", metavar="DIR|URL")
 @click.option("--id", "conversation_id", help="The conversation to show, by its id or how that begins.")
 @click.option("--list", "as_list", is_flag=True, help="List all conversations instead of showing one.")
 @click.option("--prompts", is_flag=True, help="Show the prompts of each turn as the templates stand.")
-def show(folder: Path, *, conversation_id: str | None, as_list: bool, prompts: bool) -> None:
+def show(folder: str, *, conversation_id: str | None, as_list: bool, prompts: bool) -> None:
     """Show a conversation with the tutor's hidden soliloquies; without --id the first one."""
     console = Console(soft_wrap=False, highlight=False)
     try:
         dataset = Dataset(folder)
         if as_list:
-            show_index(list(dataset), console)
+            show_index(map(record_of, dataset), console)
             return
-        record = dataset.find(conversation_id) if conversation_id else next(iter(dataset), None)
+        conversation = dataset.find(conversation_id) if conversation_id else next(iter(dataset), None)
     except NoDataset as missing:
         raise Failure(str(missing)) from missing
-    if record is None:
+    if conversation is None:
         raise Failure(f"{folder} holds no accepted conversation so far")
-    if prompts:
-        recipe = find(record["recipe"])
-        show_prompts(recipe.prompts(recipe.restore(record)), console)
+    if not prompts:
+        show_conversation(record_of(conversation), console)
+    elif not conversation.persona:
+        raise Failure(f"{conversation.id} was imported: nobody knows its prompts")
     else:
-        show_conversation(record, console)
+        show_prompts(find(conversation.run.recipe).prompts(conversation), console)
+
+
+def record_of(conversation: Conversation) -> dict[str, Any]:
+    """The conversation as readable JSON."""
+    return find(conversation.run.recipe or DEFAULT).record(conversation)

@@ -1,5 +1,6 @@
 """A conversation in the terminal, with the tutor's hidden soliloquies."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from rich.console import Console, Group, RenderableType
@@ -22,7 +23,7 @@ EVALUATIONS = {
 STATES = {"p": "no step", "q": "in progress", "r": "finished, next step", "t": "finished, problem solved"}
 
 
-def show_index(records: list[dict[str, Any]], console: Console) -> None:
+def show_index(records: Iterable[dict[str, Any]], console: Console) -> None:
     table = Table(box=None, header_style="bold", pad_edge=False, expand=True)
     table.add_column("id", width=8)
     table.add_column("turns", justify="right", width=5)
@@ -38,7 +39,7 @@ def show_index(records: list[dict[str, Any]], console: Console) -> None:
 
 def show_conversation(record: dict[str, Any], console: Console) -> None:
     problem = record["problem"]
-    model = record["turns"][0]["calls"][0]["model"]
+    model = next((call["model"] for turn in record["turns"] for call in turn["calls"]), "unknown")
     student = record["persona"]
     console.print(Text(f"{record['id']}  {problem['source']}  model: {model}  student: {student}", style="dim"))
     console.print(Panel(Text(problem["question"]), title="problem", title_align="left"))
@@ -104,5 +105,6 @@ def _tutor(tutor: dict[str, Any]) -> RenderableType:
     return Text.assemble(("Tutor    ", "bold magenta"), tutor["text"])
 
 
-def _words(meanings: dict[str, str], code: str) -> str:
-    return f"{meanings[code]} ({code})"
+def _words(meanings: dict[str, str], code: str | None) -> str:
+    """An imported conversation may say nothing of it."""
+    return f"{meanings[code]} ({code})" if code in meanings else "unknown"

@@ -1,0 +1,1 @@
+"""Datasets in the formats of others, and back: a module a format."""

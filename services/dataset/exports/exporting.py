@@ -1,0 +1,110 @@
+"""A dataset into files of another format."""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from services.dataset.exports import hf
+from services.dataset.exports.columns import dialogues
+from services.dataset.exports.dialogue import Dialogue, Unfit
+from services.dataset.exports.files import Rows, Taken, opened, unfinished
+from services.dataset.exports.format import Choice, Format, Row, find
+from services.dataset.exports.splitting import Shares
+from services.dataset.reading import Dataset
+
+
+class CannotExport(ValueError):
+    """Nothing is written; the message says why and what to do."""
+
+
+@dataclass(kw_only=True)
+class Counts:
+    """How many rows went into each part, and how many conversations have none in this format."""
+
+    written: Counter[str] = field(default_factory=Counter)
+    left_out: int = 0
+
+
+def export(
+    dataset: Dataset,
+    name: str,
+    out: Path,
+    *,
+    choice: Choice,
+    shares: Shares | None = None,
+    rejected: bool = False,
+) -> Counts:
+    """One file, or with shares a folder with one for each; raises CannotExport, NoDataset and OSError."""
+    if not dataset.count(rejected=rejected):
+        kind = "rejected" if rejected else "accepted"
+        raise CannotExport(f"{dataset.folder} holds no {kind} conversation: there is nothing to export")
+    counts = Counts(written=Counter(dict.fromkeys(shares.of if shares else [out.name], 0)))
+    try:
+        with unfinished(out) as place:
+            if name == "hf":
+                hf.export(dataset, place, choice, shares, counts.written, rejected=rejected)
+            else:
+                _export_rows(dataset, name, out, place, choice, shares, counts, rejected=rejected)
+            if not counts.written.total():
+                raise CannotExport(f"no conversation of {dataset.folder} has {find(name).wants}, which {name} needs")
+    except Taken as taken:
+        raise CannotExport(str(taken)) from taken
+    return counts
+
+
+def told_rows(
+    form: Format, name: str, choice: Choice, told: Iterator[Dialogue]
+) -> Iterator[tuple[Dialogue, Row | None]]:
+    """The row of each conversation; what an import of the same format kept word for word is in it again."""
+    for dialogue in told:
+        row = form.row(dialogue, choice)
+        if row is not None and name in dialogue.extra:
+            row |= dialogue.extra[name]
+        yield dialogue, row
+
+
+def _export_rows(
+    dataset: Dataset,
+    name: str,
+    out: Path,
+    place: Path,
+    choice: Choice,
+    shares: Shares | None,
+    counts: Counts,
+    *,
+    rejected: bool,
+) -> None:
+    form = find(name)
+    seen: set[str] = set()
+    with ExitStack() as stack:
+        files = _files(form, out, place, shares, stack)
+        for batch in dataset.batches(
+            ["id", "problem.id", "problem.question", *form.columns(choice)], rejected=rejected
+        ):
+            try:
+                for dialogue, row in told_rows(form, name, choice, dialogues(batch)):
+                    if form.once_a_problem:
+                        problem = dialogue.problem_id or dialogue.id
+                        if problem in seen:
+                            continue
+                        seen.add(problem)
+                    if row is None:
+                        counts.left_out += 1
+                        continue
+                    part = shares.part(dialogue.about) if shares else out.name
+                    files[part].add(row)
+                    counts.written[part] += 1
+            except Unfit as unfit:
+                raise CannotExport(f"conversation {dialogue.id} {unfit}") from unfit
+
+
+def _files(form: Format, out: Path, place: Path, shares: Shares | None, stack: ExitStack) -> dict[str, Rows]:
+    if shares is None:
+        if out.suffix not in form.suffixes:
+            raise CannotExport(f"{out} says nothing of how to write it: end it with {' or '.join(form.suffixes)}")
+        return {out.name: stack.enter_context(opened(place, out.suffix))}
+    place.mkdir()
+    suffix = form.suffixes[0]
+    return {part: stack.enter_context(opened(place / f"{part}{suffix}", suffix)) for part in shares.of}

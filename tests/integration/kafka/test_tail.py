@@ -1,0 +1,39 @@
+"""`soliloquy tail --kafka`: what finishes on a Kafka, once each, and on from where it was left."""
+
+import json
+import time
+import uuid
+
+from soliloquy.v1.conversation_pb2 import Conversation, Ending
+from soliloquy.v1.events_pb2 import ConversationFinished
+
+from services.runtime.events import first_event
+from services.runtime.transports.kafka import KafkaSettings, kafka_transport
+from services.runtime.transports.kafka.layout import apply
+from tests.e2e.runs import SOLILOQUY, run
+
+
+async def finish(settings: KafkaSettings, *ids: str) -> None:
+    conversations = [Conversation(id=name, ending=Ending.ENDING_SOLVED) for name in ids]
+    events = [
+        first_event(ConversationFinished(conversation=one), source="test", time=time.time()) for one in conversations
+    ]
+    async with kafka_transport(settings) as transport:
+        await transport.publish(events)
+
+
+async def test_what_finished_is_told_once_and_then_what_finished_since(kafka: str) -> None:
+    settings = KafkaSettings(bootstrap=kafka, prefix=f"{uuid.uuid4().hex[:8]}.")
+    await apply(settings, replication=1)
+    await finish(settings, *(f"c{number}" for number in range(5)))
+    tail = [SOLILOQUY, "tail", "--kafka", kafka, "--kafka-prefix", settings.prefix]
+    first = [json.loads(line) for line in run([*tail, "--json"]).stdout.splitlines()]
+    assert sorted(record["id"] for record in first) == [f"c{number}" for number in range(5)]
+    await finish(settings, "c5", "c6")
+    later = [json.loads(line) for line in run([*tail, "--json", "--after", first[-1]["after"]]).stdout.splitlines()]
+    assert sorted(record["id"] for record in later) == ["c5", "c6"]
+    read = run([*tail, "--after", later[-1]["after"]])
+    assert (read.returncode, read.stdout) == (0, "")
+    wrong = run([*tail, "--after", "yesterday"])
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert "'yesterday' is no place in a topic" in wrong.stderr

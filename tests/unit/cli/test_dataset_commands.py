@@ -1,0 +1,170 @@
+"""What `export`, `import`, `tail`, `show` and `check` print of small datasets, and in one line what is wrong."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from services.cli.main import commands
+from tests.unit.dataset.small import dataset, small
+
+
+def soliloquy(*words: object) -> Result:
+    return CliRunner().invoke(commands, [str(word) for word in words])
+
+
+def refused(*words: object) -> str:
+    """The one line that is said of a command that cannot be done."""
+    result = soliloquy(*words)
+    assert (result.exit_code, result.stdout) == (2, "")
+    return result.stderr.splitlines()[-1]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return dataset(tmp_path / "grown", [small(0), small(1)], [small(2)], rejected=[small(9)])
+
+
+def test_an_export_says_what_it_wrote(folder: Path, tmp_path: Path) -> None:
+    result = soliloquy("export", folder, "--format", "openai", "--out", tmp_path / "chat.jsonl")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout == f"3 rows in {tmp_path / 'chat.jsonl'}\n"
+    split = ("--splits", "a=0.5,b=0.5", "--out", tmp_path / "parts", "--json")
+    told = json.loads(soliloquy("export", folder, "--format", "fastchat", *split).stdout)
+    assert sum(told["written"].values()) == 3
+    assert sorted(path.name for path in (tmp_path / "parts").iterdir()) == ["a.json", "b.json"]
+
+
+def test_an_export_says_what_the_format_cannot_have_of_ours(folder: Path, tmp_path: Path) -> None:
+    result = soliloquy("export", folder, "--format", "mathdial", "--out", tmp_path / "rows.csv")
+    assert result.exit_code == 0
+    assert "student_incorrect_solution" in result.stderr
+    conceptual = small(3)
+    conceptual.problem.ClearField("steps")
+    mixed = dataset(tmp_path / "mixed", [small(0), conceptual])
+    result = soliloquy("export", mixed, "--format", "sgsm", "--out", tmp_path / "rows.jsonl")
+    assert result.stdout.startswith("1 rows in")
+    assert result.stderr == "1 left out: sgsm needs a problem with a calculation\n"
+
+
+def test_what_is_imported_is_a_dataset_that_is_shown(folder: Path, tmp_path: Path) -> None:
+    for name, file in (("openai", "chat.jsonl"), ("mathdial", "rows.csv"), ("sgsm", "rows.jsonl"), ("hf", "saved")):
+        back = tmp_path / f"from-{name}"
+        assert soliloquy("export", folder, "--format", name, "--out", tmp_path / file).exit_code == 0
+        result = soliloquy("import", tmp_path / file, "--format", name, "--out", back)
+        assert (result.exit_code, result.stderr) == (0, "")
+        assert result.stdout == f"3 conversations in {back}\n"
+        shown = soliloquy("show", back)
+        assert shown.exit_code == 0, shown.stderr
+        assert "A cart rolls 6 m in 2 s" in shown.stdout
+        assert soliloquy("show", back, "--list").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"not json\n", "garbage.jsonl:1: text: not JSON"),
+        (b'{"messages": [{"role": "user", "content": "hi"}]}\n[]\n', "garbage.jsonl:2: text: a JSON object is wanted"),
+        (b'\n{"messages": [{"role": "robot", "content": "hi"}]}\n', "garbage.jsonl:2: message 1: nothing that"),
+        (b"\xff\xfe\x00", "garbage.jsonl"),
+        (b"", "holds no conversation"),
+    ],
+)
+def test_garbage_is_named_by_its_line_and_nothing_is_written(tmp_path: Path, content: bytes, said: str) -> None:
+    source, out = tmp_path / "garbage.jsonl", tmp_path / "out"
+    source.write_bytes(content)
+    line = refused("import", source, "--format", "openai", "--out", out)
+    assert said in line
+    assert line.endswith("nothing is written")
+    assert not out.exists()
+
+
+def test_what_cannot_be_done_is_one_line(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "chat.jsonl"
+    openai = ("--format", "openai", "--out", out)
+    assert "'yaml' is not one of" in refused("export", folder, "--format", "yaml", "--out", out)
+    assert "holds no conversations" in refused("export", tmp_path, *openai)
+    assert "--splits: 'train' is no share" in refused("export", folder, *openai, "--splits", "train")
+    assert "mathdial has no place for hidden states" in refused(
+        "export", folder, "--format", "mathdial", "--out", tmp_path / "x.csv", "--hidden"
+    )
+    assert "there is no such file" in refused("import", tmp_path / "none.jsonl", *openai)
+    assert "says nothing of how to read it" in refused("import", _file(tmp_path / "x.doc"), *openai)
+    out.write_text("mine", "utf-8")
+    assert "chat.jsonl is there already: choose another --out" in refused("export", folder, *openai)
+    in_the_way = ("--format", "openai", "--out", out / "x.jsonl")
+    assert "cannot be written" in refused("export", folder, *in_the_way)
+    assert out.read_text("utf-8") == "mine"
+
+
+def _file(path: Path) -> Path:
+    path.write_text("x", "utf-8")
+    return path
+
+
+def test_tail_tells_of_each_conversation_in_a_line(folder: Path) -> None:
+    result = soliloquy("tail", folder)
+    assert result.exit_code == 0
+    lines = result.stdout.splitlines()
+    assert len(lines) == 3
+    words = "c0 solved 2 turns 1 with Python motion A cart rolls 6 m in 2 s. How fast is it?"
+    assert " ".join(lines[0].split()) == words
+        " ".join(lines[0].split()) == "c0 solved 2 turns 1 with Python motion A cart rolls 6 m in 2 s. How fast is it?"
+    )
+    assert result.stderr == "to go on from here: --after accepted/00001.parquet:1\n"
+
+
+def test_tail_goes_on_after_a_place(folder: Path) -> None:
+    records = [json.loads(line) for line in soliloquy("tail", folder, "--json").stdout.splitlines()]
+    assert [record["id"] for record in records] == ["c0", "c1", "c2"]
+    for number, record in enumerate(records, start=1):
+        left = soliloquy("tail", folder, "--after", record["after"], "--json").stdout.splitlines()
+        assert [json.loads(line)["id"] for line in left] == ["c0", "c1", "c2"][number:]
+    assert "is no place in" in refused("tail", folder, "--after", "nowhere", "--json")
+
+
+def test_tail_follows_a_dataset_that_grows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each look is followed by a pause; in it another shard is written, and at last somebody presses Ctrl-C."""
+    folder = tmp_path / "growing"
+    folder.mkdir()
+    grown: list[Sequence[object]] = [[small(0)], [small(0)], [small(0), small(1)]]
+
+    def pause(_: float) -> None:
+        if not grown:
+            raise KeyboardInterrupt
+        shards = [[conversation] for conversation in grown.pop(0)]
+        dataset(folder, *shards)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("services.cli.tail.time.sleep", pause)
+    result = soliloquy("tail", folder, "--follow", "--json")
+    assert [json.loads(line)["id"] for line in result.stdout.splitlines()] == ["c0", "c1"]
+    assert result.exit_code == 1
+
+
+def test_tail_wants_one_source(folder: Path) -> None:
+    assert "whose conversations?" in refused("tail")
+    assert "and not both" in refused("tail", folder, "--kafka", "127.0.0.1:9")
+
+
+def test_show_finds_a_conversation_and_says_where_there_is_none(folder: Path, tmp_path: Path) -> None:
+    assert "s by t, so 3 m/s" in soliloquy("show", folder, "--id", "c2").stdout
+    assert "3 conversations have an id" in refused("show", folder, "--id", "c")
+    assert "holds no conversations" in refused("show", tmp_path)
+    imported = small(5)
+    imported.persona = ""
+    assert "nobody knows its prompts" in refused("show", dataset(tmp_path / "i", [imported]), "--prompts")
+
+
+def test_check_reads_what_was_accepted_or_rejected(folder: Path, tmp_path: Path) -> None:
+    accepted = json.loads(soliloquy("check", folder, "--json").stdout)
+    rejected = json.loads(soliloquy("check", folder, "--rejected", "--json").stdout)
+    assert (accepted["figures"]["conversations"], rejected["figures"]["conversations"]) == (3, 1)
+    unnamed = small(4)
+    unnamed.run.recipe = ""
+    assert "conversation c4 cannot be checked" in refused("check", dataset(tmp_path / "u", [unnamed]))
+    shard = folder / "accepted" / "00000.parquet"
+    shard.write_bytes(b"nonsense")
+    assert "accepted/00000.parquet is damaged" in refused("check", folder)
+    assert "accepted/00000.parquet is damaged" in refused("export", folder, "--format", "hf", "--out", tmp_path / "x")

@@ -1,0 +1,169 @@
+"""Files of an export: whole or not there, split by problem, and read by those they are for."""
+
+import csv
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from services.dataset.exports.exporting import CannotExport, export
+from services.dataset.exports.format import NAMES, Choice
+from services.dataset.exports.importing import CannotImport, import_folder, import_rows
+from services.dataset.exports.splitting import BadShares, Shares
+from services.dataset.reading import Dataset
+from tests.unit.dataset.small import dataset, small
+
+SUFFIXES = {"openai": ".jsonl", "mathdial": ".csv", "sgsm": ".jsonl", "hf": ""}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    grown = [small(number) for number in range(40)]
+    for conversation in grown:
+        conversation.problem.id = f"p{conversation.ordinal // 2}"
+    return dataset(tmp_path_factory.mktemp("exported"), grown[:30], grown[30:], rejected=[small(90)])
+
+
+def rows_of(path: Path) -> list[dict[str, Any]]:
+    if path.suffix == ".json":
+        return list(json.loads(path.read_bytes()))
+    if path.suffix == ".csv":
+        with path.open(encoding="utf-8", newline="") as file:
+            return [{name: cell or None for name, cell in row.items()} for row in csv.DictReader(file)]
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def imported(source: Path, name: str, out: Path) -> Path:
+    if name == "hf":
+        import_folder(source, out)
+    else:
+        import_rows(source, name, out, [(f"{source.name}:{at}", row) for at, row in enumerate(rows_of(source))])
+    return out
+
+
+def contents(path: Path) -> Mapping[str, bytes]:
+    files = [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
+    return {str(file.relative_to(path)): file.read_bytes() for file in files}
+
+
+def names_in(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.mark.parametrize("choice", [Choice(), Choice(hidden=False, leave_out=frozenset({"solutions"}))])
+@pytest.mark.parametrize("name", NAMES)
+def test_a_file_that_is_imported_and_exported_is_the_same(
+    folder: Path, tmp_path: Path, name: str, choice: Choice
+) -> None:
+    first, second = (tmp_path / f"{which}{SUFFIXES.get(name, '.json')}" for which in ("first", "second"))
+    counts = export(Dataset(folder), name, first, choice=choice)
+    assert counts.written.total() == (20 if name == "sgsm" else 40)
+    back = imported(first, name, tmp_path / "imported")
+    export(Dataset(back), name, second, choice=choice)
+    assert contents(first) == contents(second)
+    manifest = json.loads((back / "manifest.json").read_bytes())
+    assert (manifest["origin"]["format"], manifest["origin"]["file"]) == (name, first.name)
+
+
+def test_the_origin_says_what_stays_unset(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "said.jsonl"
+    export(Dataset(folder), "openai", out, choice=Choice(hidden=False))
+    manifest = json.loads((imported(out, "openai", tmp_path / "back") / "manifest.json").read_bytes())
+    assert {"persona", "ending", "turns.calculation", "problem.id"} <= {*manifest["origin"]["unset"]}
+    assert not {"turns.student.text", "problem.question"} & {*manifest["origin"]["unset"]}
+
+
+def test_a_split_parts_no_problem_and_loses_nothing(folder: Path, tmp_path: Path) -> None:
+    shares = Shares.read("train=0.5,validation=0.25,test=0.25")
+    counts = export(Dataset(folder), "soliloquies", tmp_path / "parts", choice=Choice(), shares=shares)
+    parts = {name: rows_of(tmp_path / "parts" / f"{name}.json") for name in shares.of}
+    assert {name: len(rows) for name, rows in parts.items()} == counts.written
+    assert sorted(row["id"] for rows in parts.values() for row in rows) == sorted(f"c{n}" for n in range(40))
+    problems = [{row["Problem"] for row in rows} for rows in parts.values()]
+    assert all(problems)
+    assert sum(map(len, problems)) == len(set.union(*problems)) == 20
+
+
+def test_a_problem_stays_in_its_part_whatever_joins(folder: Path) -> None:
+    shares = Shares.read("train=0.5,test=0.5")
+    assert [shares.part(f"p{n}") for n in range(6)] == [shares.part(f"p{n}") for n in range(6)]
+    assert {shares.part(f"p{n}") for n in range(20)} == {"train", "test"}
+    assert {Shares.read("all=1").part(f"p{n}") for n in range(20)} == {"all"}
+
+
+@pytest.mark.parametrize("text", ["", "train", "train=0.9", "a=0.5,a=0.5", "../x=1", "a=2,b=-1", "a=nan"])
+def test_shares_that_cannot_be_meant_are_refused(text: str) -> None:
+    with pytest.raises(BadShares):
+        Shares.read(text)
+
+
+def test_rejected_ones_are_exported_when_asked_for(folder: Path, tmp_path: Path) -> None:
+    export(Dataset(folder), "soliloquies", tmp_path / "rejected.json", choice=Choice(), rejected=True)
+    assert [row["id"] for row in rows_of(tmp_path / "rejected.json")] == ["c90"]
+
+
+def test_what_is_there_already_stays_as_it_is(folder: Path, tmp_path: Path) -> None:
+    there = tmp_path / "there.jsonl"
+    there.write_text("mine", "utf-8")
+    with pytest.raises(CannotExport, match=r"there\.jsonl is there already: choose another --out"):
+        export(Dataset(folder), "openai", there, choice=Choice())
+    with pytest.raises(CannotImport, match=r"there\.jsonl is there already: choose another --out"):
+        import_rows(there, "openai", there, [])
+    assert there.read_text("utf-8") == "mine"
+    assert names_in(tmp_path) == ["there.jsonl"]
+
+
+def test_nothing_is_left_of_an_export_that_cannot_be(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(CannotExport, match=r"end it with \.jsonl"):
+        export(Dataset(folder), "openai", tmp_path / "x.xlsx", choice=Choice())
+    silent = small()
+    silent.ClearField("turns")
+    mute = dataset(tmp_path / "mute", [silent])
+    with pytest.raises(CannotExport, match="has a reply of the tutor, which openai needs"):
+        export(Dataset(mute), "openai", tmp_path / "x.jsonl", choice=Choice())
+    other = small()
+    other.run.recipe = "mathdial"
+    mixed = dataset(tmp_path / "mixed", [small(), other])
+    with pytest.raises(CannotExport, match="conversation c1 is of the recipe 'mathdial'"):
+        export(Dataset(mixed), "soliloquies", tmp_path / "x.json", choice=Choice())
+    empty = dataset(tmp_path / "empty")
+    with pytest.raises(CannotExport, match="holds no accepted conversation"):
+        export(Dataset(empty), "hf", tmp_path / "x", choice=Choice())
+    assert names_in(tmp_path) == ["empty", "mixed", "mute"]
+
+
+def test_a_row_that_cannot_be_used_is_named_by_its_place(tmp_path: Path) -> None:
+    source = tmp_path / "given.jsonl"
+    source.write_text("{}", "utf-8")
+    search = {"function": {"name": "search", "arguments": "{}"}}
+    for name, row, said in [
+        ("openai", {}, "given:7: it has no `messages`"),
+        ("openai", {"messages": [{"role": "tool", "content": "x"}]}, "given:7: message 1: nothing that"),
+        ("openai", {"messages": [{"role": "assistant", "tool_calls": [search]}]}, "it calls 'search'"),
+        ("sharegpt", {"conversations": [{"from": "observation", "value": "x"}]}, "message 1: nothing that"),
+        ("fastchat", {"conversations": [{"from": "gpt", "value": "x"}]}, "message 1: human is to speak"),
+        ("soliloquies", {"Question": "x"}, "it has no `Conversation` of turns"),
+        ("mathdial", {"question": "x"}, "it has no `conversation`"),
+        ("sgsm", {"solution": "x"}, "it has no `question`"),
+    ]:
+        with pytest.raises(CannotImport, match=said):
+            import_rows(source, name, tmp_path / "out", [("given:7", row)])
+    with pytest.raises(CannotImport, match="holds no conversation"):
+        import_rows(source, "openai", tmp_path / "out", [])
+    with pytest.raises(CannotImport, match="is no folder that `datasets` saved"):
+        import_folder(tmp_path, tmp_path / "out")
+    assert names_in(tmp_path) == ["given.jsonl"]
+
+
+def test_rows_with_the_same_id_are_kept_apart(tmp_path: Path) -> None:
+    source = tmp_path / "twins.json"
+    hi = {"from": "human", "value": "hi"}
+    twins = [{"id": "same", "conversations": [hi, {"from": "gpt", "value": reply}]} for reply in "xy"]
+    source.write_text(json.dumps(twins), "utf-8")
+    back = imported(source, "fastchat", tmp_path / "back")
+    ids = [conversation.id for conversation in Dataset(back)]
+    assert len({*ids}) == 2
+    export(Dataset(back), "fastchat", tmp_path / "again.json", choice=Choice())
+    assert rows_of(tmp_path / "again.json") == twins

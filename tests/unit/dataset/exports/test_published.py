@@ -1,0 +1,103 @@
+"""Rows as others published or write them: what they say is kept, and exported again it is the same."""
+
+from typing import Any
+
+import pytest
+
+from services.dataset.exports.dialogue import conversation_of
+from services.dataset.exports.exporting import told_rows
+from services.dataset.exports.format import Choice, find
+from services.dataset.exports.importing import restored
+from tests.unit.dataset.small import told
+
+MATHDIAL = {
+    "qid": 5000012,
+    "scenario": 3,
+    "question": "Ana has 3 bags of 4 pears. How many pears?",
+    "ground_truth": "3 * 4 = 12\n 12",
+    "student_incorrect_solution": "3 + 4 = 7",
+    "student_profile": "Ana is a 7th grade student.",
+    "teacher_described_confusion": "Adds where she should multiply.",
+    "self-correctness": "Yes, but I had to reveal the answer",
+    "self-typical-confusion": 4.0,
+    "self-typical-interactions": 5.0,
+    "conversation": "Teacher: (generic)Hi Ana!|EOM|Teacher: (probing)Why did you add?|EOM|Ana: I thought: bags.|EOM|"
+    "Ana: |EOM|Teacher: (telling)It is 12.",
+}
+
+
+def again(row: dict[str, Any], name: str) -> dict[str, Any] | None:
+    conversation = conversation_of(restored(row, name), "run", 0)
+    [(_, made)] = told_rows(find(name), name, Choice(), iter([told(conversation)]))
+    return made
+
+
+def test_a_published_mathdial_row_keeps_names_moves_empty_turns_and_nulls() -> None:
+    for row in (
+        MATHDIAL,
+        MATHDIAL | {"teacher_described_confusion": None, "self-correctness": None, "ground_truth": None},
+        MATHDIAL | {"self-correctness": "No", "conversation": "Ana: hi|EOM|Ben: me too|EOM|Teacher:no space"},
+        MATHDIAL | {"conversation": None},
+    ):
+        assert again(row, "mathdial") == row
+
+
+def test_who_speaks_twice_has_two_turns() -> None:
+    turns = restored(MATHDIAL, "mathdial").turns
+    assert [(turn.student, turn.reply) for turn in turns] == [
+        (None, "Hi Ana!"),
+        (None, "Why did you add?"),
+        ("I thought: bags.", None),
+        ("", "It is 12."),
+    ]
+
+
+def test_chats_of_others_keep_their_own_prompt() -> None:
+    messages = [
+        {"role": "system", "content": "Be kind."},
+        {"role": "user", "content": "hi"},
+        {"role": "assistant", "content": "hello"},
+    ]
+    made = again({"messages": messages}, "openai")
+    assert made is not None
+    assert made["messages"] == messages
+    chat = {
+        "id": "x",
+        "source": "web",
+        "system": "Be kind.",
+        "conversations": [{"from": "human", "value": "hi"}, {"from": "gpt", "value": "hello"}],
+    }
+    made = again(chat, "sharegpt")
+    assert made is not None
+    assert {name: made[name] for name in chat} == chat
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ({"Evaluation of Student Response": "g) N/A"}, {"evaluation": "g"}),
+        ({"Action Based on the Evaluation": "3) Confirm"}, {"action": 3}),
+        ({"Step Number": "Step 2"}, {"step": 2}),
+        ({"Step Number": "4b"}, {"step": 4}),
+        ({"Step State": "q)"}, {"state": "q"}),
+        ({"Step State": None}, {"state": ""}),
+    ],
+)
+def test_codes_are_read_as_real_data_writes_them(written: dict[str, Any], meant: dict[str, Any]) -> None:
+    row = {"Conversation": [{"Student": "hi", **written, "Tutorbot Response": "hello"}]}
+    [turn] = restored(row, "soliloquies").turns
+    assert {name: getattr(turn, name) for name in meant} == meant
+
+
+def test_code_in_any_fence_is_code() -> None:
+    for fenced in ("`python x = 1`", "```python\nx = 1\n```", "x = 1", "```\nx = 1```"):
+        python = {"Python Code": fenced, "Result Variable": "['x', 'y']"}
+        turn = {"Student": "hi", "Use Python": "y", "Description": "d", "Python": python, "Tutorbot Response": "ok"}
+        [attempt] = restored({"Conversation": [turn]}, "soliloquies").turns[0].attempts
+        assert (attempt.code.strip(), attempt.result_variables) == ("x = 1", ["x", "y"])
+
+
+def test_a_word_problem_with_its_program_comes_back_whole() -> None:
+    row = {"question": "2 + 2?", "solution": "def solution():\n    return 2 + 2", "answer": "four", "topic": None}
+    assert again(row, "sgsm") == row
+    assert restored(row | {"answer": 4}, "sgsm").answer == 4.0

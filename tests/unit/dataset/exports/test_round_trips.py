@@ -1,0 +1,120 @@
+"""What an export says, its import knows: exported again it is the same to the byte."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pydantic_core import from_json, to_json
+from soliloquy.v1.conversation_pb2 import Conversation, Ending, Evaluation, Intent, StepState
+from soliloquy.v1.sandbox_pb2 import Complex, Entries, Entry, Execution, Items, NamedValue, Status, Value
+
+from services.dataset.exports.dialogue import conversation_of
+from services.dataset.exports.exporting import told_rows
+from services.dataset.exports.format import NAMES, PARTS, Choice, find
+from services.dataset.exports.importing import restored
+from services.dataset.exports.output import execution, written
+from services.runtime.values import shown
+from tests.unit.dataset.small import told
+
+ROW_FORMATS = [name for name in NAMES if name != "hf"]
+# Rare on their own, and what formats are made of.
+TEXTS = st.text(max_size=30) | st.sampled_from(
+    ["|EOM|", "x|EOM|Teacher: (focus)y", "Bob: hi", '{"Python":1}', "```", "\r\n", "v = 1", "</question>", "error: x"]
+)
+CHOICES = st.builds(Choice, hidden=st.booleans(), leave_out=st.frozensets(st.sampled_from(sorted(PARTS)), max_size=2))
+
+
+def values(depth: int = 1) -> st.SearchStrategy[Value]:
+    leaves = st.one_of(
+        st.booleans().map(lambda one: Value(boolean=one)),
+        st.integers().map(lambda one: Value(integer=str(one))),
+        st.floats().map(lambda one: Value(real=one)),
+        st.text(max_size=5).map(lambda one: Value(text=one)),
+        st.just(Value(none=True)),
+        st.just(Value(unserialisable="function")),
+        st.floats(-9, 9).map(lambda one: Value(complex=Complex(real=one, imaginary=1.5))),
+    )
+    if not depth:
+        return leaves
+    below = values(depth - 1)
+    lists = st.lists(below, max_size=3).map(lambda items: Value(items=Items(items=items)))
+    entries = st.lists(st.builds(lambda key, value: Entry(key=key, value=value), leaves, below), max_size=2)
+    return leaves | lists | entries.map(lambda pairs: Value(entries=Entries(entries=pairs)))
+
+
+NAMES_OF_VALUES = st.sampled_from(["v", "is_ok", "µ"])
+NAMED = st.builds(lambda name, value: NamedValue(name=name, value=value), NAMES_OF_VALUES, values())
+EXECUTIONS = st.builds(
+    lambda **fields: Execution(**fields),
+    status=st.sampled_from(Status.values()),
+    values=st.lists(NAMED, max_size=2),
+    stdout=TEXTS,
+    error=TEXTS,
+    error_line=st.integers(0, 20),
+)
+
+
+@st.composite
+def conversations(draw: Callable[[st.SearchStrategy[Any]], Any]) -> Conversation:
+    grown = Conversation(id=draw(st.text(min_size=1, max_size=5)), persona=draw(TEXTS))
+    grown.ending = draw(st.sampled_from(Ending.values()))
+    problem = grown.problem
+    problem.id, problem.topic, problem.question, problem.solution = (draw(TEXTS) for _ in range(4))
+    if draw(st.booleans()):
+        problem.answer.value = draw(st.floats(allow_nan=False, allow_infinity=False))
+    for number in range(draw(st.integers(0, 3))):
+        turn = grown.turns.add(number=number + 1)
+        if draw(st.booleans()):
+            turn.student.text, turn.student.intent = draw(TEXTS), draw(st.sampled_from(Intent.values()))
+        if draw(st.booleans()):
+            turn.calculation.description = draw(TEXTS)
+            for _ in range(draw(st.integers(0, 2))):
+                attempt = turn.calculation.attempts.add(code=draw(TEXTS))
+                attempt.result_variables.extend(draw(st.lists(NAMES_OF_VALUES, max_size=2)))
+                attempt.execution.CopyFrom(draw(EXECUTIONS))
+        if draw(st.booleans()):
+            turn.tutor.text, turn.tutor.thoughts = draw(TEXTS), draw(TEXTS)
+            turn.tutor.evaluation = draw(st.sampled_from(Evaluation.values()))
+            turn.tutor.action, turn.tutor.step = draw(st.integers(0, 12)), draw(st.integers(0, 9))
+            turn.tutor.state = draw(st.sampled_from(StepState.values()))
+    return grown
+
+
+def exported(conversation: Conversation, name: str, choice: Choice) -> bytes | None:
+    [(_, row)] = told_rows(find(name), name, choice, iter([told(conversation)]))
+    return None if row is None else to_json(row)
+
+
+@pytest.mark.parametrize("name", ROW_FORMATS)
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(conversation=conversations(), choice=CHOICES)
+def test_an_export_that_is_imported_and_exported_is_the_same(
+    name: str, conversation: Conversation, choice: Choice
+) -> None:
+    first = exported(conversation, name, choice)
+    if first is not None:
+        back = conversation_of(restored(from_json(first), name), "run", 0)
+        assert exported(back, name, choice) == first
+
+
+@settings(max_examples=200, deadline=None)
+@given(done=EXECUTIONS)
+def test_an_output_is_read_as_what_makes_the_same_output(done: Execution) -> None:
+    text = output(done)
+    assert output(execution(text)) == text
+
+
+def output(done: Execution) -> str:
+    status = Status.Name(done.status).removeprefix("STATUS_").lower()
+    named = [f"{one.name} = {shown(one.value)}" for one in done.values]
+    return written(status, named, done.stdout, done.error, done.error_line)
+
+
+def test_values_come_back_under_their_names() -> None:
+    done = execution("v = 3.0\nok = False\nprinted")
+    assert [(one.name, shown(one.value)) for one in done.values] == [("v", "3.0"), ("ok", "False")]
+    assert done.stdout == "printed"
+    failed = execution("timeout: line 3: too long")
+    assert (failed.status, failed.error_line, failed.error) == (Status.STATUS_TIMEOUT, 3, "too long")

@@ -1,0 +1,94 @@
+"""A small conversation with everything in it, and folders of such."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from soliloquy.v1.conversation_pb2 import (
+    Conversation,
+    Ending,
+    ErrorStrategy,
+    Evaluation,
+    Intent,
+    ParseOutcome,
+    StepKind,
+    StepState,
+)
+from soliloquy.v1.sandbox_pb2 import NamedValue, Status, Value
+
+from services.dataset.exports.columns import dialogues
+from services.dataset.exports.dialogue import Dialogue
+from services.dataset.rows import SCHEMA, rows
+
+
+def small(number: int = 1, **fields: Any) -> Conversation:
+    """Two turns: a wrong answer that is calculated at the second try, and the right one."""
+    grown = Conversation(id=f"c{number}", ordinal=number, persona="careful", ending=Ending.ENDING_SOLVED, **fields)
+    grown.run.recipe = "soliloquy"
+    problem = grown.problem
+    problem.id, problem.topic = f"p{number}", "motion"
+    problem.question = "A cart rolls 6 m in 2 s. How fast is it?"
+    problem.solution = "Step 1) v = s / t = 3 m/s"
+    step = problem.steps.add(number=1, kind=StepKind.STEP_KIND_COMPUTE, explanation="Speed is distance over time.")
+    step.expression = "s / t"
+    step.inputs.add(symbol="s", name="distance", value=6, unit="m")
+    step.inputs.add(symbol="t", name="time", value=2, unit="s")
+    step.result.symbol, step.result.value, step.result.unit = "v", 3, "m/s"
+    problem.answer.value, problem.answer.unit = 3, "m/s"
+    first = grown.turns.add(number=1)
+    first.student.text, first.student.intent = 'It\'s "12" m/s', Intent.INTENT_WRONG
+    first.student.strategy = ErrorStrategy.ERROR_STRATEGY_REARRANGEMENT
+    first.calculation.description = "s / t with s = 6, t = 2; the student's 12"
+    failed = first.calculation.attempts.add(code="v = s / t", result_variables=["v"])
+    failed.execution.status, failed.execution.error_line = Status.STATUS_ERROR, 1
+    failed.execution.error = "NameError: name 's' is not defined"
+    again = first.calculation.attempts.add(code="v = 6 / 2\nok = v == 12", result_variables=["v", "ok"])
+    again.execution.status = Status.STATUS_OK
+    again.execution.values.append(NamedValue(name="v", value=Value(real=3.0)))
+    again.execution.values.append(NamedValue(name="ok", value=Value(boolean=False)))
+    first.tutor.text, first.tutor.thoughts = "Not yet. What is divided by what?", "Multiplied."
+    first.tutor.evaluation, first.tutor.action = Evaluation.EVALUATION_INCORRECT, 1
+    first.tutor.step, first.tutor.state = 1, StepState.STEP_STATE_IN_PROGRESS
+    call = first.calls.add(role="student", prompt="soliloquy/student", model="scripted", raw=["It's 12 m/s"])
+    call.outcome = ParseOutcome.PARSE_OUTCOME_STRICT
+    second = grown.turns.add(number=2)
+    second.student.text, second.student.intent = "s by t, so 3 m/s", Intent.INTENT_RIGHT
+    second.tutor.text, second.tutor.thoughts = "Right, all done.", "Correct."
+    second.tutor.evaluation, second.tutor.action = Evaluation.EVALUATION_CORRECT, 3
+    second.tutor.step, second.tutor.state = 1, StepState.STEP_STATE_ALL_FINISHED
+    return grown
+
+
+def told(conversation: Conversation) -> Dialogue:
+    return next(dialogues(rows([conversation.SerializeToString()])))
+
+
+def dataset(folder: Path, *shards: Sequence[Conversation], rejected: Sequence[Conversation] = ()) -> Path:
+    """A folder with a shard for each sequence; its row groups have ten rows."""
+    folder.mkdir(exist_ok=True)
+    listed = []
+    for number, shard in enumerate(shards):
+        listed.append(_shard(folder, f"accepted/{number:05}.parquet", shard, SCHEMA))
+    if rejected:
+        listed.append(_shard(folder, "rejected/00000.parquet", rejected, SCHEMA.append(REASONS)))
+    (folder / "manifest.json").write_text(json.dumps({"format": 2, "run": {}, "shards": listed}), "utf-8")
+    return folder
+
+
+REASONS = pa.field("reasons", pa.list_(pa.string()))
+
+
+def _shard(folder: Path, name: str, conversations: Sequence[Conversation], schema: pa.Schema) -> dict[str, Any]:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    batch = rows(conversation.SerializeToString() for conversation in conversations)
+    if "reasons" in schema.names:
+        batch = batch.append_column(REASONS, pa.array([["repeated: turn 2"]] * batch.num_rows, REASONS.type))
+    with pq.ParquetWriter(path, schema) as writer:
+        writer.write_table(pa.Table.from_batches([batch]), row_group_size=10)
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    return {"name": name, "rows": batch.num_rows, "bytes": path.stat().st_size, "sha256": digest}

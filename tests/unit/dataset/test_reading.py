@@ -1,0 +1,134 @@
+"""A dataset is read in its order, only as far as it is asked for, and says in a line what is wrong with it."""
+
+import json
+from pathlib import Path
+
+import fsspec
+import pytest
+
+from services.client.dataset import Dataset, NoDataset, place_after
+from services.dataset.rows import SCHEMA
+from tests.unit.dataset.small import dataset, small
+
+TWENTY_FIVE = [small(number) for number in range(25)]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return dataset(tmp_path_factory.mktemp("read"), TWENTY_FIVE, [small(25), small(26)], rejected=[small(90)])
+
+
+def test_conversations_come_back_as_they_were(folder: Path) -> None:
+    assert list(Dataset(folder)) == [*TWENTY_FIVE, small(25), small(26)]
+    assert list(Dataset(folder).messages(rejected=True)) == [small(90).SerializeToString()]
+    assert Dataset(folder).count() == 27
+
+
+def test_only_the_columns_asked_for_are_read(folder: Path) -> None:
+    batch = next(Dataset(folder).batches(["problem.topic", "turns.student.text"]))
+    assert batch.schema.names == ["problem", "turns"]
+    assert batch["problem"][0].as_py() == {"topic": "motion"}
+    assert batch["turns"][0].as_py() == [
+        {"student": {"text": 'It\'s "12" m/s'}},
+        {"student": {"text": "s by t, so 3 m/s"}},
+    ]
+
+
+def test_rejected_rows_have_their_reasons(folder: Path) -> None:
+    [batch] = Dataset(folder).batches(["id", "reasons"], rejected=True)
+    assert batch.to_pylist() == [{"id": "c90", "reasons": ["repeated: turn 2"]}]
+
+
+def test_a_filter_leaves_what_it_describes(folder: Path) -> None:
+    where = [("ordinal", ">=", 12), ("ordinal", "<", 15), ("problem.topic", "==", "motion")]
+    ids = [one for batch in Dataset(folder).batches(["id"], where=where) for one in batch["id"].to_pylist()]
+    assert ids == ["c12", "c13", "c14"]
+    assert len(list(Dataset(folder).messages(where=where))) == 3
+
+
+def test_row_groups_that_cannot_match_are_not_read(folder: Path) -> None:
+    """Damaged where it is not looked at, a shard can still be read."""
+    shard = folder / "accepted" / "00000.parquet"
+    whole = shard.read_bytes()
+    try:
+        shard.write_bytes(b"\0" * 2_000 + whole[2_000:])
+        found = Dataset(folder).batches(where=[("ordinal", "==", 22)])
+        assert [batch["id"].to_pylist() for batch in found] == [["c22"]]
+        with pytest.raises(NoDataset, match=r"accepted/00000\.parquet is damaged"):
+            list(Dataset(folder))
+    finally:
+        shard.write_bytes(whole)
+
+
+@pytest.mark.parametrize("read", [0, 3, 10, 24, 25, 26, 27])
+def test_reading_goes_on_after_a_place(folder: Path, read: int) -> None:
+    places = [None, *(place for place, _ in Dataset(folder).placed())]
+    left = [one for batch in Dataset(folder).batches(["id"], after=places[read]) for one in batch["id"].to_pylist()]
+    assert left == [f"c{number}" for number in range(read, 27)]
+
+
+def test_a_batch_tells_its_place(folder: Path) -> None:
+    places = [place_after(batch) for batch in Dataset(folder).batches(["id"])]
+    assert places[-2:] == ["accepted/00000.parquet:25", "accepted/00001.parquet:2"]
+
+
+def test_a_conversation_is_found_by_how_its_id_begins(folder: Path) -> None:
+    assert Dataset(folder).find("c24") == small(24)
+    with pytest.raises(NoDataset, match="11 conversations have an id that begins with 'c1'"):
+        Dataset(folder).find("c1")
+
+
+def test_an_object_store_is_read_like_a_folder(folder: Path) -> None:
+    store = fsspec.filesystem("memory")
+    store.put(str(folder), "/datasets/read", recursive=True)
+    there = Dataset("memory://datasets/read")
+    assert list(there) == list(Dataset(folder))
+    assert there.find("c24") == small(24)
+    assert [batch["id"].to_pylist() for batch in there.batches(["id"], where=[("id", "==", "c26")])] == [["c26"]]
+
+
+def test_every_column_is_one_of_the_schema(folder: Path) -> None:
+    assert next(Dataset(folder).batches()).schema.names == SCHEMA.names
+
+
+def test_what_is_no_dataset_says_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(NoDataset, match=r"holds no conversations: grow some with soliloquy generate --out"):
+        Dataset(tmp_path)
+    with pytest.raises(NoDataset, match=r"holds no conversations"):
+        Dataset(tmp_path / "nothing")
+    with pytest.raises(NoDataset, match="cannot be opened"):
+        Dataset("nonsense://x")
+    for manifest, said in [
+        ("{", "manifest.json is not readable"),
+        ('{"format": 7}', r"is of format 7; this version reads 2: update soliloquy"),
+        ('{"format": 1}', "of an earlier version"),
+        ("[]", "is not readable"),
+    ]:
+        (tmp_path / "manifest.json").write_text(manifest, "utf-8")
+        with pytest.raises(NoDataset, match=said):
+            Dataset(tmp_path)
+
+
+def test_a_shard_that_is_gone_or_damaged_is_named(tmp_path: Path) -> None:
+    folder = dataset(tmp_path, [small()])
+    shard = folder / "accepted" / "00000.parquet"
+    shard.write_bytes(b"PAR1" + b"x" * 100)
+    with pytest.raises(NoDataset, match=r"accepted/00000\.parquet is damaged"):
+        list(Dataset(folder))
+    shard.unlink()
+    with pytest.raises(NoDataset, match=r"lists accepted/00000\.parquet, but it is not there"):
+        list(Dataset(folder))
+
+
+def test_what_is_asked_wrongly_is_named(folder: Path) -> None:
+    with pytest.raises(NoDataset, match=r"'problem\.colour' is no column"):
+        list(Dataset(folder).batches(["problem.colour"]))
+    with pytest.raises(NoDataset, match="is no place in"):
+        list(Dataset(folder).batches(after="accepted/00009.parquet:1"))
+    with pytest.raises(NoDataset, match="is of a list"):
+        list(Dataset(folder).batches(["id"], where=[("turns.student.text", "==", "hi")]))
+
+
+def test_a_manifest_without_shards_is_no_end_of_the_world(tmp_path: Path) -> None:
+    (tmp_path / "manifest.json").write_text(json.dumps({"format": 2, "shards": []}), "utf-8")
+    assert list(Dataset(tmp_path)) == []
