@@ -28,7 +28,7 @@ def check(context: click.Context, /, folder: str, *, rejected: bool, as_json: bo
     """
     report = Report()
     try:
-        for _, conversation in Dataset(folder).placed(rejected=rejected):
+        for conversation in Dataset(folder).conversations(rejected=rejected):
             report.add(conversation.id, find(conversation.run.recipe).checked(conversation))
     except NoDataset as missing:
         raise Failure(str(missing)) from missing

@@ -5,8 +5,8 @@ from pathlib import Path
 import click
 
 from services.cli.failure import Failure
+from services.client.dataset import Dataset, NoDataset
 from services.dataset.card import CARD, card
-from services.dataset.parts import NoDataset, Parts
 from services.dataset.report.writing import REPORT, write_report
 
 
@@ -20,7 +20,7 @@ def report(folder: Path, *, out: Path | None) -> None:
     """
     page = out or folder / REPORT
     try:
-        counted = write_report(Parts(str(folder)), page)
+        counted = write_report(Dataset(folder), page)
         if not (folder / CARD).exists():
             (folder / CARD).write_text(card(counted), "utf-8")
     except NoDataset as missing:

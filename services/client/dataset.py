@@ -9,7 +9,7 @@
     for batch in dataset.batches(after=place):
         ...  # the rest
 
-A dataset that is being grown has what its manifest lists so far.
+Of a dataset that is being grown, batches are what its manifest lists so far; conversations are all that are there.
 """
 
 from services.dataset.reading import Dataset, Filter, NoDataset, place_after

@@ -9,6 +9,7 @@ from typing import BinaryIO, TypeVar
 from fsspec import AbstractFileSystem
 from fsspec.core import url_to_fs
 from fsspec.implementations.local import LocalFileSystem
+from pyarrow import fs
 
 T = TypeVar("T")
 
@@ -92,6 +93,12 @@ class Place:
     def opened(self, name: str) -> Iterator[BinaryIO]:
         with self._tried(lambda: self._files.open(self._path(name), "rb")) as file:
             yield file
+
+    def for_arrow(self) -> tuple[fs.FileSystem, str]:
+        """The same as Arrow sees it, which reads a file of this machine by itself."""
+        if self.folder is not None:
+            return fs.LocalFileSystem(), self._root
+        return fs.PyFileSystem(fs.FSSpecHandler(self._files)), self._root
 
     def _path(self, name: str) -> str:
         return f"{self._root.rstrip('/')}/{name}"

@@ -1,6 +1,5 @@
 """A dataset as it is read: Arrow batches of the columns that are wanted, from a folder or any object store."""
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -11,14 +10,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset
 import pyarrow.parquet as pq
-from fsspec.core import url_to_fs
-from fsspec.implementations.local import LocalFileSystem
-from pyarrow import fs
 from soliloquy.v1.conversation_pb2 import Conversation
+from soliloquy.v1.dataset_pb2 import Collected
 
+from services.dataset.frames import payloads
+from services.dataset.manifest import Shard, UnreadableManifest, read_manifest, shards_of
+from services.dataset.place import Place
 from services.dataset.rows import SCHEMA, messages
+from services.dataset.shards import ACCEPTED, REJECTED, TIMED
 
-FORMAT = 2
 ROWS_AT_ONCE = 500
 # Of a column; else a whole row group of it would be held.
 READ_AT_ONCE = 1_048_576
@@ -35,7 +35,7 @@ class NoDataset(Exception):
 
 
 class Dataset:
-    """The conversations of a dataset in the order of their run, as far as its manifest lists them.
+    """The conversations of a dataset in the order of their run.
 
     A column is named by its path, lists left out: `problem.topic`, `turns.student.text`, or `turns` for all below.
     A place to go on `after` is a shard and how many of its rows are done with: `accepted/00001.parquet:250`.
@@ -45,28 +45,42 @@ class Dataset:
         """Raises NoDataset."""
         self.folder = str(folder)
         try:
-            files, self._root = url_to_fs(self.folder)
-        except (ImportError, ValueError) as error:
-            raise NoDataset(f"{self.folder} cannot be opened ({_one_line(error)})") from error
-        local = isinstance(files, LocalFileSystem)
-        self._files = fs.LocalFileSystem() if local else fs.PyFileSystem(fs.FSSpecHandler(files))
-        self.manifest = self._read_manifest()
+            self._place = Place(self.folder)
+            manifest = read_manifest(self._place)
+        except (UnreadableManifest, OSError) as error:
+            raise NoDataset(_one_line(error)) from error
+        self._files, self._root = self._place.for_arrow()
+        self._journals = sorted(self._place.folder.glob(".run/journal*")) if self._place.folder else []
+        if manifest is None and not self._journals:
+            raise NoDataset(f"{folder} holds no conversations: grow some with soliloquy generate --out {folder}")
+        # Nothing is listed of a run that has not come to its end.
+        self.manifest: dict[str, Any] = manifest or {"shards": [], "arrival": {}}
 
     def __iter__(self) -> Iterator[Conversation]:
-        return (conversation for _, conversation in self.placed())
+        return self.conversations()
+
+    def conversations(self, *, rejected: bool = False) -> Iterator[Conversation]:
+        """Those of the shards, and behind them what waits to get into one."""
+        yield from (conversation for _, conversation in self.placed(rejected=rejected))
+        # Those before it are in shards, if still to be removed.
+        first = self.manifest["arrival"].get("segments", 0)
+        for path in (path for path in self._journals if int(path.name.partition("-")[2] or first) >= first):
+            kept = (Collected.FromString(payload) for payload in payloads(path))
+            yield from (Conversation.FromString(one.conversation) for one in kept if bool(one.reasons) == rejected)
 
     def count(self, *, rejected: bool = False) -> int:
-        return sum(rows for _, rows in self._shards(rejected))
+        return sum(shard.rows for shard in self._shards(rejected))
 
     def batches(
         self,
         columns: Sequence[str] | None = None,
         *,
+        without: Sequence[str] = (),
         rejected: bool = False,
         where: Filter = (),
         after: str | None = None,
     ) -> Iterator[pa.RecordBatch]:
-        """Rows a few hundred at a time: all columns, or those asked for and those that `where` looks at.
+        """Rows a few hundred at a time: all columns but those `without`, or those asked for and those of `where`.
 
         Rejected ones have their `reasons` besides. `place_after(batch)` is the place to go on after.
         """
@@ -74,7 +88,7 @@ class Dataset:
         condition = pq.filters_to_expression([_nested(where)]) if where else None
         for name, start in self._from(after, rejected):
             with self._opened(name) as shard:
-                leaves = None if wanted is None else _leaves(shard, wanted)
+                leaves = _leaves(shard, wanted, without)
                 promising = self._promising(name, condition)
                 first = 0
                 for group in range(shard.num_row_groups):
@@ -87,6 +101,12 @@ class Dataset:
                             if kept.num_rows:
                                 yield kept.replace_schema_metadata({AFTER: f"{name}:{first}"})
                     first = behind
+
+    def timings(self) -> Iterator[pa.RecordBatch]:
+        """What the clock said of each conversation, accepted or not, in the order in which they came."""
+        for shard in shards_of(self.manifest, TIMED):
+            with self._opened(shard.name) as file:
+                yield from file.iter_batches(ROWS_AT_ONCE)
 
     def messages(self, *, rejected: bool = False, where: Filter = (), after: str | None = None) -> Iterator[bytes]:
         """Each conversation as the serialised protobuf message that it was."""
@@ -103,43 +123,17 @@ class Dataset:
 
     def find(self, conversation_id: str) -> Conversation:
         """The conversation of an id, or of the only id that begins like that; raises NoDataset."""
-        found = []
-        for batch in self.batches(["id"]):
-            name, _, behind = place_after(batch).rpartition(":")
-            matching = pc.starts_with(batch["id"], conversation_id).to_pylist()
-            found += [f"{name}:{int(behind) - len(matching) + row}" for row, fits in enumerate(matching) if fits]
+        found = [one for one in self.conversations() if one.id.startswith(conversation_id)]
         if len(found) != 1:
             raise NoDataset(f"{len(found)} conversations have an id that begins with {conversation_id!r}")
-        return next(conversation for _, conversation in self.placed(after=found[0]))
+        return found[0]
 
-    def _read_manifest(self) -> dict[str, Any]:
-        path = f"{self._root}/manifest.json"
-        try:
-            with self._files.open_input_stream(path) as file:
-                manifest = json.loads(file.read())
-            form = manifest["format"]
-        except (FileNotFoundError, NotADirectoryError):
-            grow = f"grow some with soliloquy generate --out {self.folder}"
-            raise NoDataset(f"{self.folder} holds no conversations: {grow}") from None
-        except (ValueError, TypeError, KeyError, OSError) as error:
-            raise NoDataset(f"{path} is not readable ({_one_line(error)})") from error
-        if form == 1:
-            raise NoDataset(f"{self.folder} holds a dataset of format 1, of an earlier version: grow it again")
-        if form != FORMAT:
-            raise NoDataset(f"{path} is of format {form!r}; this version reads {FORMAT}: update soliloquy")
-        return dict(manifest)
-
-    def _shards(self, rejected: bool) -> list[tuple[str, int]]:
-        kind = "rejected/" if rejected else "accepted/"
-        try:
-            shards = [(str(shard["name"]), int(shard["rows"])) for shard in self.manifest["shards"]]
-        except (KeyError, TypeError, ValueError) as error:
-            raise NoDataset(f"{self._root}/manifest.json lists no shards ({error!r})") from error
-        return [(name, rows) for name, rows in shards if name.startswith(kind)]
+    def _shards(self, rejected: bool) -> list[Shard]:
+        return shards_of(self.manifest, REJECTED if rejected else ACCEPTED)
 
     def _from(self, after: str | None, rejected: bool) -> Iterator[tuple[str, int]]:
         """The shards that are left, and how many rows of each are done with."""
-        names = [name for name, _ in self._shards(rejected)]
+        names = [shard.name for shard in self._shards(rejected)]
         if after is None:
             yield from ((name, 0) for name in names)
             return
@@ -187,16 +181,23 @@ def _nested(where: Filter) -> list[tuple[tuple[str, ...], str, Any]]:
     return [(tuple(name.split(".")), comparison, value) for name, comparison, value in where]
 
 
-def _leaves(shard: pq.ParquetFile, wanted: Sequence[str]) -> list[str]:
-    """Parquet's own paths of the columns below those that are wanted."""
+def _leaves(shard: pq.ParquetFile, wanted: Sequence[str] | None, without: Sequence[str]) -> list[str] | None:
+    """Parquet's own paths of the columns below those that are wanted; None for all."""
     paths = {path: _LIST.sub("", path) for path in (shard.schema.column(at).path for at in range(len(shard.schema)))}
+    if wanted is None:
+        left = [path for path, plain in paths.items() if not any(_is_below(plain, name) for name in without)]
+        return left if without else None
     leaves = []
     for name in wanted:
-        below = [path for path, plain in paths.items() if plain == name or plain.startswith(f"{name}.")]
+        below = [path for path, plain in paths.items() if _is_below(plain, name)]
         if not below:
             raise NoDataset(f"{name!r} is no column of a conversation: see SCHEMA in services/dataset/rows.py")
         leaves += below
     return leaves
+
+
+def _is_below(path: str, name: str) -> bool:
+    return path == name or path.startswith(f"{name}.")
 
 
 def _one_line(error: Exception) -> str:

@@ -17,6 +17,7 @@ from typing import Any
 from services.cli.bench.calls import Call, chains, read_calls
 from services.cli.bench.usage import Usage
 from services.cli.failure import Failure
+from services.cli.show import record_of
 from services.client.dataset import Dataset
 from services.dataset.manifest import MANIFEST
 from services.model.engines.observed import OBSERVATION, Observation
@@ -80,7 +81,8 @@ class Run:
     @cached_property
     def records(self) -> list[dict[str, Any]]:
         """Of accepted and of rejected conversations."""
-        return [record for rejected in (False, True) for record in Dataset(self._dataset, rejected=rejected)]
+        dataset = Dataset(self._dataset)
+        return [record_of(one) for rejected in (False, True) for one in dataset.conversations(rejected=rejected)]
 
     @property
     def turns(self) -> int:

@@ -22,7 +22,7 @@ def questions(source: ProblemSource, *, seed: int, learned: Collection[str]) -> 
 def learned(datasets: Sequence[Path]) -> set[str]:
     """The problems that the conversations of these datasets are about."""
     try:
-        return {record["problem"]["id"] for folder in datasets for record in Dataset(folder)}
+        return {conversation.problem.id for folder in datasets for conversation in Dataset(folder)}
     except NoDataset as error:
         raise Failure(str(error)) from error
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from services.dataset.card import CODES, Counted, title
 from services.dataset.durations import Durations
-from services.dataset.parts import ACCEPTED, REJECTED, TIMINGS, Parts
+from services.dataset.reading import Dataset, NoDataset
 from services.dataset.report.blocks import ROWS_A_BLOCK, columns, packed
 from services.dataset.report.index import Index
 from services.dataset.report.overview import overview
@@ -29,19 +29,21 @@ _PAGE = Path(__file__).parent / "page"
 _SCRIPTS = ("blocks", "python", "conversation", "finding", "page")
 
 
-def write_report(parts: Parts, out: Path) -> Counted:
+def write_report(dataset: Dataset, out: Path) -> Counted:
     """Reads the dataset once and leaves `out` whole; what was counted is what a card is made from."""
-    statistics = {ACCEPTED: Statistics(), REJECTED: Statistics()}
+    if "run" not in dataset.manifest:
+        raise NoDataset(f"{dataset.folder} is not finished: the command that grows it goes on with it")
+    accepted, rejected = Statistics(), Statistics()
     durations, index = Durations(), Index()
-    every = max(1, -(-sum(parts.rows(part) for part in statistics) // MOST_BROWSED))
+    every = max(1, -(-(dataset.count() + dataset.count(rejected=True)) // MOST_BROWSED))
     with tempfile.TemporaryFile("w+", encoding="ascii") as body:
-        for part, counts in statistics.items():
-            for batch in parts.batches(part, _UNREAD):
+        for counts in (accepted, rejected):
+            for batch in dataset.batches(without=_UNREAD, rejected=counts is rejected):
                 counts.add(batch)
                 _add_blocks(batch.take(pa.array(range(0, len(batch), every))) if every > 1 else batch, index, body)
-        for batch in parts.batches(TIMINGS):
+        for batch in dataset.timings():
             durations.add(batch)
-        counted = Counted(manifest=parts.manifest, accepted=statistics[ACCEPTED], rejected=statistics[REJECTED])
+        counted = Counted(manifest=dataset.manifest, accepted=accepted, rejected=rejected)
         body.seek(0)
         unfinished = out.with_name(f".{out.name}.unfinished")
         with unfinished.open("w", encoding="utf-8") as file:
