@@ -41,7 +41,7 @@ class Schedule:
         warmup = math.ceil(self.steps * settings.warmup_share)
         if step <= warmup:
             return settings.learning_rate * step / warmup
-        done = (step - warmup) / max(1, self.steps - warmup)
+        done = (step - 1 - warmup) / (self.steps - warmup)
         cosine = (1 + math.cos(math.pi * done)) / 2
         return settings.learning_rate * (settings.final_share + (1 - settings.final_share) * cosine)
 
