@@ -1,5 +1,6 @@
 """Attention over packed samples: each over itself alone, token for token what it computes by itself."""
 
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -38,7 +39,7 @@ def packed_attention(
             scale=scaling,
             enable_gqa=shared,
         )
-        for start, end in zip(edges, edges[1:], strict=False)
+        for start, end in pairwise(edges)
     ]
     return torch.cat(parts, dim=2).transpose(1, 2).contiguous(), None
 

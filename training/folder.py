@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from services.runtime.weights import base_digest, digest_of, named_base
-from training.data import digest_of as data_digest
 from training.settings import CannotTrain, TrainingSettings
+from training.source import digest_of as data_digest
 
 REPORT = "report.json"
 _IDENTITY = "run.json"

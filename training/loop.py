@@ -79,7 +79,7 @@ class Loop:
         rate = self.schedule.learning_rate(step)
         loss, gradient = self._step(step, sequences, rate)
         if not (math.isfinite(loss) and math.isfinite(gradient)):
-            kept = f"the checkpoint before it is in {self.checkpoints.folder}" if standing.step else "nothing was learned"
+            kept = f"the weights before it are in {self.checkpoints.folder}" if standing.step else "nothing was learned"
             raise CannotTrain(
                 f"the loss of step {step} is {loss} and its gradient {gradient}: {kept}; lower learning_rate "
                 f"({self._settings.learning_rate:g}) or raise warmup_share, under another --name"

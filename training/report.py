@@ -108,7 +108,8 @@ def card(job: Job, found: Mapping[str, Any]) -> str:
         f"| loss of a learned token, first and last step | {found['loss']['first']:.4f}, {found['loss']['last']:.4f} |",
     ]
     if validation:
-        lines.append(f"| best held-out loss, at step {validation['step']}, whose weights these are | {validation['loss']:.4f} |")
+        best = f"best held-out loss, at step {validation['step']}, whose weights these are"
+        lines.append(f"| {best} | {validation['loss']:.4f} |")
     lines += [
         f"| tokens a second | {found['tokens_per_second']:,.0f}, {found['workers']} workers |",
         "",

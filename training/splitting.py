@@ -1,12 +1,14 @@
-"""Chats that are longer than a sequence: cut between turns, each part behind as much of what was said before as fits."""
+"""Chats that are longer than a sequence: cut between turns, each part behind as much of what came before as fits."""
 
 from collections.abc import Callable, Sequence
 from itertools import groupby
 
 from services.recipes.recipe import Told
 
-# Of a part, at least so much is to be what it adds; the rest may be what was said before.
-_OWN_SHARE = 0.5
+Length = Callable[[Sequence[Told]], int]
+
+# Of what a part has room for besides its first own turn, so much may be turns before it.
+_CONTEXT_SHARE = 0.5
 
 
 class TurnTooLong(Exception):
@@ -17,7 +19,7 @@ class TurnTooLong(Exception):
         self.tokens = tokens
 
 
-def split(chat: Sequence[Told], limit: int, length: Callable[[Sequence[Told]], int]) -> list[list[Told]]:
+def split(chat: Sequence[Told], limit: int, length: Length) -> list[list[Told]]:
     """Parts of at most `limit` tokens; what a part repeats of an earlier one is not learned again.
 
     A chat of one prompt and its answer has nothing to cut between, and is one turn.
@@ -26,13 +28,12 @@ def split(chat: Sequence[Told], limit: int, length: Callable[[Sequence[Told]], i
     parts = []
     start = 0
     while start < len(turns):
-        before = _context(head, turns, start, int(limit * (1 - _OWN_SHARE)), length)
-        end = _reach(before, turns, start, limit, length)
-        if end == start:
-            before, end = head, _reach(head, turns, start, limit, length)
-        if end == start:
-            raise TurnTooLong(length([*head, *turns[start]]))
-        parts.append([*before, *_flat(turns[start:end])])
+        part = _with_context(head, turns, start, limit, length)
+        end = start + 1
+        while end < len(turns) and length([*part, *turns[end]]) <= limit:
+            part += turns[end]
+            end += 1
+        parts.append(part)
         start = end
     return parts
 
@@ -43,28 +44,18 @@ def _by_turn(chat: Sequence[Told]) -> list[list[Told]]:
     return turns if turns[0][0].turn == 0 else [[], *turns]
 
 
-def _context(
-    head: list[Told], turns: list[list[Told]], start: int, limit: int, length: Callable[[Sequence[Told]], int]
-) -> list[Told]:
-    """The head, and the last turns before `start` that fit behind it."""
-    context = head
-    for first in range(start - 1, -1, -1):
-        longer = [*head, *(told._replace(learned=False) for told in _flat(turns[first:start]))]
-        if length(longer) > limit:
+def _with_context(head: list[Told], turns: list[list[Told]], start: int, limit: int, length: Length) -> list[Told]:
+    """A turn behind the head and as many of the turns before it as there is room for."""
+    part = [*head, *turns[start]]
+    alone = length(part)
+    if alone > limit:
+        raise TurnTooLong(alone)
+    room = alone + int((limit - alone) * _CONTEXT_SHARE)
+    before: list[Told] = []
+    for turn in reversed(turns[:start]):
+        before = [*(told._replace(learned=False) for told in turn), *before]
+        longer = [*head, *before, *turns[start]]
+        if length(longer) > room:
             break
-        context = longer
-    return context
-
-
-def _reach(
-    before: list[Told], turns: list[list[Told]], start: int, limit: int, length: Callable[[Sequence[Told]], int]
-) -> int:
-    """How far the turns from `start` on fit behind what stands before."""
-    end = start
-    while end < len(turns) and length([*before, *_flat(turns[start : end + 1])]) <= limit:
-        end += 1
-    return end
-
-
-def _flat(turns: list[list[Told]]) -> list[Told]:
-    return [told for turn in turns for told in turn]
+        part = longer
+    return part

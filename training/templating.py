@@ -18,6 +18,10 @@ from training.settings import CannotTrain
 _MARK = "{% generation"
 
 
+# Where the template's own marks begin and end in a text.
+Marks = list[tuple[int, int]]
+
+
 class Tokens(NamedTuple):
     ids: list[int]
     learned: list[bool]
@@ -101,7 +105,7 @@ class Template:
         if reached < len(text) and chat[-1].learned is False:
             yield _Piece(text[reached:], False)
 
-    def _start(self, told: list[dict[str, str]], number: int, text: str, marks: list[tuple[int, int]] | None) -> int:
+    def _start(self, told: list[dict[str, str]], number: int, text: str, marks: Marks | None) -> int:
         before, _ = self._rendered(told[:number], prompt=True)
         if text.startswith(before):
             return len(before)
@@ -117,7 +121,7 @@ class Template:
             raise self._unmarkable("no special token ends a reply")
         return min(found)
 
-    def _rendered(self, told: list[dict[str, str]], *, prompt: bool = False) -> tuple[str, list[tuple[int, int]] | None]:
+    def _rendered(self, told: list[dict[str, str]], *, prompt: bool = False) -> tuple[str, Marks | None]:
         marked = _MARK in self._tokenizer.chat_template and not prompt
         try:
             (text,), marks = render_jinja_template(

@@ -1,6 +1,6 @@
 """One training, from its job to its adapter: in this process alone, or in each of several that torchrun or Ray started.
 
-    torchrun --nproc-per-node 2 -m training.train --config FILE --base DIR --data DIR --name NAME
+torchrun --nproc-per-node 2 -m training.train --config FILE --base DIR --data DIR --name NAME
 """
 
 import argparse

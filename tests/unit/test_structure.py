@@ -6,18 +6,21 @@ from pathlib import Path
 
 import pytest
 
-SERVICES = Path(__file__).parents[2] / "services"
+ROOT = Path(__file__).parents[2]
+SERVICES = ROOT / "services"
+TRAINING = ROOT / "training"
 # The command line puts services together; it is the one place that may know several.
 COMPOSES = {"cli"}
 MODULES = sorted(path for path in SERVICES.rglob("*.py") if path.name != "__init__.py")
 
 
 def imported(path: Path) -> Iterator[str]:
-    """The folders of services/ that a module imports from."""
+    """The folders of services/ that a module imports from, and "training"."""
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
         names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         yield from (name.split(".")[1] for name in names if name.startswith("services."))
+        yield from ("training" for name in names if name.split(".")[0] == "training")
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SERVICES)))
@@ -32,6 +35,11 @@ def test_a_module_depends_only_on_what_lies_below_it(path: Path) -> None:
     }.get(own, {own, "runtime", "truth", "recipes", "dataset"})
     if own not in COMPOSES:
         assert set(imported(path)) <= below
+
+
+@pytest.mark.parametrize("path", sorted(TRAINING.rglob("*.py")), ids=lambda path: str(path.relative_to(TRAINING)))
+def test_training_stands_on_what_the_services_stand_on(path: Path) -> None:
+    assert set(imported(path)) <= {"training", "dataset", "recipes", "runtime", "truth"}
 
 
 @pytest.mark.parametrize(

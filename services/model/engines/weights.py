@@ -31,9 +31,7 @@ def read_adapter(asked: Adapter) -> Adapter:
         raise MissingWeights(
             f"the weights in {folder} are {digest}, not {asked.digest}: name the folder that has those"
         )
-    return Adapter(
-        name=asked.name, path=asked.path, digest=digest, base_digest=asked.base_digest or named_base(folder)
-    )
+    return Adapter(name=asked.name, path=asked.path, digest=digest, base_digest=asked.base_digest or named_base(folder))
 
 
 def check_fits(adapter: Adapter, base: str, model: Path) -> None:
