@@ -26,6 +26,8 @@ _MODULES = {
     "asyncapi": "services.cli.asyncapi",
     "sandbox": "services.cli.sandbox",
     "model": "services.cli.model",
+    "freeze": "services.cli.freeze",
+    "train": "services.cli.train",
     "bench": "services.cli.bench",
 }
 

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Enrichment, Problem, Turn
 from soliloquy.v1.events_pb2 import (
@@ -24,6 +24,24 @@ from services.runtime.events import ConversationEvent, Outcome, emit
 from services.runtime.model import Model
 from services.runtime.retry import Refused
 from services.truth.report import Checked
+
+
+class Lesson(NamedTuple):
+    """A prompt of the tutor's in a turn, and the answer that a model is to give to it, word for word."""
+
+    turn: int
+    prompt: Prompt
+    answer: str
+
+
+class Told(NamedTuple):
+    """A message of a chat; `learned` where it is the tutor's own words."""
+
+    role: str
+    text: str
+    # 0 for what stands before the first turn.
+    turn: int
+    learned: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +67,10 @@ class Recipe:
     fingerprints: Callable[[], dict[str, str]]
     # Every prompt that led to a conversation, with its turn; 0 for what was asked before the first.
     prompts: Callable[[Conversation], list[tuple[int, Prompt]]]
+    # What a model that is to play the tutor learns from a conversation.
+    lessons: Callable[[Conversation], list[Lesson]]
+    # The same as one chat, for a model that is to play all of the tutor at once.
+    dialogue: Callable[[Conversation], list[Told]]
 
 
 class UnknownRecipe(Refused):

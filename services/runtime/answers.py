@@ -8,6 +8,7 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 MAX_ANSWER_CHARACTERS = 64_000
+_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 class Unreadable(Exception):
@@ -31,9 +32,19 @@ class Answer(BaseModel):
         return answer, strict and answer.model_dump(by_alias=True, exclude_none=True) == data
 
     @classmethod
+    def written(cls, **values: Any) -> str:
+        """What a model is to write: the canonical form, with no more whitespace than a grammar lets through."""
+        return _JSON.encode({key: values[name] for name, key in _keys(cls).items() if values[name] is not None})
+
+    @classmethod
     def json_schema(cls) -> str:
         """What the model is held to where it can be; empty for free text."""
         return _json_schema(cls)
+
+
+@functools.cache
+def _keys(answer: type[Answer]) -> dict[str, str]:
+    return {name: field.alias or name for name, field in answer.model_fields.items()}
 
 
 @functools.cache

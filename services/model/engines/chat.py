@@ -21,8 +21,9 @@ from services.model.engines.engine import (
 from services.model.engines.grammar import grammar
 from services.model.engines.metrics import EngineMetrics
 from services.model.engines.settings import EngineSettings
-from services.model.engines.weights import base_digest, check_base, check_fits, read_adapter
+from services.model.engines.weights import check_base, check_fits, read_adapter
 from services.model.engines.wording import Wording
+from services.runtime.weights import base_digest
 
 
 class Chat:

@@ -4,6 +4,7 @@ from services.recipes.recipe import Recipe
 from services.recipes.soliloquy import (
     codegen,
     composer,
+    lessons,
     planner,
     prompting,
     records,
@@ -27,4 +28,6 @@ RECIPE = Recipe(
     restore=restoring.restored,
     fingerprints=prompting.fingerprints,
     prompts=prompting.given_prompts,
+    lessons=lessons.lessons,
+    dialogue=lessons.dialogue,
 )

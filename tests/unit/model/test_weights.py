@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from soliloquy.v1.model_pb2 import Adapter
 
-from services.model.engines.weights import base_digest, read_adapter
+from services.model.engines.weights import read_adapter
+from services.runtime.weights import base_digest
 
 BASE = "3f" * 32
 

@@ -1,0 +1,39 @@
+"""Grown conversations, and datasets of them."""
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from soliloquy.v1.conversation_pb2 import Conversation
+
+from services.dataset.rows import rows
+from tests.unit.scripted.growing import grown
+
+SEED = 5
+
+
+@cache
+def conversations(count: int) -> Sequence[Conversation]:
+    async def grow() -> list[Conversation]:
+        return [await grown(ordinal, seed=SEED) for ordinal in range(count)]
+
+    return asyncio.run(grow())
+
+
+def dataset(folder: Path, accepted: Sequence[Conversation], *, rejected: int = 0) -> Path:
+    """In the form that a run leaves; of the rejected ones there is only the number."""
+    (folder / "accepted").mkdir(parents=True)
+    shard = folder / "accepted" / "00000.parquet"
+    batch = rows(conversation.SerializeToString() for conversation in accepted)
+    pq.write_table(pa.Table.from_batches([batch]), shard)
+    digest = hashlib.sha256(shard.read_bytes()).hexdigest()
+    shards = [{"name": "accepted/00000.parquet", "rows": len(accepted), "bytes": 0, "sha256": digest}]
+    if rejected:
+        shards.append({"name": "rejected/00000.parquet", "rows": rejected, "bytes": 0, "sha256": ""})
+    (folder / "manifest.json").write_text(json.dumps({"format": 2, "run": {}, "shards": shards}))
+    return folder

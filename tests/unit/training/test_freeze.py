@@ -1,0 +1,96 @@
+"""What is frozen stays as it is: the same source gives the same bytes, whatever comes later."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from soliloquy.v1.conversation_pb2 import Conversation
+from soliloquy.v1.events_pb2 import ConversationFinished
+
+from services.dataset.reading import Dataset
+from services.recipes.recipe import find
+from services.runtime.events import first_event
+from services.runtime.transports.embedded import EmbeddedTransport
+from services.runtime.transports.port import Transport
+from tests.unit.training.growing import conversations, dataset
+from training.freeze import FINISHED, freeze_dataset, freeze_topic, recorded_offsets
+from training.settings import CannotTrain
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+async def finish(transport: Transport, *finished: Conversation) -> None:
+    messages = [ConversationFinished(conversation=conversation) for conversation in finished]
+    await transport.publish([first_event(message, source="test", time=0.0) for message in messages])
+
+
+async def ends(transport: Transport) -> dict[int, int]:
+    found: dict[int, int] = {}
+    async for delivery in transport.read(FINISHED):
+        found[delivery.partition.number] = delivery.offset + 1
+    return found
+
+
+def test_a_frozen_dataset_holds_the_same_conversations_in_the_same_order(tmp_path: Path) -> None:
+    made = conversations(4)
+    freeze_dataset(str(dataset(tmp_path / "grown", made)), tmp_path / "frozen")
+    assert list(Dataset(tmp_path / "frozen")) == list(made)
+
+
+def test_a_dataset_is_frozen_to_the_same_bytes_again(tmp_path: Path) -> None:
+    grown = str(dataset(tmp_path / "grown", conversations(4)))
+    freeze_dataset(grown, tmp_path / "once")
+    freeze_dataset(grown, tmp_path / "twice")
+    assert files(tmp_path / "once") == files(tmp_path / "twice")
+
+
+@pytest.fixture
+def made() -> Sequence[Conversation]:
+    """Before a test's own loop runs."""
+    return conversations(4)
+
+
+async def test_the_same_offsets_of_a_topic_give_the_same_bytes_though_it_grew(
+    tmp_path: Path, made: Sequence[Conversation]
+) -> None:
+    first, second, third, later = made
+    async with EmbeddedTransport(tmp_path / "log.sqlite") as transport:
+        await finish(transport, first, second, third)
+        manifest = await freeze_topic(transport, await ends(transport), tmp_path / "once")
+        await finish(transport, later)
+        again = recorded_offsets(tmp_path / "once" / "manifest.json")
+        await freeze_topic(transport, again, tmp_path / "twice")
+        await freeze_topic(transport, await ends(transport), tmp_path / "later")
+    assert manifest["counts"] == {"accepted": 3, "rejected": 0}
+    assert files(tmp_path / "once") == files(tmp_path / "twice")
+    assert {one.id for one in Dataset(tmp_path / "later")} == {one.id for one in (first, second, third, later)}
+
+
+async def test_what_is_delivered_twice_is_frozen_once_and_what_the_rules_reject_is_not(
+    tmp_path: Path, made: Sequence[Conversation]
+) -> None:
+    good, other, *_ = made
+    bad = Conversation()
+    bad.CopyFrom(other)
+    bad.turns[-1].tutor.text = "Student: I give up."
+    assert find("soliloquy").faults(bad)
+    async with EmbeddedTransport(tmp_path / "log.sqlite") as transport:
+        await finish(transport, good, bad)
+        await finish(transport, good)
+        manifest = await freeze_topic(transport, await ends(transport), tmp_path / "frozen")
+    assert manifest["counts"] == {"accepted": 1, "rejected": 1}
+    assert [one.id for one in Dataset(tmp_path / "frozen")] == [good.id]
+
+
+def test_a_folder_that_is_there_is_not_written_over(tmp_path: Path) -> None:
+    grown = dataset(tmp_path / "grown", conversations(1))
+    with pytest.raises(CannotTrain, match="is there already: choose another --out"):
+        freeze_dataset(str(grown), grown)
+
+
+def test_offsets_come_from_a_frozen_topic(tmp_path: Path) -> None:
+    freeze_dataset(str(dataset(tmp_path / "grown", conversations(1))), tmp_path / "frozen")
+    with pytest.raises(CannotTrain, match="holds no offsets"):
+        recorded_offsets(tmp_path / "frozen" / "manifest.json")

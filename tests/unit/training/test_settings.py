@@ -1,0 +1,47 @@
+"""A configuration is checked before anything is loaded; those that come along are the papers'."""
+
+from pathlib import Path
+
+import pytest
+
+import training
+from training.settings import CannotTrain, read_settings
+
+CONFIGS = Path(training.__file__).with_name("configs")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("batch: 0", "batch: Input should be greater than or equal to 1, not 0"),
+        ("lora: {rank: many}", "lora.rank: "),
+        ("learning_rat: 1", "learning_rat: Extra inputs are not permitted"),
+        ("quantize: 4bit\ntune: full", "quantize: 4bit keeps the base frozen"),
+        ("patience: 2\nvalidation_share: 0", "patience needs a validation_share"),
+        ("[", "cannot be read"),
+    ],
+)
+def test_what_is_wrong_with_a_configuration_is_one_line(tmp_path: Path, text: str, told: str) -> None:
+    file = tmp_path / "own.yaml"
+    file.write_text(text)
+    with pytest.raises(CannotTrain, match="own.yaml") as refused:
+        read_settings(file)
+    assert told in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("file", sorted(CONFIGS.glob("*.yaml")), ids=lambda file: str(file.stem))
+def test_every_configuration_that_comes_along_is_one(file: Path) -> None:
+    assert read_settings(file).sequence_length > 2000
+
+
+def test_higgs_is_trained_as_the_paper_says() -> None:
+    settings = read_settings(CONFIGS / "higgs.yaml")
+    assert settings.lora.targets == ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
+    assert (settings.learning_rate, settings.epochs, settings.batch) == (1e-4, 25, 16)
+
+
+def test_scaffold_is_trained_as_the_paper_says() -> None:
+    settings = read_settings(CONFIGS / "scaffold.yaml")
+    assert (settings.learning_rate, settings.epochs, settings.batch) == (1e-5, 2, 64)
+    assert (settings.sequence_length, settings.validation_share, settings.precision) == (12_288, 0.01, "bf16")

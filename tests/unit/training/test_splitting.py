@@ -1,0 +1,65 @@
+"""A chat that is too long becomes several, cut between turns; nothing is lost, and nothing is learned twice."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import pytest
+
+from services.recipes.recipe import Told
+from tests.unit.training.growing import conversations
+from training.samples import dialogue
+from training.splitting import TurnTooLong, split
+
+
+def words(chat: Sequence[Told]) -> int:
+    return sum(len(told.text.split()) for told in chat)
+
+
+def long_chat() -> Sequence[Told]:
+    chats = [sample.messages for conversation in conversations(20) for sample in dialogue(conversation)]
+    return max(chats, key=words)
+
+
+CHAT = long_chat()
+LIMIT = words(CHAT) * 3 // 4
+
+
+def test_every_part_fits_and_begins_with_what_stands_before_the_first_turn() -> None:
+    parts = split(CHAT, LIMIT, words)
+    assert len(parts) > 1
+    for part in parts:
+        assert words(part) <= LIMIT
+        assert part[0] == CHAT[0]
+
+
+def test_each_word_of_the_tutor_is_learned_once() -> None:
+    parts = split(CHAT, LIMIT, words)
+    assert [told for part in parts for told in part if told.learned] == [told for told in CHAT if told.learned]
+
+
+def test_a_part_is_whole_turns_in_a_row() -> None:
+    for part in split(CHAT, LIMIT, words):
+        turns = list(dict.fromkeys(told.turn for told in part[1:]))
+        assert all(after == before + 1 for before, after in pairwise(turns))
+        for turn in turns:
+            assert [told.text for told in part if told.turn == turn] == [
+                told.text for told in CHAT if told.turn == turn
+            ]
+
+
+def test_a_later_part_keeps_the_turns_before_it_as_context() -> None:
+    _, second, *_ = split(CHAT, LIMIT, words)
+    assert second[1].role == "user"
+    assert second[2].role == "assistant"
+    assert not second[2].learned
+    assert any(told.learned for told in second)
+
+
+def test_a_chat_that_fits_stays_as_it_is() -> None:
+    assert split(CHAT, words(CHAT), words) == [list(CHAT)]
+
+
+def test_a_turn_that_is_longer_than_a_sequence_is_told_with_its_length() -> None:
+    with pytest.raises(TurnTooLong) as refused:
+        split(CHAT, 10, words)
+    assert refused.value.tokens > 10

@@ -1,0 +1,158 @@
+"""What a training reads: a dataset's conversations as tokens on the disk, made once and mapped into memory."""
+
+import json
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from soliloquy.v1.conversation_pb2 import Conversation
+
+from services.recipes.recipe import Told
+from services.runtime.retry import Refused
+from services.runtime.seeds import seed
+from training.packing import Row, row
+from training.samples import samples
+from training.settings import CannotTrain, TrainingSettings
+from training.source import conversations
+from training.splitting import TurnTooLong, split
+from training.templating import Template, Tokens
+
+_AT_ONCE = 64
+_SUMMARY = "summary.json"
+
+
+class Prepared:
+    """The samples of a training, each with its tokens and which of them are learned."""
+
+    def __init__(self, folder: Path) -> None:
+        self.summary: dict[str, Any] = json.loads((folder / _SUMMARY).read_bytes())
+        self._ids = np.memmap(folder / "ids.bin", dtype=np.int32, mode="r")
+        self._learned = np.memmap(folder / "learned.bin", dtype=np.bool_, mode="r")
+        with np.load(folder / "samples.npz") as arrays:
+            self._starts, held_out = arrays["starts"], arrays["held_out"]
+        self.training = np.flatnonzero(~held_out)
+        self.held_out = np.flatnonzero(held_out)
+
+    def lengths(self) -> list[int]:
+        return [int(length) for length in np.diff(self._starts)]
+
+    def learned(self) -> list[int]:
+        """How many tokens of each sample are learned."""
+        sums = np.concatenate([[0], np.cumsum(self._learned, dtype=np.int64)])
+        return [int(count) for count in np.diff(sums[self._starts])]
+
+    def row(self, numbers: Sequence[int]) -> Row:
+        """These samples, packed."""
+        spans = [slice(*self._starts[number : number + 2]) for number in numbers]
+        return row([(self._ids[span], self._learned[span]) for span in spans])
+
+
+def prepare(
+    folder: Path, data: str, settings: TrainingSettings, template: Template, tell: Callable[[int], None]
+) -> Prepared:
+    """Tells how many conversations are read; what is there already is used as it is."""
+    if not (folder / _SUMMARY).exists():
+        unfinished = folder.with_name(f".{folder.name}.unfinished")
+        unfinished.mkdir(parents=True, exist_ok=True)
+        _write(unfinished, data, settings, template, tell)
+        unfinished.replace(folder)
+    return Prepared(folder)
+
+
+def _write(
+    folder: Path, data: str, settings: TrainingSettings, template: Template, tell: Callable[[int], None]
+) -> None:
+    counts: Counter[str] = Counter()
+    lengths: list[int] = []
+    # Of each sample, which conversation it is from; and of each conversation, what decides whether it is held out.
+    owners: list[int] = []
+    draws: list[int] = []
+    too_long = 0
+    with (folder / "ids.bin").open("wb") as ids, (folder / "learned.bin").open("wb") as learned:
+        for chats in _in_groups(_chats(conversations(data), settings)):
+            for sample, tokens in zip(chats, template.tokens([chat for _, chat in chats]), strict=True):
+                id, chat = sample
+                if not draws or draws[-1] != seed(settings.seed, "held out", id):
+                    draws.append(seed(settings.seed, "held out", id))
+                    tell(len(draws))
+                try:
+                    parts = _parts(chat, tokens, settings.sequence_length, template, counts)
+                except TurnTooLong as long:
+                    counts["too_long"] += 1
+                    too_long = max(too_long, long.tokens)
+                    continue
+                for part in parts:
+                    np.asarray(part.ids, dtype=np.int32).tofile(ids)
+                    np.asarray(part.learned, dtype=np.bool_).tofile(learned)
+                    lengths.append(len(part.ids))
+                    owners.append(len(draws) - 1)
+                    counts["tokens"] += len(part.ids)
+                    counts["learned_tokens"] += sum(part.learned)
+        for file in (ids, learned):
+            file.flush()
+            os.fsync(file.fileno())
+    if not lengths:
+        raise CannotTrain(
+            f"no turn fits into a sequence of {settings.sequence_length} tokens; the longest has {too_long}: raise "
+            "sequence_length"
+        )
+    held_out = _held_out(np.asarray(draws, dtype=np.uint64), settings.validation_share)[owners]
+    np.savez(folder / "samples.npz", starts=np.cumsum([0, *lengths]), held_out=held_out)
+    summary = {
+        "conversations": len(draws),
+        "samples": len(lengths),
+        "held_out_samples": int(held_out.sum()),
+        "tokens": counts["tokens"],
+        "learned_tokens": counts["learned_tokens"],
+        "longest_sample": max(lengths),
+        # Chats longer than a sequence, and the parts that they were cut into between turns.
+        "split": {"chats": counts["split"], "parts": counts["parts"]},
+        # Not cut, because a turn is whole or not at all.
+        "left_out": {"turn_too_long": counts["too_long"], "special_words": counts["special"]},
+        "longest_left_out": too_long,
+    }
+    (folder / _SUMMARY).write_text(json.dumps(summary, indent=2), "utf-8")
+
+
+def _parts(
+    chat: Sequence[Told], tokens: Tokens | None, limit: int, template: Template, counts: Counter[str]
+) -> list[Tokens]:
+    if tokens is None:
+        counts["special"] += 1
+        return []
+    if len(tokens.ids) <= limit:
+        return [tokens]
+
+    def made(chats: Sequence[Sequence[Told]]) -> list[Tokens]:
+        return [tokens for tokens in template.tokens(chats) if tokens]
+
+    parts = made(split(chat, limit, lambda part: len(made([part])[0].ids)))
+    counts["split"] += 1
+    counts["parts"] += len(parts)
+    return parts
+
+
+def _chats(conversations: Iterator[Conversation], settings: TrainingSettings) -> Iterator[tuple[str, Sequence[Told]]]:
+    for conversation in conversations:
+        try:
+            found = samples(conversation, settings.layout)
+        except Refused as error:
+            raise CannotTrain(f"conversation {conversation.id}: {error}") from error
+        yield from ((sample.id, sample.messages) for sample in found)
+
+
+def _in_groups(chats: Iterator[tuple[str, Sequence[Told]]]) -> Iterator[list[tuple[str, Sequence[Told]]]]:
+    while group := list(islice(chats, _AT_ONCE)):
+        yield group
+
+
+def _held_out(draws: np.ndarray, share: float) -> np.ndarray:
+    """By conversation; at least one of several where any are to be."""
+    count = min(max(round(share * len(draws)), int(share > 0)), len(draws) - 1)
+    chosen = np.zeros(len(draws), dtype=np.bool_)
+    chosen[np.argsort(draws, kind="stable")[:count]] = True
+    return chosen

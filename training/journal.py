@@ -1,0 +1,51 @@
+"""What a training tells as it goes: a line a step, and TensorBoard's curves of the same."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from training.loop import Step
+
+
+class StepJournal:
+    """Written by the first worker; `steps` may be read by anybody meanwhile."""
+
+    def __init__(self, metrics: Path, curves: Path) -> None:
+        self._metrics = metrics
+        self._curves = curves
+
+    def begin(self, step: int) -> None:
+        # Takes a second to load, which who only reads steps does not have to wait for.
+        from torch.utils.tensorboard import SummaryWriter
+
+        kept = [line for line in _lines(self._metrics) if json.loads(line)["step"] <= step]
+        unfinished = self._metrics.with_name(f".{self._metrics.name}.unfinished")
+        unfinished.write_text("".join(kept), "utf-8")
+        unfinished.replace(self._metrics)
+        self._file = self._metrics.open("a", encoding="utf-8")
+        self._writer = SummaryWriter(str(self._curves), purge_step=step + 1)
+
+    def add(self, step: Step) -> None:
+        self._file.write(json.dumps(asdict(step)) + "\n")
+        self._file.flush()
+        for name in ("loss", "learning_rate", "gradient", "validation"):
+            if (value := getattr(step, name)) is not None:
+                self._writer.add_scalar(name, value, step.step)
+        self._writer.add_scalar("tokens_per_second", step.tokens / step.seconds, step.step)
+
+    def close(self) -> None:
+        self._file.close()
+        self._writer.close()
+
+
+def steps(metrics: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in _lines(metrics)]
+
+
+def _lines(metrics: Path) -> Iterator[str]:
+    """Whole ones only: a killed process, or one that still writes, may have left half a line."""
+    if metrics.exists():
+        with metrics.open(encoding="utf-8") as file:
+            yield from (line for line in file if line.endswith("\n"))

@@ -1,0 +1,61 @@
+"""Has a training run by several processes of this machine, and starts them again when one is lost."""
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from training.folder import Job, TrainingFolder
+from training.settings import CannotTrain
+
+# Starts besides the first; what was lost is learned again from the newest checkpoint.
+RESTARTS = 3
+_PR_SET_PDEATHSIG = 1
+_LOG = "workers.log"
+
+
+def run_in_workers(job: Job, config: Path, workers: int) -> None:
+    """Raises CannotTrain with what the workers say, or where they are lost again and again."""
+    folder = TrainingFolder(job)
+    for _ in range(1 + RESTARTS):
+        with (folder.path / _LOG).open("ab") as log:
+            # Torch's own launcher takes care that all end when one does.
+            process = subprocess.Popen(
+                [*_torchrun(workers), *_options(job, config)], stdout=log, stderr=log, preexec_fn=_die_with_parent
+            )
+            try:
+                status = process.wait()
+            except BaseException:
+                process.terminate()
+                process.wait()
+                raise
+        if folder.report():
+            return
+        if failure := folder.failure():
+            raise CannotTrain(failure)
+    raise CannotTrain(
+        f"the workers ended {1 + RESTARTS} times with status {status}: {folder.path / _LOG} says why; the same command "
+        "goes on from the newest checkpoint"
+    )
+
+
+def _torchrun(workers: int) -> Sequence[str]:
+    launcher = (sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(workers))
+    return (*launcher, "-m", "training.train")
+
+
+def _options(job: Job, config: Path) -> list[str]:
+    named = {"config": config, "base": job.base, "data": job.data, "name": job.folder.name, "out": job.folder.parent}
+    if job.adapter:
+        named["adapter"] = job.adapter
+    return [part for name, value in named.items() for part in (f"--{name}", str(value))]
+
+
+def _die_with_parent() -> None:
+    """Also when that is killed, which nobody could tell it otherwise."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    if os.getppid() == 1:
+        os._exit(1)

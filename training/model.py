@@ -1,0 +1,98 @@
+"""The model that is trained: a base with LoRA matrices on it, or all of its weights; spread over the workers."""
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+from peft import LoraConfig, PeftModel, get_peft_model, prepare_model_for_kbit_training
+from safetensors import SafetensorError
+from torch.distributed.fsdp import fully_shard
+from transformers import AutoModelForCausalLM, BitsAndBytesConfig
+
+from training import attention
+from training.settings import CannotTrain, TrainingSettings
+from training.world import World
+
+
+def precision(settings: TrainingSettings, device: torch.device) -> torch.dtype:
+    """What is calculated in; what is tuned is kept in fp32."""
+    if settings.precision == "auto":
+        able = device.type == "cuda" and torch.cuda.is_bf16_supported()
+        return torch.bfloat16 if able else torch.float32
+    return torch.bfloat16 if settings.precision == "bf16" else torch.float32
+
+
+def check_hardware(settings: TrainingSettings) -> None:
+    if settings.quantize == "none":
+        return
+    lacking = [] if torch.cuda.is_available() else ["a CUDA GPU"]
+    lacking += [] if importlib.util.find_spec("bitsandbytes") else ["bitsandbytes"]
+    if lacking:
+        raise CannotTrain(f"quantize: {settings.quantize} needs {' and '.join(lacking)}: use quantize: none here")
+
+
+def build(base: Path, settings: TrainingSettings, world: World, adapter: Path | None = None) -> Any:
+    """`adapter` is one to go on from, instead of a fresh one."""
+    check_hardware(settings)
+    model = _load(base, settings, world)
+    # Every worker, and every start, draws the same fresh matrices.
+    torch.manual_seed(settings.seed)
+    if settings.tune == "lora":
+        model = _with_lora(model, base, settings, adapter)
+    if settings.gradient_checkpointing:
+        model.gradient_checkpointing_enable({"use_reentrant": False})
+    if world.size > 1:
+        for layer in layers(model):
+            fully_shard(layer)
+        fully_shard(model)
+    return model
+
+
+def layers(model: Any) -> list[torch.nn.Module]:
+    """The repeated blocks, which are gathered one at a time."""
+    names = set(getattr(model, "_no_split_modules", None) or ())
+    return [module for module in model.modules() if type(module).__name__ in names]
+
+
+def _load(base: Path, settings: TrainingSettings, world: World) -> Any:
+    transformers.utils.logging.disable_progress_bar()
+    dtype = precision(settings, world.device) if settings.tune == "lora" else torch.float32
+    quantized = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_compute_dtype=dtype, bnb_4bit_quant_type="nf4")
+    try:
+        model = AutoModelForCausalLM.from_pretrained(
+            base,
+            local_files_only=True,
+            use_safetensors=True,
+            dtype=dtype,
+            attn_implementation=attention.NAME,
+            **({} if settings.quantize == "none" else {"quantization_config": quantized}),
+        )
+    except (OSError, ValueError, SafetensorError) as error:
+        raise CannotTrain(f"the model in {base} cannot be loaded: {_in_a_line(error)}") from error
+    if settings.quantize != "none":
+        return prepare_model_for_kbit_training(model, use_gradient_checkpointing=False)
+    return model.to(world.device)
+
+
+def _with_lora(model: Any, base: Path, settings: TrainingSettings, adapter: Path | None) -> Any:
+    lora = settings.lora
+    try:
+        if adapter:
+            return PeftModel.from_pretrained(model, str(adapter), is_trainable=True)
+        chosen = LoraConfig(
+            r=lora.rank,
+            lora_alpha=lora.alpha,
+            lora_dropout=lora.dropout,
+            target_modules=list(lora.targets),
+            task_type="CAUSAL_LM",
+        )
+        return get_peft_model(model, chosen)
+    except (RuntimeError, ValueError, OSError, SafetensorError, TypeError) as error:
+        what = f"the adapter in {adapter}" if adapter else f"lora.targets {', '.join(lora.targets)}"
+        raise CannotTrain(f"{what} does not fit the model in {base}: {_in_a_line(error)}") from error
+
+
+def _in_a_line(error: Exception) -> str:
+    return " ".join(str(error).split())[:300]

@@ -1,0 +1,144 @@
+"""What a training leaves: the adapter with its card, the report, and a picture of the loss."""
+
+import json
+import resource
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from peft import get_peft_model_state_dict
+from safetensors.torch import save_file
+
+from services.runtime.weights import CARD, digest_of
+from training.checkpoints import Standing
+from training.folder import ADAPTER_WEIGHTS, Job
+from training.settings import CannotTrain
+
+ADAPTER, MODEL = "adapter", "model"
+
+
+def report(
+    job: Job,
+    identity: Mapping[str, Any],
+    *,
+    summary: Mapping[str, Any],
+    packed: Mapping[str, Any],
+    steps: Sequence[Mapping[str, Any]],
+    standing: Standing,
+    workers: int,
+) -> dict[str, Any]:
+    seconds = sum(step["seconds"] for step in steps)
+    return {
+        "base_model_digest": identity["base"],
+        "data_digest": identity["data"],
+        "data": {**summary, **packed},
+        "steps": len(steps),
+        "stopped_early": 0 < job.settings.patience <= standing.stale,
+        "loss": {"first": steps[0]["loss"], "last": steps[-1]["loss"]},
+        "validation": None if standing.best is None else {"loss": standing.best, "step": standing.best_step},
+        "tokens": sum(step["tokens"] for step in steps),
+        "learned_tokens": sum(step["learned_tokens"] for step in steps),
+        "seconds": round(seconds, 2),
+        "tokens_per_second": round(sum(step["tokens"] for step in steps) / seconds, 1),
+        "peak_memory_mib": peak_memory_mib(),
+        "workers": workers,
+    }
+
+
+def peak_memory_mib() -> dict[str, int]:
+    """Of the first worker's process, and of its GPU where it has one."""
+    peak = {"process": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024}
+    if torch.cuda.is_available():
+        peak["gpu"] = torch.cuda.max_memory_allocated() // 2**20
+    return peak
+
+
+def save(job: Job, model: Any, trained: dict[str, torch.Tensor], found: dict[str, Any]) -> Path:
+    """The adapter, or the whole model, in a folder that appears whole; its digest goes into the report."""
+    folder = job.folder / (ADAPTER if job.settings.tune == "lora" else MODEL)
+    unfinished = folder.with_name(f".{folder.name}.unfinished")
+    try:
+        unfinished.mkdir(exist_ok=True)
+        if job.settings.tune == "lora":
+            _save_adapter(unfinished, job, model, trained)
+            found["adapter_digest"] = digest_of([unfinished / ADAPTER_WEIGHTS])
+        else:
+            model.save_pretrained(unfinished, state_dict=trained)
+            for name in ("tokenizer.json", "tokenizer_config.json", "chat_template.jinja", "special_tokens_map.json"):
+                if (job.base / name).is_file():
+                    (unfinished / name).write_bytes((job.base / name).read_bytes())
+        (unfinished / CARD).write_text(card(job, found), "utf-8")
+        picture(unfinished / "loss.png", found.pop("curve"))
+        unfinished.replace(folder)
+    except OSError as error:
+        raise CannotTrain(
+            f"{folder} cannot be written ({error.strerror or error}): make room and run the command again"
+        ) from error
+    return folder
+
+
+def _save_adapter(folder: Path, job: Job, model: Any, trained: dict[str, torch.Tensor]) -> None:
+    tensors = {name: tensor.contiguous() for name, tensor in get_peft_model_state_dict(model, trained).items()}
+    save_file(tensors, folder / ADAPTER_WEIGHTS, metadata={"format": "pt"})
+    config = model.peft_config["default"]
+    # The base is known by its digest; where it lies is this machine's matter.
+    config.base_model_name_or_path = job.base.name
+    config.inference_mode = True
+    config.save_pretrained(folder)
+
+
+def card(job: Job, found: Mapping[str, Any]) -> str:
+    data, validation = found["data"], found["validation"]
+    lines = [
+        "---",
+        f"base_model: {job.base.name}",
+        f"base_model_digest: {found['base_model_digest']}",
+        f"data_digest: {found['data_digest']}",
+        "library_name: peft",
+        "---",
+        "",
+        f"# {job.folder.name}",
+        "",
+        f"Trained on {data['conversations']:,} conversations ({data['samples']:,} samples, "
+        f"{data['learned_tokens']:,} learned of {data['tokens']:,} tokens) in {found['steps']:,} steps.",
+        "",
+        "| | |",
+        "| --- | --- |",
+        f"| loss of a learned token, first and last step | {found['loss']['first']:.4f}, {found['loss']['last']:.4f} |",
+    ]
+    if validation:
+        best = f"best held-out loss, at step {validation['step']}, whose weights these are"
+        lines.append(f"| {best} | {validation['loss']:.4f} |")
+    lines += [
+        f"| tokens a second | {found['tokens_per_second']:,.0f}, {found['workers']} workers |",
+        "",
+        "![loss](loss.png)",
+        "",
+        "Settings:",
+        "",
+        "```json",
+        json.dumps(job.settings.model_dump(mode="json"), indent=2),
+        "```",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def picture(path: Path, curve: Sequence[Mapping[str, Any]]) -> None:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8, 4), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    axes.plot([step["step"] for step in curve], [step["loss"] for step in curve], label="learned", linewidth=1)
+    validated = [step for step in curve if step["validation"] is not None]
+    if validated:
+        places, losses = [step["step"] for step in validated], [step["validation"] for step in validated]
+        axes.plot(places, losses, "o-", label="held out", markersize=3)
+    axes.set_xlabel("step")
+    axes.set_ylabel("loss of a learned token")
+    axes.grid(alpha=0.3)
+    axes.legend()
+    figure.savefig(path, dpi=120)

@@ -1,0 +1,73 @@
+"""Which samples a step learns from, and how fast: both follow from its number alone."""
+
+import math
+from collections.abc import Sequence
+
+from services.runtime.seeds import draw
+from training.data import Prepared
+from training.packing import pack
+from training.settings import CannotTrain, TrainingSettings
+
+Sequences = list[list[int]]
+
+
+class Schedule:
+    """The packed sequences of every step; an epoch has all of them once, in an order of its own."""
+
+    def __init__(self, prepared: Prepared, settings: TrainingSettings) -> None:
+        self._settings = settings
+        lengths = prepared.lengths()
+        self._packed = _packed(prepared.training.tolist(), lengths, settings, "training")
+        self.held_out = _packed(prepared.held_out.tolist(), lengths, settings, "held out")
+        self.steps_an_epoch = math.ceil(len(self._packed) / settings.batch)
+        self.steps = min(self.steps_an_epoch * settings.epochs, settings.max_steps or 2**62)
+        self.sequences = len(self._packed)
+        # Of the places in packed sequences, those that hold a token.
+        self.filled = sum(lengths[number] for one in self._packed for number in one) / (
+            self.sequences * settings.sequence_length
+        )
+
+    def of(self, step: int) -> Sequences:
+        """Of a step, counted from 1."""
+        epoch, place = divmod(step - 1, self.steps_an_epoch)
+        order = list(range(self.sequences))
+        draw(self._settings.seed, "order", epoch).shuffle(order)
+        start = place * self._settings.batch
+        return [self._packed[number] for number in order[start : start + self._settings.batch]]
+
+    def learning_rate(self, step: int) -> float:
+        """Rises over the warm-up, then falls along a cosine."""
+        settings = self._settings
+        warmup = math.ceil(self.steps * settings.warmup_share)
+        if step <= warmup:
+            return settings.learning_rate * step / warmup
+        done = (step - 1 - warmup) / (self.steps - warmup)
+        cosine = (1 + math.cos(math.pi * done)) / 2
+        return settings.learning_rate * (settings.final_share + (1 - settings.final_share) * cosine)
+
+
+def shared_out(sequences: Sequences, rank: int, size: int, at_once: int) -> list[tuple[list[int], bool]]:
+    """What a worker computes, one row after the other, and whether it counts.
+
+    All workers have as many rows, because they exchange gradients at each: who has none left computes one in vain.
+    """
+    rounds = math.ceil(len(sequences) / (size * at_once))
+    mine = sequences[rank::size]
+    rows = [
+        ([number for one in mine[start : start + at_once] for number in one], True)
+        for start in range(0, len(mine), at_once)
+    ]
+    return rows + [(sequences[0], False)] * (rounds - len(rows))
+
+
+def _packed(numbers: Sequence[int], lengths: Sequence[int], settings: TrainingSettings, what: str) -> Sequences:
+    packed = pack([lengths[number] for number in numbers], settings.sequence_length, draw(settings.seed, "pack", what))
+    return [[numbers[place] for place in one] for one in packed]
+
+
+def check_shares(settings: TrainingSettings, size: int) -> None:
+    if settings.batch % (size * settings.micro_batch):
+        raise CannotTrain(
+            f"a batch of {settings.batch} sequences cannot be shared out among {size} workers with "
+            f"{settings.micro_batch} at once: make it a multiple of {size * settings.micro_batch}"
+        )

@@ -1,0 +1,42 @@
+"""Where the conversations of a training come from: a dataset's folder, or any URL of one."""
+
+import json
+from collections.abc import Iterator
+
+import pyarrow as pa
+from google.protobuf.message import DecodeError
+from soliloquy.v1.conversation_pb2 import Conversation
+
+from services.dataset.reading import Dataset, NoDataset
+from services.runtime.seeds import digest
+from training.settings import CannotTrain
+
+
+def digest_of(data: str) -> str:
+    """Of the dataset that a training reads: what its manifest says of its shards."""
+    shards = opened(data).manifest["shards"]
+    return digest(json.dumps([shard for shard in shards if str(shard["name"]).startswith("accepted/")], sort_keys=True))
+
+
+def opened(data: str) -> Dataset:
+    try:
+        dataset = Dataset(data)
+        if accepted := dataset.count():
+            return dataset
+        rejected = dataset.count(rejected=True)
+    except NoDataset as error:
+        raise CannotTrain(str(error)) from error
+    why = f"all of its {rejected} were rejected" if rejected else "it is empty"
+    raise CannotTrain(f"{data} has {accepted} conversations to learn from: {why}; grow some that are accepted")
+
+
+def conversations(data: str) -> Iterator[Conversation]:
+    dataset = opened(data)
+    try:
+        for message in dataset.messages():
+            yield Conversation.FromString(message)
+    except NoDataset as error:
+        raise CannotTrain(str(error)) from error
+    except (KeyError, pa.ArrowException, DecodeError) as error:
+        lacking = " ".join(str(error).split())
+        raise CannotTrain(f"{data} has no rows of conversations ({lacking}): name the folder of a dataset") from error

@@ -1,0 +1,143 @@
+"""Samples as token ids with the learned ones marked, by any chat template.
+
+A learned message stands where it would stand were it generated: right behind the template's generation prompt, and up
+to the token that ends it. Text and tokens are cut there, as they are when the model is served.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from jinja2 import TemplateError
+from transformers import AutoTokenizer
+from transformers.utils.chat_template_utils import render_jinja_template
+
+from services.recipes.recipe import Told
+from training.settings import CannotTrain
+
+_MARK = "{% generation"
+
+
+# Where the template's own marks begin and end in a text.
+Marks = list[tuple[int, int]]
+
+
+class Tokens(NamedTuple):
+    ids: list[int]
+    learned: list[bool]
+
+
+class _Piece(NamedTuple):
+    text: str
+    learned: bool
+    # Whether the tutor's message ends in this piece: only the token that ends it is learned.
+    ending: bool = False
+
+
+class Template:
+    def __init__(self, folder: Path) -> None:
+        self._name = folder.name
+        try:
+            self._tokenizer: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+        except (OSError, ValueError) as error:
+            raise CannotTrain(f"the tokenizer in {folder} cannot be loaded: {' '.join(str(error).split())}") from error
+        if not self._tokenizer.chat_template:
+            raise CannotTrain(f"the tokenizer of {folder} has no chat template: add its chat_template.jinja")
+        self._special = {str(token) for token in self._tokenizer.all_special_tokens}
+        self._special_ids = set(self._tokenizer.all_special_ids)
+        self._newline = self._encoded(["\n"])[0]
+
+    def tokens(self, chats: Sequence[Sequence[Told]]) -> list[Tokens | None]:
+        """Of each chat; None for one that holds the words of a special token, which the template would take for it."""
+        told = [None if self._holds_special(chat) else list(self._pieces(chat)) for chat in chats]
+        first = iter(self._encoded([pieces[0].text for pieces in told if pieces]))
+        # A tokenizer that puts a space before a text would do so within a chat; behind a newline none does.
+        rest = iter(self._encoded(["\n" + piece.text for pieces in told if pieces for piece in pieces[1:]]))
+        return [self._put_together(pieces, next(first), rest) if pieces else None for pieces in told]
+
+    def text(self, ids: Sequence[int]) -> str:
+        return str(self._tokenizer.decode(ids))
+
+    def _put_together(self, pieces: Sequence[_Piece], first: list[int], rest: Iterator[list[int]]) -> Tokens:
+        ids, learned = list(first), [False] * len(first)
+        for piece in pieces[1:]:
+            encoded = self._behind_newline(next(rest), piece.text)
+            ids += encoded
+            if piece.ending:
+                last = next(at for at, id in enumerate(encoded) if id in self._special_ids)
+                learned += [at <= last for at in range(len(encoded))]
+            else:
+                learned += [piece.learned] * len(encoded)
+        return Tokens(ids, learned)
+
+    def _behind_newline(self, encoded: list[int], text: str) -> list[int]:
+        """Without the newline; a tokenizer may have made one token of it and what follows."""
+        if encoded[: len(self._newline)] == self._newline:
+            return encoded[len(self._newline) :]
+        return self._encoded([text])[0]
+
+    def _encoded(self, texts: list[str]) -> list[list[int]]:
+        if not texts:
+            return []
+        encoded: list[list[int]] = self._tokenizer(texts, add_special_tokens=False, verbose=False)["input_ids"]
+        return encoded
+
+    def _holds_special(self, chat: Sequence[Told]) -> bool:
+        return any(token in message.text for message in chat for token in self._special)
+
+    def _pieces(self, chat: Sequence[Told]) -> Iterator[_Piece]:
+        """What stands before, the learned message and its end, in turns."""
+        told = [{"role": message.role, "content": message.text} for message in chat]
+        text, marks = self._rendered(told)
+        reached = 0
+        for number, message in enumerate(chat):
+            if not message.learned:
+                continue
+            start = self._start(told, number, text, marks)
+            found = text.find(message.text.strip(), start)
+            if found < 0:
+                raise self._unmarkable(f"message {number + 1} does not come out as it is written")
+            end = found + len(message.text.strip())
+            yield _Piece(text[reached:start], False)
+            yield _Piece(text[found:end], True)
+            reached = self._end(text, end)
+            yield _Piece(text[end:reached], True, ending=True)
+        if reached < len(text) and chat[-1].learned is False:
+            yield _Piece(text[reached:], False)
+
+    def _start(self, told: list[dict[str, str]], number: int, text: str, marks: Marks | None) -> int:
+        before, _ = self._rendered(told[:number], prompt=True)
+        if text.startswith(before):
+            return len(before)
+        if marks:
+            place = sum(message["role"] == "assistant" for message in told[:number])
+            return marks[place][0]
+        raise self._unmarkable(f"what it writes before message {number + 1} depends on what follows")
+
+    def _end(self, text: str, end: int) -> int:
+        """Behind the first special token that follows."""
+        found = [at + len(token) for token in self._special if (at := text.find(token, end)) >= 0]
+        if not found:
+            raise self._unmarkable("no special token ends a reply")
+        return min(found)
+
+    def _rendered(self, told: list[dict[str, str]], *, prompt: bool = False) -> tuple[str, Marks | None]:
+        marked = _MARK in self._tokenizer.chat_template and not prompt
+        try:
+            (text,), marks = render_jinja_template(
+                conversations=[told],
+                chat_template=self._tokenizer.chat_template,
+                add_generation_prompt=prompt,
+                return_assistant_tokens_mask=marked,
+                **self._tokenizer.special_tokens_map,
+            )
+        except TemplateError as error:
+            roles = ", ".join(dict.fromkeys(message["role"] for message in told))
+            raise CannotTrain(f"the chat template of {self._name} refuses a chat of {roles}: {error}") from error
+        return text, marks[0] if marked else None
+
+    def _unmarkable(self, why: str) -> CannotTrain:
+        return CannotTrain(
+            f"the chat template of {self._name} cannot be marked: {why}; put {{% generation %}} around the assistant's "
+            "words in it, or use another"
+        )

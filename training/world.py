@@ -1,0 +1,60 @@
+"""The processes that train together, as each of them sees it: one alone, or those that torchrun or Ray started."""
+
+import datetime
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import torch
+import torch.distributed as dist
+
+# While the first prepares the data the others wait.
+_PATIENCE = datetime.timedelta(hours=3)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class World:
+    rank: int = 0
+    size: int = 1
+    device: torch.device = field(default_factory=lambda: torch.device("cpu"))
+
+    @property
+    def first(self) -> bool:
+        return self.rank == 0
+
+    def wait(self) -> None:
+        """For all others to come here."""
+        if self.size > 1:
+            dist.barrier()
+
+    def total(self, value: torch.Tensor) -> float:
+        """The sum over all, which each of them gets."""
+        if self.size > 1:
+            dist.all_reduce(value)
+        return float(value.item())
+
+
+def device() -> torch.device:
+    if not torch.cuda.is_available():
+        return torch.device("cpu")
+    return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")) % torch.cuda.device_count())
+
+
+@contextmanager
+def world() -> Iterator[World]:
+    """What torchrun says in the environment, or what Ray has set up already; one alone where neither is there."""
+    own = device()
+    if own.type == "cuda":
+        torch.cuda.set_device(own)
+    if dist.is_initialized():
+        yield World(rank=dist.get_rank(), size=dist.get_world_size(), device=own)
+        return
+    if int(os.environ.get("WORLD_SIZE", "1")) == 1:
+        yield World(device=own)
+        return
+    dist.init_process_group("nccl" if own.type == "cuda" else "gloo", timeout=_PATIENCE)
+    try:
+        yield World(rank=dist.get_rank(), size=dist.get_world_size(), device=own)
+    finally:
+        dist.destroy_process_group()
