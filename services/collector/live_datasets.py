@@ -95,13 +95,14 @@ class LiveDatasets:
 
     async def _dataset(self, run: Run) -> LiveDataset:
         growing, settings = growing_of(run), self._settings
-        async with self._opening:
-            if growing not in self._open:
-                place = Place(f"{settings.store or settings.data}/{growing}")
-                working = settings.data / growing / WORKING
-                self._open[growing] = await asyncio.to_thread(LiveDataset, place, working, run, settings.limits)
-            self._open.move_to_end(growing)
-            return self._open[growing]
+        if growing not in self._open:
+            async with self._opening:
+                if growing not in self._open:
+                    place = Place(f"{settings.store or settings.data}/{growing}")
+                    working = settings.data / growing / WORKING
+                    self._open[growing] = await asyncio.to_thread(LiveDataset, place, working, run, settings.limits)
+        self._open.move_to_end(growing)
+        return self._open[growing]
 
     async def _roll_always(self) -> None:
         while True:

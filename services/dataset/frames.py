@@ -25,7 +25,7 @@ class Frames:
         # Unbuffered: after a failed write nothing is left behind that a later one would append.
         self._file = path.open("a+b", buffering=0)
         self._flushing = asyncio.Lock()
-        self._unflushed = 0
+        self._flushed = 0
         self.size = 0
 
     def close(self) -> None:
@@ -56,7 +56,7 @@ class Frames:
             self._file.truncate(start)
             raise OSError(error.errno, error.strerror, str(self.path)) from error
         self.size += len(frame)
-        await self._on_disk()
+        await self._on_disk(self.size)
         return start
 
     def payload(self, start: int) -> bytes:
@@ -67,13 +67,13 @@ class Frames:
             raise DamagedFrames(f"{self.path} is damaged at byte {start}")
         return payload
 
-    async def _on_disk(self) -> None:
+    async def _on_disk(self, end: int) -> None:
         """Waits for the disk. Whoever arrives during a flush shares the next one."""
-        self._unflushed += 1
         async with self._flushing:
-            if self._unflushed:
-                self._unflushed = 0
+            if self._flushed < end:
+                size = self.size
                 await asyncio.to_thread(os.fsync, self._file.fileno())
+                self._flushed = size
 
 
 def payloads(path: Path) -> Iterator[bytes]:

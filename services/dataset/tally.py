@@ -34,6 +34,8 @@ class Tally:
     answered: Counter[tuple[str, ...]] = field(default_factory=Counter)
     # Problems whose enrichment is among them: their conversations share it.
     enriched: set[str] = field(default_factory=set)
+    # By role, engine, model, adapter and outcome: how many calls, their tokens in and out.
+    _calls: dict[tuple[str, str, str, str, ParseOutcome], list[int]] = field(default_factory=dict)
 
     @classmethod
     def from_json(cls, counts: dict[str, Any], enriched: set[str]) -> Self:
@@ -52,6 +54,7 @@ class Tally:
         """Of two that share the problems whose enrichment is counted."""
         total = type(self)(enriched=self.enriched)
         for tally in (self, other):
+            tally._fold()
             for name in _COUNTS:
                 setattr(total, name, getattr(total, name) + getattr(tally, name))
             for name in _COUNTERS:
@@ -79,12 +82,23 @@ class Tally:
 
     def _add_calls(self, calls: Iterable[ModelCall]) -> None:
         for call in calls:
-            self.parse[ParseOutcome.Name(call.outcome).removeprefix("PARSE_OUTCOME_").lower()] += 1
-            self.tokens[call.role, "prompt"] += call.prompt_tokens
-            self.tokens[call.role, "completion"] += call.completion_tokens
-            self.answered[call.role, call.engine, call.model, call.adapter_digest] += 1
+            key = (call.role, call.engine, call.model, call.adapter_digest, call.outcome)
+            told = self._calls.get(key) or self._calls.setdefault(key, [0, 0, 0])
+            told[0] += 1
+            told[1] += call.prompt_tokens
+            told[2] += call.completion_tokens
+
+    def _fold(self) -> None:
+        """Enters the calls, of which a conversation has dozens, into what is told of them."""
+        for (role, engine, model, digest, outcome), (number, prompt, completion) in self._calls.items():
+            self.parse[ParseOutcome.Name(outcome).removeprefix("PARSE_OUTCOME_").lower()] += number
+            self.tokens[role, "prompt"] += prompt
+            self.tokens[role, "completion"] += completion
+            self.answered[role, engine, model, digest] += number
+        self._calls.clear()
 
     def as_json(self) -> dict[str, Any]:
+        self._fold()
         return {
             "accepted": self.accepted,
             "rejected": self.rejected,

@@ -1,7 +1,7 @@
 """What a clock or a machine said of a conversation, apart from what the run made of it."""
 
 from soliloquy.v1.conversation_pb2 import Conversation
-from soliloquy.v1.dataset_pb2 import CallTime, ExecutionTime, Timings
+from soliloquy.v1.dataset_pb2 import Timings
 
 _OF_EXECUTIONS = ("seconds", "waited_seconds", "runsc_version")
 # A matter of speed, and of who grew it.
@@ -21,10 +21,10 @@ def apart(conversation: Conversation, *, at: float) -> tuple[Conversation, Timin
         for number, attempt in enumerate(turn.calculation.attempts, start=1):
             execution = attempt.execution
             told = {name: getattr(execution, name) for name in _OF_EXECUTIONS}
-            timings.executions.append(ExecutionTime(turn=turn.number, attempt=number, **told))
+            timings.executions.add(turn=turn.number, attempt=number, **told)
             for name in _OF_EXECUTIONS:
                 execution.ClearField(name)
     for number, call in asked:
-        timings.calls.append(CallTime(turn=number, role=call.role, seconds=call.seconds))
+        timings.calls.add(turn=number, role=call.role, seconds=call.seconds)
         call.ClearField("seconds")
     return kept, timings

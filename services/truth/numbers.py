@@ -10,6 +10,7 @@ from services.truth.spelled import BEGINS_SPELLED, FRACTIONS, MAGNITUDES, SPELLE
 # The digits of what is not rounded: a fraction, a word.
 EXACT = 15
 
+_SEPARATOR = re.compile("[,\u202f\u00a0 ]")
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
 # Not the digits of a name (v2), of an exponent, of a longer number; not the minus of a difference.
 _SIGN = r"(?P<sign>(?<![\d)\w])(?:[-−]|(?<![\d)\w]\s)[-−]\s)(?=[\d.]))?"
@@ -95,7 +96,7 @@ def _number(found: re.Match[str]) -> Number | None:
 
 
 def _decimal(found: re.Match[str]) -> tuple[float, float, int]:
-    mantissa = re.sub("[,\u202f\u00a0 ]", "", found["mantissa"])
+    mantissa = _SEPARATOR.sub("", found["mantissa"])
     power = found["e"] or found["ten"] or (found["raised"] or "0").translate(_SUPERSCRIPTS)
     exponent = _int(power)
     if abs(exponent) > 300:

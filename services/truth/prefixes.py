@@ -13,9 +13,9 @@ def longest_of(words: Iterable[str]) -> str:
 def _pattern(words: list[str]) -> str:
     """Of words in the order of the alphabet."""
     ends = words[0] == ""
-    branches = []
+    branches: list[str] = []
     for letter, group in groupby(words[ends:], key=lambda word: word[0]):
-        branches.append(re.escape(letter) + _pattern([word[1:] for word in group]))
+        branches.append(f"{re.escape(letter)}{_pattern([word[1:] for word in group])}")
     if not branches:
         return ""
     if len(branches) == 1 and not ends:

@@ -63,7 +63,7 @@ def calculations_in(text: str) -> Iterator[Written]:
 
 def _without_dollars(text: str) -> str:
     """Those that enclose a formula are no money; every character keeps its place."""
-    return _FORMULA.sub(r" \1 ", text)
+    return _FORMULA.sub(r" \1 ", text) if "$" in text else text
 
 
 def _in_python(calculation: str) -> str:

@@ -29,7 +29,7 @@ _TOKEN = re.compile(r"[a-z]+")
 
 
 def has_any(text: str) -> bool:
-    """Whether a text may hold a number in words."""
+    """Whether a text holds a word that is a number, or a part of one."""
     # Looking for one at each place is dear, and most texts have none of the words.
     return not _WORDS.isdisjoint(words_of(text)) and _ANY_WORD.search(text) is not None
 

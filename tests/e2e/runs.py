@@ -37,7 +37,7 @@ def command(
     return [SOLILOQUY, "generate", *wanted, "--seed", "7", "--json", *flags]
 
 
-def paced(out: Path | str, **options: str | int) -> list[str]:
+def paced(out: Path | str, **options: Any) -> list[str]:
     """A run of twelve that lasts some seconds on any machine; its dataset is that of an unpaced one."""
     return command(out, conversations=12, latency="50ms", in_flight=6, **options)
 

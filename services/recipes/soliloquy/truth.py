@@ -2,7 +2,7 @@
 
 import functools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from soliloquy.v1.conversation_pb2 import (
@@ -71,6 +71,8 @@ class Facts:
         derived = {result.symbol for _, result in self.results}
         self.givens = [given for step in problem.steps for given in step.inputs if given.symbol not in derived]
         self.question = quantities_in(problem.question)
+        # The results that the question gives away itself.
+        self.told = frozenset(self.among(self.question))
         self.values = self._values()
 
     def _values(self) -> Mapping[str, float]:
@@ -80,6 +82,14 @@ class Facts:
             known = unit(quantity.unit)
             found[quantity.symbol] = quantity.value * known.factor + known.offset
         return found
+
+    def among(self, written: Sequence[Written]) -> set[int]:
+        """The places of the results that are among these quantities."""
+        return {
+            place
+            for place, (_, result) in enumerate(self.results)
+            if any(_is(one, result, self.tolerance) for one in written)
+        }
 
     def is_given(self, written: Written) -> bool:
         if any(written.value == number.value and _alike(written, number) for number in self.question):
@@ -91,16 +101,23 @@ class Facts:
         return next((n for n, result in self.results if n >= first and _is(written, result, self.tolerance)), None)
 
 
+@functools.lru_cache(256)
+def _facts(problem: bytes) -> Facts:
+    """The same for all conversations about a problem."""
+    return Facts(Problem.FromString(problem))
+
+
 def assessed(conversation: Conversation) -> Iterator[TurnTruth]:
-    facts = Facts(conversation.problem)
-    # Where the student asks from, the tutor may speak of it: all that was said so far.
-    said: list[Written] = []
+    facts = _facts(conversation.problem.SerializeToString(deterministic=True))
+    # Where the student asks from, the tutor may speak of it: the results that were said so far.
+    said = set(facts.told)
     solved: set[int] = set()
     for turn, progress in zip(conversation.turns, progress_by_turn(conversation), strict=False):
         written = quantities_in(turn.student.text)
         claim = _claim(turn.student.text, written, facts, progress.step)
-        said += written
-        solved |= {at for at, result in facts.results if any(_is(one, result, facts.tolerance) for one in written)}
+        found = facts.among(written)
+        said |= found
+        solved |= {facts.results[place][0] for place in found}
         told = [*quantities_in(turn.tutor.text), *calculations_in(turn.tutor.text)]
         yield TurnTruth(
             turn=turn,
@@ -110,7 +127,7 @@ def assessed(conversation: Conversation) -> Iterator[TurnTruth]:
             early=list(_early(turn.tutor.text, told, said, facts, progress.step)),
         )
         if turn.tutor.action in GIVING_ACTIONS:
-            said += told
+            said |= facts.among(told)
 
 
 def _claim(text: str, written: Sequence[Written], facts: Facts, number: int) -> Claim:
@@ -174,13 +191,8 @@ def _statement(text: str, written: Sequence[Written], step: Step, facts: Facts) 
     return judged[-1] if judged else None
 
 
-def _early(text: str, told: Sequence[Written], said: Sequence[Written], facts: Facts, number: int) -> Iterator[Given]:
-    known = (*said, *facts.question)
-    hidden = [
-        (at, result)
-        for at, result in facts.results
-        if at >= number and not any(_is(one, result, facts.tolerance) for one in known)
-    ]
+def _early(text: str, told: Sequence[Written], said: Collection[int], facts: Facts, number: int) -> Iterator[Given]:
+    hidden = [(at, result) for place, (at, result) in enumerate(facts.results) if at >= number and place not in said]
     unreached = {at for at, _ in hidden}
     reached = [result for at, result in facts.results if at <= number and at not in unreached]
     for one in told:

@@ -22,7 +22,7 @@ def numbered(ordinal: int, attempt: int = 0) -> Conversation:
 
 def conversations_in(place: Place, kind: str = ACCEPTED) -> list[Conversation]:
     manifest = read_manifest(place)
-    found = []
+    found: list[Conversation] = []
     for shard in shards_of(manifest, kind) if manifest else ():
         with place.opened(shard.name) as file:
             for batch in pq.ParquetFile(file).iter_batches():

@@ -1,5 +1,6 @@
 """A dataset that grows with its run: whatever happens when, each conversation is in it once."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from services.collector.live_datasets import LiveDatasets, LiveSettings
 from services.dataset.lock import Locked
 from services.dataset.manifest import read_manifest
 from services.dataset.place import Place
-from services.dataset.shards import REJECTED, TIMED, ShardLimits
+from services.dataset.shards import REJECTED, TIMED, DatasetWriter, ShardLimits
 from services.dataset.verify import findings
 from services.runtime.handling import READ_FROM
 from services.runtime.transports.port import Delivery, Partition
@@ -82,7 +83,7 @@ def kill(*_: Any) -> None:
 
 @pytest.mark.parametrize(
     ("owner", "step"),
-    [(live, "write_manifest"), (Path, "unlink"), (live.DatasetWriter, "close"), (live.DatasetWriter, "add")],
+    [(live, "write_manifest"), (Path, "unlink"), (DatasetWriter, "close"), (DatasetWriter, "add")],
     ids=lambda of: str(getattr(of, "__name__", of)),
 )
 async def test_a_kill_between_any_two_steps_leaves_no_row_twice(
@@ -149,7 +150,7 @@ async def test_each_growing_has_a_dataset_and_few_are_open(
             grown = numbered(0)
             grown.run.growing = growing
             await datasets.add(grown, [])
-            await until(lambda growing=growing: shards(settings.data / f"{RUN.id}-{growing}"))
+            await until(partial(shards, settings.data / f"{RUN.id}-{growing}"))
     for growing in ("a", "b", "c"):
         place = Place(settings.data / f"{RUN.id}-{growing}")
         assert ordinals_in(place) == [0]

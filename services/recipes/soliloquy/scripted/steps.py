@@ -11,7 +11,7 @@ from services.truth.figures import rounded, told
 from services.truth.numbers import numbers_in_digits
 from services.truth.phrases import without
 from services.truth.quantities import quantities_in
-from services.truth.spelled import ANY_WORD
+from services.truth.spelled import has_any
 
 NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")
 # Neither a function nor a number.
@@ -101,7 +101,7 @@ def gives_away(text: str, problem: Problem, step: Step) -> bool:
     if problem.HasField("answer"):
         hidden.append(problem.answer.value)
     told = [number.value for number in numbers_in_digits(text)]
-    if ANY_WORD.search(text):
+    if has_any(text):
         told += [written.value for written in quantities_in(text)]
     return any(same(value, secret) for value in told for secret in hidden)
 

@@ -1,0 +1,101 @@
+"""`soliloquy bench dataset`."""
+
+import asyncio
+import json
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import pyarrow.parquet as pq
+from rich.console import Console, RenderableType
+from soliloquy.v1.conversation_pb2 import Conversation
+
+from services.cli.bench.grown import Run, Wanted
+from services.cli.bench.tables import machine_line, rounds_line, spread, table, targets_table
+from services.cli.failure import Failure
+from services.collector.bench import collecting
+from services.collector.bench.collecting import Log, WrongDataset
+from services.dataset.rows import messages
+from services.dataset.shards import ACCEPTED
+from services.runtime.bench import machine
+from services.runtime.bench.figures import merged
+from services.runtime.bench.targets import judged
+
+# More texts than anything remembers: each is judged anew.
+GROWN = Wanted(conversations=200, in_flight=64, latency=((0.0, 1.0),))
+_TARGETS = Path(collecting.__file__).with_name("targets.toml")
+_RATES = {
+    "to verified shards": "collected",
+    "the same, judged": "judged",
+    "pyarrow alone, rows to a file": "bare",
+}
+
+
+@click.command()
+@click.option(
+    "--conversations", default=10_000, show_default=True, type=click.IntRange(min=1), help="Collected for each rate."
+)
+@click.option("--long", default=50_000, show_default=True, type=click.IntRange(min=40), help="The same for memory.")
+@click.option("--rounds", default=3, show_default=True, type=click.IntRange(min=1), help="Of which the median counts.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+def dataset(*, conversations: int, long: int, rounds: int, as_json: bool) -> None:
+    """Measure the collector: from the log's bytes to shards that were verified.
+
+    It first grows 200 conversations in gVisor, and then collects them again and again under other ids.
+    """
+    try:
+        with Console(stderr=True).status("growing conversations") as status:
+            figures = _measure(conversations, long, rounds, status.update)
+    except WrongDataset as wrong:
+        raise Failure(str(wrong)) from wrong
+    if as_json:
+        click.echo(json.dumps(figures))
+        return
+    for part in _parts(figures):
+        Console().print(part)
+
+
+def _measure(conversations: int, long: int, rounds: int, tell: Callable[[str], None]) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as folder:
+        log = Log(conversations=_grown(Path(folder)))
+    figures: dict[str, Any] = {"machine": machine.facts(), "rounds": rounds, "conversations": conversations}
+    with tempfile.TemporaryDirectory() as folder:
+        figures["memory"] = merged([asyncio.run(collecting.memory(Path(folder), log, long, tell))])
+    figures |= merged([_round(log, conversations, number, tell) for number in range(1, rounds + 1)])
+    return figures | {"targets": judged(figures, _TARGETS)}
+
+
+def _round(log: Log, conversations: int, number: int, tell: Callable[[str], None]) -> dict[str, Any]:
+    found = {}
+    for name in ("collected", "judged"):
+        tell(f"round {number}: {name}")
+        with tempfile.TemporaryDirectory() as folder:
+            done = collecting.collected(Path(folder), log, conversations, judged=name == "judged")
+            found[name] = asyncio.run(done)
+            found["read"] = collecting.read(Path(folder))
+    with tempfile.TemporaryDirectory() as folder:
+        return found | {"bare": collecting.bare(Path(folder), log, conversations)}
+
+
+def _grown(folder: Path) -> list[Conversation]:
+    run = Run(folder, GROWN, None)
+    run.grow()
+    shards = sorted(folder.glob(f"*/{ACCEPTED}/*.parquet"))
+    batches = (batch for shard in shards for batch in pq.read_table(shard).to_batches())
+    return [Conversation.FromString(serialised) for batch in batches for serialised in messages(batch)]
+
+
+def _parts(figures: dict[str, Any]) -> Iterator[RenderableType]:
+    yield machine_line(figures["machine"])
+    rates = table(f"{figures['conversations']:,} conversations", "a CPU second")
+    for label, name in _RATES.items():
+        rates.add_row(label, spread(figures[name]["per_cpu_second"]))
+    yield rates
+    rest = table("", "")
+    rest.add_row("seconds to read a shard", spread(figures["read"]["seconds"]))
+    rest.add_row("MiB of memory over a long run", spread(figures["memory"]["rss_mib"]))
+    yield rest
+    yield targets_table(figures["targets"])
+    yield rounds_line(figures["rounds"])
