@@ -42,6 +42,7 @@ class Batching:
         self._moved = time.monotonic()
         self._idle = asyncio.Event()
         self._idle.set()
+        self._stopping: asyncio.Task[None] | None = None
         self._steering = Steering(self._stepped)
         self._requests = model.init_continuous_batching(
             generation_config=GenerationConfig(do_sample=False, eos_token_id=self._ends),
@@ -83,8 +84,12 @@ class Batching:
         """Requests under way fail; a thread that stands still is left behind."""
         for request in self._underway.values():
             request.outputs.put_nowait(None)
-        if self._requests.is_running():
-            await asyncio.to_thread(self._requests.stop, timeout=_STOP_SECONDS, hard_stop=True)
+        # Once, also where whoever saw it off is cancelled while its thread ends.
+        if self._stopping is None and self._requests.is_running():
+            ending = asyncio.to_thread(self._requests.stop, timeout=_STOP_SECONDS, hard_stop=True)
+            self._stopping = asyncio.create_task(ending)
+        if self._stopping:
+            await asyncio.shield(self._stopping)
 
     async def idle(self) -> None:
         await self._idle.wait()

@@ -1,0 +1,47 @@
+"""The small model's tokenizer: nothing is lost, what is always the same is short, and numbers can be copied."""
+
+from typing import Any
+
+import pytest
+
+from services.curriculum.bank.bank import load_bank
+from services.recipes.soliloquy.prompting import FOLDER, deciding
+from tests.models import needs_torch
+from tests.unit.scripted.growing import begun
+
+pytestmark = needs_torch
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Any:
+    from training.small.tokens import train_tokenizer
+
+    bank = load_bank("physics")
+    texts = [problem.question + problem.solution for problem in map(bank.draw, range(60))]
+    return train_tokenizer(texts, FOLDER, vocabulary=1500)
+
+
+def test_every_text_comes_back_as_it_was(tokenizer: Any) -> None:
+    prompt = "\n".join(message.text for message in deciding(begun(0, seed=1)).messages)
+    for text in (prompt, "µ = 3.4 × 10⁻⁵ … “ok” 😀", '{"Use Python":"n"}', "  two\n\n\tlines "):
+        assert tokenizer.decode(tokenizer.encode(text, add_special_tokens=False)) == text
+
+
+def test_a_line_that_every_prompt_has_is_one_token(tokenizer: Any) -> None:
+    from training.small.tokens import fixed_lines
+
+    lines = list(fixed_lines(FOLDER))
+    assert len(lines) > 80
+    assert all(len(tokenizer.encode(line, add_special_tokens=False)) == 1 for line in lines)
+    assert len(tokenizer) <= 1500
+
+
+def test_a_number_has_a_token_for_each_digit_wherever_it_stands(tokenizer: Any) -> None:
+    tokens = tokenizer.convert_ids_to_tokens(tokenizer.encode("r = 2.3757e-05", add_special_tokens=False))
+    assert [token for token in tokens if token.isdigit()] == list("2375705")
+
+
+def test_a_chat_is_answered_behind_its_prompt(tokenizer: Any) -> None:
+    asked = [{"role": "system", "content": "You tutor."}, {"role": "user", "content": "Why?"}]
+    text = tokenizer.apply_chat_template(asked, tokenize=False, add_generation_prompt=True)
+    assert text == "<|begin|>system:\nYou tutor.<|end|>user:\nWhy?<|end|>assistant:\n"

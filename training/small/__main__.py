@@ -1,0 +1,104 @@
+"""Makes a small model from nothing and shows what it has learned: `python -m training.small --out DIR`.
+
+Every stage is a command of its own, which goes on where it was stopped; a stage that is done is passed over. No
+question that is put in the end was in anything that was learned.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from training.data import conversations
+from training.small.base import make_base
+
+_SOLILOQUY = Path(sys.executable).with_name("soliloquy")
+_SETTINGS = yaml.safe_load(Path(__file__).with_name("small.yaml").read_text("utf-8"))
+# An answer of the scripted tutor takes fewer.
+_MAX_TOKENS = "320"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Making:
+    out: Path
+    problems: str
+    conversations: int
+    stream: int
+    steps: int
+    tuning_steps: int
+    questions: int
+    seed: int
+
+    def run(self) -> None:
+        # Other seeds than each other's and the evaluation's.
+        self._grow("pretraining", self.conversations, seed=1_000_000 + self.seed)
+        self._grow("stream", self.stream, seed=2_000_000 + self.seed)
+        self._begin()
+        self._train("pretrained", "pretraining", self.out / "untrained", self.out / "pretraining", self.steps)
+        pretrained = self.out / "pretrained" / "model"
+        self._train("tuned", "tuning", pretrained, self.out / "stream", self.tuning_steps)
+        self._evaluate("untrained", self.out / "untrained")
+        self._evaluate("pretrained", pretrained)
+        self._evaluate("tuned", pretrained, "--adapter", str(self.out / "tuned" / "adapter"))
+        judged = [str(self.out / f"higgs-{name}") for name in ("untrained", "pretrained", "tuned")]
+        self._command("evaluate", "compare", *judged, "--out", str(self.out))
+
+    def _grow(self, name: str, count: int, *, seed: int) -> None:
+        wanted = ["--problems", self.problems, "--conversations", str(count), "--seed", str(seed)]
+        self._command("generate", *wanted, "--out", str(self.out / name))
+
+    def _begin(self) -> None:
+        folder = self.out / "untrained"
+        if (folder / "config.json").is_file():
+            return
+        read = conversations(str(self.out / "pretraining"))
+        parameters = make_base(folder, read, _SETTINGS["shape"], seed=self.seed)
+        print(f"{folder}: {parameters:,} parameters, none of which knows anything")
+
+    def _train(self, name: str, settings: str, base: Path, data: Path, steps: int) -> None:
+        if (self.out / name / "report.json").is_file():
+            return
+        config = self.out / f"{settings}.yaml"
+        chosen: dict[str, Any] = {**_SETTINGS[settings], "max_steps": steps, "seed": self.seed}
+        config.write_text(json.dumps(chosen), "utf-8")
+        where = ["--base", str(base), "--data", str(data), "--name", name, "--out", str(self.out)]
+        self._command("train", "--config", str(config), *where)
+
+    def _evaluate(self, name: str, weights: Path, *adapter: str) -> None:
+        """Free: what it writes of its own accord, not what a grammar lets through."""
+        out = self.out / f"higgs-{name}"
+        if (out / "report.json").is_file():
+            return
+        learned = [part for data in ("pretraining", "stream") for part in ("--trained", str(self.out / data))]
+        put = ["--problems", self.problems, "--questions", str(self.questions), "--seed", str(self.seed)]
+        put += ["--weights", str(weights), *adapter, "--free", "--max-tokens", _MAX_TOKENS, "--name", name]
+        self._command("evaluate", "higgs", *put, *learned, "--out", str(out))
+
+    def _command(self, *arguments: str) -> None:
+        print(f"$ soliloquy {' '.join(arguments)}", flush=True)
+        status = subprocess.run([_SOLILOQUY, *arguments], check=False).returncode
+        if status:
+            sys.exit(status)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m training.small", description=__doc__)
+    parser.add_argument("--out", type=Path, required=True, help="where everything is kept")
+    parser.add_argument("--problems", default="physics", help="a bank, or a problem file")
+    parser.add_argument("--conversations", type=int, default=4000, help="to learn from at first")
+    parser.add_argument("--stream", type=int, default=1000, help="to tune an adapter on")
+    parser.add_argument("--steps", type=int, default=3000, help="of the first training")
+    parser.add_argument("--tuning-steps", type=int, default=400, help="of the adapter's")
+    parser.add_argument("--questions", type=int, default=25, help="to be put in the end")
+    parser.add_argument("--seed", type=int, default=0, help="all draws follow from it")
+    Making(**vars(parser.parse_args(arguments))).run()
+
+
+if __name__ == "__main__":
+    main()

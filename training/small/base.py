@@ -1,0 +1,36 @@
+"""The small model before it has learned anything: a tokenizer trained on conversations, and random weights."""
+
+from collections.abc import Iterable
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import torch
+from soliloquy.v1.conversation_pb2 import Conversation
+from transformers import LlamaConfig, LlamaForCausalLM
+
+from services.recipes.soliloquy.prompting import FOLDER
+from training.samples import samples
+from training.small.tokens import train_tokenizer
+
+# Conversations that the tokenizer is trained on: more of them teach it no further words.
+READ = 400
+
+
+def make_base(folder: Path, conversations: Iterable[Conversation], shape: dict[str, Any], *, seed: int) -> int:
+    """Returns how many parameters it has."""
+    read = islice(conversations, READ)
+    texts = (message.text for each in read for sample in samples(each, "states") for message in sample.messages)
+    tokenizer = train_tokenizer(texts, FOLDER, vocabulary=shape["vocab_size"])
+    torch.manual_seed(seed)
+    config = LlamaConfig(
+        **{**shape, "vocab_size": len(tokenizer)},
+        tie_word_embeddings=True,
+        bos_token_id=tokenizer.bos_token_id,
+        eos_token_id=tokenizer.eos_token_id,
+        pad_token_id=tokenizer.pad_token_id,
+    )
+    model = LlamaForCausalLM(config)
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return sum(parameter.numel() for parameter in model.parameters())
