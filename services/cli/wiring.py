@@ -17,8 +17,8 @@ import services.student.app
 import services.tutor.app
 from services.cli.failure import Failure
 from services.codegen.settings import CodegenSettings
-from services.collector.live_datasets import LiveDatasets, LiveSettings, OtherVersion
-from services.collector.settings import CollectorSettings
+from services.collector.live_datasets import LiveDatasets, OtherVersion
+from services.collector.settings import CollectorSettings, LiveSettings
 from services.composer.settings import ComposerSettings
 from services.curriculum.book import ProblemBook
 from services.curriculum.problems import problem_source

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Self
 
-import numpy as np
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Collected, Origin
 
@@ -46,8 +45,12 @@ class Journal:
 
     def settled_ordinals(self, max_attempts: int) -> set[int]:
         """Problems that have an accepted conversation or no attempt left."""
-        rows = self._rows()
-        return set(rows[(rows[:, 2] == 1) | (rows[:, 1] + 1 >= max_attempts), 0].tolist())
+        ordinals, attempts, accepted = (self._index[column::_COLUMNS] for column in range(3))
+        return {
+            ordinal
+            for ordinal, attempt, kept in zip(ordinals, attempts, accepted, strict=True)
+            if kept or attempt + 1 >= max_attempts
+        }
 
     async def add(self, conversation: Conversation, faults: list[str], origin: Origin | None = None) -> None:
         if conversation.id in self._ids:
@@ -71,13 +74,13 @@ class Journal:
                 conversations -= 1
 
     def _in_order(self) -> Iterator[list[int]]:
-        rows = self._rows()
+        # Only here: no start waits for it.
+        import numpy as np
+
+        # A copy: an array that is looked at from elsewhere cannot grow.
+        rows = np.array(self._index, dtype=np.int64).reshape(-1, _COLUMNS)
         for place in np.lexsort((rows[:, 1], rows[:, 0])):
             yield rows[place].tolist()
-
-    def _rows(self) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
-        # A copy: an array that is looked at from elsewhere cannot grow.
-        return np.array(self._index, dtype=np.int64).reshape(-1, _COLUMNS)
 
     def _enter(self, collected: Collected, conversation: Conversation, start: int) -> None:
         if not self._ids.add(collected.id):

@@ -5,20 +5,20 @@ import contextlib
 from collections import Counter, OrderedDict
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Origin
 from soliloquy.v1.runs_pb2 import Run
 
-from services.collector.live import LiveDataset
+from services.collector.settings import LiveSettings
 from services.dataset.lock import locked
 from services.dataset.place import Place
-from services.dataset.shards import ShardLimits
 from services.runtime.events import growing_of
 from services.runtime.handling import READ_FROM
+
+if TYPE_CHECKING:
+    from services.collector.live import LiveDataset
 
 WORKING = ".run"
 # Datasets kept open; one that was not added to for the longest time is closed for another.
@@ -32,17 +32,6 @@ _FIRST_FORMAT = "*/journal.jsonl"
 
 class OtherVersion(Exception):
     """What is there is an earlier version's; the message names it."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class LiveSettings:
-    # For what is not in a shard yet; on a disk of this machine.
-    data: Path = Path()
-    # Where the datasets lie, each in a folder of its own; the same folder where nothing else is said.
-    store: str = ""
-    # How long a conversation waits at most for its shard.
-    shard_seconds: float = 300.0
-    limits: ShardLimits = field(default_factory=ShardLimits)
 
 
 class LiveDatasets:
@@ -93,13 +82,16 @@ class LiveDatasets:
         finally:
             self._adding[growing] -= 1
 
-    async def _dataset(self, run: Run) -> LiveDataset:
+    async def _dataset(self, run: Run) -> "LiveDataset":
         growing, settings = growing_of(run), self._settings
         if growing not in self._open:
             async with self._opening:
                 if growing not in self._open:
                     place = Place(f"{settings.store or settings.data}/{growing}")
                     working = settings.data / growing / WORKING
+                    # Only here: whoever collects nothing does not wait for Arrow.
+                    from services.collector.live import LiveDataset
+
                     self._open[growing] = await asyncio.to_thread(LiveDataset, place, working, run, settings.limits)
         self._open.move_to_end(growing)
         return self._open[growing]

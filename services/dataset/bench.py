@@ -1,6 +1,5 @@
 """How fast datasets are read and exported; built from sample rows, over and over under other ids."""
 
-import json
 import time
 from pathlib import Path
 
@@ -10,7 +9,9 @@ import pyarrow.parquet as pq
 
 from services.dataset.exports.exporting import export
 from services.dataset.exports.format import Choice
-from services.dataset.reading import FORMAT, Dataset
+from services.dataset.manifest import Shard, write_manifest
+from services.dataset.place import Place
+from services.dataset.reading import Dataset
 from services.dataset.rows import SCHEMA
 
 GROUP_ROWS = 1_000
@@ -28,8 +29,8 @@ def sample_dataset(sample: pa.RecordBatch, conversations: int, folder: Path) -> 
             ids = pc.utf8_lpad(numbers.cast(pa.string()), 24, "0")
             columns = [ids if name == "id" else batch[name] for name in SCHEMA.names]
             writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=SCHEMA))
-    shards = [{"name": "accepted/00000.parquet", "rows": conversations}]
-    (folder / "manifest.json").write_text(json.dumps({"format": FORMAT, "shards": shards}), "utf-8")
+    shard = Shard(name="accepted/00000.parquet", rows=conversations, bytes=path.stat().st_size, sha256="")
+    write_manifest(Place(folder), {"run": {}, "counts": {}, "cost": {}, "arrival": {}}, [shard])
     return Dataset(folder)
 
 

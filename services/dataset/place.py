@@ -4,12 +4,14 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, TypeVar
+from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
 from fsspec import AbstractFileSystem
 from fsspec.core import url_to_fs
 from fsspec.implementations.local import LocalFileSystem
-from pyarrow import fs
+
+if TYPE_CHECKING:
+    from pyarrow import fs
 
 T = TypeVar("T")
 
@@ -94,8 +96,10 @@ class Place:
         with self._tried(lambda: self._files.open(self._path(name), "rb")) as file:
             yield file
 
-    def for_arrow(self) -> tuple[fs.FileSystem, str]:
+    def for_arrow(self) -> tuple["fs.FileSystem", str]:
         """The same as Arrow sees it, which reads a file of this machine by itself."""
+        from pyarrow import fs
+
         if self.folder is not None:
             return fs.LocalFileSystem(), self._root
         return fs.PyFileSystem(fs.FSSpecHandler(self._files)), self._root

@@ -14,10 +14,10 @@ from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Collected
 
 from services.dataset.frames import payloads
+from services.dataset.layout import ACCEPTED, REJECTED, TIMED
 from services.dataset.manifest import Shard, UnreadableManifest, read_manifest, shards_of
 from services.dataset.place import Place
 from services.dataset.rows import SCHEMA, messages
-from services.dataset.shards import ACCEPTED, REJECTED, TIMED
 
 ROWS_AT_ONCE = 500
 # Of a column; else a whole row group of it would be held.

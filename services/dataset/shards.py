@@ -2,29 +2,20 @@
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from soliloquy.v1.dataset_pb2 import Collected
 
+from services.dataset.layout import ACCEPTED, KINDS, REJECTED, TIMED, ShardLimits
 from services.dataset.manifest import Shard
 from services.dataset.place import Place
 from services.dataset.rows import REASONS, SCHEMA, TIMINGS, rows, timing_rows
 
-ACCEPTED, REJECTED, TIMED = KINDS = ("accepted", "rejected", "timings")
 # Rows that are compressed and read together.
 GROUP_ROWS = 1000
 GROUP_BYTES = 16 * 1024**2
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ShardLimits:
-    """What a shard holds at most, before it is compressed."""
-
-    rows: int = 10_000
-    bytes: int = 256 * 1024**2
 
 
 def _rejected(batch: Sequence[Collected]) -> pa.RecordBatch:
@@ -56,7 +47,8 @@ class DatasetWriter:
 
     def add(self, collected: Collected) -> None:
         self._kinds[REJECTED if collected.reasons else ACCEPTED].add(collected)
-        self._kinds[TIMED].add(collected)
+        if collected.HasField("timings"):
+            self._kinds[TIMED].add(collected)
 
     def close(self) -> list[Shard]:
         """Those that it has written, which count once a manifest names them."""

@@ -62,7 +62,8 @@ class Tally:
         return total
 
     def add(self, conversation: Conversation, *, accepted: bool) -> None:
-        agrees = find(conversation.run.recipe).agrees
+        # What was imported may have no recipe, and so no rules.
+        agrees = find(conversation.run.recipe).agrees if conversation.run.recipe else None
         self.accepted += accepted
         self.rejected += not accepted
         if conversation.problem.HasField("enrichment"):
@@ -77,7 +78,7 @@ class Tally:
             if turn.HasField("calculation"):
                 self.python_turns += 1
                 self.executions.update(status_name(attempt.execution) for attempt in turn.calculation.attempts)
-                if (found := agrees(turn)) is not None:
+                if agrees and (found := agrees(turn)) is not None:
                     self.verdicts[_VERDICTS[found]] += 1
 
     def _add_calls(self, calls: Iterable[ModelCall]) -> None:

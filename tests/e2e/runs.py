@@ -16,11 +16,12 @@ import pytest
 from click.testing import CliRunner
 
 from services.cli.main import main
+from services.cli.show import record_of
 from services.client.dataset import Dataset
 from services.dataset.frames import payloads
+from services.dataset.layout import ACCEPTED, REJECTED
 from services.dataset.manifest import MANIFEST, read_manifest, shards_of
 from services.dataset.place import Place
-from services.dataset.shards import ACCEPTED, REJECTED
 from services.runtime.bench.figures import figure
 
 SOLILOQUY = str(Path(sys.executable).with_name("soliloquy"))
@@ -82,7 +83,7 @@ def dataset(out: Path | str) -> dict[str, bytes]:
 
 
 def records(out: Path, *, rejected: bool = False) -> list[dict[str, Any]]:
-    return list(Dataset(out, rejected=rejected))
+    return [record_of(conversation) for conversation in Dataset(out).conversations(rejected=rejected)]
 
 
 def start(arguments: list[str]) -> subprocess.Popen[str]:

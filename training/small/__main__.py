@@ -15,8 +15,8 @@ from typing import Any
 
 import yaml
 
-from training.data import conversations
 from training.small.base import make_base
+from training.source import conversations
 
 _SOLILOQUY = Path(sys.executable).with_name("soliloquy")
 _SETTINGS = yaml.safe_load(Path(__file__).with_name("small.yaml").read_text("utf-8"))

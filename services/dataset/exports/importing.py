@@ -1,28 +1,26 @@
 """Rows of another format into a dataset of ours."""
 
 import hashlib
-import json
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator
-from importlib.metadata import version
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 from soliloquy.v1.conversation_pb2 import Conversation
+from soliloquy.v1.dataset_pb2 import Collected
 
 from services.dataset.exports import hf
 from services.dataset.exports.dialogue import Dialogue, Exchange, Unfit, conversation_of
 from services.dataset.exports.files import Taken, unfinished
 from services.dataset.exports.format import Choice, Row, find
-from services.dataset.reading import FORMAT
-from services.dataset.rows import SCHEMA, messages, rows
+from services.dataset.layout import ShardLimits
+from services.dataset.manifest import versions, write_manifest
+from services.dataset.place import Place
+from services.dataset.rows import messages
+from services.dataset.shards import DatasetWriter
+from services.dataset.tally import Tally
 from services.runtime.seeds import digest
 
-GROUP_ROWS = 1_000
-SHARD_ROWS = 10_000
 _ABSENT = object()
 
 
@@ -47,15 +45,14 @@ def import_rows(source: Path, name: str, out: Path, told: Iterable[tuple[str, Ro
             ids.add(conversation.id)
             yield conversation
 
-    batches = (rows(one.SerializeToString() for one in group) for group in _groups(conversations()))
-    return _write(source, name, out, batches, known)
+    return _write(source, name, out, (one.SerializeToString(deterministic=True) for one in conversations()), known)
 
 
 def import_folder(source: Path, out: Path) -> int:
     """The same of a folder for `datasets`, whose rows are ours."""
-    batches = (rows(messages(batch)) for batch in hf.evenly(hf.read(source)))
+    conversations = (message for batch in hf.evenly(hf.read(source)) for message in messages(batch))
     try:
-        return _write(source, "hf", out, batches, None)
+        return _write(source, "hf", out, conversations, None)
     except hf.NoFolder as none:
         raise CannotImport(str(none)) from none
 
@@ -73,48 +70,26 @@ def restored(row: Row, name: str, taken: Container[str] = ()) -> Dialogue:
     return dialogue._replace(extra=dialogue.extra | {name: kept}) if kept else dialogue
 
 
-def _write(source: Path, name: str, out: Path, batches: Iterator[pa.RecordBatch], known: Counter[str] | None) -> int:
+def _write(source: Path, name: str, out: Path, conversations: Iterable[bytes], known: Counter[str] | None) -> int:
+    origin: dict[str, Any] = {"format": name, "file": source.name}
     try:
-        with unfinished(out) as place:
-            shards = list(_shards(place, batches))
+        with unfinished(out) as folder:
+            place, tally = Place(folder), Tally()
+            writer = DatasetWriter(place, folder, (), ShardLimits())
+            for serialised in conversations:
+                conversation = Conversation.FromString(serialised)
+                writer.add(Collected(conversation=serialised))
+                tally.add(conversation, accepted=True)
+            shards = writer.close()
             if not shards:
                 raise CannotImport(f"{source} holds no conversation")
-            count: int = sum(shard["rows"] for shard in shards)
-            origin: dict[str, Any] = {"format": name, "file": source.name}
             if known is not None:
                 origin["unset"] = [path for path in _PATHS.values() if not known[path]]
-            manifest = {
-                "format": FORMAT,
-                "run": {"soliloquy": version("soliloquy")},
-                "origin": origin,
-                "counts": {"accepted": count, "rejected": 0},
-                "cost": {},
-                "shards": shards,
-            }
-            text = json.dumps(manifest, ensure_ascii=False, indent=2) + "\n"
-            (place / "manifest.json").write_text(text, "utf-8")
+            run = {"imported": origin, **versions()}
+            write_manifest(place, {"run": run, "counts": tally.as_json(), "cost": {}, "arrival": {}}, shards)
     except Taken as taken:
         raise CannotImport(str(taken)) from taken
-    return count
-
-
-def _shards(place: Path, batches: Iterator[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
-    number = 0
-    while group := list(islice(batches, SHARD_ROWS // GROUP_ROWS)):
-        name = f"accepted/{number:05}.parquet"
-        path = place / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with pq.ParquetWriter(path, SCHEMA, compression="zstd") as writer:
-            for batch in group:
-                writer.write_batch(batch)
-        size = path.stat().st_size
-        yield {"name": name, "rows": sum(map(len, group)), "bytes": size, "sha256": _sha256(path)}
-        number += 1
-
-
-def _groups(conversations: Iterator[Conversation]) -> Iterator[list[Conversation]]:
-    while group := list(islice(conversations, GROUP_ROWS)):
-        yield group
+    return tally.accepted
 
 
 # What a row may say, by the column that holds it; where none of them does, the manifest says so.

@@ -162,7 +162,7 @@ class Installation:
     def collected(self) -> list[str]:
         """The ids of the conversations that the collector keeps."""
         datasets = [Dataset(folder) for folder in self.data.iterdir() if folder.is_dir()]
-        return [record["id"] for dataset in datasets for record in dataset]
+        return [conversation.id for dataset in datasets for conversation in dataset]
 
     def memory_mib(self) -> dict[str, float]:
         """Resident memory of each post's process."""

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-SLOW = ("aiohttp", "faststream", "uvicorn", "numpy", "sympy")
+SLOW = ("aiohttp", "faststream", "uvicorn", "numpy", "pyarrow", "pint", "sympy")
 
 
 @pytest.mark.parametrize("module", ["main", "generate", "dead_letters", "sandbox", "worker"])
@@ -26,12 +26,17 @@ def test_every_command_of_the_list_is_there() -> None:
     assert [line.split()[0] for line in listed if line.strip()] == [
         "generate",
         "show",
-        "problems",
-        "check",
         "report",
+        "check",
+        "verify",
         "export",
         "import",
         "tail",
+        "problems",
+        "freeze",
+        "train",
+        "evaluate",
+        "adapters",
         "dlq",
         "topics",
         "service",

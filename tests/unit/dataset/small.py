@@ -1,7 +1,6 @@
 """A small conversation with everything in it, and folders of such."""
 
 import hashlib
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,9 @@ from soliloquy.v1.sandbox_pb2 import NamedValue, Status, Value
 
 from services.dataset.exports.columns import dialogues
 from services.dataset.exports.dialogue import Dialogue
-from services.dataset.rows import SCHEMA, rows
+from services.dataset.manifest import Shard, write_manifest
+from services.dataset.place import Place
+from services.dataset.rows import REASONS, SCHEMA, rows
 
 
 def small(number: int = 1, **fields: Any) -> Conversation:
@@ -75,14 +76,11 @@ def dataset(folder: Path, *shards: Sequence[Conversation], rejected: Sequence[Co
         listed.append(_shard(folder, f"accepted/{number:05}.parquet", shard, SCHEMA))
     if rejected:
         listed.append(_shard(folder, "rejected/00000.parquet", rejected, SCHEMA.append(REASONS)))
-    (folder / "manifest.json").write_text(json.dumps({"format": 2, "run": {}, "shards": listed}), "utf-8")
+    write_manifest(Place(folder), {"run": {}, "counts": {}, "cost": {}, "arrival": {}}, listed)
     return folder
 
 
-REASONS = pa.field("reasons", pa.list_(pa.string()))
-
-
-def _shard(folder: Path, name: str, conversations: Sequence[Conversation], schema: pa.Schema) -> dict[str, Any]:
+def _shard(folder: Path, name: str, conversations: Sequence[Conversation], schema: pa.Schema) -> Shard:
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
     batch = rows(conversation.SerializeToString() for conversation in conversations)
@@ -91,4 +89,4 @@ def _shard(folder: Path, name: str, conversations: Sequence[Conversation], schem
     with pq.ParquetWriter(path, schema) as writer:
         writer.write_table(pa.Table.from_batches([batch]), row_group_size=10)
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    return {"name": name, "rows": batch.num_rows, "bytes": path.stat().st_size, "sha256": digest}
+    return Shard(name=name, rows=batch.num_rows, bytes=path.stat().st_size, sha256=digest)

@@ -2,7 +2,6 @@
 
 import asyncio
 import hashlib
-import json
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -11,6 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from soliloquy.v1.conversation_pb2 import Conversation
 
+from services.dataset.manifest import Shard, write_manifest
+from services.dataset.place import Place
 from services.dataset.rows import rows
 from tests.unit.scripted.growing import grown
 
@@ -32,8 +33,8 @@ def dataset(folder: Path, accepted: Sequence[Conversation], *, rejected: int = 0
     batch = rows(conversation.SerializeToString() for conversation in accepted)
     pq.write_table(pa.Table.from_batches([batch]), shard)
     digest = hashlib.sha256(shard.read_bytes()).hexdigest()
-    shards = [{"name": "accepted/00000.parquet", "rows": len(accepted), "bytes": 0, "sha256": digest}]
+    shards = [Shard(name="accepted/00000.parquet", rows=len(accepted), bytes=0, sha256=digest)]
     if rejected:
-        shards.append({"name": "rejected/00000.parquet", "rows": rejected, "bytes": 0, "sha256": ""})
-    (folder / "manifest.json").write_text(json.dumps({"format": 2, "run": {}, "shards": shards}))
+        shards.append(Shard(name="rejected/00000.parquet", rows=rejected, bytes=0, sha256=""))
+    write_manifest(Place(folder), {"run": {}, "counts": {}, "cost": {}, "arrival": {}}, shards)
     return folder

@@ -64,15 +64,15 @@ def test_a_file_that_is_imported_and_exported_is_the_same(
     export(Dataset(back), name, second, choice=choice)
     assert contents(first) == contents(second)
     manifest = json.loads((back / "manifest.json").read_bytes())
-    assert (manifest["origin"]["format"], manifest["origin"]["file"]) == (name, first.name)
+    assert (manifest["run"]["imported"]["format"], manifest["run"]["imported"]["file"]) == (name, first.name)
 
 
 def test_the_origin_says_what_stays_unset(folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "said.jsonl"
     export(Dataset(folder), "openai", out, choice=Choice(hidden=False))
     manifest = json.loads((imported(out, "openai", tmp_path / "back") / "manifest.json").read_bytes())
-    assert {"persona", "ending", "turns.calculation", "problem.id"} <= {*manifest["origin"]["unset"]}
-    assert not {"turns.student.text", "problem.question"} & {*manifest["origin"]["unset"]}
+    assert {"persona", "ending", "turns.calculation", "problem.id"} <= {*manifest["run"]["imported"]["unset"]}
+    assert not {"turns.student.text", "problem.question"} & {*manifest["run"]["imported"]["unset"]}
 
 
 def test_a_split_parts_no_problem_and_loses_nothing(folder: Path, tmp_path: Path) -> None:
@@ -138,7 +138,7 @@ def test_a_row_that_cannot_be_used_is_named_by_its_place(tmp_path: Path) -> None
     source = tmp_path / "given.jsonl"
     source.write_text("{}", "utf-8")
     search = {"function": {"name": "search", "arguments": "{}"}}
-    for name, row, said in [
+    refused: list[tuple[str, dict[str, Any], str]] = [
         ("openai", {}, "given:7: it has no `messages`"),
         ("openai", {"messages": [{"role": "tool", "content": "x"}]}, "given:7: message 1: nothing that"),
         ("openai", {"messages": [{"role": "assistant", "tool_calls": [search]}]}, "it calls 'search'"),
@@ -147,7 +147,8 @@ def test_a_row_that_cannot_be_used_is_named_by_its_place(tmp_path: Path) -> None
         ("soliloquies", {"Question": "x"}, "it has no `Conversation` of turns"),
         ("mathdial", {"question": "x"}, "it has no `conversation`"),
         ("sgsm", {"solution": "x"}, "it has no `question`"),
-    ]:
+    ]
+    for name, row, said in refused:
         with pytest.raises(CannotImport, match=said):
             import_rows(source, name, tmp_path / "out", [("given:7", row)])
     with pytest.raises(CannotImport, match="holds no conversation"):
