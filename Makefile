@@ -8,7 +8,13 @@ RESOLVE = $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-vers
 # Hundreds of processes are started by the tests, and each would compile all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-ALONE := tests/integration/executor tests/integration/model
+# What is held to times, or looks at all of the machine for what was left on it, has the machine to itself.
+ALONE := tests/integration/model/test_serve.py \
+	$(patsubst %,tests/integration/executor/test_%.py,containment hostile_jobs jobs lanes pool)
+
+# uv installs in seconds what takes pip a minute. Where it has not the index that pip is told of, pip does it.
+install = $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r $(1) \
+	|| $(BIN)/pip install --quiet --no-compile --require-hashes -r $(1)
 
 .PHONY: help demo test lint protos kafka faults bench lock clean
 
@@ -20,9 +26,8 @@ demo: .venv/installed .venv/runsc ## Grow 50 conversations on this machine, set-
 	@echo "Read one:    $(BIN)/soliloquy show demo-dataset"
 	@$(BIN)/soliloquy report demo-dataset
 
-# The sandbox and the model service are held to times, so their tests have the machine to themselves.
 test: .venv/serve .venv/runsc .venv/kafka ## Run the tests, set-up included
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(ALONE:%=--ignore %)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(ALONE:%=--ignore %)
 	$(BIN)/python -m pytest $(ALONE)
 
 lint: .venv/dev ## Check style, types and the protobuf contract
@@ -45,7 +50,6 @@ bench: .venv/dev .venv/runsc ## Measure the transport, the sandbox and the whole
 	$(BIN)/python -m tests.bench
 
 lock: .venv/dev ## Resolve the dependencies anew
-	$(BIN)/pip install --quiet uv
 	$(RESOLVE) --extra build --output-file requirements.lock
 	$(RESOLVE) --extra dev --constraint requirements.lock --output-file requirements-dev.lock
 	$(RESOLVE) --extra dev --extra serve --extra train --constraint requirements-dev.lock --output-file requirements-serve.lock
@@ -57,20 +61,20 @@ clean: ## Remove everything the build made
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
+	-$(BIN)/pip install --quiet uv
 
 .venv/installed: .venv/bin/python requirements.lock pyproject.toml protos/hatch_build.py $(wildcard protos/soliloquy/v1/*.proto)
-	$(BIN)/pip install --quiet --no-compile --require-hashes -r requirements.lock
+	$(call install,requirements.lock)
 	$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
 .venv/dev: .venv/installed requirements-dev.lock
-	$(BIN)/pip install --quiet --no-compile --require-hashes -r requirements-dev.lock
+	$(call install,requirements-dev.lock)
 	@touch $@
 
 # Several GB, which only what runs weights needs; uv fetches them side by side, and once a machine.
 .venv/serve: .venv/dev requirements-serve.lock
-	$(BIN)/pip install --quiet uv
-	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements-serve.lock
+	$(call install,requirements-serve.lock)
 	@touch $@
 
 # Where it cannot be had, the tests say why.
