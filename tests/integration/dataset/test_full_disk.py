@@ -19,7 +19,7 @@ from tests.unit.collector.collecting import numbered, ordinals_in, until
 
 RUN = numbered(0).run
 # More than the small disk holds.
-CONVERSATIONS = 400
+CONVERSATIONS = 200
 
 
 @pytest.fixture
@@ -48,6 +48,8 @@ async def all_collected(finished: list[ConversationFinished], datasets: LiveData
 async def test_a_full_disk_stops_the_collector_and_room_lets_it_go_on(disk: Path) -> None:
     settings = LiveSettings(data=disk / "data")
     finished = [ConversationFinished(conversation=numbered(ordinal)) for ordinal in range(CONVERSATIONS)]
+    for event in finished:
+        event.conversation.turns[0].calls.add(raw=["a model that goes on and on " * 100])
     async with LiveDatasets(settings) as datasets:
         with pytest.raises(CannotServe, match=r"cannot be kept: .*No space left on device"):
             await all_collected(finished, datasets)

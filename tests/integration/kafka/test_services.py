@@ -214,7 +214,7 @@ async def test_what_cannot_be_done_is_one_line_with_status_2(topics: KafkaSettin
     assert "cannot be written" in await refused("service", "collector", "--data", tmp_path / "file" / "inside")
     async with running("service", "collector", "--data", tmp_path, *ANY_PORT, kafka=topics) as collector:
         address = await collector.address("collector")
-        assert "another collector writes" in await refused("service", "collector", "--data", tmp_path)
+        assert "another process writes" in await refused("service", "collector", "--data", tmp_path)
         assert f"cannot listen on {address}" in await refused("service", "tutor", "--http", address)
 
 
