@@ -30,7 +30,7 @@ def main() -> dict[str, Any]:
         "sandbox": uvloop.run(alone),
         "transport": [uvloop.run(transport.measure(kafka, rounds=ROUNDS, tell=_say_nothing)) for kafka in grounds],
         "model_client": model_client.measure(calls=5_000, storm=30.0, rounds=ROUNDS, tell=_say_nothing),
-        "dataset": dataset.measure(conversations=10_000, long=1_000_000, rounds=ROUNDS, tell=_say_nothing),
+        "dataset": dataset.measure(conversations=10_000, long=200_000, rounds=ROUNDS, tell=_say_nothing),
         "pipeline": [loop.measure(WANTED, kafka, rounds=1, long=True, tell=_say_nothing) for kafka in grounds],
     }
 
