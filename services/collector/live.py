@@ -6,6 +6,7 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from soliloquy.v1.conversation_pb2 import Conversation
@@ -21,6 +22,10 @@ from services.dataset.place import Place
 from services.dataset.shards import DatasetWriter, remove_leftovers
 from services.dataset.tally import Tally
 from services.recipes.recipe import find
+
+
+class DamagedShard(OSError):
+    """Which conversations are there cannot be known; the message names the shard."""
 
 
 class LiveDataset:
@@ -129,13 +134,19 @@ class LiveDataset:
         self._duplicates = manifest["arrival"]["duplicates"]
         wanted = ["id", "problem.id", "problem.enrichment.plain_because"]
         for shard in shards_of(manifest, ACCEPTED, REJECTED):
-            with self._place.opened(shard.name) as file:
-                for batch in pq.ParquetFile(file).iter_batches(columns=wanted):
-                    for conversation_id in batch["id"].to_pylist():
-                        self._ids.add(conversation_id)
-                    problems = batch["problem"]
-                    enriched = problems.filter(pc.is_valid(problems.field("enrichment")))
-                    self._enriched.update(enriched.field("id").to_pylist())
+            try:
+                with self._place.opened(shard.name) as file:
+                    for batch in pq.ParquetFile(file).iter_batches(columns=wanted):
+                        self._recall(batch)
+            except pa.ArrowException as error:
+                raise DamagedShard(f"{self._place}/{shard.name} is damaged ({error})") from error
+
+    def _recall(self, batch: pa.RecordBatch) -> None:
+        for conversation_id in batch["id"].to_pylist():
+            self._ids.add(conversation_id)
+        problems = batch["problem"]
+        enriched = problems.filter(pc.is_valid(problems.field("enrichment")))
+        self._enriched.update(enriched.field("id").to_pylist())
 
     def _recall_segments(self) -> Segment:
         """Those of an earlier start, and the one that is written next."""

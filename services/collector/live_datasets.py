@@ -41,6 +41,7 @@ class LiveDatasets:
         self._settings = settings
         self._open: OrderedDict[str, LiveDataset] = OrderedDict()
         self._opening = asyncio.Lock()
+        self._stopping = asyncio.Event()
         self._adding: Counter[str] = Counter()
         self._held = ExitStack()
         # Why shards cannot be written at the moment; empty while they can.
@@ -57,17 +58,15 @@ class LiveDatasets:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._rolling.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await self._rolling
-        try:
-            # What stays behind is taken up at the next start.
-            with contextlib.suppress(OSError):
-                await self._roll(after=0.0)
-        finally:
-            for dataset in self._open.values():
-                dataset.close()
-            self._held.close()
+        self._stopping.set()
+        # Whoever has no time for it keeps the lock until the process ends: a shard may still be written meanwhile.
+        await asyncio.wait([self._rolling])
+        # What stays behind is taken up at the next start.
+        with contextlib.suppress(OSError):
+            await self._roll(after=0.0)
+        for dataset in self._open.values():
+            dataset.close()
+        self._held.close()
 
     async def add(self, conversation: Conversation, faults: list[str]) -> None:
         with self._added_to(growing_of(conversation.run)):
@@ -97,15 +96,18 @@ class LiveDatasets:
         return self._open[growing]
 
     async def _roll_always(self) -> None:
-        while True:
+        while not self._stopping.is_set():
+            pause = LOOK_SECONDS
             try:
                 await self._roll(self._settings.shard_seconds)
                 self.fault = ""
             except Exception as error:
                 # Whatever it is: the segments keep what comes meanwhile, and the readiness says so.
                 self.fault = f"collector: no shard can be written ({error})"
-                await asyncio.sleep(PAUSE_SECONDS)
-            await asyncio.sleep(LOOK_SECONDS)
+                pause = PAUSE_SECONDS
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(pause):
+                    await self._stopping.wait()
 
     async def _roll(self, after: float) -> None:
         for number, (growing, dataset) in enumerate(reversed(list(self._open.items()))):

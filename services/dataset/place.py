@@ -1,6 +1,7 @@
 """Where a dataset lies: a folder of this machine, or one of an object store (any URL that fsspec knows)."""
 
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -56,9 +57,12 @@ class Place:
             self._tried(lambda: self._files.put_file(str(file), self._path(name)))
             file.unlink()
             return
-        _flush(file)
         target = self.folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
+        if file.stat().st_dev != target.parent.stat().st_dev:
+            # Only on one disk can it be renamed.
+            file = Path(shutil.move(file, target.parent / f".{target.name}.unfinished"))
+        _flush(file)
         file.replace(target)
         _flush(target.parent)
 

@@ -1,12 +1,17 @@
-"""kill -9 of the collector at thirty random moments: 0 lost, 0 double, and the dataset verifies."""
+"""A collector that is killed thirty times, and one that collects for long."""
 
+import json
+import os
 from pathlib import Path
 
 import pytest
 
 from tests.e2e.collectors import harmed
+from tests.e2e.runs import SOLILOQUY, measured
 
 KILLS = 30
+# A million takes an hour where two hundred thousand take minutes.
+COLLECTED = int(os.environ.get("COLLECTED", "200000"))
 
 
 @pytest.mark.timeout(1800)
@@ -16,3 +21,14 @@ async def test_a_collector_killed_thirty_times_loses_nothing_and_keeps_nothing_t
     assert sorted(harm.kept) == sorted(harm.published)
     assert set(harm.kept.values()) == {1}
     assert harm.findings == []
+
+
+@pytest.mark.timeout(7200)
+def test_memory_stays_level_over_a_long_run_and_a_shard_is_soon_read() -> None:
+    command = [SOLILOQUY, "bench", "dataset", "--conversations", "10000", "--long", str(COLLECTED), "--rounds", "1"]
+    figures = measured(command)
+    print(f"\n{json.dumps(figures)}")
+    assert figures["memory"]["rss_mib"]["median"] <= 500
+    assert figures["memory"]["rss_growth"]["median"] <= 1.5
+    assert figures["read"]["rows"]["median"] == 10_000
+    assert figures["bare"]["per_cpu_second"]["median"] > 0

@@ -23,6 +23,8 @@ from services.runtime.bench import machine
 from services.runtime.bench.figures import merged
 from services.runtime.bench.targets import judged
 
+Tell = Callable[[str], None]
+
 # More texts than anything remembers: each is judged anew.
 GROWN = Wanted(conversations=200, in_flight=64, latency=((0.0, 1.0),))
 _TARGETS = Path(collecting.__file__).with_name("targets.toml")
@@ -47,7 +49,7 @@ def dataset(*, conversations: int, long: int, rounds: int, as_json: bool) -> Non
     """
     try:
         with Console(stderr=True).status("growing conversations") as status:
-            figures = _measure(conversations, long, rounds, status.update)
+            figures = measure(conversations=conversations, long=long, rounds=rounds, tell=status.update)
     except WrongDataset as wrong:
         raise Failure(str(wrong)) from wrong
     if as_json:
@@ -57,7 +59,8 @@ def dataset(*, conversations: int, long: int, rounds: int, as_json: bool) -> Non
         Console().print(part)
 
 
-def _measure(conversations: int, long: int, rounds: int, tell: Callable[[str], None]) -> dict[str, Any]:
+def measure(*, conversations: int, long: int, rounds: int, tell: Tell) -> dict[str, Any]:
+    """So many for each rate, in each round; so many for memory."""
     with tempfile.TemporaryDirectory() as folder:
         log = Log(conversations=_grown(Path(folder)))
     figures: dict[str, Any] = {"machine": machine.facts(), "rounds": rounds, "conversations": conversations}
@@ -67,7 +70,7 @@ def _measure(conversations: int, long: int, rounds: int, tell: Callable[[str], N
     return figures | {"targets": judged(figures, _TARGETS)}
 
 
-def _round(log: Log, conversations: int, number: int, tell: Callable[[str], None]) -> dict[str, Any]:
+def _round(log: Log, conversations: int, number: int, tell: Tell) -> dict[str, Any]:
     found = {}
     for name in ("collected", "judged"):
         tell(f"round {number}: {name}")

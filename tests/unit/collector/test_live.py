@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from services.collector import live
-from services.collector.live import LiveDataset
+from services.collector.live import DamagedShard, LiveDataset
 from services.collector.live_datasets import LiveDatasets
 from services.collector.settings import LiveSettings
 from services.dataset.layout import REJECTED, TIMED, ShardLimits
@@ -117,6 +117,29 @@ async def test_counts_and_duplicates_go_on_over_restarts(tmp_path: Path) -> None
     assert (manifest["counts"]["accepted"], manifest["counts"]["rejected"]) == (2, 2)
     assert manifest["counts"]["turns"] == 4 * len(numbered(0).turns)
     assert manifest["arrival"]["duplicates"] == 2 + 3
+
+
+async def test_a_damaged_shard_is_named_and_nothing_is_added(tmp_path: Path) -> None:
+    dataset = opened(tmp_path)
+    await add(dataset, 0)
+    await finished(dataset)
+    (tmp_path / "accepted" / "00000.parquet").write_bytes(b"no shard")
+    with pytest.raises(DamagedShard, match=r"accepted/00000.parquet is damaged"):
+        opened(tmp_path)
+
+
+@pytest.mark.parametrize("enriched", [False, True])
+async def test_the_enrichment_of_a_problem_is_counted_once_over_restarts(tmp_path: Path, enriched: bool) -> None:
+    for ordinal in range(3):
+        dataset, grown = opened(tmp_path), numbered(ordinal)
+        if enriched:
+            grown.problem.enrichment.calls.add(role="planner", prompt_tokens=5)
+        await dataset.add(grown, [], None)
+        await finished(dataset)
+    manifest = read_manifest(Place(tmp_path))
+    assert manifest is not None
+    assert manifest["counts"]["tokens"] == ({"planner": {"prompt": 5, "completion": 0}} if enriched else {})
+    assert list(findings(Place(tmp_path))) == []
 
 
 @pytest.fixture

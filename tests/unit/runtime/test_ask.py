@@ -49,6 +49,7 @@ async def test_the_outcome_and_every_raw_text_are_kept(texts: tuple[str, ...], o
     [call] = ask.calls
     assert (tuple(call.raw), call.outcome, call.model) == (texts, outcome, "saying")
     assert call.prompt_tokens == 5 * len(texts)
+    assert call.seconds > 0
 
 
 async def test_a_model_that_never_answers_usably_is_asked_three_times() -> None:

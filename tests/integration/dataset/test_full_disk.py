@@ -1,0 +1,81 @@
+"""A disk that fills or is read-only stops a collector with one line; what is there stays, and room lets it go on."""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+from soliloquy.v1.events_pb2 import ConversationFinished
+
+from services.collector.handler import collect
+from services.collector.live_datasets import LiveDatasets, LiveSettings
+from services.dataset.place import Place
+from services.dataset.shards import REJECTED
+from services.dataset.verify import findings
+from services.runtime.retry import CannotServe
+from tests.unit.collector.collecting import numbered, ordinals_in, until
+
+RUN = numbered(0).run
+# More than the small disk holds.
+CONVERSATIONS = 200
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """A small file system of its own."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", str(disk)]
+    mounted = subprocess.run(mount, capture_output=True, check=False)
+    if mounted.returncode != 0 and "CI" not in os.environ:
+        pytest.skip("mounting a small file system needs root")
+    assert mounted.returncode == 0, mounted.stderr
+    yield disk
+    subprocess.run(["umount", disk], check=True)
+
+
+def remount(disk: Path, options: str) -> None:
+    subprocess.run(["mount", "-o", f"remount,{options}", disk], check=True)
+
+
+async def all_collected(finished: list[ConversationFinished], datasets: LiveDatasets) -> None:
+    for event in finished:
+        await collect(event, datasets)
+
+
+async def test_a_full_disk_stops_the_collector_and_room_lets_it_go_on(disk: Path) -> None:
+    settings = LiveSettings(data=disk / "data")
+    finished = [ConversationFinished(conversation=numbered(ordinal)) for ordinal in range(CONVERSATIONS)]
+    for event in finished:
+        event.conversation.turns[0].calls.add(raw=["a model that goes on and on " * 100])
+    async with LiveDatasets(settings) as datasets:
+        with pytest.raises(CannotServe, match=r"cannot be kept: .*No space left on device"):
+            await all_collected(finished, datasets)
+    remount(disk, "size=100m")
+    async with LiveDatasets(settings) as datasets:
+        await all_collected(finished, datasets)
+    place = Place(settings.data / RUN.id)
+    assert sorted(ordinals_in(place) + ordinals_in(place, REJECTED)) == list(range(CONVERSATIONS))
+    assert list(findings(place)) == []
+
+
+async def test_a_read_only_store_is_named_and_what_comes_is_kept(
+    disk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("services.collector.live_datasets.PAUSE_SECONDS", 0.0)
+    settings = LiveSettings(data=tmp_path / "data", store=str(disk), shard_seconds=0.0)
+    place = Place(disk / RUN.id)
+    async with LiveDatasets(settings) as datasets:
+        await datasets.add(numbered(0), [])
+        await until(partial(ordinals_in, place))
+        remount(disk, "ro")
+        await datasets.add(numbered(1), [])
+        await until(lambda: datasets.fault)
+        assert "Read-only file system" in datasets.fault
+        assert ordinals_in(place) == [0]
+        remount(disk, "rw")
+        await until(lambda: not datasets.fault)
+    assert ordinals_in(place) == [0, 1]
+    assert list(findings(place)) == []

@@ -1,0 +1,128 @@
+"""Whatever is changed behind a manifest's back is found, in one line that names it."""
+
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from services.collector.dataset import write_dataset
+from services.collector.journal import Journal
+from services.dataset.manifest import MANIFEST, UnreadableManifest, read_manifest
+from services.dataset.place import Place
+from services.dataset.verify import findings
+from tests.unit.collector.collecting import numbered
+
+ACCEPTED, REJECTED, TIMED = (f"{kind}/00000.parquet" for kind in ("accepted", "rejected", "timings"))
+
+
+@pytest.fixture
+async def folder(tmp_path: Path) -> Path:
+    with Journal(tmp_path / "journal") as journal:
+        for ordinal in range(5):
+            await journal.add(numbered(ordinal), ["fault"] if ordinal == 3 else [])
+        run = {"conversations": 4}
+        write_dataset(Place(tmp_path), tmp_path / ".run", journal, run=run, cost=lambda _: {}, topics={})
+    return tmp_path
+
+
+def rewritten(folder: Path, name: str, change: Callable[[pa.Table], pa.Table]) -> None:
+    """Another shard under the same name, and a manifest that vouches for its bytes."""
+    pq.write_table(change(pq.read_table(folder / name)), folder / name, compression="zstd")
+    vouched(folder, name)
+
+
+def vouched(folder: Path, name: str) -> None:
+    def change(manifest: dict[str, Any]) -> None:
+        [shard] = [shard for shard in manifest["shards"] if shard["name"] == name]
+        content = (folder / name).read_bytes()
+        shard |= {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+
+    changed(folder, change)
+
+
+def changed(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    manifest = json.loads((folder / MANIFEST).read_bytes())
+    change(manifest)
+    (folder / MANIFEST).write_text(json.dumps(manifest), "utf-8")
+
+
+def found(folder: Path) -> list[str]:
+    return list(findings(Place(folder)))
+
+
+def test_what_was_written_has_no_finding(folder: Path) -> None:
+    assert found(folder) == []
+
+
+def test_a_byte_that_changed_is_found(folder: Path) -> None:
+    path = folder / ACCEPTED
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    assert f"{ACCEPTED} has another checksum than the manifest says" in found(folder)
+
+
+def test_a_shard_that_is_cut_off_or_gone_is_found(folder: Path) -> None:
+    path = folder / ACCEPTED
+    path.write_bytes(path.read_bytes()[:-100])
+    assert any(line.startswith(f"{ACCEPTED} cannot be read") for line in found(folder))
+    path.unlink()
+    assert f"{ACCEPTED} is missing" in found(folder)
+
+
+def test_a_shard_that_nobody_named_is_found(folder: Path) -> None:
+    (folder / "accepted" / "00001.parquet").write_bytes((folder / ACCEPTED).read_bytes())
+    assert found(folder) == ["accepted/00001.parquet is not in the manifest"]
+
+
+def test_rows_twice_missing_and_out_of_order_are_found(folder: Path) -> None:
+    rewritten(folder, ACCEPTED, lambda table: pa.concat_tables([table, table.slice(0, 1)]))
+    assert f"{ACCEPTED} holds id-0-0 again" in found(folder)
+    assert f"{ACCEPTED} holds id-0-0 out of order" in found(folder)
+    assert f"{ACCEPTED} has 5 rows; the manifest says 4" in found(folder)
+    assert "5 are accepted; 4 were asked for" in found(folder)
+    rewritten(folder, ACCEPTED, lambda table: table.slice(1, 2))
+    assert f"{TIMED} times id-0-0, which is not there" in found(folder)
+    assert "the manifest counts 4 accepted; there are 2" in found(folder)
+
+
+def test_the_same_conversation_accepted_and_rejected_is_found(folder: Path) -> None:
+    rewritten(folder, REJECTED, lambda table: table.set_column(0, "id", pa.array(["id-0-0"], pa.string())))
+    assert f"{REJECTED} holds id-0-0 again" in found(folder)
+
+
+def test_other_columns_than_the_contract_has_are_found(folder: Path) -> None:
+    rewritten(folder, ACCEPTED, lambda table: table.append_column("more", pa.array([1] * 4)))
+    assert f"{ACCEPTED} has other columns than the contract" in found(folder)
+
+
+def test_a_count_that_is_not_so_is_found(folder: Path) -> None:
+    changed(folder, lambda manifest: manifest["counts"].update(turns=7))
+    assert found(folder) == ["the manifest counts 7 turns; there are 15"]
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        ('{"format": 1}', "holds a dataset of format 1 (conversations.jsonl), of an earlier version"),
+        ('{"format": 9}', "is of format 9; this version reads 2: update it"),
+        ('{"format": 2, "run": {}}', "is not readable"),
+        ("[]", "is not readable"),
+        ("\xff", "is not readable"),
+    ],
+)
+def test_a_manifest_of_another_version_or_none_at_all_is_one_line(folder: Path, content: str, complaint: str) -> None:
+    (folder / MANIFEST).write_text(content, "latin-1")
+    [line] = found(folder)
+    assert complaint in line
+    with pytest.raises(UnreadableManifest):
+        read_manifest(Place(folder))
+
+
+def test_a_folder_without_a_manifest_is_one_line(tmp_path: Path) -> None:
+    assert found(tmp_path) == [f"there is no {MANIFEST}: the dataset is not finished, or never was one"]
