@@ -21,6 +21,12 @@ COUNT, DIFFERENT, A_SHARD = 50_000, 250, 5_000
 # Of one processor, whatever else it has to do; and of the browser.
 WRITTEN_WITHIN = 60.0
 PAINTED_WITHIN, USED_WITHIN = 2_000, 500
+ACTIONS = {
+    "ms of a filter": "finding.choose('topic', 1)",
+    "ms of a page": "turned(1)",
+    "ms of a step in the list": "moved(1)",
+    "ms of the last conversation": "shown(finding.index.id.length - 1)",
+}
 RARE = "one conversation says this"
 
 
@@ -52,7 +58,6 @@ async def test_fifty_thousand_conversations_are_written_and_read_in_time(tmp_pat
     report = folder / "report.html"
     told = {
         "seconds of a processor": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
-        "MiB of memory": after.ru_maxrss / 1024,
         "MiB of file": report.stat().st_size / 2**20,
     }
     async with chromium(tmp_path / "profile") as page:
@@ -64,15 +69,9 @@ async def test_fifty_thousand_conversations_are_written_and_read_in_time(tmp_pat
         told["ms until it can be used"] = await page.evaluate("performance.getEntriesByName('ready')[0].startTime")
         await page.evaluate("location.hash = 'conversations'")
         await page.until("document.querySelector('.turns > li')")
-        for name, action in {
-            "ms of a filter": "finding.choose('topic', 1)",
-            "ms of a page": "turned(1)",
-            "ms of a step in the list": "moved(1)",
-            "ms of the last conversation": "shown(finding.index.id.length - 1)",
-        }.items():
+        for name, action in ACTIONS.items():
             acted = f"const begun = performance.now(); await {action}; return performance.now() - begun;"
             told[name] = await page.evaluate(f"(async () => {{ {acted} }})()")
-            assert told[name] < USED_WITHIN, name
         await page.evaluate("finding.choose('topic', null)")
         searching = f"performance.mark('search'), finding.search({json.dumps(RARE)})"
         told["ms of a search through every text"] = await page.evaluate(
@@ -83,3 +82,4 @@ async def test_fifty_thousand_conversations_are_written_and_read_in_time(tmp_pat
     print(json.dumps({name: round(figure, 1) for name, figure in told.items()}, indent=1))
     assert told["seconds of a processor"] < WRITTEN_WITHIN
     assert told["ms until the first paint"] < PAINTED_WITHIN
+    assert all(told[name] < USED_WITHIN for name in ACTIONS)
