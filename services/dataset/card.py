@@ -97,12 +97,16 @@ def share(part: int, whole: int) -> str:
     return f"{part * 1_000 // whole / 10:g} % ({part:,} of {whole:,})" if whole else "none"
 
 
+def percent(part: float, whole: float) -> str:
+    return f"{part / whole * 100:.1f} %"
+
+
 def counts(name: str, counted: Mapping[Any, int]) -> str:
     """A row a value with its share: the most frequent first, or as they come in a dict that is no Counter."""
     rows = counted.most_common() if isinstance(counted, Counter) else counted.items()
     whole = sum(counted.values())
     ordered = sorted(rows, key=lambda row: (-row[1], str(row[0]))) if isinstance(counted, Counter) else rows
-    return table((name, "", "share"), [(str(value), f"{n:,}", f"{n / whole:.1%}") for value, n in ordered])
+    return table((name, "", "share"), [(str(value), f"{n:,}", percent(n, whole)) for value, n in ordered])
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
