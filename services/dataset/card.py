@@ -55,8 +55,7 @@ def card(counted: Counted) -> str:
             ("role", "prompt tokens", "completion tokens"),
             [(role, *(f"{kept.tokens[role, kind]:,}" for kind in ("prompt", "completion"))) for role in roles(kept)],
         ),
-        "command": command,
-        "note": note,
+        "again": f"```sh\n{command}\n```\n\n{note}" if command else note,
         "run": table(("", ""), settings(counted)),
         "hashes": table(("file", "sha256"), hashes(counted)),
         "limits": "\n".join(f"- {limit}" for limit in limits(kept)),
@@ -98,12 +97,16 @@ def share(part: int, whole: int) -> str:
     return f"{part * 1_000 // whole / 10:g} % ({part:,} of {whole:,})" if whole else "none"
 
 
+def percent(part: float, whole: float) -> str:
+    return f"{part / whole * 100:.1f} %"
+
+
 def counts(name: str, counted: Mapping[Any, int]) -> str:
     """A row a value with its share: the most frequent first, or as they come in a dict that is no Counter."""
     rows = counted.most_common() if isinstance(counted, Counter) else counted.items()
     whole = sum(counted.values())
     ordered = sorted(rows, key=lambda row: (-row[1], str(row[0]))) if isinstance(counted, Counter) else rows
-    return table((name, "", "share"), [(str(value), f"{n:,}", f"{n / whole:.1%}") for value, n in ordered])
+    return table((name, "", "share"), [(str(value), f"{n:,}", percent(n, whole)) for value, n in ordered])
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -118,8 +121,10 @@ def roles(statistics: Statistics) -> list[str]:
 
 
 def again(counted: Counted) -> tuple[str, str]:
-    """The command that grows the same conversations anew, and what is to be said of it."""
+    """The command that grows the same conversations anew, and what is to be said of it; no command where none would."""
     run = counted.manifest["run"]
+    if "conversations" not in run:
+        return "", "Nothing here says with which command: the run goes on, or the conversations are from elsewhere."
     origins = sorted(counted.accepted.origins)
     words = ["soliloquy", "generate", "--problems", origins[0] if len(origins) == 1 else "FILE"]
     words += ["--conversations", str(run["conversations"]), "--seed", str(run["seed"])]
@@ -162,6 +167,11 @@ def limits(kept: Statistics) -> list[str]:
             "system; a dataset worth training on needs a language model.",
         )
     return told
+
+
+def is_growing(counted: Counted) -> bool:
+    """A collector writes shards before its run is over; how many are wanted, only the run knows."""
+    return "growing" in counted.manifest["run"]
 
 
 def is_scripted(kept: Statistics) -> bool:

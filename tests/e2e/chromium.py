@@ -43,13 +43,10 @@ class Page:
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
 
-    async def until(self, condition: str, *, seconds: float = 20) -> Any:
-        """What the condition is once it is true."""
-        look = (
-            f"const look = () => {{ const found = {condition}; found ? done(found) : setTimeout(look, 10); }}; look();"
-        )
+    async def until(self, condition: str, *, seconds: float = 20) -> None:
+        look = f"const look = () => {{ ({condition}) ? done() : setTimeout(look, 10); }}; look();"
         async with asyncio.timeout(seconds):
-            return await self.evaluate(f"new Promise((done) => {{ {look} }})")
+            await self.evaluate(f"new Promise((done) => {{ {look} }})")
 
     async def press(self, key: str) -> None:
         code, text = _KEYS.get(key) or (ord(key.upper()), key)

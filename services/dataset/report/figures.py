@@ -76,19 +76,16 @@ def _outcomes(kept: Statistics, dropped: Statistics) -> str:
 
 def _throughput(durations: Durations) -> str:
     begun, seconds = min(durations.collected), durations.seconds
-    width = max(seconds / _POINTS, 1.0)
+    width = -(-seconds // _POINTS)
     binned: Counter[int] = Counter()
     for second, count in durations.collected.items():
-        binned[int((second - begun) / width)] += count
-    size, unit = next(
-        (size, unit)
-        for size, unit in ((86_400, "days"), (3_600, "hours"), (60, "minutes"), (1, "seconds"))
-        if seconds >= 2 * size or size == 1
-    )
-    # The last bin may be no whole one.
-    last = max(int(seconds / width), 1)
-    points = [(place * width / size, binned[place] / width) for place in range(last)]
-    points.append((last * width / size, points[-1][1]))
+        binned[(second - begun) // width] += count
+    units = ((86_400, "days"), (3_600, "hours"), (60, "minutes"), (1, "seconds"))
+    size, unit = next((size, unit) for size, unit in units if seconds >= 2 * size or size == 1)
+    # What the last bin holds is no whole one, unless it is the only one.
+    whole = max(seconds // width, 1)
+    points = [(place * width / size, binned[place] / width) for place in range(whole)]
+    points.append((whole * width / size, points[-1][1]))
     plot = curves(
         [points],
         of="conversations a second",

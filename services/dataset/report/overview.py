@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from html import escape
 from typing import Any
 
-from services.dataset.card import Counted, again, hashes, limits, settings, title
+from services.dataset.card import Counted, again, hashes, is_growing, limits, settings, title
 from services.dataset.durations import Durations, seconds_of
 from services.dataset.report.figures import figures, lasting
 
@@ -13,12 +13,16 @@ def overview(counted: Counted, durations: Durations, *, browsed: int) -> str:
     """`browsed` is how many of the conversations the page holds."""
     kept = counted.accepted
     grown = kept.conversations + counted.rejected.conversations
-    note = f'<p class="note">All of them are counted here; {browsed:,}, taken evenly, are there to read.</p>'
+    notes = []
+    if is_growing(counted):
+        notes.append("The run goes on: this is what has come in so far.")
+    if browsed < grown:
+        notes.append(f"All of them are counted here; {browsed:,}, taken evenly, are there to read.")
     return "\n".join(
         [
             f'<p class="eyebrow">{escape(_eyebrow(counted))}</p>',
             f"<h1>{escape(title(kept))}</h1>",
-            note if browsed < grown else "",
+            *(f'<p class="note">{note}</p>' for note in notes),
             f'<dl class="strip">{"".join(_strip(counted, durations))}</dl>',
             f'<div class="plots">{"".join(figures(kept, counted.rejected, durations))}</div>',
             f'<div class="grown">{_grown(counted)}</div>',
@@ -48,8 +52,8 @@ def _strip(counted: Counted, durations: Durations) -> Iterator[str]:
         yield _figure(*_percent(kept.attempts[1], programs), f"of {programs:,} calculations ran at the first attempt")
     if durations.collected:
         median = seconds_of(durations.executions, 0.5)
-        programs_took = f"; a program {lasting(median)} in the middle" if median else ""
-        about = f"conversations in {lasting(durations.seconds)}{programs_took}"
+        within = f"; half of the programs within {lasting(median)}" if median else ""
+        about = f"conversations over {lasting(durations.seconds)}{within}"
         yield _figure(f"{durations.per_second:,.3g}", "/s", about)
 
 
@@ -65,10 +69,11 @@ def _percent(part: int, whole: int) -> tuple[str, str]:
 
 def _grown(counted: Counted) -> str:
     command, note = again(counted)
+    shown = f"<pre>{escape(command)}</pre>" if command else ""
     digests = hashes(counted)
     told = "".join(f"<li>{escape(limit)}</li>" for limit in limits(counted.accepted))
     return (
-        f"<section><h2>Grow it again</h2><pre>{escape(command)}</pre><p>{escape(note)}</p>"
+        f"<section><h2>Grow it again</h2>{shown}<p>{escape(note)}</p>"
         f"{_folded('Prompts and contract', digests) if digests else ''}</section>"
         f"<section><h2>The run</h2><dl>{_pairs(settings(counted))}</dl></section>"
         f"<section><h2>Limits</h2><ul>{told}</ul></section>"

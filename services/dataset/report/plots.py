@@ -4,6 +4,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
 
+from services.dataset.card import percent
+
 _WIDE, _HIGH = 326, 186
 _LEFT, _RIGHT, _TOP, _BOTTOM = 44, 10, 22, 40
 _TICKS = 4
@@ -51,9 +53,7 @@ def curves(
     return frame.drawn("".join(drawn), of=of, unit=unit, label=label, ticks=ticks)
 
 
-def bars(
-    counted: Mapping[str, int | tuple[int, int]], *, whole: int, faults: bool = False, percent: bool = True
-) -> str:
+def bars(counted: Mapping[str, int | tuple[int, int]], *, whole: int, faults: bool = False) -> str:
     """A bar a value, as long as its part of the longest; a pair is drawn as two pieces."""
     totals = {name: sum(count) if isinstance(count, tuple) else count for name, count in counted.items()}
     longest = max(totals.values(), default=0) or 1
@@ -65,7 +65,7 @@ def bars(
             width = piece / longest * 100
             rects += f'<rect x="{reached:.2f}" width="{width:.2f}" height="6"/>'
             reached += width
-        told = f"<span>{totals[name] / whole:.1%}</span>" if percent and whole else ""
+        told = f"<span>{percent(totals[name], whole)}</span>" if whole else ""
         kind = ' class="fault"' if faults else ""
         rows.append(
             f"<li{kind}><span>{escape(name)}</span><b>{short(totals[name])}{told}</b>"

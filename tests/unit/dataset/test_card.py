@@ -36,7 +36,7 @@ def test_a_card_tells_the_figures() -> None:
         "| turns with Python | 33.3 % (2 of 6) |",
         "| evaluations that agree with what the program found | 100 % (2 of 2) |",
         "| 1 points out the mistake, hints | 2 |  |",
-        "| verdict | 1 | 100.0% |",
+        "| verdict | 1 | 100.0 % |",
         f"| deciding.txt | {'d' * 64} |",
         f"| conversation.proto | {'c' * 64} |",
     ):

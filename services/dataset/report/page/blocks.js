@@ -5,10 +5,18 @@ const KEPT_UNPACKED = 24;
 
 /** The text of a block that stands in the element of this id. */
 async function textOf(id) {
-  const element = await arrived(id);
-  const bytes = Uint8Array.from(atob(element.textContent), (letter) => letter.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+  const { textContent } = await arrived(id);
+  const stream = new Blob([bytesOf(textContent)]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
   return new Response(stream).text();
+}
+
+function bytesOf(base64) {
+  // Ten times as fast, where the browser has it.
+  if (Uint8Array.fromBase64) return Uint8Array.fromBase64(base64);
+  const letters = atob(base64);
+  const bytes = new Uint8Array(letters.length);
+  for (let place = 0; place < letters.length; place++) bytes[place] = letters.charCodeAt(place);
+  return bytes;
 }
 
 /** Resolves when the browser has read the file as far as this element. */

@@ -24,7 +24,7 @@ async function start() {
   at("narrowing").open = WIDE.matches;
   listed();
   await route();
-  document.documentElement.dataset.ready = "";
+  performance.mark("ready");
 }
 
 /** #overview, #conversations, or a conversation's id. */

@@ -1,0 +1,85 @@
+"""A report of fifty thousand conversations: written within a minute, and read as one of fifty."""
+
+import asyncio
+import json
+import resource
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from soliloquy.v1.conversation_pb2 import Conversation
+
+from tests.datasets import accepted_rows, timing_rows, written
+from tests.e2e.chromium import chromium, needs_chromium
+from tests.e2e.runs import SOLILOQUY, run
+from tests.unit.scripted.growing import grown
+
+pytestmark = needs_chromium
+
+COUNT, DIFFERENT, A_SHARD = 50_000, 250, 5_000
+# Of one processor, whatever else it has to do; and of the browser.
+WRITTEN_WITHIN = 60.0
+PAINTED_WITHIN, USED_WITHIN = 2_000, 500
+ACTIONS = {
+    "ms of a filter": "finding.choose('topic', 1)",
+    "ms of a page": "turned(1)",
+    "ms of a step in the list": "moved(1)",
+    "ms of the last conversation": "shown(finding.index.id.length - 1)",
+}
+RARE = "one conversation says this"
+
+
+def repeated(different: list[Conversation]) -> Iterator[tuple[str, pa.RecordBatch]]:
+    for first in range(0, COUNT, A_SHARD):
+        shard = []
+        for ordinal in range(first, first + A_SHARD):
+            conversation = Conversation()
+            conversation.CopyFrom(different[ordinal % DIFFERENT])
+            conversation.id = f"{ordinal:024x}"
+            shard.append(conversation)
+        if first + A_SHARD == COUNT:
+            shard[-1].turns[0].tutor.thoughts = RARE
+        yield f"accepted/{first // A_SHARD:05}.parquet", accepted_rows(shard)
+        yield f"timings/{first // A_SHARD:05}.parquet", timing_rows(shard, begun=first / 20, apart=0.05)
+
+
+async def grown_ones() -> list[Conversation]:
+    return [await grown(ordinal, seed=1) for ordinal in range(DIFFERENT)]
+
+
+@pytest.mark.timeout(1200)
+async def test_fifty_thousand_conversations_are_written_and_read_in_time(tmp_path: Path) -> None:
+    folder = written(tmp_path / "dataset", repeated(await grown_ones()))
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    result = await asyncio.to_thread(run, [SOLILOQUY, "report", str(folder)])
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert (result.returncode, result.stderr) == (0, "")
+    report = folder / "report.html"
+    told = {
+        "seconds of a processor": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
+        "MiB of file": report.stat().st_size / 2**20,
+    }
+    async with chromium(tmp_path / "profile") as page:
+        await page.sized(1280, 800)
+        await page.open(report.as_uri())
+        await page.until("performance.getEntriesByName('ready').length", seconds=60)
+        paint = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
+        told["ms until the first paint"] = await page.evaluate(paint)
+        told["ms until it can be used"] = await page.evaluate("performance.getEntriesByName('ready')[0].startTime")
+        await page.evaluate("location.hash = 'conversations'")
+        await page.until("document.querySelector('.turns > li')")
+        for name, action in ACTIONS.items():
+            acted = f"const begun = performance.now(); await {action}; return performance.now() - begun;"
+            told[name] = await page.evaluate(f"(async () => {{ {acted} }})()")
+        await page.evaluate("finding.choose('topic', null)")
+        searching = f"performance.mark('search'), finding.search({json.dumps(RARE)})"
+        told["ms of a search through every text"] = await page.evaluate(
+            f"({searching}).then(() => performance.measure('found', 'search').duration)"
+        )
+        assert await page.evaluate("finding.rows") == [COUNT - 1]
+        assert page.complaints == []
+    print(json.dumps({name: round(figure, 1) for name, figure in told.items()}, indent=1))
+    assert told["seconds of a processor"] < WRITTEN_WITHIN
+    assert told["ms until the first paint"] < PAINTED_WITHIN
+    assert all(told[name] < USED_WITHIN for name in ACTIONS)

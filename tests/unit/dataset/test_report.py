@@ -1,0 +1,144 @@
+"""The page as it is written: whole for any dataset, and no markup but its own. A browser reads it in tests/e2e."""
+
+import re
+from collections import Counter
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from soliloquy.v1.conversation_pb2 import Conversation
+from soliloquy.v1.sandbox_pb2 import Complex, Entries, Entry, Items, Value
+
+from services.dataset.card import card
+from services.dataset.parts import Parts
+from services.dataset.report import writing
+from services.dataset.report.blocks import columns, packed
+from services.dataset.report.figures import lasting
+from services.dataset.report.plots import round_ticks, short
+from services.dataset.report.writing import write_report
+from tests.datasets import accepted_rows, rejected_rows, timing_rows, written
+from tests.unit.dataset.test_statistics import conversation
+
+HOSTILE = "</script><img src=x onerror=alert(1)>"
+
+
+class Tags(HTMLParser):
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: Counter[str] = Counter()
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attributes: Any) -> None:
+        self.found[tag] += 1
+
+
+def hostile() -> Conversation:
+    made = conversation()
+    made.persona = made.problem.topic = made.problem.source = made.problem.question = HOSTILE
+    made.turns[1].tutor.text = made.turns[1].calls[0].model = made.turns[1].calls[0].role = HOSTILE
+    made.turns[1].calculation.attempts[0].execution.error = f"{HOSTILE}: no"
+    return made
+
+
+def page_of(folder: Path, shards: list[tuple[str, pa.RecordBatch]], **run: Any) -> str:
+    write_report(Parts(str(written(folder, shards, **run))), folder / "report.html")
+    return (folder / "report.html").read_text("utf-8")
+
+
+def test_no_conversation_brings_markup(tmp_path: Path) -> None:
+    shards = [
+        ("accepted/00000.parquet", accepted_rows([hostile(), conversation()])),
+        ("rejected/00000.parquet", rejected_rows([(hostile(), [HOSTILE])])),
+    ]
+    tags = Tags(page_of(tmp_path, shards, recipe=HOSTILE, noise=HOSTILE, prompts_sha256={HOSTILE: HOSTILE})).found
+    # The index, the script, and a block of either part.
+    assert (tags["script"], tags["img"]) == (4, 0)
+
+
+def test_a_block_is_letters_and_digits() -> None:
+    assert re.fullmatch(r"[A-Za-z0-9+/]+=*", packed(columns(accepted_rows([hostile()]))))
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (Value(boolean=True), "True"),
+        (Value(integer="12345678901234567890"), "12345678901234567890"),
+        (Value(real=0.1), "0.1"),
+        (Value(text="True"), "'True'"),
+        (Value(complex=Complex(real=1, imaginary=-2)), "(1-2j)"),
+        (Value(items=Items(items=[Value(real=1.5), Value(none=True)])), "[1.5, None]"),
+        (Value(entries=Entries(entries=[Entry(key=Value(text="k"), value=Value(boolean=False))])), "{'k': False}"),
+        (Value(unserialisable="function"), "<function>"),
+        (Value(none=True), "None"),
+        (Value(), "None"),
+    ],
+)
+def test_a_value_is_shown_as_python_prints_it(value: Value, shown: str) -> None:
+    made = conversation()
+    made.turns[1].calculation.attempts[1].execution.values[0].value.CopyFrom(value)
+    attempts = columns(accepted_rows([made]))["turns"]["of"]["attempts"]["of"]
+    assert attempts["values"] == {"n": [0, 2], "of": {"name": ["heat", "is_right"], "shown": [shown, "False"]}}
+
+
+@pytest.mark.parametrize(
+    "shards",
+    [
+        [],
+        [("accepted/00000.parquet", accepted_rows([]))],
+        [("accepted/00000.parquet", accepted_rows([Conversation(id="c1")]))],
+        [("rejected/00000.parquet", rejected_rows([(conversation(), ["verdict: no"])]))],
+        [("timings/00000.parquet", timing_rows([conversation()], begun=1_000, apart=1))],
+    ],
+)
+def test_a_dataset_that_holds_little_is_shown(tmp_path: Path, shards: list[tuple[str, pa.RecordBatch]]) -> None:
+    assert page_of(tmp_path, shards).endswith("</body>\n</html>\n")
+
+
+@pytest.mark.parametrize(
+    ("run", "said"),
+    [
+        ({"soliloquy": "0.1.0", "growing": "g", "recipe": "soliloquy", "seed": 1}, "The run goes on"),
+        ({"soliloquy": "0.1.0"}, "Nothing here says with which command"),
+    ],
+)
+def test_a_dataset_of_another_making_says_so(tmp_path: Path, run: dict[str, Any], said: str) -> None:
+    folder = written(tmp_path, [("accepted/00000.parquet", accepted_rows([conversation()]))])
+    parts = Parts(str(folder))
+    parts.manifest["run"] = run
+    counted = write_report(parts, folder / "report.html")
+    assert said in (folder / "report.html").read_text("utf-8")
+    assert "soliloquy generate" not in card(counted)
+
+
+def test_of_too_many_conversations_some_are_there_to_read_and_all_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writing, "MOST_BROWSED", 10)
+    page = page_of(tmp_path, [("accepted/00000.parquet", accepted_rows([conversation()] * 25))])
+    assert "<dd>25</dd>" in page
+    assert "All of them are counted here; 9, taken evenly, are there to read." in page
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "ticks"), [(0, 10, [0, 5, 10]), (0, 97, [0, 50]), (3, 13, [5, 10]), (0, 0.7, [0, 0.2, 0.4, 0.6])]
+)
+def test_ticks_are_round(low: float, high: float, ticks: list[float]) -> None:
+    assert round_ticks(low, high, 4) == pytest.approx(ticks)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"),
+    [(0.00002, "20 µs"), (0.00145, "1.45 ms"), (2.5, "2.5 s"), (97, "97 s"), (125, "2 min 5 s"), (7_500, "2 h 5 min")],
+)
+def test_a_duration_has_the_unit_that_fits(seconds: float, told: str) -> None:
+    assert lasting(seconds) == told
+
+
+@pytest.mark.parametrize(
+    ("number", "told"), [(0.25, "0.25"), (950, "950"), (2_400, "2,400"), (12_345, "12.3k"), (3.4e6, "3.4M")]
+)
+def test_a_number_beside_an_axis_is_short(number: float, told: str) -> None:
+    assert short(number) == told
