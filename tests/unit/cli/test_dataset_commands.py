@@ -111,8 +111,6 @@ def test_tail_tells_of_each_conversation_in_a_line(folder: Path) -> None:
     assert len(lines) == 3
     words = "c0 solved 2 turns 1 with Python motion A cart rolls 6 m in 2 s. How fast is it?"
     assert " ".join(lines[0].split()) == words
-        " ".join(lines[0].split()) == "c0 solved 2 turns 1 with Python motion A cart rolls 6 m in 2 s. How fast is it?"
-    )
     assert result.stderr == "to go on from here: --after accepted/00001.parquet:1\n"
 
 
