@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +91,7 @@ def _write(batches: Iterator[pa.RecordBatch], folder: Path) -> int:
     rows = 0
     first = next(batches)
     with pa.OSFile(str(folder / DATA), "wb") as file, pa.ipc.new_stream(file, first.schema) as stream:
-        for batch in (first, *batches):
+        for batch in chain([first], batches):
             if batch.num_rows:
                 stream.write_batch(completed(batch, batch.schema))
                 rows += batch.num_rows

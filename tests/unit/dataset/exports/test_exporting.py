@@ -138,7 +138,7 @@ def test_a_row_that_cannot_be_used_is_named_by_its_place(tmp_path: Path) -> None
     source = tmp_path / "given.jsonl"
     source.write_text("{}", "utf-8")
     search = {"function": {"name": "search", "arguments": "{}"}}
-    refused: list[tuple[str, dict[str, Any], str]] = [
+    wrong: list[tuple[str, dict[str, Any], str]] = [
         ("openai", {}, "given:7: it has no `messages`"),
         ("openai", {"messages": [{"role": "tool", "content": "x"}]}, "given:7: message 1: nothing that"),
         ("openai", {"messages": [{"role": "assistant", "tool_calls": [search]}]}, "it calls 'search'"),
@@ -148,7 +148,7 @@ def test_a_row_that_cannot_be_used_is_named_by_its_place(tmp_path: Path) -> None
         ("mathdial", {"question": "x"}, "it has no `conversation`"),
         ("sgsm", {"solution": "x"}, "it has no `question`"),
     ]
-    for name, row, said in refused:
+    for name, row, said in wrong:
         with pytest.raises(CannotImport, match=said):
             import_rows(source, name, tmp_path / "out", [("given:7", row)])
     with pytest.raises(CannotImport, match="holds no conversation"):
