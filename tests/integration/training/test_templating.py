@@ -97,14 +97,20 @@ def test_a_template_that_cannot_be_marked_is_one_line(
     with_template: Callable[[str], Path], source: str, told: str
 ) -> None:
     (sample,) = dialogue(conversations(1)[0])
-    with pytest.raises(CannotTrain, match=r"the chat template of other cannot be marked: .*\{% generation %\}") as error:
+    with pytest.raises(
+        CannotTrain, match=r"the chat template of other cannot be marked: .*\{% generation %\}"
+    ) as error:
         Template(with_template(source)).tokens([sample.messages])
     assert told in str(error.value)
 
 
 def test_a_template_that_knows_no_tools_says_so(with_template: Callable[[str], Path]) -> None:
-    strict = "{% for m in messages %}{% if m['role'] == 'tool' %}{{ raise_exception('no tools') }}{% endif %}{% endfor %}"
-    (sample,) = dialogue(next(one for one in conversations(3) if any(turn.HasField("calculation") for turn in one.turns)))
+    strict = (
+        "{% for m in messages %}{% if m['role'] == 'tool' %}{{ raise_exception('no tools') }}{% endif %}{% endfor %}"
+    )
+    (sample,) = dialogue(
+        next(one for one in conversations(3) if any(turn.HasField("calculation") for turn in one.turns))
+    )
     with pytest.raises(CannotTrain, match="refuses a chat of system, user, assistant, tool: no tools"):
         Template(with_template(strict + CHATML)).tokens([sample.messages])
 
