@@ -86,8 +86,8 @@ def _write(
                     too_long = max(too_long, long.tokens)
                     continue
                 for part in parts:
-                    np.asarray(part.ids, dtype=np.int32).tofile(ids)
-                    np.asarray(part.learned, dtype=np.bool_).tofile(learned)
+                    ids.write(np.asarray(part.ids, dtype=np.int32).tobytes())
+                    learned.write(np.asarray(part.learned, dtype=np.bool_).tobytes())
                     lengths.append(len(part.ids))
                     owners.append(len(draws) - 1)
                     counts["tokens"] += len(part.ids)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ class StepJournal:
     def __init__(self, metrics: Path, curves: Path) -> None:
         self._metrics = metrics
         self._curves = curves
+        self._opened = ExitStack()
 
     def begin(self, step: int) -> None:
         # Takes a second to load, which who only reads steps does not have to wait for.
@@ -24,8 +26,8 @@ class StepJournal:
         unfinished = self._metrics.with_name(f".{self._metrics.name}.unfinished")
         unfinished.write_text("".join(kept), "utf-8")
         unfinished.replace(self._metrics)
-        self._file = self._metrics.open("a", encoding="utf-8")
-        self._writer = SummaryWriter(str(self._curves), purge_step=step + 1)
+        self._file = self._opened.enter_context(self._metrics.open("a", encoding="utf-8"))
+        self._writer = self._opened.enter_context(SummaryWriter(str(self._curves), purge_step=step + 1))
 
     def add(self, step: Step) -> None:
         self._file.write(json.dumps(asdict(step)) + "\n")
@@ -36,8 +38,7 @@ class StepJournal:
         self._writer.add_scalar("tokens_per_second", step.tokens / step.seconds, step.step)
 
     def close(self) -> None:
-        self._file.close()
-        self._writer.close()
+        self._opened.close()
 
 
 def steps(metrics: Path) -> list[dict[str, Any]]:

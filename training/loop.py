@@ -77,7 +77,7 @@ class Loop:
         step = standing.step + 1
         sequences = self.schedule.of(step)
         rate = self.schedule.learning_rate(step)
-        loss, gradient = self._step(step, sequences, rate)
+        loss, gradient = self.learn(step, sequences, rate)
         if not (math.isfinite(loss) and math.isfinite(gradient)):
             kept = f"the weights before it are in {self.checkpoints.folder}" if standing.step else "nothing was learned"
             raise CannotTrain(
@@ -105,8 +105,8 @@ class Loop:
         if self._is_due(step, self._settings.checkpoint_every) or self._is_over(standing):
             self.checkpoints.save(self._model, self._optimiser, standing)
 
-    def _step(self, step: int, sequences: Sequences, rate: float) -> tuple[float, float]:
-        """The loss before it, and the norm of its gradient."""
+    def learn(self, step: int, sequences: Sequences, rate: float) -> tuple[float, float]:
+        """One step; the loss before it, and the norm of its gradient."""
         self._model.train()
         learned = sum(self._learned[number] for one in sequences for number in one)
         summed = torch.zeros((), device=self._world.device)

@@ -42,7 +42,7 @@ def build(base: Path, settings: TrainingSettings, world: World, adapter: Path | 
     if settings.tune == "lora":
         model = _with_lora(model, base, settings, adapter)
     if settings.gradient_checkpointing:
-        model.gradient_checkpointing_enable({"use_reentrant": False})
+        model.activation_checkpointing_enable({"use_reentrant": False})
     if world.size > 1:
         for layer in layers(model):
             fully_shard(layer)

@@ -54,7 +54,13 @@ def peak_memory_mib() -> dict[str, int]:
     return peak
 
 
-def save(job: Job, model: Any, trained: dict[str, torch.Tensor], found: dict[str, Any]) -> Path:
+def save(
+    job: Job,
+    model: Any,
+    trained: dict[str, torch.Tensor],
+    found: dict[str, Any],
+    curve: Sequence[Mapping[str, Any]],
+) -> None:
     """The adapter, or the whole model, in a folder that appears whole; its digest goes into the report."""
     folder = job.folder / (ADAPTER if job.settings.tune == "lora" else MODEL)
     unfinished = folder.with_name(f".{folder.name}.unfinished")
@@ -69,17 +75,18 @@ def save(job: Job, model: Any, trained: dict[str, torch.Tensor], found: dict[str
                 if (job.base / name).is_file():
                     (unfinished / name).write_bytes((job.base / name).read_bytes())
         (unfinished / CARD).write_text(card(job, found), "utf-8")
-        picture(unfinished / "loss.png", found.pop("curve"))
+        picture(unfinished / "loss.png", curve)
         unfinished.replace(folder)
     except OSError as error:
         raise CannotTrain(
             f"{folder} cannot be written ({error.strerror or error}): make room and run the command again"
         ) from error
-    return folder
 
 
 def _save_adapter(folder: Path, job: Job, model: Any, trained: dict[str, torch.Tensor]) -> None:
-    tensors = {name: tensor.contiguous() for name, tensor in get_peft_model_state_dict(model, trained).items()}
+    # Else it looks for the base in a hub, to find out what is known here.
+    adapter = get_peft_model_state_dict(model, trained, save_embedding_layers=False)
+    tensors = {name: tensor.contiguous() for name, tensor in adapter.items()}
     save_file(tensors, folder / ADAPTER_WEIGHTS, metadata={"format": "pt"})
     config = model.peft_config["default"]
     # The base is known by its digest; where it lies is this machine's matter.

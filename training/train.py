@@ -51,11 +51,11 @@ def train(job: Job, tell: Tell = _quiet) -> None:
             prepared = Prepared(folder.prepared)
             model = build(job.base, job.settings, own, job.adapter)
             journal = StepJournal(folder.metrics, folder.path / "tensorboard")
+            held.callback(journal.close)
             loop = Loop(model, prepared, job.settings, own, folder.checkpoints, journal)
             standing = loop.run()
             trained = weights(model)
             if own.first:
-                journal.close()
                 _finish(folder, job, identity, loop, prepared, model, trained, standing, own)
             own.wait()
         except CannotTrain as failure:
@@ -95,7 +95,7 @@ def _finish(
         workers=own.size,
     )
     best = loop.checkpoints.best() if standing.best is not None else trained
-    save(job, model, best, found | {"curve": curve})
+    save(job, model, best, found, curve)
     folder.write(REPORT, found)
 
 

@@ -1,3 +1,52 @@
-from tests.models.fixtures import adapters, base
+"""A base too small to learn much, a dataset of a few conversations, and a training that is over in seconds."""
 
-__all__ = ["adapters", "base"]
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.models import needs_torch
+from tests.unit.training.growing import conversations, dataset
+from training.settings import Lora, TrainingSettings
+
+collect_ignore_glob: list[str] = []
+SETTINGS = TrainingSettings(
+    sequence_length=2560,
+    batch=1,
+    max_steps=5,
+    learning_rate=1e-2,
+    lora=Lora(rank=4, alpha=8, dropout=0.1),
+    validation_share=0.2,
+    validate_every=3,
+    checkpoint_every=2,
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(needs_torch)
+
+
+@pytest.fixture(scope="session")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from services.model.bench.random_weights import make_base
+
+    return make_base(tmp_path_factory.mktemp("models") / "nano", "nano")
+
+
+@pytest.fixture(scope="session")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return dataset(tmp_path_factory.mktemp("data") / "grown", conversations(3))
+
+
+@pytest.fixture
+def job(base: Path, data: Path, tmp_path: Path) -> Callable[..., object]:
+    """A training by its name, and in what its settings differ."""
+    from training.folder import Job
+
+    def make(name: str, **differing: object) -> Job:
+        settings = SETTINGS.model_copy(update=differing)
+        return Job(settings=settings, base=base, data=str(data), folder=tmp_path / name)
+
+    return make

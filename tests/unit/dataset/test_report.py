@@ -8,11 +8,11 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from services.dataset.parts import Parts
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.sandbox_pb2 import Complex, Entries, Entry, Items, Value
 
 from services.dataset.card import card
-from services.dataset.parts import Parts
 from services.dataset.report import writing
 from services.dataset.report.blocks import columns, packed
 from services.dataset.report.figures import lasting

@@ -12,7 +12,7 @@ from soliloquy.v1.model_pb2 import Adapter, Completion, GenerateRequest, Message
 from services.curriculum.bank.bank import load_bank
 from services.runtime.answers import Answer, Unreadable
 from services.runtime.weights import base_digest
-from tests.integration.training.plain import plain
+from tests.integration.adapters.plain import plain
 from tests.models import needs_torch
 from tests.unit.training.adapters.folders import front_matter
 from training.adapters.activation import Activation, NotActivated

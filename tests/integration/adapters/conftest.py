@@ -1,0 +1,3 @@
+from tests.models.fixtures import adapters, base
+
+__all__ = ["adapters", "base"]

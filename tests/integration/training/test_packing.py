@@ -1,0 +1,95 @@
+"""Packed samples fill their sequences, and compute what each computes alone."""
+
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+LENGTHS = (5, 17, 300, 64)
+
+
+@pytest.fixture(scope="module")
+def samples() -> list[tuple[Any, Any]]:
+    draw = np.random.default_rng(0)
+    return [(draw.integers(3, 1000, length), np.arange(length) > length // 2) for length in LENGTHS]
+
+
+def model(base: Path, attention: str) -> Any:
+    from transformers import AutoModelForCausalLM
+
+    return AutoModelForCausalLM.from_pretrained(base, attn_implementation=attention).eval()
+
+
+def test_packed_samples_have_the_very_scores_that_each_has_alone(base: Path, samples: list[tuple[Any, Any]]) -> None:
+    import torch
+
+    from training.attention import NAME
+    from training.packing import row
+
+    together = row(samples)
+    with torch.no_grad():
+        packed = model(base, NAME)(
+            input_ids=together.ids,
+            position_ids=together.positions,
+            borders=together.borders,
+            use_cache=False,
+            logits_to_keep=together.at,
+        ).logits
+        plain = model(base, "sdpa")
+        alone = [plain(input_ids=row([sample]).ids, use_cache=False).logits[:, row([sample]).at] for sample in samples]
+    torch.testing.assert_close(packed, torch.cat(alone, dim=1), rtol=0, atol=1e-6)
+
+
+def test_what_another_sample_says_changes_nothing(base: Path, samples: list[tuple[Any, Any]]) -> None:
+    import torch
+
+    from training.attention import NAME
+    from training.packing import row
+
+    packed = model(base, NAME)
+
+    def scores(first: Any) -> Any:
+        together = row([(first, samples[0][1]), *samples[1:]])
+        with torch.no_grad():
+            return packed(
+                input_ids=together.ids, position_ids=together.positions, borders=together.borders, use_cache=False
+            ).logits[:, LENGTHS[0] :]
+
+    assert torch.equal(scores(samples[0][0]), scores(samples[0][0][::-1].copy()))
+
+
+def test_a_window_of_attention_is_kept_within_a_sample() -> None:
+    import torch
+
+    from training.attention import packed_attention
+
+    states = [torch.randn(1, 2, 12, 4) for _ in range(3)]
+    borders = torch.tensor([0, 12], dtype=torch.int32)
+    attend = torch.nn.Module()
+    near, _ = packed_attention(attend, *states, None, borders=borders, sliding_window=3)
+    states[1][:, :, 0], states[2][:, :, 0] = 9.0, 9.0
+    changed, _ = packed_attention(attend, *states, None, borders=borders, sliding_window=3)
+    assert torch.equal(near[:, 3:], changed[:, 3:])
+    assert not torch.equal(near[:, :3], changed[:, :3])
+
+
+def test_every_sample_is_in_one_sequence_and_next_to_nothing_is_empty() -> None:
+    from training.packing import pack
+
+    draw = random.Random(0)
+    lengths = [draw.randint(400, 2800) for _ in range(2000)]
+    packed = pack(lengths, 4096, draw)
+    assert sorted(number for one in packed for number in one) == list(range(2000))
+    assert max(sum(lengths[number] for number in one) for one in packed) <= 4096
+    assert sum(lengths) / (4096 * len(packed)) > 0.95
+
+
+def test_nothing_is_learned_from_the_sample_before(samples: list[tuple[Any, Any]]) -> None:
+    from training.packing import row
+
+    everything = [(ids, np.ones(len(ids), dtype=bool)) for ids, _ in samples]
+    together = row(everything)
+    assert len(together.targets) == sum(LENGTHS) - len(LENGTHS)
+    assert not set((together.at + 1).tolist()) & set(together.borders.tolist())

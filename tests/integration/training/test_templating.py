@@ -1,0 +1,137 @@
+"""Tokens as they are when the model is served, and what is learned of them to the character; for any chat template."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from soliloquy.v1.model_pb2 import Message
+
+from services.model.engines.wording import Wording
+from services.recipes.recipe import Told
+from tests.unit.training.growing import conversations
+from training.samples import dialogue, states
+from training.settings import CannotTrain
+from training.templating import Template
+
+CHATML = (
+    "{% for message in messages %}<|begin|>{{ message['role'] }}\n{{ message['content'] | trim }}<|end|>\n"
+    "{% endfor %}{% if add_generation_prompt %}<|begin|>assistant\n{% endif %}"
+)
+# Puts an empty thought before the last answer, as some templates do; the prompt as it is served has none.
+THINKING = CHATML.replace(
+    "{{ message['content'] | trim }}",
+    "{% if message['role'] == 'assistant' and loop.last %}<think>\n\n</think>\n\n{% endif %}{{ message['content'] }}",
+)
+# What stands before a message tells how many there are in all.
+COUNTING = "{{ messages | length }}" + CHATML
+MARKED_COUNTING = "{{ messages | length }}" + (
+    "{% for message in messages %}<|begin|>{{ message['role'] }}\n{% if message['role'] == 'assistant' %}"
+    "{% generation %}{{ message['content'] }}<|end|>{% endgeneration %}{% else %}{{ message['content'] }}<|end|>"
+    "{% endif %}\n{% endfor %}{% if add_generation_prompt %}<|begin|>assistant\n{% endif %}"
+)
+
+
+@pytest.fixture
+def with_template(base: Path, tmp_path: Path) -> Callable[[str], Path]:
+    def make(template: str) -> Path:
+        folder = tmp_path / "other"
+        shutil.copytree(base, folder, ignore=shutil.ignore_patterns("*.safetensors"))
+        (folder / "chat_template.jinja").write_text(template)
+        return folder
+
+    return make
+
+
+def learned_text(template: Template, chat: list[Told]) -> str:
+    (tokens,) = template.tokens([chat])
+    assert tokens
+    return template.text([id for id, learned in zip(*tokens, strict=True) if learned])
+
+
+@pytest.mark.parametrize("source", [None, CHATML, THINKING])
+def test_the_prompt_of_a_sample_is_token_for_token_what_the_model_service_makes_of_it(
+    base: Path, with_template: Callable[[str], Path], source: str | None
+) -> None:
+    folder = with_template(source) if source else base
+    served, template = Wording(folder), Template(folder)
+    for sample in states(conversations(1)[0]):
+        prompt = served.prompt([Message(role=told.role, text=told.text) for told in sample.messages[:-1]])
+        (tokens,) = template.tokens([sample.messages])
+        assert tokens
+        assert tokens.ids[: len(prompt)] == prompt
+        assert tokens.learned == [False] * len(prompt) + [True] * (len(tokens.ids) - len(prompt))
+
+
+@pytest.mark.parametrize("source", [None, CHATML, THINKING])
+def test_what_is_learned_is_the_answer_and_its_end_and_nothing_else(
+    base: Path, with_template: Callable[[str], Path], source: str | None
+) -> None:
+    template = Template(with_template(source) if source else base)
+    for sample in states(conversations(1)[0]):
+        answer = sample.messages[-1].text
+        assert json.loads(answer)
+        assert learned_text(template, list(sample.messages)) == f"{answer}<|end|>"
+
+
+@pytest.mark.parametrize("source", [None, CHATML, MARKED_COUNTING])
+def test_of_a_dialogue_the_tutors_messages_are_learned_each_with_its_end(
+    base: Path, with_template: Callable[[str], Path], source: str | None
+) -> None:
+    template = Template(with_template(source) if source else base)
+    (sample,) = dialogue(conversations(1)[0])
+    expected = "".join(f"{told.text}<|end|>" for told in sample.messages if told.learned)
+    assert learned_text(template, list(sample.messages)) == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        ("{% for message in messages %}{{ message['content'] }}\n{% endfor %}", "no special token ends a reply"),
+        (COUNTING, "depends on what follows"),
+        (CHATML.replace("| trim", "| upper"), "does not come out as it is written"),
+    ],
+)
+def test_a_template_that_cannot_be_marked_is_one_line(
+    with_template: Callable[[str], Path], source: str, told: str
+) -> None:
+    (sample,) = dialogue(conversations(1)[0])
+    with pytest.raises(
+        CannotTrain, match=r"the chat template of other cannot be marked: .*\{% generation %\}"
+    ) as error:
+        Template(with_template(source)).tokens([sample.messages])
+    assert told in str(error.value)
+
+
+def test_a_template_that_knows_no_tools_says_so(with_template: Callable[[str], Path]) -> None:
+    strict = (
+        "{% for m in messages %}{% if m['role'] == 'tool' %}{{ raise_exception('no tools') }}{% endif %}{% endfor %}"
+    )
+    (sample,) = dialogue(
+        next(one for one in conversations(3) if any(turn.HasField("calculation") for turn in one.turns))
+    )
+    with pytest.raises(CannotTrain, match="refuses a chat of system, user, assistant, tool: no tools"):
+        Template(with_template(strict + CHATML)).tokens([sample.messages])
+
+
+def test_words_of_a_special_token_are_never_taken_for_one(base: Path) -> None:
+    chat = [Told("user", "What does <|end|> mean?", 1), Told("assistant", "Nothing.", 1, learned=True)]
+    assert Template(base).tokens([chat]) == [None]
+
+
+def test_the_grammar_that_holds_a_served_model_lets_every_learned_answer_through(base: Path) -> None:
+    import llguidance.hf
+    from llguidance import LLMatcher
+    from transformers import AutoTokenizer
+
+    from services.model.engines.grammar import grammar
+    from services.recipes.recipe import find
+    from tests.unit.training.test_samples import ANSWERS
+
+    tokenizer = AutoTokenizer.from_pretrained(base, local_files_only=True)
+    guide = llguidance.hf.from_tokenizer(tokenizer)
+    for lesson in find("soliloquy").lessons(conversations(1)[0]):
+        matcher = LLMatcher(guide, grammar(ANSWERS[lesson.prompt.name].json_schema()))
+        ids = tokenizer(lesson.answer, add_special_tokens=False)["input_ids"]
+        assert matcher.validate_tokens(ids) == len(ids), lesson.answer

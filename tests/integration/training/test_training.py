@@ -1,0 +1,337 @@
+"""A training comes to the same end however often it is killed, is never reused, and says in one line what is wrong."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.unit.training.growing import conversations, dataset
+from training.settings import CannotTrain
+
+Make = Callable[..., Any]
+_COMMAND = (sys.executable, "-c", "from services.cli.main import main; main()", "train", "--quiet")
+
+
+class Killed(Exception):
+    """Stands for the end of the process at this moment."""
+
+
+def losses(folder: Path) -> list[tuple[float, float | None]]:
+    from training.journal import steps
+
+    return [(step["loss"], step["validation"]) for step in steps(folder / "metrics.jsonl")]
+
+
+def adapter(folder: Path) -> bytes:
+    return (folder / "adapter" / "adapter_model.safetensors").read_bytes()
+
+
+def command(job: Any, *options: str) -> list[str]:
+    config = job.folder.parent / f"{job.folder.name}.yaml"
+    config.write_text(yaml.safe_dump(job.settings.model_dump(mode="json")))
+    named = {"config": config, "base": job.base, "data": job.data, "name": job.folder.name, "out": job.folder.parent}
+    return [*_COMMAND, *(part for name, value in named.items() for part in (f"--{name}", str(value))), *options]
+
+
+def until_step(folder: Path, step: int, process: "subprocess.Popen[bytes]") -> None:
+    deadline = time.monotonic() + 100
+    while len(losses(folder)) < step:
+        assert process.poll() is None, "it ended before it could be killed"
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+@pytest.fixture(scope="session")
+def whole(base: Path, data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a training that nobody interrupted."""
+    from tests.integration.training.conftest import SETTINGS
+    from training.folder import Job
+    from training.train import train
+
+    folder = tmp_path_factory.mktemp("trained") / "whole"
+    train(Job(settings=SETTINGS, base=base, data=str(data), folder=folder))
+    return folder
+
+
+def test_a_training_leaves_an_adapter_with_its_card_a_report_curves_and_a_picture(whole: Path, base: Path) -> None:
+    from soliloquy.v1.model_pb2 import Adapter
+
+    from services.model.engines.weights import check_fits, read_adapter
+    from services.runtime.weights import base_digest
+
+    read = read_adapter(Adapter(name="tutor", path=str(whole / "adapter")))
+    check_fits(read, base_digest(base), base)
+    report = json.loads((whole / "report.json").read_bytes())
+    assert report["adapter_digest"] == read.digest
+    assert read.base_digest == report["base_model_digest"] == base_digest(base)
+    assert report["steps"] == 5
+    assert report["data"]["conversations"] == 3
+    assert report["data"]["left_out"] == {"turn_too_long": 0, "special_words": 0}
+    assert (whole / "adapter" / "loss.png").read_bytes().startswith(b"\x89PNG")
+    assert list((whole / "tensorboard").glob("events.out.tfevents.*"))
+    assert str(base) not in (whole / "adapter" / "adapter_config.json").read_text()
+
+
+def test_the_same_training_again_comes_to_the_same_bytes(whole: Path, job: Make) -> None:
+    from training.train import train
+
+    again = job("again")
+    train(again)
+    assert losses(again.folder) == losses(whole)
+    assert adapter(again.folder) == adapter(whole)
+
+
+@pytest.mark.parametrize("step", [1, 2, 3, 5])
+def test_a_training_that_ends_at_any_step_goes_on_to_the_very_same_end(
+    whole: Path, job: Make, step: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from training.journal import StepJournal
+    from training.train import train
+
+    cut = job("cut")
+    written = StepJournal.add
+
+    def add(self: StepJournal, done: Any) -> None:
+        written(self, done)
+        if done.step == step:
+            raise Killed
+
+    monkeypatch.setattr(StepJournal, "add", add)
+    with pytest.raises(Killed):
+        train(cut)
+    monkeypatch.undo()
+    train(cut)
+    assert losses(cut.folder) == losses(whole)
+    assert adapter(cut.folder) == adapter(whole)
+
+
+def test_the_same_command_goes_on_after_kill_9_to_the_very_same_end(whole: Path, job: Make) -> None:
+    killed = job("killed")
+    with subprocess.Popen(command(killed)) as process:
+        until_step(killed.folder, 3, process)
+        process.kill()
+    assert not (killed.folder / "report.json").exists()
+    subprocess.run(command(killed), check=True)
+    assert losses(killed.folder) == losses(whole)
+    assert adapter(killed.folder) == adapter(whole)
+
+
+def test_the_loss_goes_down(job: Make) -> None:
+    from training.train import train
+
+    learning = job("learning", max_steps=12, epochs=4, learning_rate=3e-2, validation_share=0.0)
+    train(learning)
+    (first, _), *_, (last, _) = losses(learning.folder)
+    assert last < first - 0.3
+
+
+def test_a_finished_training_is_never_taken_for_another(whole: Path, base: Path, data: Path) -> None:
+    from tests.integration.training.conftest import SETTINGS
+    from training.folder import Job
+    from training.train import train
+
+    before = adapter(whole)
+    with pytest.raises(CannotTrain, match="holds a finished training: choose another --name"):
+        train(Job(settings=SETTINGS, base=base, data=str(data), folder=whole))
+    assert adapter(whole) == before
+
+
+def test_another_training_of_the_same_name_is_told_in_what_it_differs(job: Make) -> None:
+    from training.train import check
+
+    check(job("one"), workers=1)
+    with pytest.raises(CannotTrain, match=r"another training \(learning_rate: 0.01, not 0.1\): choose another --name"):
+        check(job("one", learning_rate=0.1), workers=1)
+
+
+def test_it_stops_once_nothing_gets_better(job: Make) -> None:
+    from training.train import train
+
+    stuck = job("stuck", learning_rate=1e-12, patience=1, validate_every=1, max_steps=5)
+    train(stuck)
+    report = json.loads((stuck.folder / "report.json").read_bytes())
+    assert report["stopped_early"]
+    assert report["steps"] < 5
+
+
+def test_a_loss_that_is_no_number_ends_it_with_the_good_checkpoint_kept(job: Make) -> None:
+    from training.train import train
+
+    wild = job("wild", learning_rate=1e25, checkpoint_every=1, validation_share=0.0, clip=1e30)
+    with pytest.raises(CannotTrain, match=r"the loss of step \d is (nan|inf).*lower learning_rate"):
+        train(wild)
+    import torch
+
+    newest = sorted((wild.folder / "checkpoints").glob("0*.pt"))[-1]
+    kept = torch.load(newest, weights_only=True)
+    assert kept["standing"]["step"] == len(losses(wild.folder))
+
+
+def test_an_adapter_is_gone_on_from(whole: Path, job: Make) -> None:
+    from dataclasses import replace
+
+    from training.train import train
+
+    further = replace(job("further", max_steps=1, validation_share=0.0), adapter=whole / "adapter")
+    train(further)
+    fresh = job("fresh", max_steps=1, validation_share=0.0)
+    train(fresh)
+    assert losses(further.folder)[0] < losses(fresh.folder)[0]
+
+
+def test_all_weights_may_be_trained(job: Make) -> None:
+    from transformers import AutoModelForCausalLM
+
+    from training.train import train
+
+    full = job("full", tune="full", max_steps=1, validation_share=0.0, gradient_checkpointing=True)
+    train(full)
+    AutoModelForCausalLM.from_pretrained(full.folder / "model", local_files_only=True)
+
+
+def test_what_is_dropped_in_training_is_what_checkpointing_computes_again(job: Make) -> None:
+    from training.train import train
+
+    plain, thrifty = job("plain", max_steps=2), job("thrifty", max_steps=2, gradient_checkpointing=True)
+    train(plain)
+    train(thrifty)
+    assert losses(plain.folder) == losses(thrifty.folder)
+
+
+def test_an_adapter_of_another_base_is_refused(whole: Path, job: Make, tmp_path: Path) -> None:
+    from dataclasses import replace
+
+    from training.train import check
+
+    other = tmp_path / "other"
+    shutil.copytree(whole / "adapter", other)
+    card = other / "README.md"
+    digest = json.loads((whole / "report.json").read_bytes())["base_model_digest"]
+    card.write_text(card.read_text().replace(digest, "0" * 64))
+    with pytest.raises(CannotTrain, match=r"was trained on the base 000000000000, and .* is"):
+        check(replace(job("mixed"), adapter=other), workers=1)
+
+
+def test_what_cannot_be_done_is_one_line(job: Make, tmp_path: Path) -> None:
+    from dataclasses import replace
+
+    from training.train import check
+
+    empty = dataset(tmp_path / "empty", [])
+    rejected = dataset(tmp_path / "rejected", [], rejected=7)
+    for wrong, told in [
+        (replace(job("a"), data=str(empty)), "it is empty; grow some"),
+        (replace(job("b"), data=str(rejected)), "all of its 7 were rejected"),
+        (replace(job("c"), data=str(tmp_path)), "holds no conversations"),
+        (replace(job("d"), base=tmp_path), "is no model: it lacks config.json"),
+        (replace(job("e"), adapter=tmp_path), "is no adapter: it lacks adapter_model.safetensors"),
+        (job("f", sequence_length=100), "no turn fits into a sequence of 100 tokens; the longest has"),
+        (
+            job("g", batch=3, micro_batch=2),
+            "a batch of 3 sequences cannot be shared out among 1 workers with 2 at once",
+        ),
+        (job("h", quantize="4bit"), "quantize: 4bit needs"),
+    ]:
+        with pytest.raises(CannotTrain) as refused:
+            check(wrong, workers=1)
+        assert told in str(refused.value)
+        assert "\n" not in str(refused.value)
+
+
+def test_data_without_the_columns_of_a_conversation_is_refused(job: Make, tmp_path: Path) -> None:
+    from dataclasses import replace
+
+    import pyarrow.parquet as pq
+
+    from training.train import check
+
+    folder = dataset(tmp_path / "narrow", conversations(1))
+    shard = folder / "accepted" / "00000.parquet"
+    pq.write_table(pq.read_table(shard).drop_columns(["turns"]), shard)
+    with pytest.raises(CannotTrain, match=r"has no rows of conversations \(.*turns"):
+        check(replace(job("narrow"), data=str(folder)), workers=1)
+
+
+def test_a_matrix_that_the_model_lacks_is_told(job: Make) -> None:
+    from training.settings import Lora
+    from training.train import train
+
+    with pytest.raises(CannotTrain, match=r"lora.targets w_pack does not fit the model"):
+        train(job("lacking", lora=Lora(targets=("w_pack",))))
+
+
+def test_a_full_disk_is_one_line_and_leaves_the_checkpoint_before(whole: Path, job: Make) -> None:
+    from training.train import check
+
+    full = job("full-disk")
+    size = next((whole / "checkpoints").glob("0*.pt")).stat().st_size
+    check(full, workers=1)
+    # What no file may grow beyond: the data is there, a checkpoint has no room.
+    limited = [
+        "import resource, signal",
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)",
+        f"resource.setrlimit(resource.RLIMIT_FSIZE, ({size // 2}, {size // 2}))",
+        _COMMAND[2],
+    ]
+    python, option, _, *options = command(full)
+    ended = subprocess.run(
+        [python, option, "; ".join(limited), *options], stderr=subprocess.PIPE, text=True, check=False
+    )
+    assert ended.returncode == 2
+    assert "cannot be written (File too large): make room and run the command again" in ended.stderr
+    assert ended.stderr.count("soliloquy: ") == 1
+    subprocess.run(command(full), check=True)
+    assert adapter(full.folder) == adapter(whole)
+
+
+def test_two_cannot_train_in_one_folder(job: Make) -> None:
+    from training.folder import TrainingFolder
+    from training.train import check
+
+    held = job("held")
+    with TrainingFolder(held).opened(), pytest.raises(CannotTrain, match="another process trains in"):
+        check(held, workers=1)
+
+
+@pytest.mark.timeout(300)
+def test_two_workers_share_a_model_and_one_that_is_killed_is_replaced(whole: Path, job: Make) -> None:
+    shared = job("shared", batch=2, max_steps=4, lora=job("x").settings.lora.model_copy(update={"dropout": 0.0}))
+    alone = job("alone", batch=2, max_steps=4, lora=shared.settings.lora)
+    subprocess.run(command(alone), check=True)
+    with subprocess.Popen(command(shared, "--workers", "2")) as process:
+        until_step(shared.folder, 3, process)
+        os.kill(_workers_of(process.pid)[0], signal.SIGKILL)
+        assert process.wait() == 0
+    for (loss, _), (expected, _) in zip(losses(shared.folder), losses(alone.folder), strict=True):
+        assert loss == pytest.approx(expected, abs=1e-4)
+
+
+def _workers_of(pid: int) -> list[int]:
+    """The processes that train, below torch's launcher."""
+    below = [int(path.name) for path in Path("/proc").glob("[0-9]*") if _is_below(path, pid)]
+    return [
+        each
+        for each in below
+        if b"training.train" in Path(f"/proc/{each}/cmdline").read_bytes()
+        and b"torch.distributed.run" not in Path(f"/proc/{each}/cmdline").read_bytes()
+    ]
+
+
+def _is_below(path: Path, pid: int) -> bool:
+    try:
+        while (parent := int((path / "stat").read_text().rpartition(")")[2].split()[1])) > 1:
+            if parent == pid:
+                return True
+            path = Path(f"/proc/{parent}")
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return False

@@ -1,0 +1,177 @@
+"""What a training costs: packed beside padded batches, the loop beside a bare one, building samples, a whole job."""
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.nn.utils.rnn import pad_sequence
+
+from training.data import Prepared, prepare
+from training.folder import Job
+from training.journal import steps
+from training.loop import Loop, Step
+from training.model import build
+from training.report import peak_memory_mib
+from training.samples import samples
+from training.schedule import Schedule
+from training.settings import TrainingSettings
+from training.source import conversations
+from training.templating import Template
+from training.train import train
+from training.world import World
+
+SETTINGS = TrainingSettings(
+    sequence_length=3072, batch=2, max_steps=6, validation_share=0.05, validate_every=6, checkpoint_every=6
+)
+# Steps that are measured, after one that is not.
+STEPS = 3
+# Conversations a look at the clock.
+_BUILT = 200
+
+
+class Silence:
+    def begin(self, step: int) -> None:
+        pass
+
+    def add(self, step: Step) -> None:
+        pass
+
+
+def measure(base: Path, data: str, folder: Path, tell: Callable[[str], None]) -> dict[str, Any]:
+    tell("sample builder")
+    figures: dict[str, Any] = {"builder": builder(data)}
+    tell("preparing")
+    prepared = prepare(folder / "prepared", data, SETTINGS, Template(base), lambda _: None)
+    lengths = prepared.lengths()
+    figures["data"] = {
+        "conversations": prepared.summary["conversations"],
+        "samples": prepared.summary["samples"],
+        "shortest": min(lengths),
+        "median": sorted(lengths)[len(lengths) // 2],
+        "longest": max(lengths),
+    }
+    rates = {}
+    for name, run in (("ours", _ours), ("bare", _bare), ("padded", _padded), ("padded_whole", _padded_whole)):
+        tell(f"tokens a second: {name}")
+        rates[name] = run(base, prepared, folder)
+    figures["tokens_per_second"] = rates
+    figures["packed_over_padded"] = rates["ours"] / rates["padded"]
+    figures["packed_over_padded_whole"] = rates["ours"] / rates["padded_whole"]
+    figures["ours_over_bare"] = rates["ours"] / rates["bare"]
+    tell("a whole job")
+    figures["job"] = job(base, data, folder)
+    figures["peak_memory_mib"] = peak_memory_mib()
+    return figures
+
+
+def builder(data: str) -> dict[str, float]:
+    """Conversations a CPU second, from messages to samples."""
+    made = list(conversations(data))
+    began, built = time.process_time(), 0
+    while built < _BUILT:
+        for conversation in made:
+            samples(conversation, "states")
+        built += len(made)
+    return {"conversations_per_second": built / (time.process_time() - began)}
+
+
+def job(base: Path, data: str, folder: Path) -> dict[str, float]:
+    """In this process, with everything loaded."""
+    began = time.monotonic()
+    whole = Job(settings=SETTINGS, base=base, data=data, folder=folder / "job")
+    train(whole)
+    seconds = time.monotonic() - began
+    return {"seconds": seconds, "steps_seconds": sum(step["seconds"] for step in steps(whole.folder / "metrics.jsonl"))}
+
+
+def ray_job(base: Path, data: str, folder: Path, workers: int) -> dict[str, float]:
+    """What Ray adds to the steps: its own start and end, and that of its workers."""
+    from training.ray import run_on_ray
+
+    began = time.monotonic()
+    whole = Job(settings=SETTINGS, base=base, data=data, folder=folder / "ray")
+    run_on_ray(whole, workers, gpus=False)
+    seconds = time.monotonic() - began
+    in_steps = sum(step["seconds"] for step in steps(whole.folder / "metrics.jsonl"))
+    return {"seconds": seconds, "overhead_seconds": seconds - in_steps}
+
+
+def _ours(base: Path, prepared: Prepared, folder: Path) -> float:
+    loop = Loop(build(base, SETTINGS, World()), prepared, SETTINGS, World(), folder / "none", Silence())
+    return _rate(prepared, loop.schedule, lambda step, sequences: loop.learn(step, sequences, 1e-4))
+
+
+def _bare(base: Path, prepared: Prepared, folder: Path) -> float:
+    """The same packed rows with as little around them as PyTorch allows."""
+    model = build(base, SETTINGS, World()).train()
+    optimiser = _optimiser(model)
+
+    def learn(step: int, sequences: Sequence[list[int]]) -> None:
+        for one in sequences:
+            row = prepared.row(one)
+            scores = model(
+                input_ids=row.ids,
+                position_ids=row.positions,
+                borders=row.borders,
+                use_cache=False,
+                logits_to_keep=row.at,
+            ).logits[0]
+            (torch.nn.functional.cross_entropy(scores, row.targets) / len(sequences)).backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimiser.step()
+        optimiser.zero_grad()
+
+    return _rate(prepared, Schedule(prepared, SETTINGS), learn)
+
+
+def _padded(base: Path, prepared: Prepared, folder: Path) -> float:
+    """The same samples, one a line, filled up to the longest of a batch."""
+    return _in_lines(base, prepared, 0)
+
+
+def _padded_whole(base: Path, prepared: Prepared, folder: Path) -> float:
+    """The same, filled up to the sequence length."""
+    return _in_lines(base, prepared, SETTINGS.sequence_length)
+
+
+def _in_lines(base: Path, prepared: Prepared, width: int) -> float:
+    model = build(base, SETTINGS, World())
+    model.set_attn_implementation("sdpa")
+    model.train()
+    optimiser = _optimiser(model)
+
+    def learn(step: int, sequences: Sequence[list[int]]) -> None:
+        rows = [prepared.row([number]) for one in sequences for number in one]
+        labels = [torch.full_like(row.ids[0], -100).index_put((row.at + 1,), row.targets) for row in rows]
+        lines = pad_sequence([row.ids[0] for row in rows], batch_first=True)
+        targets = pad_sequence(labels, batch_first=True, padding_value=-100)
+        there = pad_sequence([torch.ones_like(row.ids[0]) for row in rows], batch_first=True)
+        missing = max(0, width - lines.shape[1])
+        lines, there = (torch.nn.functional.pad(one, (0, missing)) for one in (lines, there))
+        targets = torch.nn.functional.pad(targets, (0, missing), value=-100)
+        model(input_ids=lines, attention_mask=there, labels=targets, use_cache=False).loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimiser.step()
+        optimiser.zero_grad()
+
+    return _rate(prepared, Schedule(prepared, SETTINGS), learn)
+
+
+def _rate(prepared: Prepared, schedule: Schedule, learn: Callable[[int, list[list[int]]], object]) -> float:
+    """Tokens of samples, padding not counted, a CPU second where there is no GPU: others use this machine too."""
+    lengths = prepared.lengths()
+    clock = time.monotonic if torch.cuda.is_available() else time.process_time
+    learn(1, schedule.of(1))
+    began, tokens = clock(), 0
+    for step in range(2, 2 + STEPS):
+        learn(step, schedule.of(step))
+        tokens += sum(lengths[number] for one in schedule.of(step) for number in one)
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+    return tokens / (clock() - began)
+
+
+def _optimiser(model: Any) -> torch.optim.Optimizer:
+    return torch.optim.AdamW([one for one in model.parameters() if one.requires_grad], lr=1e-4)
