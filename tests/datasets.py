@@ -1,6 +1,5 @@
 """Datasets in a folder, as a run leaves them, from conversations that are at hand."""
 
-import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from soliloquy.v1.conversation_pb2 import Conversation
 
-from services.dataset.rows import SCHEMA, rows
+from services.dataset.manifest import Shard, write_manifest
+from services.dataset.place import Place
+from services.dataset.rows import REASONS, SCHEMA, TIMINGS, rows
 
 Rejected = tuple[Conversation, Sequence[str]]
 
@@ -26,22 +27,7 @@ RUN: dict[str, Any] = {
     "prompts_sha256": {"deciding.txt": "d" * 64},
     "protos_sha256": {"conversation.proto": "c" * 64},
 }
-_REJECTED = SCHEMA.append(pa.field("reasons", pa.list_(pa.string())))
-_EXECUTION = [
-    ("turn", pa.int32()),
-    ("attempt", pa.int32()),
-    ("seconds", pa.float64()),
-    ("waited_seconds", pa.float64()),
-]
-_CALL = [("turn", pa.int32()), ("role", pa.string()), ("seconds", pa.float64())]
-_TIMINGS = pa.schema(
-    {
-        "id": pa.string(),
-        "collected_at": pa.float64(),
-        "executions": pa.list_(pa.struct(_EXECUTION)),
-        "calls": pa.list_(pa.struct(_CALL)),
-    }
-)
+_REJECTED = SCHEMA.append(REASONS)
 
 
 def accepted_rows(conversations: Iterable[Conversation]) -> pa.RecordBatch:
@@ -62,7 +48,13 @@ def timing_rows(conversations: Iterable[Conversation], *, begun: float, apart: f
                 "id": conversation.id,
                 "collected_at": begun + place * apart,
                 "executions": [
-                    {"turn": turn.number, "attempt": attempt, "seconds": 0.001, "waited_seconds": 0.002}
+                    {
+                        "turn": turn.number,
+                        "attempt": attempt,
+                        "seconds": 0.001,
+                        "waited_seconds": 0.002,
+                        "runsc_version": "",
+                    }
                     for turn in conversation.turns
                     for attempt, _ in enumerate(turn.calculation.attempts, start=1)
                 ],
@@ -74,7 +66,7 @@ def timing_rows(conversations: Iterable[Conversation], *, begun: float, apart: f
             }
             for place, conversation in enumerate(conversations)
         ],
-        schema=_TIMINGS,
+        schema=TIMINGS,
     )
 
 
@@ -85,7 +77,6 @@ def written(folder: Path, shards: Iterable[tuple[str, pa.RecordBatch]], **run: A
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         pq.write_table(pa.table(batch), path, row_group_size=1_000)
-        listed.append({"name": name, "rows": batch.num_rows, "bytes": path.stat().st_size, "sha256": ""})
-    manifest = {"format": 2, "run": RUN | run, "counts": {}, "cost": {}, "shards": listed}
-    (folder / "manifest.json").write_text(json.dumps(manifest), "utf-8")
+        listed.append(Shard(name=name, rows=batch.num_rows, bytes=path.stat().st_size, sha256=""))
+    write_manifest(Place(folder), {"run": RUN | run, "counts": {}, "cost": {}, "arrival": {}}, listed)
     return folder

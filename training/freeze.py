@@ -3,21 +3,25 @@
 What is read is known by the offsets of its topic or by the digests of its shards; both are in the manifest.
 """
 
-import hashlib
 import json
 import shutil
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import aclosing, contextmanager
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
+from soliloquy.v1.conversation_pb2 import Conversation
+from soliloquy.v1.dataset_pb2 import Collected
 from soliloquy.v1.events_pb2 import ConversationFinished
 
+from services.dataset.layout import ACCEPTED, ShardLimits
+from services.dataset.manifest import shards_of, versions, write_manifest
+from services.dataset.place import Place
 from services.dataset.reading import NoDataset
-from services.dataset.rows import SCHEMA, rows
+from services.dataset.shards import DatasetWriter
+from services.dataset.tally import Tally
+from services.dataset.timings import apart
 from services.recipes.recipe import find
 from services.runtime.passing import messages
 from services.runtime.topics import TOPIC_OF
@@ -26,72 +30,24 @@ from training.settings import CannotTrain
 from training.source import conversations, opened
 
 FINISHED = TOPIC_OF[ConversationFinished].name
-FORMAT = 2
-SHARD_ROWS = 10_000
-GROUP_ROWS = 500
-_MANIFEST = "manifest.json"
 
 Offsets = Mapping[int, int]
 
 
-class Shards:
-    """Writes rows in the order in which they come."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._group: list[bytes] = []
-        self._writer: pq.ParquetWriter | None = None
-        self._rows = 0
-        self.written: list[dict[str, Any]] = []
-
-    def add(self, conversation: bytes) -> None:
-        self._group.append(conversation)
-        if len(self._group) == GROUP_ROWS:
-            self._flush()
-
-    def close(self) -> None:
-        self._flush()
-        self._end()
-
-    def _flush(self) -> None:
-        if not self._group:
-            return
-        if self._writer is None:
-            self._name = f"accepted/{len(self.written):05d}.parquet"
-            (self._folder / "accepted").mkdir(exist_ok=True)
-            self._writer = pq.ParquetWriter(self._folder / self._name, SCHEMA, compression="zstd")
-        self._writer.write_batch(rows(self._group))
-        self._rows += len(self._group)
-        self._group = []
-        if self._rows >= SHARD_ROWS:
-            self._end()
-
-    def _end(self) -> None:
-        if self._writer is None:
-            return
-        self._writer.close()
-        path = self._folder / self._name
-        with path.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-        size = path.stat().st_size
-        self.written.append({"name": self._name, "rows": self._rows, "bytes": size, "sha256": digest})
-        self._writer, self._rows = None, 0
-
-
 def freeze_dataset(data: str, folder: Path) -> dict[str, Any]:
     """The accepted conversations of a dataset; returns the manifest."""
-    source = [shard for shard in opened(data).manifest["shards"] if str(shard["name"]).startswith("accepted/")]
-    with _frozen(folder) as (shards, manifest):
+    source = [{"name": shard.name, "sha256": shard.sha256} for shard in shards_of(opened(data).manifest, ACCEPTED)]
+    with _frozen(folder) as frozen:
         for conversation in conversations(data):
-            shards.add(conversation.SerializeToString())
-        manifest["source"] = {"shards": [{key: shard[key] for key in ("name", "sha256")} for shard in source]}
-    return manifest
+            frozen.add(conversation)
+        frozen.source = {"shards": source}
+    return frozen.manifest
 
 
 async def freeze_topic(transport: Transport, offsets: Offsets, folder: Path) -> dict[str, Any]:
     """The accepted ones among those that finished before these offsets, partition by partition, each once."""
     rejected = 0
-    with _frozen(folder) as (shards, manifest):
+    with _frozen(folder) as frozen:
         starts: dict[int, int] = {}
         for number, end in sorted(offsets.items()):
             seen: set[str] = set()
@@ -104,17 +60,16 @@ async def freeze_topic(transport: Transport, offsets: Offsets, folder: Path) -> 
                 if find(conversation.run.recipe).faults(conversation):
                     rejected += 1
                 else:
-                    shards.add(conversation.SerializeToString())
+                    frozen.add(conversation)
         spans = {str(number): [starts.get(number, end), end] for number, end in sorted(offsets.items())}
-        manifest["source"] = {"topic": FINISHED, "offsets": spans}
-        manifest["counts"] = {"rejected": rejected}
-    return manifest
+        frozen.source = {"topic": FINISHED, "offsets": spans, "rejected": rejected}
+    return frozen.manifest
 
 
 def recorded_offsets(manifest: Path) -> Offsets:
     """Those that an earlier freeze ended at."""
     try:
-        spans = json.loads(manifest.read_bytes())["source"]["offsets"]
+        spans = json.loads(manifest.read_bytes())["run"]["frozen"]["offsets"]
         return {int(number): int(end) for number, (_, end) in spans.items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise CannotTrain(
@@ -137,22 +92,43 @@ async def _finished(transport: Transport, number: int, end: int) -> AsyncIterato
         raise CannotTrain(f"partition {number} of {FINISHED} no longer holds what was before its offset {end}")
 
 
+class Frozen:
+    """A dataset of accepted conversations in the order in which they come."""
+
+    def __init__(self, folder: Path) -> None:
+        self._place, self._tally = Place(folder), Tally()
+        self._writer = DatasetWriter(self._place, folder, (), ShardLimits())
+        self.source: dict[str, Any] = {}
+        self.manifest: dict[str, Any] = {}
+
+    def add(self, conversation: Conversation) -> None:
+        # When it finished, and how long that took, is no part of what is learned.
+        kept, _ = apart(conversation, at=0.0)
+        self._writer.add(Collected(conversation=kept.SerializeToString(deterministic=True)))
+        self._tally.add(kept, accepted=True)
+
+    def close(self) -> None:
+        self.manifest = {
+            "run": {"frozen": self.source, **versions()},
+            "counts": self._tally.as_json(),
+            "cost": {},
+            "arrival": {},
+        }
+        write_manifest(self._place, self.manifest, self._writer.close())
+
+
 @contextmanager
-def _frozen(folder: Path) -> Iterator[tuple[Shards, dict[str, Any]]]:
-    """A folder that appears whole, with the manifest filled in within this block."""
+def _frozen(folder: Path) -> Iterator[Frozen]:
+    """A folder that appears whole, with what is added within this block."""
     if folder.exists():
         raise CannotTrain(f"{folder} is there already: choose another --out")
     unfinished = folder.with_name(f".{folder.name}.unfinished")
-    manifest: dict[str, Any] = {"format": FORMAT, "run": {"soliloquy": version("soliloquy")}}
     try:
         shutil.rmtree(unfinished, ignore_errors=True)
         unfinished.mkdir(parents=True)
-        shards = Shards(unfinished)
-        yield shards, manifest
-        shards.close()
-        manifest["counts"] = {"accepted": sum(shard["rows"] for shard in shards.written), **manifest.get("counts", {})}
-        manifest["shards"] = shards.written
-        (unfinished / _MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n", "utf-8")
+        frozen = Frozen(unfinished)
+        yield frozen
+        frozen.close()
         unfinished.replace(folder)
     except (OSError, pa.ArrowException) as error:
         raise CannotTrain(f"{folder} cannot be written ({error}): make room, or choose another --out") from error

@@ -4,7 +4,8 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -48,7 +49,9 @@ def train(*, data: str | None, size: str, rounds: int, on_ray: bool, as_json: bo
         Console().print(part)
 
 
-def _measured(scratch: Path, data: str | None, size: str, rounds: int, on_ray: bool, tell: Any) -> dict[str, Any]:
+def _measured(
+    scratch: Path, data: str | None, size: str, rounds: int, on_ray: bool, tell: Callable[[str], None]
+) -> dict[str, Any]:
     from services.model.bench.random_weights import SIZES, make_base
     from training import bench
 
@@ -60,13 +63,17 @@ def _measured(scratch: Path, data: str | None, size: str, rounds: int, on_ray: b
     for number in range(rounds):
         folder = scratch / str(number)
         folder.mkdir()
-        figures = bench.measure(base, data, folder, lambda said, at=number + 1: tell(f"round {at} of {rounds}: {said}"))
+        figures = bench.measure(base, data, folder, partial(_tell_of, tell, number + 1, rounds))
         if on_ray:
             tell(f"round {number + 1} of {rounds}: the job on Ray")
             figures["ray"] = bench.ray_job(base, data, folder, workers=2)
         found.append(figures)
     whole = {"machine": facts, "rounds": rounds, **merged(found)}
     return whole | {"targets": judged(whole, TARGETS)}
+
+
+def _tell_of(tell: Callable[[str], None], number: int, rounds: int, said: str) -> None:
+    tell(f"round {number} of {rounds}: {said}")
 
 
 def _grown(folder: Path) -> str:

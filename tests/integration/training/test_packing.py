@@ -65,12 +65,12 @@ def test_a_window_of_attention_is_kept_within_a_sample() -> None:
 
     from training.attention import packed_attention
 
-    states = [torch.randn(1, 2, 12, 4) for _ in range(3)]
+    query, key, value = (torch.randn(1, 2, 12, 4) for _ in range(3))
     borders = torch.tensor([0, 12], dtype=torch.int32)
     attend = torch.nn.Module()
-    near, _ = packed_attention(attend, *states, None, borders=borders, sliding_window=3)
-    states[1][:, :, 0], states[2][:, :, 0] = 9.0, 9.0
-    changed, _ = packed_attention(attend, *states, None, borders=borders, sliding_window=3)
+    near, _ = packed_attention(attend, query, key, value, None, borders=borders, sliding_window=3)
+    key[:, :, 0], value[:, :, 0] = 9.0, 9.0
+    changed, _ = packed_attention(attend, query, key, value, None, borders=borders, sliding_window=3)
     assert torch.equal(near[:, 3:], changed[:, 3:])
     assert not torch.equal(near[:, :3], changed[:, :3])
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from services.dataset.parts import Parts
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.sandbox_pb2 import Complex, Entries, Entry, Items, Value
 
 from services.dataset.card import card
+from services.dataset.reading import Dataset
 from services.dataset.report import writing
 from services.dataset.report.blocks import columns, packed
 from services.dataset.report.figures import lasting
@@ -43,7 +43,7 @@ def hostile() -> Conversation:
 
 
 def page_of(folder: Path, shards: list[tuple[str, pa.RecordBatch]], **run: Any) -> str:
-    write_report(Parts(str(written(folder, shards, **run))), folder / "report.html")
+    write_report(Dataset(written(folder, shards, **run)), folder / "report.html")
     return (folder / "report.html").read_text("utf-8")
 
 
@@ -106,9 +106,9 @@ def test_a_dataset_that_holds_little_is_shown(tmp_path: Path, shards: list[tuple
 )
 def test_a_dataset_of_another_making_says_so(tmp_path: Path, run: dict[str, Any], said: str) -> None:
     folder = written(tmp_path, [("accepted/00000.parquet", accepted_rows([conversation()]))])
-    parts = Parts(str(folder))
-    parts.manifest["run"] = run
-    counted = write_report(parts, folder / "report.html")
+    dataset = Dataset(folder)
+    dataset.manifest["run"] = run
+    counted = write_report(dataset, folder / "report.html")
     assert said in (folder / "report.html").read_text("utf-8")
     assert "soliloquy generate" not in card(counted)
 
