@@ -9,9 +9,8 @@ from typing import Any, Self
 from services.cli.failure import Failure
 from services.cli.plan import Plan, difference
 from services.dataset.lock import Locked, locked
-from services.dataset.manifest import MANIFEST, UnreadableManifest, read_manifest
+from services.dataset.manifest import KINDS, MANIFEST, UnreadableManifest, read_manifest
 from services.dataset.place import Place, Unavailable
-from services.dataset.shards import KINDS
 
 WORKING = ".run"
 # What an unfinished run of the first format had there.

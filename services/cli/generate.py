@@ -23,7 +23,6 @@ from services.cli.model_options import model_options
 from services.cli.places import PLACE
 from services.cli.plan import Plan
 from services.cli.progress import Bar, Quiet
-from services.collector.dataset import write_dataset
 from services.collector.journal import Journal
 from services.curriculum.problems import BadProblemFile, ProblemSource, UnknownProblems, problem_source
 from services.dataset.place import Place, Unavailable
@@ -156,6 +155,9 @@ def _grow(
                     uvloop.run(driver.grow(display))
                 counts = journal.tally.as_json()
                 if driver.settled:
+                    # It loads Arrow, which a run has no use for until then.
+                    from services.collector.dataset import write_dataset
+
                     counts = write_dataset(
                         folder.place,
                         folder.working,

@@ -9,9 +9,9 @@ import click
 
 from services.cli.durations import DURATION
 from services.cli.sizes import SIZE
-from services.collector.live_datasets import LiveSettings
+from services.collector.settings import LiveSettings
 from services.curriculum.bank.bank import bank_names
-from services.dataset.shards import ShardLimits
+from services.dataset.limits import ShardLimits
 from services.executor.settings import SandboxSettings
 
 Command = TypeVar("Command", bound=Callable[..., Any])

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter
 
@@ -15,16 +16,12 @@ import services.executor.app
 import services.planner.app
 import services.student.app
 import services.tutor.app
-from services.cli.failure import Failure
 from services.codegen.settings import CodegenSettings
-from services.collector.live_datasets import LiveDatasets, LiveSettings, OtherVersion
-from services.collector.settings import CollectorSettings
+from services.collector.settings import CollectorSettings, LiveSettings
 from services.composer.settings import ComposerSettings
 from services.curriculum.book import ProblemBook
 from services.curriculum.problems import problem_source
 from services.curriculum.settings import CurriculumSettings
-from services.dataset.lock import Locked
-from services.dataset.place import Unavailable
 from services.executor.pool import SandboxPool
 from services.executor.settings import SandboxSettings
 from services.model.engines.noise import real_noise
@@ -38,6 +35,9 @@ from services.runtime.model.settings import Models, shipped_models
 from services.runtime.transports.kafka import KafkaSettings
 from services.student.settings import StudentSettings
 from services.tutor.settings import TutorSettings
+
+if TYPE_CHECKING:
+    from services.collector.live_datasets import LiveDatasets
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -86,10 +86,16 @@ class Parts:
 
     model: Model
     sandboxes: SandboxPool
-    datasets: LiveDatasets
+    # Open, where one of the services is the collector.
+    datasets: "LiveDatasets | None"
     sandbox: SandboxSettings
     # Settings that are not the defaults.
     chosen: Mapping[str, int]
+
+
+def _collector(parts: Parts) -> Service:
+    assert parts.datasets is not None
+    return services.collector.app.service(CollectorSettings(**parts.chosen), parts.datasets)
 
 
 MAKERS: Mapping[str, Callable[[Parts], Service]] = {
@@ -100,7 +106,7 @@ MAKERS: Mapping[str, Callable[[Parts], Service]] = {
     "codegen": lambda parts: services.codegen.app.service(CodegenSettings(**parts.chosen), parts.model),
     "executor": lambda parts: services.executor.app.service(parts.sandbox, parts.sandboxes),
     "composer": lambda parts: services.composer.app.service(ComposerSettings(**parts.chosen), parts.model),
-    "collector": lambda parts: services.collector.app.service(CollectorSettings(**parts.chosen), parts.datasets),
+    "collector": _collector,
 }
 LOOP = ("student", "tutor", "codegen", "executor", "composer")
 
@@ -112,7 +118,7 @@ class Assembly:
     # Running, where one of the services is the executor.
     sandboxes: SandboxPool | None
     # Open, where one of them is the collector.
-    datasets: LiveDatasets | None
+    datasets: "LiveDatasets | None"
 
 
 @asynccontextmanager
@@ -124,13 +130,10 @@ async def assembled(assignment: Assignment) -> AsyncIterator[Assembly]:
         parts = Parts(
             model=models,
             sandboxes=SandboxPool(assignment.sandbox),
-            datasets=LiveDatasets(assignment.datasets),
+            datasets=await _datasets(assignment, at_hand),
             sandbox=assignment.sandbox,
             chosen={} if assignment.max_in_flight is None else {"max_in_flight": assignment.max_in_flight},
         )
-        collects = "collector" in assignment.services
-        if collects:
-            await _open(parts.datasets, assignment.datasets.data, at_hand)
         executes = "executor" in assignment.services
         if executes:
             at_hand.push_async_callback(parts.sandboxes.stop)
@@ -139,23 +142,22 @@ async def assembled(assignment: Assignment) -> AsyncIterator[Assembly]:
             services=[MAKERS[name](parts) for name in assignment.services],
             models=models,
             sandboxes=parts.sandboxes if executes else None,
-            datasets=parts.datasets if collects else None,
+            datasets=parts.datasets,
         )
 
 
-async def _open(datasets: LiveDatasets, data: Path, at_hand: AsyncExitStack) -> None:
-    try:
-        await at_hand.enter_async_context(datasets)
-    except (Locked, OtherVersion) as error:
-        raise Failure(f"{error}: choose another --data") from None
-    except Unavailable as error:
-        raise Failure(str(error)) from error
-    except OSError as error:
-        raise Failure(f"{data} cannot be written ({error.strerror}): choose another --data") from error
+async def _datasets(assignment: Assignment, at_hand: AsyncExitStack) -> "LiveDatasets | None":
+    if "collector" not in assignment.services:
+        return None
+    from services.cli.collecting import opened_datasets
+
+    return await opened_datasets(assignment.datasets, at_hand)
 
 
 def declared() -> list[Service]:
     """Every service as it is, with nothing at hand that it could work with."""
+    from services.collector.live_datasets import LiveDatasets
+
     parts = Parts(
         model=scripted_model(ModelSettings()),
         sandboxes=SandboxPool(SandboxSettings()),

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import uvloop
 from aiokafka.errors import KafkaError
@@ -20,7 +21,6 @@ from aiokafka.errors import KafkaError
 from services.cli.failure import Failure
 from services.cli.supervision import READY
 from services.cli.wiring import ORDERS, Assignment, assembled
-from services.collector.live_datasets import LiveDatasets
 from services.curriculum.problems import BadProblemFile, UnknownProblems
 from services.executor.gvisor.runsc import SandboxUnavailable
 from services.executor.pool import SandboxPool
@@ -36,6 +36,9 @@ from services.runtime.transports.embedded import EmbeddedTransport, LogUnavailab
 from services.runtime.transports.kafka import KafkaSettings, KafkaUnavailable, kafka_transport
 from services.runtime.transports.kafka.layout import check
 from services.runtime.transports.port import Transport, Unanswered
+
+if TYPE_CHECKING:
+    from services.collector.live_datasets import LiveDatasets
 
 LOOK_SECONDS = 0.1
 # What is over sooner is not worth a line: a start, and a fault.

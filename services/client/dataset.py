@@ -4,15 +4,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Collected
 
 from services.dataset.frames import payloads
-from services.dataset.manifest import read_manifest, shards_of
+from services.dataset.manifest import ACCEPTED, REJECTED, read_manifest, shards_of
 from services.dataset.place import Place
-from services.dataset.rows import messages
-from services.dataset.shards import ACCEPTED, REJECTED
 from services.recipes.recipe import find
 
 
@@ -44,6 +41,10 @@ class Dataset:
         return found[0]
 
     def _messages(self) -> Iterator[bytes]:
+        import pyarrow.parquet as pq
+
+        from services.dataset.rows import messages
+
         for shard in shards_of(self._manifest or {"shards": []}, REJECTED if self._rejected else ACCEPTED):
             with self._place.opened(shard.name) as file:
                 for batch in pq.ParquetFile(file).iter_batches():

@@ -7,9 +7,10 @@ from typing import Any
 from soliloquy.v1.conversation_pb2 import Conversation
 
 from services.collector.journal import Journal
+from services.dataset.limits import ShardLimits
 from services.dataset.manifest import versions, write_manifest
 from services.dataset.place import Place
-from services.dataset.shards import DatasetWriter, ShardLimits, remove_leftovers
+from services.dataset.shards import DatasetWriter, remove_leftovers
 from services.dataset.tally import Tally
 
 Costs = Callable[[dict[str, Any]], dict[str, float]]

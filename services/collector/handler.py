@@ -5,7 +5,6 @@ from typing import Protocol
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.events_pb2 import ConversationCollected, ConversationFinished
 
-from services.dataset.manifest import UnreadableManifest
 from services.recipes.recipe import find
 from services.runtime.events import Outcome, emit
 from services.runtime.retry import CannotServe
@@ -21,7 +20,7 @@ async def collect(event: ConversationFinished, store: Store) -> Outcome:
     faults = find(conversation.run.recipe).faults(conversation)
     try:
         await store.add(conversation, faults)
-    except (OSError, UnreadableManifest) as error:
+    except OSError as error:
         raise CannotServe(f"what is finished cannot be kept: {error}") from error
     judged = Conversation(
         id=conversation.id,

@@ -5,9 +5,8 @@ from array import array
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
-import numpy as np
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Collected, Origin
 
@@ -15,6 +14,9 @@ from services.dataset.frames import Frames
 from services.dataset.ids import Ids
 from services.dataset.tally import Tally
 from services.dataset.timings import apart
+
+if TYPE_CHECKING:
+    import numpy as np
 
 # Of each conversation that many numbers are in memory: ordinal, attempt, whether it is accepted, its frame's place.
 _COLUMNS = 4
@@ -71,11 +73,16 @@ class Journal:
                 conversations -= 1
 
     def _in_order(self) -> Iterator[list[int]]:
+        import numpy as np
+
         rows = self._rows()
         for place in np.lexsort((rows[:, 1], rows[:, 0])):
             yield rows[place].tolist()
 
-    def _rows(self) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
+    def _rows(self) -> "np.ndarray[tuple[int, int], np.dtype[np.int64]]":
+        # It takes a tenth of a second to load, and a worker that collects nothing has no use for it.
+        import numpy as np
+
         # A copy: an array that is looked at from elsewhere cannot grow.
         return np.array(self._index, dtype=np.int64).reshape(-1, _COLUMNS)
 

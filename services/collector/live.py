@@ -16,9 +16,19 @@ from soliloquy.v1.runs_pb2 import Run
 from services.collector.journal import collected_now
 from services.collector.segment import Segment, Topics, merge
 from services.dataset.ids import Ids
-from services.dataset.manifest import Shard, read_manifest, shards_of, versions, write_manifest
+from services.dataset.limits import ShardLimits
+from services.dataset.manifest import (
+    ACCEPTED,
+    KINDS,
+    REJECTED,
+    Shard,
+    read_manifest,
+    shards_of,
+    versions,
+    write_manifest,
+)
 from services.dataset.place import Place
-from services.dataset.shards import ACCEPTED, KINDS, REJECTED, DatasetWriter, ShardLimits, remove_leftovers
+from services.dataset.shards import DatasetWriter, remove_leftovers
 from services.dataset.tally import Tally
 from services.recipes.recipe import find
 

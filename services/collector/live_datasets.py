@@ -5,8 +5,6 @@ import contextlib
 from collections import Counter, OrderedDict
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Self
 
 from soliloquy.v1.conversation_pb2 import Conversation
@@ -14,9 +12,9 @@ from soliloquy.v1.dataset_pb2 import Origin
 from soliloquy.v1.runs_pb2 import Run
 
 from services.collector.live import LiveDataset
+from services.collector.settings import LiveSettings
 from services.dataset.lock import locked
 from services.dataset.place import Place
-from services.dataset.shards import ShardLimits
 from services.runtime.events import growing_of
 from services.runtime.handling import READ_FROM
 
@@ -32,17 +30,6 @@ _FIRST_FORMAT = "*/journal.jsonl"
 
 class OtherVersion(Exception):
     """What is there is an earlier version's; the message names it."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class LiveSettings:
-    # For what is not in a shard yet; on a disk of this machine.
-    data: Path = Path()
-    # Where the datasets lie, each in a folder of its own; the same folder where nothing else is said.
-    store: str = ""
-    # How long a conversation waits at most for its shard.
-    shard_seconds: float = 300.0
-    limits: ShardLimits = field(default_factory=ShardLimits)
 
 
 class LiveDatasets:

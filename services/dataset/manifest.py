@@ -12,6 +12,7 @@ from soliloquy.v1 import conversation_pb2, dataset_pb2, runs_pb2, sandbox_pb2
 from services.dataset.place import Place
 
 MANIFEST = "manifest.json"
+ACCEPTED, REJECTED, TIMED = KINDS = ("accepted", "rejected", "timings")
 FORMAT = 2
 _PARTS = ("format", "run", "counts", "cost", "arrival", "shards")
 _CONTRACT = (runs_pb2, sandbox_pb2, conversation_pb2, dataset_pb2)
@@ -19,7 +20,7 @@ _CONTRACT = (runs_pb2, sandbox_pb2, conversation_pb2, dataset_pb2)
 _FIRST_FORMAT = "conversations.jsonl"
 
 
-class UnreadableManifest(Exception):
+class UnreadableManifest(OSError):
     """It is damaged, or of another version than this one reads; the message says what to do."""
 
 

@@ -2,29 +2,20 @@
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from soliloquy.v1.dataset_pb2 import Collected
 
-from services.dataset.manifest import Shard
+from services.dataset.limits import ShardLimits
+from services.dataset.manifest import ACCEPTED, KINDS, REJECTED, TIMED, Shard
 from services.dataset.place import Place
 from services.dataset.rows import REASONS, SCHEMA, TIMINGS, rows, timing_rows
 
-ACCEPTED, REJECTED, TIMED = KINDS = ("accepted", "rejected", "timings")
 # Rows that are compressed and read together.
 GROUP_ROWS = 1000
 GROUP_BYTES = 16 * 1024**2
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ShardLimits:
-    """What a shard holds at most, before it is compressed."""
-
-    rows: int = 10_000
-    bytes: int = 256 * 1024**2
 
 
 def _rejected(batch: Sequence[Collected]) -> pa.RecordBatch:

@@ -9,10 +9,20 @@ import pyarrow.parquet as pq
 from soliloquy.v1.conversation_pb2 import Conversation
 
 from services.dataset.ids import Ids
-from services.dataset.manifest import MANIFEST, Shard, UnreadableManifest, read_manifest, shards_of, versions
+from services.dataset.manifest import (
+    ACCEPTED,
+    KINDS,
+    MANIFEST,
+    REJECTED,
+    TIMED,
+    Shard,
+    UnreadableManifest,
+    read_manifest,
+    shards_of,
+    versions,
+)
 from services.dataset.place import Place
 from services.dataset.rows import REASONS, SCHEMA, TIMINGS, messages
-from services.dataset.shards import ACCEPTED, KINDS, REJECTED, TIMED
 from services.dataset.tally import Tally
 
 _SCHEMAS = {ACCEPTED: SCHEMA, REJECTED: SCHEMA.append(REASONS), TIMED: TIMINGS}

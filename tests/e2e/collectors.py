@@ -12,9 +12,10 @@ from pathlib import Path
 from soliloquy.v1.events_pb2 import ConversationFinished
 
 from services.cli.wiring import ORDERS, Assignment
-from services.collector.live_datasets import LiveSettings
+from services.collector.settings import LiveSettings
+from services.dataset.limits import ShardLimits
+from services.dataset.manifest import REJECTED
 from services.dataset.place import Place
-from services.dataset.shards import REJECTED, ShardLimits
 from services.dataset.verify import findings
 from services.runtime.events import first_event
 from services.runtime.topics import TOPIC_OF

@@ -13,9 +13,8 @@ from typing import Any
 
 from services.client.dataset import Dataset
 from services.dataset.frames import payloads
-from services.dataset.manifest import MANIFEST, read_manifest, shards_of
+from services.dataset.manifest import ACCEPTED, MANIFEST, REJECTED, read_manifest, shards_of
 from services.dataset.place import Place
-from services.dataset.shards import ACCEPTED, REJECTED
 from services.runtime.bench.figures import figure
 
 SOLILOQUY = str(Path(sys.executable).with_name("soliloquy"))

@@ -17,8 +17,8 @@ from services.cli.bench.tables import machine_line, rounds_line, spread, table, 
 from services.cli.failure import Failure
 from services.collector.bench import collecting
 from services.collector.bench.collecting import Log, WrongDataset
+from services.dataset.manifest import ACCEPTED
 from services.dataset.rows import messages
-from services.dataset.shards import ACCEPTED
 from services.runtime.bench import machine
 from services.runtime.bench.figures import merged
 from services.runtime.bench.targets import judged

@@ -12,11 +12,13 @@ from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.events_pb2 import ConversationFinished
 
 from services.collector.handler import Store, collect
-from services.collector.live_datasets import LiveDatasets, LiveSettings
-from services.collector.settings import CollectorSettings
+from services.collector.live_datasets import LiveDatasets
+from services.collector.settings import CollectorSettings, LiveSettings
+from services.dataset.limits import ShardLimits
+from services.dataset.manifest import ACCEPTED
 from services.dataset.place import Place
 from services.dataset.rows import SCHEMA, rows
-from services.dataset.shards import ACCEPTED, GROUP_ROWS, ShardLimits
+from services.dataset.shards import GROUP_ROWS
 from services.dataset.verify import findings
 from services.runtime.bench.processes import rss_mib
 from services.runtime.events import growing_of

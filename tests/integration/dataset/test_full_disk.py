@@ -10,9 +10,10 @@ import pytest
 from soliloquy.v1.events_pb2 import ConversationFinished
 
 from services.collector.handler import collect
-from services.collector.live_datasets import LiveDatasets, LiveSettings
+from services.collector.live_datasets import LiveDatasets
+from services.collector.settings import LiveSettings
+from services.dataset.manifest import REJECTED
 from services.dataset.place import Place
-from services.dataset.shards import REJECTED
 from services.dataset.verify import findings
 from services.runtime.retry import CannotServe
 from tests.unit.collector.collecting import numbered, ordinals_in, until

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 import s3fs
 
-from services.collector.live_datasets import LiveDatasets, LiveSettings
+from services.collector.live_datasets import LiveDatasets
+from services.collector.settings import LiveSettings
 from services.dataset.place import Place
 from services.dataset.verify import findings
 from tests.unit.collector.collecting import numbered, ordinals_in, until

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-SLOW = ("aiohttp", "faststream", "uvicorn", "numpy", "sympy")
+SLOW = ("aiohttp", "faststream", "uvicorn", "numpy", "pyarrow", "sympy")
 
 
 @pytest.mark.parametrize("module", ["main", "generate", "show", "dead_letters", "sandbox", "worker"])
@@ -28,6 +28,7 @@ def test_every_command_of_the_list_is_there() -> None:
         "show",
         "problems",
         "check",
+        "verify",
         "dlq",
         "topics",
         "service",

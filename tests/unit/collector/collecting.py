@@ -7,10 +7,9 @@ from collections.abc import Callable
 import pyarrow.parquet as pq
 from soliloquy.v1.conversation_pb2 import Conversation
 
-from services.dataset.manifest import read_manifest, shards_of
+from services.dataset.manifest import ACCEPTED, read_manifest, shards_of
 from services.dataset.place import Place
 from services.dataset.rows import messages
-from services.dataset.shards import ACCEPTED
 from tests.unit.recipes.conversations import sound_conversation
 
 

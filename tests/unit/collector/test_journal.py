@@ -9,9 +9,8 @@ from soliloquy.v1.conversation_pb2 import Conversation
 from services.collector.dataset import write_dataset
 from services.collector.journal import Journal
 from services.dataset.frames import DamagedFrames, payloads
-from services.dataset.manifest import read_manifest, shards_of
+from services.dataset.manifest import ACCEPTED, REJECTED, read_manifest, shards_of
 from services.dataset.place import Place
-from services.dataset.shards import ACCEPTED, REJECTED
 from services.dataset.verify import findings
 from tests.unit.collector.collecting import numbered, ordinals_in
 

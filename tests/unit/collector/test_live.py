@@ -8,11 +8,13 @@ import pytest
 
 from services.collector import live
 from services.collector.live import DamagedShard, LiveDataset
-from services.collector.live_datasets import LiveDatasets, LiveSettings
+from services.collector.live_datasets import LiveDatasets
+from services.collector.settings import LiveSettings
+from services.dataset.limits import ShardLimits
 from services.dataset.lock import Locked
-from services.dataset.manifest import read_manifest
+from services.dataset.manifest import REJECTED, TIMED, read_manifest
 from services.dataset.place import Place
-from services.dataset.shards import REJECTED, TIMED, DatasetWriter, ShardLimits
+from services.dataset.shards import DatasetWriter
 from services.dataset.verify import findings
 from services.runtime.handling import READ_FROM
 from services.runtime.transports.port import Delivery, Partition
