@@ -86,6 +86,6 @@ def written(folder: Path, shards: Iterable[tuple[str, pa.RecordBatch]], **run: A
         path.parent.mkdir(parents=True, exist_ok=True)
         pq.write_table(pa.table(batch), path, row_group_size=1_000)
         listed.append({"name": name, "rows": batch.num_rows, "bytes": path.stat().st_size, "sha256": ""})
-    manifest = {"format": 2, "run": RUN | run, "counts": {}, "cost": {}, "shards": listed}
+    manifest = {"format": 2, "run": RUN | run, "counts": {}, "cost": {}, "arrival": {}, "shards": listed}
     (folder / "manifest.json").write_text(json.dumps(manifest), "utf-8")
     return folder
