@@ -7,6 +7,10 @@ from typing import Any
 
 import pytest
 
+from services.cli.show import record_of
+from services.client.dataset import Dataset
+from services.recipes.recipe import find
+from tests.datasets import accepted_rows, written
 from tests.e2e.runs import SOLILOQUY, said
 
 CONVERSATIONS = 12
@@ -18,11 +22,11 @@ def check(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
 
 def bent(reference: Path, folder: Path, bend: Any) -> Path:
     """The dataset with its first conversation changed."""
-    first, *rest = (reference / "conversations.jsonl").read_text("utf-8").splitlines()
-    record = json.loads(first)
+    first, *rest = Dataset(reference)
+    record = record_of(first)
     bend(record)
-    (folder / "conversations.jsonl").write_text("\n".join([json.dumps(record), *rest]), "utf-8")
-    return folder
+    bent = find("soliloquy").restore(record)
+    return written(folder, [("accepted/00000.parquet", accepted_rows([bent, *rest]))])
 
 
 def test_what_a_run_kept_has_no_fault(reference: Path) -> None:
@@ -46,7 +50,7 @@ def test_a_person_reads_how_often_each_code_occurs(reference: Path) -> None:
 
 
 def test_conversations_that_are_alike_are_named(reference: Path, tmp_path: Path) -> None:
-    second = json.loads((reference / "conversations.jsonl").read_text("utf-8").splitlines()[1])
+    second = record_of(list(Dataset(reference))[1])
 
     def repeat(record: dict[str, Any]) -> None:
         record["turns"] = second["turns"]
@@ -87,14 +91,14 @@ def test_a_wrong_verdict_is_named_although_the_record_agrees_with_itself(referen
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
-        (b"not json\n", "conversations.jsonl:1: "),
-        (b"{}\n", "conversation 1 is no record"),
+        (b"not json\n", "manifest.json is not readable"),
+        (b'{"format": 1}', "of an earlier version"),
         (None, "holds no conversations"),
     ],
 )
 def test_what_is_no_dataset_is_one_line(tmp_path: Path, content: bytes | None, complaint: str) -> None:
     if content is not None:
-        (tmp_path / "conversations.jsonl").write_bytes(content)
+        (tmp_path / "manifest.json").write_bytes(content)
     result = check(tmp_path)
     assert (result.returncode, result.stdout) == (2, "")
     [line] = result.stderr.splitlines()

@@ -23,7 +23,7 @@ def test_a_card_that_is_there_is_left_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("manifest", "out", "complaint"),
     [
-        (False, None, "holds no finished dataset"),
+        (False, None, "holds no "),
         (True, "/proc/report.html", "/proc"),
         (True, "missing/report.html", "cannot be written"),
     ],

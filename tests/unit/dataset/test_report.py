@@ -1,5 +1,6 @@
 """The page as it is written: whole for any dataset, and no markup but its own. A browser reads it in tests/e2e."""
 
+import json
 import re
 from collections import Counter
 from html.parser import HTMLParser
@@ -11,13 +12,11 @@ import pytest
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.sandbox_pb2 import Complex, Entries, Entry, Items, Value
 
-from services.dataset.card import card
-from services.dataset.reading import Dataset
+from services.cli.report import report
 from services.dataset.report import writing
 from services.dataset.report.blocks import columns, packed
 from services.dataset.report.figures import lasting
 from services.dataset.report.plots import round_ticks, short
-from services.dataset.report.writing import write_report
 from tests.datasets import accepted_rows, rejected_rows, timing_rows, written
 from tests.unit.dataset.test_statistics import conversation
 
@@ -43,7 +42,7 @@ def hostile() -> Conversation:
 
 
 def page_of(folder: Path, shards: list[tuple[str, pa.RecordBatch]], **run: Any) -> str:
-    write_report(Dataset(written(folder, shards, **run)), folder / "report.html")
+    report.main([str(written(folder, shards, **run))], standalone_mode=False)
     return (folder / "report.html").read_text("utf-8")
 
 
@@ -106,11 +105,11 @@ def test_a_dataset_that_holds_little_is_shown(tmp_path: Path, shards: list[tuple
 )
 def test_a_dataset_of_another_making_says_so(tmp_path: Path, run: dict[str, Any], said: str) -> None:
     folder = written(tmp_path, [("accepted/00000.parquet", accepted_rows([conversation()]))])
-    dataset = Dataset(folder)
-    dataset.manifest["run"] = run
-    counted = write_report(dataset, folder / "report.html")
+    manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
+    (folder / "manifest.json").write_text(json.dumps(manifest | {"run": run}), "utf-8")
+    report.main([str(folder)], standalone_mode=False)
     assert said in (folder / "report.html").read_text("utf-8")
-    assert "soliloquy generate" not in card(counted)
+    assert "soliloquy generate" not in (folder / "README.md").read_text("utf-8")
 
 
 def test_of_too_many_conversations_some_are_there_to_read_and_all_are_counted(
