@@ -25,8 +25,9 @@ def bent(reference: Path, folder: Path, bend: Any) -> Path:
     first, *rest = Dataset(reference)
     record = record_of(first)
     bend(record)
-    bent = find("soliloquy").restore(record)
-    return written(folder, [("accepted/00000.parquet", accepted_rows([bent, *rest]))])
+    changed = find("soliloquy").restore(record)
+    changed.run.CopyFrom(first.run)
+    return written(folder, [("accepted/00000.parquet", accepted_rows([changed, *rest]))])
 
 
 def test_what_a_run_kept_has_no_fault(reference: Path) -> None:
