@@ -101,7 +101,8 @@ function filters(all) {
       if (!several) count[code]++;
       else for (let place = 0; place < values.length; place++) count[place] += (code >> place) & 1;
     }
-    const options = values.map((value, place) => element("option", { value: place }, `${several && place > 1 && name === "outcome" ? "rejected: " : ""}${value} (${count[place].toLocaleString("en")})`));
+    const told = (value) => (name !== "outcome" || value === "kept" || value === "rejected" ? value : `rejected: ${value}`);
+    const options = values.map((value, place) => element("option", { value: place }, `${told(value)} (${count[place].toLocaleString("en")})`));
     const select = element("select", { "data-filter": name }, element("option", { value: "" }, "any"), options);
     select.addEventListener("change", () => {
       finding.choose(name, select.value === "" ? null : Number(select.value));
