@@ -21,7 +21,10 @@ class CannotExport(ValueError):
 
 @dataclass(kw_only=True)
 class Counts:
-    """How many rows went into each part, and how many conversations have none in this format."""
+    """How many rows went into each part, and how many conversations have none in this format.
+
+    A part without any has no file.
+    """
 
     written: Counter[str] = field(default_factory=Counter)
     left_out: int = 0
@@ -47,6 +50,8 @@ def export(
                 hf.export(dataset, place, choice, shares, counts.written, rejected=rejected)
             else:
                 _export_rows(dataset, name, out, place, choice, shares, counts, rejected=rejected)
+                for part in (part for part in shares.of if not counts.written[part]) if shares else ():
+                    (place / f"{part}{find(name).suffixes[0]}").unlink()
             if not counts.written.total():
                 raise CannotExport(f"no conversation of {dataset.folder} has {find(name).wants}, which {name} needs")
     except Taken as taken:
