@@ -50,8 +50,6 @@ def export(
                 hf.export(dataset, place, choice, shares, counts.written, rejected=rejected)
             else:
                 _export_rows(dataset, name, out, place, choice, shares, counts, rejected=rejected)
-                for part in (part for part in shares.of if not counts.written[part]) if shares else ():
-                    (place / f"{part}{find(name).suffixes[0]}").unlink()
             if not counts.written.total():
                 raise CannotExport(f"no conversation of {dataset.folder} has {find(name).wants}, which {name} needs")
     except Taken as taken:
@@ -103,6 +101,10 @@ def _export_rows(
                     counts.written[part] += 1
             except Unfit as unfit:
                 raise CannotExport(f"conversation {dialogue.id} {unfit}") from unfit
+    if shares:
+        for part in shares.of:
+            if not counts.written[part]:
+                _file_of(form, place, part).unlink()
 
 
 def _files(form: Format, out: Path, place: Path, shares: Shares | None, stack: ExitStack) -> dict[str, Rows]:
@@ -111,5 +113,9 @@ def _files(form: Format, out: Path, place: Path, shares: Shares | None, stack: E
             raise CannotExport(f"{out} says nothing of how to write it: end it with {' or '.join(form.suffixes)}")
         return {out.name: stack.enter_context(opened(place, out.suffix))}
     place.mkdir()
-    suffix = form.suffixes[0]
-    return {part: stack.enter_context(opened(place / f"{part}{suffix}", suffix)) for part in shares.of}
+    paths = {part: _file_of(form, place, part) for part in shares.of}
+    return {part: stack.enter_context(opened(path, path.suffix)) for part, path in paths.items()}
+
+
+def _file_of(form: Format, folder: Path, part: str) -> Path:
+    return folder / f"{part}{form.suffixes[0]}"
