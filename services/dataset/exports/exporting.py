@@ -21,7 +21,10 @@ class CannotExport(ValueError):
 
 @dataclass(kw_only=True)
 class Counts:
-    """How many rows went into each part, and how many conversations have none in this format."""
+    """How many rows went into each part, and how many conversations have none in this format.
+
+    A part without any has no file.
+    """
 
     written: Counter[str] = field(default_factory=Counter)
     left_out: int = 0
@@ -98,6 +101,10 @@ def _export_rows(
                     counts.written[part] += 1
             except Unfit as unfit:
                 raise CannotExport(f"conversation {dialogue.id} {unfit}") from unfit
+    if shares:
+        for part in shares.of:
+            if not counts.written[part]:
+                _file_of(form, place, part).unlink()
 
 
 def _files(form: Format, out: Path, place: Path, shares: Shares | None, stack: ExitStack) -> dict[str, Rows]:
@@ -106,5 +113,9 @@ def _files(form: Format, out: Path, place: Path, shares: Shares | None, stack: E
             raise CannotExport(f"{out} says nothing of how to write it: end it with {' or '.join(form.suffixes)}")
         return {out.name: stack.enter_context(opened(place, out.suffix))}
     place.mkdir()
-    suffix = form.suffixes[0]
-    return {part: stack.enter_context(opened(place / f"{part}{suffix}", suffix)) for part in shares.of}
+    paths = {part: _file_of(form, place, part) for part in shares.of}
+    return {part: stack.enter_context(opened(path, path.suffix)) for part, path in paths.items()}
+
+
+def _file_of(form: Format, folder: Path, part: str) -> Path:
+    return folder / f"{part}{form.suffixes[0]}"

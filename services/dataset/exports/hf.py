@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import chain
@@ -58,6 +59,10 @@ def export(
         (place / part).mkdir()
         batches = _of_part(dataset.batches(columns(choice), rejected=rejected), part, shares)
         written[part] += _write(evenly(batches), place / part)
+        if not written[part]:
+            # `datasets` reads no folder with an empty split.
+            shutil.rmtree(place / part)
+    parts = [part for part in parts if written[part]]
     (place / "dataset_dict.json").write_text(json.dumps({"splits": parts}), "utf-8")
     files = "".join(f"  - split: {part}\n    path: {part}/{DATA}\n" for part in parts)
     (place / "README.md").write_text(f"---\nconfigs:\n- config_name: default\n  data_files:\n{files}---\n", "utf-8")

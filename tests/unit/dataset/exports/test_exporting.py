@@ -86,6 +86,12 @@ def test_a_split_parts_no_problem_and_loses_nothing(folder: Path, tmp_path: Path
     assert sum(map(len, problems)) == len(set.union(*problems)) == 20
 
 
+def test_a_part_without_rows_has_no_file(folder: Path, tmp_path: Path) -> None:
+    counts = export(Dataset(folder), "openai", tmp_path / "x", choice=Choice(), shares=Shares.read("all=1,none=0"))
+    assert counts.written == {"all": 40, "none": 0}
+    assert names_in(tmp_path / "x") == ["all.jsonl"]
+
+
 def test_a_problem_stays_in_its_part_whatever_joins(folder: Path) -> None:
     shares = Shares.read("train=0.5,test=0.5")
     assert [shares.part(f"p{n}") for n in range(6)] == [shares.part(f"p{n}") for n in range(6)]

@@ -74,7 +74,7 @@ def test_hugging_faces_datasets_reads_the_folder_both_ways(
     import datasets
 
     out = tmp_path / "hub"
-    export(Dataset(folder), "hf", out, choice=Choice(), shares=Shares.read("train=0.7,test=0.3"))
+    export(Dataset(folder), "hf", out, choice=Choice(), shares=Shares.read("train=0.7,test=0.3,none=0"))
     saved = datasets.load_from_disk(str(out))
     assert {*saved} == {"train", "test"}
     assert sum(len(part) for part in saved.values()) == 41
