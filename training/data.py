@@ -33,7 +33,7 @@ class Prepared:
         self._ids = np.memmap(folder / "ids.bin", dtype=np.int32, mode="r")
         self._learned = np.memmap(folder / "learned.bin", dtype=np.bool_, mode="r")
         with np.load(folder / "samples.npz") as arrays:
-            self._starts, held_out = arrays["starts"], arrays["held_out"]
+            self._starts, self._counts, held_out = arrays["starts"], arrays["learned"], arrays["held_out"]
         self.training = np.flatnonzero(~held_out)
         self.held_out = np.flatnonzero(held_out)
 
@@ -42,8 +42,7 @@ class Prepared:
 
     def learned(self) -> list[int]:
         """How many tokens of each sample are learned."""
-        sums = np.concatenate([[0], np.cumsum(self._learned, dtype=np.int64)])
-        return [int(count) for count in np.diff(sums[self._starts])]
+        return [int(count) for count in self._counts]
 
     def row(self, numbers: Sequence[int]) -> Row:
         """These samples, packed."""
@@ -68,6 +67,7 @@ def _write(
 ) -> None:
     counts: Counter[str] = Counter()
     lengths: list[int] = []
+    learned_of: list[int] = []
     # Of each sample, which conversation it is from; and of each conversation, what decides whether it is held out.
     owners: list[int] = []
     draws: list[int] = []
@@ -90,8 +90,7 @@ def _write(
                     learned.write(np.asarray(part.learned, dtype=np.bool_).tobytes())
                     lengths.append(len(part.ids))
                     owners.append(len(draws) - 1)
-                    counts["tokens"] += len(part.ids)
-                    counts["learned_tokens"] += sum(part.learned)
+                    learned_of.append(sum(part.learned))
         for file in (ids, learned):
             file.flush()
             os.fsync(file.fileno())
@@ -101,13 +100,13 @@ def _write(
             "sequence_length"
         )
     held_out = _held_out(np.asarray(draws, dtype=np.uint64), settings.validation_share)[owners]
-    np.savez(folder / "samples.npz", starts=np.cumsum([0, *lengths]), held_out=held_out)
+    np.savez(folder / "samples.npz", starts=np.cumsum([0, *lengths]), learned=learned_of, held_out=held_out)
     summary = {
         "conversations": len(draws),
         "samples": len(lengths),
         "held_out_samples": int(held_out.sum()),
-        "tokens": counts["tokens"],
-        "learned_tokens": counts["learned_tokens"],
+        "tokens": sum(lengths),
+        "learned_tokens": sum(learned_of),
         "longest_sample": max(lengths),
         # Chats longer than a sequence, and the parts that they were cut into between turns.
         "split": {"chats": counts["split"], "parts": counts["parts"]},

@@ -9,6 +9,9 @@ from typing import Any
 
 from training.loop import Step
 
+# More than two lines have.
+_LINES_BYTES = 4096
+
 
 class StepJournal:
     """Written by the first worker; `steps` may be read by anybody meanwhile."""
@@ -43,6 +46,16 @@ class StepJournal:
 
 def steps(metrics: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in _lines(metrics)]
+
+
+def newest(metrics: Path) -> dict[str, Any] | None:
+    """The last of the steps, without reading the others."""
+    if not metrics.exists():
+        return None
+    with metrics.open("rb") as file:
+        file.seek(max(0, metrics.stat().st_size - _LINES_BYTES))
+        *_, last, _rest = [b"", *file.read().split(b"\n")]
+    return dict(json.loads(last)) if last.startswith(b"{") else None
 
 
 def _lines(metrics: Path) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """The model that is trained: a base with LoRA matrices on it, or all of its weights; spread over the workers."""
 
 import importlib.util
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,9 @@ from transformers import AutoModelForCausalLM, BitsAndBytesConfig
 from training import attention
 from training.settings import CannotTrain, TrainingSettings
 from training.world import World
+
+# peft reads what transformers has renamed.
+warnings.filterwarnings("ignore", "`is_gradient_checkpointing` is deprecated", FutureWarning)
 
 
 def precision(settings: TrainingSettings, device: torch.device) -> torch.dtype:

@@ -19,6 +19,8 @@ class Schedule:
         lengths = prepared.lengths()
         self._packed = _packed(prepared.training.tolist(), lengths, settings, "training")
         self.held_out = _packed(prepared.held_out.tolist(), lengths, settings, "held out")
+        self._epoch = -1
+        self._order: list[int] = []
         self.steps_an_epoch = math.ceil(len(self._packed) / settings.batch)
         self.steps = min(self.steps_an_epoch * settings.epochs, settings.max_steps or 2**62)
         self.sequences = len(self._packed)
@@ -30,10 +32,11 @@ class Schedule:
     def of(self, step: int) -> Sequences:
         """Of a step, counted from 1."""
         epoch, place = divmod(step - 1, self.steps_an_epoch)
-        order = list(range(self.sequences))
-        draw(self._settings.seed, "order", epoch).shuffle(order)
+        if epoch != self._epoch:
+            self._epoch, self._order = epoch, list(range(self.sequences))
+            draw(self._settings.seed, "order", epoch).shuffle(self._order)
         start = place * self._settings.batch
-        return [self._packed[number] for number in order[start : start + self._settings.batch]]
+        return [self._packed[number] for number in self._order[start : start + self._settings.batch]]
 
     def learning_rate(self, step: int) -> float:
         """Rises over the warm-up, then falls along a cosine."""

@@ -96,14 +96,14 @@ class Exported:
 
 def follow(metrics: Path, views: Sequence[View | None], ended: threading.Event) -> None:
     """Shows each step as it is written down, and once more at the end."""
-    from training.journal import steps
+    from training.journal import newest
 
     shown = None
     while True:
         last = ended.wait(LOOK_SECONDS)
-        present = steps(metrics)
-        if present and present[-1] != shown:
-            shown = present[-1]
+        present = newest(metrics)
+        if present and present != shown:
+            shown = present
             for view in views:
                 if view:
                     view.update(shown)

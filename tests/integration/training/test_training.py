@@ -1,53 +1,23 @@
 """A training comes to the same end however often it is killed, is never reused, and says in one line what is wrong."""
 
 import json
-import os
 import shutil
-import signal
 import subprocess
-import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
+from tests.integration.training.processes import COMMAND, adapter, command, losses, until_step
 from tests.unit.training.growing import conversations, dataset
 from training.settings import CannotTrain
 
 Make = Callable[..., Any]
-_COMMAND = (sys.executable, "-c", "from services.cli.main import main; main()", "train", "--quiet")
 
 
 class Killed(Exception):
     """Stands for the end of the process at this moment."""
-
-
-def losses(folder: Path) -> list[tuple[float, float | None]]:
-    from training.journal import steps
-
-    return [(step["loss"], step["validation"]) for step in steps(folder / "metrics.jsonl")]
-
-
-def adapter(folder: Path) -> bytes:
-    return (folder / "adapter" / "adapter_model.safetensors").read_bytes()
-
-
-def command(job: Any, *options: str) -> list[str]:
-    config = job.folder.parent / f"{job.folder.name}.yaml"
-    config.write_text(yaml.safe_dump(job.settings.model_dump(mode="json")))
-    named = {"config": config, "base": job.base, "data": job.data, "name": job.folder.name, "out": job.folder.parent}
-    return [*_COMMAND, *(part for name, value in named.items() for part in (f"--{name}", str(value))), *options]
-
-
-def until_step(folder: Path, step: int, process: "subprocess.Popen[bytes]") -> None:
-    deadline = time.monotonic() + 100
-    while len(losses(folder)) < step:
-        assert process.poll() is None, "it ended before it could be killed"
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 @pytest.fixture(scope="session")
@@ -280,7 +250,7 @@ def test_a_full_disk_is_one_line_and_leaves_the_checkpoint_before(whole: Path, j
         "import resource, signal",
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)",
         f"resource.setrlimit(resource.RLIMIT_FSIZE, ({size // 2}, {size // 2}))",
-        _COMMAND[2],
+        COMMAND[2],
     ]
     python, option, _, *options = command(full)
     ended = subprocess.run(
@@ -300,38 +270,3 @@ def test_two_cannot_train_in_one_folder(job: Make) -> None:
     held = job("held")
     with TrainingFolder(held).opened(), pytest.raises(CannotTrain, match="another process trains in"):
         check(held, workers=1)
-
-
-@pytest.mark.timeout(300)
-def test_two_workers_share_a_model_and_one_that_is_killed_is_replaced(whole: Path, job: Make) -> None:
-    shared = job("shared", batch=2, max_steps=4, lora=job("x").settings.lora.model_copy(update={"dropout": 0.0}))
-    alone = job("alone", batch=2, max_steps=4, lora=shared.settings.lora)
-    subprocess.run(command(alone), check=True)
-    with subprocess.Popen(command(shared, "--workers", "2")) as process:
-        until_step(shared.folder, 3, process)
-        os.kill(_workers_of(process.pid)[0], signal.SIGKILL)
-        assert process.wait() == 0
-    for (loss, _), (expected, _) in zip(losses(shared.folder), losses(alone.folder), strict=True):
-        assert loss == pytest.approx(expected, abs=1e-4)
-
-
-def _workers_of(pid: int) -> list[int]:
-    """The processes that train, below torch's launcher."""
-    below = [int(path.name) for path in Path("/proc").glob("[0-9]*") if _is_below(path, pid)]
-    return [
-        each
-        for each in below
-        if b"training.train" in Path(f"/proc/{each}/cmdline").read_bytes()
-        and b"torch.distributed.run" not in Path(f"/proc/{each}/cmdline").read_bytes()
-    ]
-
-
-def _is_below(path: Path, pid: int) -> bool:
-    try:
-        while (parent := int((path / "stat").read_text().rpartition(")")[2].split()[1])) > 1:
-            if parent == pid:
-                return True
-            path = Path(f"/proc/{parent}")
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-    return False

@@ -1,0 +1,57 @@
+"""The command as a user types it, and the processes that it starts."""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+COMMAND = (sys.executable, "-c", "from services.cli.main import main; main()", "train", "--quiet")
+PATIENCE = 200.0
+
+
+def losses(folder: Path) -> list[tuple[float, float | None]]:
+    from training.journal import steps
+
+    return [(step["loss"], step["validation"]) for step in steps(folder / "metrics.jsonl")]
+
+
+def adapter(folder: Path) -> bytes:
+    return (folder / "adapter" / "adapter_model.safetensors").read_bytes()
+
+
+def command(job: Any, *options: str) -> list[str]:
+    config = job.folder.parent / f"{job.folder.name}.yaml"
+    config.write_text(yaml.safe_dump(job.settings.model_dump(mode="json")))
+    named = {"config": config, "base": job.base, "data": job.data, "name": job.folder.name, "out": job.folder.parent}
+    return [*COMMAND, *(part for name, value in named.items() for part in (f"--{name}", str(value))), *options]
+
+
+def until_step(folder: Path, step: int, process: "subprocess.Popen[bytes]") -> None:
+    deadline = time.monotonic() + PATIENCE
+    while len(losses(folder)) < step:
+        assert process.poll() is None, "it ended before it could be killed"
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def below(pid: int, *said: bytes) -> list[int]:
+    """The descendants whose command line says all this."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            if _descends(path, pid) and all(word in (path / "cmdline").read_bytes() for word in said):
+                found.append(int(path.name))
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+    return sorted(found)
+
+
+def _descends(path: Path, pid: int) -> bool:
+    while (parent := int((path / "stat").read_text().rpartition(")")[2].split()[1])) > 1:
+        if parent == pid:
+            return True
+        path = Path(f"/proc/{parent}")
+    return False
