@@ -18,13 +18,6 @@ from services.model.bench.calls import Call, caller, channel
 from services.runtime.bench.processes import family, stats
 from tests.integration.model.serving import free_port
 
-_ENVIRONMENT = {
-    "OMP_NUM_THREADS": "1",
-    "RAY_SERVE_DIRECT_INGRESS_MIN_DRAINING_PERIOD_S": "1",
-    # Ray gives itself half a minute to start, which a busy machine may take longer for.
-    "RAY_raylet_start_wait_time_s": "120",
-    "RAY_agent_register_timeout_ms": "120000",
-}
 _SHORT = Sampling(temperature=0.0, top_p=1.0, max_tokens=4)
 
 
@@ -39,7 +32,7 @@ def served(base: Path, *, replicas: int) -> Iterator[int]:
         stdout=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        env={**os.environ, **_ENVIRONMENT},
+        env={**os.environ, "OMP_NUM_THREADS": "1", "RAY_SERVE_DIRECT_INGRESS_MIN_DRAINING_PERIOD_S": "1"},
     )
     try:
         assert process.stdout is not None
