@@ -23,7 +23,7 @@ pytestmark = [
         not (find_spec("ray") and find_spec("torch")) and os.environ.get("CI") != "true",
         reason="Ray Serve or torch is missing: pip install 'soliloquy[serve]'",
     ),
-    pytest.mark.timeout(180),
+    pytest.mark.timeout(300),
 ]
 
 
