@@ -14,7 +14,7 @@ from services.runtime.transports.kafka.connection import KafkaUnavailable, descr
 from services.runtime.transports.kafka.layout import apply, check, plan
 from services.runtime.transports.kafka.security import faststream_security
 from services.runtime.transports.kafka.settings import KafkaSettings
-from tests.e2e.runs import SOLILOQUY, run
+from tests.e2e.runs import SOLILOQUY, said
 from tests.kafka.certificates import Authority
 from tests.kafka.cluster import KafkaCluster
 from tests.kafka.fixtures import started
@@ -223,7 +223,7 @@ def test_the_command_says_it_in_one_line_and_never_the_password(guarded: KafkaSe
 
     def topics(*options: str, password: str) -> tuple[int, str]:
         environment = {"SOLILOQUY_KAFKA_PASSWORD": password}
-        result = run([SOLILOQUY, "topics", "apply", "--replication", "1", *reach, *options], environment=environment)
+        result = said([SOLILOQUY, "topics", "apply", "--replication", "1", *reach, *options], environment=environment)
         assert password not in result.stdout + result.stderr
         return result.returncode, result.stderr
 
@@ -233,7 +233,7 @@ def test_the_command_says_it_in_one_line_and_never_the_password(guarded: KafkaSe
         ([], guarded.password, "--kafka-ca-file"),
         ([*trust, "--kafka-security", "SASL_PLAINTEXT"], guarded.password, "--kafka-ca-file does not go with"),
     ):
-        status, said = topics(*options, password=password)
+        status, line = topics(*options, password=password)
         assert status == 2
-        assert complaint in said
-        assert len(said.splitlines()) == 1
+        assert complaint in line
+        assert len(line.splitlines()) == 1

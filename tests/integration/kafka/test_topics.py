@@ -4,7 +4,6 @@ import asyncio
 import json
 import uuid
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 import pytest_asyncio
@@ -20,8 +19,6 @@ from services.runtime.transports.kafka.layout import LayoutRefused, apply, check
 from services.runtime.transports.kafka.settings import KafkaSettings
 from tests.e2e.runs import SOLILOQUY, run
 from tests.integration.transport.support import until
-from tests.kafka.cluster import KafkaCluster
-from tests.kafka.fixtures import started
 
 STARTED = "conversation.started"
 ALL = {shape.topic for shape in shapes()}
@@ -157,16 +154,6 @@ async def test_configs_are_set_back_and_others_on_the_topic_stay(settings: Kafka
     assert (change.action, change.wanted.topic) == ("configure", STARTED)
     assert change.differences()["retention.ms"] == ("1000", "604800000")
     assert (await found(settings, STARTED)).own_configs == {**change.wanted.configs, "flush.messages": "7"}
-
-
-async def test_a_cluster_that_has_lost_a_broker_passes_the_check_all_the_same(tmp_path: Path) -> None:
-    with started(KafkaCluster(tmp_path, brokers=3, heap="256m")) as cluster:
-        settings = KafkaSettings(bootstrap=cluster.bootstrap)
-        await apply(settings)
-        cluster.kill(3)
-        # Which broker is asked is drawn each time, and the dead one is known as dead only later.
-        await asyncio.gather(*(check(settings, sorted(ALL)) for _ in range(5)))
-        assert await plan(settings) == []
 
 
 async def test_missing_topics_are_named_with_the_command_that_makes_them(

@@ -28,7 +28,7 @@ _NUMBER = re.compile(r"(?<![\w^.])\d+(?:\.\d+)?")
 
 
 @cache
-def dialogues(wrong: float = 0.1, rules: str = "", count: int = 150) -> list[Dialogue]:
+def dialogues(wrong: float = 0.1, rules: str = "", count: int = 75) -> list[Dialogue]:
     async def play() -> list[Dialogue]:
         engine = ScriptedEngine(Shelf())
         played = [
