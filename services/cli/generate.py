@@ -25,6 +25,7 @@ from services.cli.plan import Plan
 from services.cli.progress import Bar, Quiet
 from services.collector.journal import Journal
 from services.curriculum.problems import BadProblemFile, ProblemSource, UnknownProblems, problem_source
+from services.dataset.frames import DamagedFrames
 from services.dataset.place import Place, Unavailable
 from services.executor.gvisor import runsc
 from services.executor.gvisor.runsc import SandboxUnavailable
@@ -193,6 +194,8 @@ def _failure(error: BaseException, out: Place) -> BaseException:
     match error:
         case LogUnavailable() | KafkaUnavailable() | EventTooLarge() | Unanswered() | CannotServe():
             return Failure(str(error))
+        case DamagedFrames():
+            return Failure(f"{error}: remove it to start the run anew")
         case Unavailable():
             return Failure(f"{error}; the same command goes on from here")
         case OSError():

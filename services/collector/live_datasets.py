@@ -61,9 +61,8 @@ class LiveDatasets:
         self._stopping.set()
         # Whoever has no time for it keeps the lock until the process ends: a shard may still be written meanwhile.
         await asyncio.wait([self._rolling])
-        # What stays behind is taken up at the next start.
-        with contextlib.suppress(OSError):
-            await self._roll(after=0.0)
+        # What cannot be written now is taken up at the next start.
+        await self._roll(after=0.0)
         for dataset in self._open.values():
             dataset.close()
         self._held.close()
@@ -97,25 +96,26 @@ class LiveDatasets:
 
     async def _roll_always(self) -> None:
         while not self._stopping.is_set():
-            pause = LOOK_SECONDS
-            try:
-                await self._roll(self._settings.shard_seconds)
-                self.fault = ""
-            except Exception as error:
-                # Whatever it is: the segments keep what comes meanwhile, and the readiness says so.
-                self.fault = f"collector: no shard can be written ({error})"
-                pause = PAUSE_SECONDS
+            self.fault = await self._roll(self._settings.shard_seconds)
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(pause):
+                async with asyncio.timeout(PAUSE_SECONDS if self.fault else LOOK_SECONDS):
                     await self._stopping.wait()
 
-    async def _roll(self, after: float) -> None:
+    async def _roll(self, after: float) -> str:
+        """What kept one of them from it; that holds up none of the others."""
+        fault = ""
         for number, (growing, dataset) in enumerate(reversed(list(self._open.items()))):
             superfluous = number >= OPEN_DATASETS
             dataset.cut_after(0.0 if superfluous else after)
-            await dataset.roll()
+            try:
+                await dataset.roll()
+            except Exception as error:
+                # Whatever it is: the segments keep what comes meanwhile, and the readiness says so.
+                fault = f"collector: no shard can be written ({error})"
             if superfluous and dataset.is_idle and not self._adding[growing]:
                 self._open.pop(growing).close()
+                del self._adding[growing]
+        return fault
 
 
 def _origin() -> Origin | None:

@@ -126,6 +126,15 @@ def test_a_corrupt_log_is_named_and_the_collected_conversations_stay(unfinished:
     assert (unfinished / ".run" / "journal").read_bytes().startswith(journal)
 
 
+def test_a_damaged_journal_is_named_and_left_alone(unfinished: Path) -> None:
+    journal = unfinished / ".run" / "journal"
+    damaged = bytearray(journal.read_bytes())
+    damaged[100] ^= 1
+    journal.write_bytes(damaged + damaged)
+    assert "journal is damaged at byte 0" in refused(command(unfinished, conversations=12))
+    assert journal.read_bytes() == damaged + damaged
+
+
 def test_a_log_locked_by_another_program_is_named(unfinished: Path) -> None:
     with sqlite3.connect(unfinished / ".run" / "log.sqlite", isolation_level=None) as other:
         other.execute("BEGIN EXCLUSIVE")

@@ -22,10 +22,10 @@ def test_a_run_into_an_object_store_is_killed_and_goes_on(bucket: str, tmp_path:
     out, work = f"{bucket}/dataset", tmp_path / "work"
     process = start(paced(out, work=str(work)))
     wait_for_frames(work, 3, process)
+    wait_for_end(kill_run(process))
     elsewhere = run(command(out, conversations=12, work=str(tmp_path / "elsewhere")))
     assert (elsewhere.returncode, elsewhere.stdout) == (2, "")
     assert f"writes {out} since" in elsewhere.stderr
-    wait_for_end(kill_run(process))
     grown(out, conversations=12, work=str(work))
     grown(tmp_path / "here", conversations=12)
     assert dataset(out) == dataset(tmp_path / "here")
