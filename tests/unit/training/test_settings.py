@@ -24,7 +24,7 @@ CONFIGS = Path(training.__file__).with_name("configs")
 def test_what_is_wrong_with_a_configuration_is_one_line(tmp_path: Path, text: str, told: str) -> None:
     file = tmp_path / "own.yaml"
     file.write_text(text)
-    with pytest.raises(CannotTrain, match="own.yaml") as refused:
+    with pytest.raises(CannotTrain, match=r"own\.yaml") as refused:
         read_settings(file)
     assert told in str(refused.value)
     assert "\n" not in str(refused.value)
