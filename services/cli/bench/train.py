@@ -60,7 +60,8 @@ def _measured(scratch: Path, data: str | None, size: str, rounds: int, on_ray: b
     for number in range(rounds):
         folder = scratch / str(number)
         folder.mkdir()
-        figures = bench.measure(base, data, folder, lambda said, at=number + 1: tell(f"round {at} of {rounds}: {said}"))
+        tell(f"round {number + 1} of {rounds}")
+        figures = bench.measure(base, data, folder, tell)
         if on_ray:
             tell(f"round {number + 1} of {rounds}: the job on Ray")
             figures["ray"] = bench.ray_job(base, data, folder, workers=2)

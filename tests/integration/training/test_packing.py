@@ -67,10 +67,14 @@ def test_a_window_of_attention_is_kept_within_a_sample() -> None:
 
     states = [torch.randn(1, 2, 12, 4) for _ in range(3)]
     borders = torch.tensor([0, 12], dtype=torch.int32)
-    attend = torch.nn.Module()
-    near, _ = packed_attention(attend, *states, None, borders=borders, sliding_window=3)
+
+    def attended() -> Any:
+        query, key, value = states
+        return packed_attention(torch.nn.Module(), query, key, value, None, borders=borders, sliding_window=3)
+
+    near, _ = attended()
     states[1][:, :, 0], states[2][:, :, 0] = 9.0, 9.0
-    changed, _ = packed_attention(attend, *states, None, borders=borders, sliding_window=3)
+    changed, _ = attended()
     assert torch.equal(near[:, 3:], changed[:, 3:])
     assert not torch.equal(near[:, :3], changed[:, :3])
 
