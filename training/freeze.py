@@ -44,8 +44,13 @@ def freeze_dataset(data: str, folder: Path) -> dict[str, Any]:
     return frozen.manifest
 
 
-async def freeze_topic(transport: Transport, offsets: Offsets, folder: Path) -> dict[str, Any]:
-    """The accepted ones among those that finished before these offsets, partition by partition, each once."""
+async def freeze_topic(
+    transport: Transport, offsets: Offsets, folder: Path, *, begins: Offsets | None = None
+) -> dict[str, Any]:
+    """The accepted ones among those that finished before these offsets, partition by partition, each once.
+
+    `begins` are the first offsets of an earlier freeze, which are still to be there.
+    """
     rejected = 0
     with _frozen(folder) as frozen:
         starts: dict[int, int] = {}
@@ -61,16 +66,23 @@ async def freeze_topic(transport: Transport, offsets: Offsets, folder: Path) -> 
                     rejected += 1
                 else:
                     frozen.add(conversation)
+        for number, begin in (begins or {}).items():
+            if (found := starts.get(number, offsets[number])) != begin:
+                raise CannotTrain(
+                    f"partition {number} of {FINISHED} begins at offset {found}, and at {begin} when it was frozen: "
+                    "what came before is gone; leave out --offsets"
+                )
         spans = {str(number): [starts.get(number, end), end] for number, end in sorted(offsets.items())}
         frozen.source = {"topic": FINISHED, "offsets": spans, "rejected": rejected}
     return frozen.manifest
 
 
-def recorded_offsets(manifest: Path) -> Offsets:
-    """Those that an earlier freeze ended at."""
+def recorded_offsets(manifest: Path) -> tuple[Offsets, Offsets]:
+    """Those that an earlier freeze began and ended at."""
     try:
         spans = json.loads(manifest.read_bytes())["run"]["frozen"]["offsets"]
-        return {int(number): int(end) for number, (_, end) in spans.items()}
+        begins = {int(number): int(begin) for number, (begin, _) in spans.items()}
+        return begins, {int(number): int(end) for number, (_, end) in spans.items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise CannotTrain(
             f"{manifest} holds no offsets ({error!r}): name the manifest.json of a frozen topic"

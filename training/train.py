@@ -42,10 +42,11 @@ def train(job: Job, tell: Tell = _quiet) -> None:
     """Goes on from the newest checkpoint where there is one; leaves the report, which is the end of it."""
     folder = TrainingFolder(job)
     with world() as own, ExitStack() as held:
+        check_shares(job.settings, own.size)
+        if own.first:
+            identity = held.enter_context(folder.opened())
         try:
-            check_shares(job.settings, own.size)
             if own.first:
-                identity = held.enter_context(folder.opened())
                 _prepared(folder, job, tell)
             own.wait()
             prepared = Prepared(folder.prepared)
@@ -59,7 +60,7 @@ def train(job: Job, tell: Tell = _quiet) -> None:
                 _finish(folder, job, identity, loop, prepared, model, trained, standing, own)
             own.wait()
         except CannotTrain as failure:
-            if own.first and folder.path.is_dir():
+            if own.first:
                 folder.note_failure(failure)
             raise
 

@@ -58,5 +58,5 @@ async def _of_topic(kafka: KafkaSettings, offsets: Path | None, out: Path) -> di
     from training.freeze import FINISHED, freeze_topic, recorded_offsets
 
     async with kafka_transport(kafka) as transport:
-        until = recorded_offsets(offsets) if offsets else await transport.ends(FINISHED)
-        return await freeze_topic(transport, until, out)
+        begins, ends = recorded_offsets(offsets) if offsets else ({}, await transport.ends(FINISHED))
+        return await freeze_topic(transport, ends, out, begins=begins)

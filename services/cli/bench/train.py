@@ -5,7 +5,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -63,17 +62,14 @@ def _measured(
     for number in range(rounds):
         folder = scratch / str(number)
         folder.mkdir()
-        figures = bench.measure(base, data, folder, partial(_tell_of, tell, number + 1, rounds))
+        tell(f"round {number + 1} of {rounds}")
+        figures = bench.measure(base, data, folder, tell)
         if on_ray:
             tell(f"round {number + 1} of {rounds}: the job on Ray")
             figures["ray"] = bench.ray_job(base, data, folder, workers=2)
         found.append(figures)
     whole = {"machine": facts, "rounds": rounds, **merged(found)}
     return whole | {"targets": judged(whole, TARGETS)}
-
-
-def _tell_of(tell: Callable[[str], None], number: int, rounds: int, said: str) -> None:
-    tell(f"round {number} of {rounds}: {said}")
 
 
 def _grown(folder: Path) -> str:

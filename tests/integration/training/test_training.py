@@ -1,6 +1,7 @@
 """A training comes to the same end however often it is killed, is never reused, and says in one line what is wrong."""
 
 import json
+import resource
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -9,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.integration.training.processes import COMMAND, adapter, command, losses, until_step
+from tests.integration.training.processes import adapter, command, losses, until_step
 from tests.unit.training.growing import conversations, dataset
 from training.settings import CannotTrain
 
@@ -84,6 +85,7 @@ def test_a_training_that_ends_at_any_step_goes_on_to_the_very_same_end(
     assert adapter(cut.folder) == adapter(whole)
 
 
+@pytest.mark.timeout(400)
 def test_the_same_command_goes_on_after_kill_9_to_the_very_same_end(whole: Path, job: Make) -> None:
     killed = job("killed")
     with subprocess.Popen(command(killed)) as process:
@@ -240,26 +242,24 @@ def test_a_matrix_that_the_model_lacks_is_told(job: Make) -> None:
 
 
 def test_a_full_disk_is_one_line_and_leaves_the_checkpoint_before(whole: Path, job: Make) -> None:
-    from training.train import check
+    from training.train import check, train
 
     full = job("full-disk")
-    size = next((whole / "checkpoints").glob("0*.pt")).stat().st_size
     check(full, workers=1)
+    size = next((whole / "checkpoints").glob("0*.pt")).stat().st_size
+    unlimited, most = resource.getrlimit(resource.RLIMIT_FSIZE)
     # What no file may grow beyond: the data is there, a checkpoint has no room.
-    limited = [
-        "import resource, signal",
-        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)",
-        f"resource.setrlimit(resource.RLIMIT_FSIZE, ({size // 2}, {size // 2}))",
-        COMMAND[2],
-    ]
-    python, option, _, *options = command(full)
-    ended = subprocess.run(
-        [python, option, "; ".join(limited), *options], stderr=subprocess.PIPE, text=True, check=False
-    )
-    assert ended.returncode == 2
-    assert "cannot be written (File too large): make room and run the command again" in ended.stderr
-    assert ended.stderr.count("soliloquy: ") == 1
-    subprocess.run(command(full), check=True)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size // 2, most))
+    try:
+        with pytest.raises(
+            CannotTrain, match=r"cannot be written \(.*\): make room and run the command again"
+        ) as error:
+            train(full)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (unlimited, most))
+    assert "\n" not in str(error.value)
+    assert not list((full.folder / "checkpoints").glob("*.pt*"))
+    train(full)
     assert adapter(full.folder) == adapter(whole)
 
 

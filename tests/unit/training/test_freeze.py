@@ -61,8 +61,10 @@ async def test_the_same_offsets_of_a_topic_give_the_same_bytes_though_it_grew(
         await finish(transport, first, second, third)
         manifest = await freeze_topic(transport, await ends(transport), tmp_path / "once")
         await finish(transport, later)
-        again = recorded_offsets(tmp_path / "once" / "manifest.json")
-        await freeze_topic(transport, again, tmp_path / "twice")
+        begins, again = recorded_offsets(tmp_path / "once" / "manifest.json")
+        await freeze_topic(transport, again, tmp_path / "twice", begins=begins)
+        with pytest.raises(CannotTrain, match="what came before is gone"):
+            await freeze_topic(transport, again, tmp_path / "gone", begins=dict.fromkeys(begins, -1))
         await freeze_topic(transport, await ends(transport), tmp_path / "later")
     assert (manifest["counts"]["accepted"], manifest["run"]["frozen"]["rejected"]) == (3, 0)
     assert files(tmp_path / "once") == files(tmp_path / "twice")
