@@ -41,14 +41,14 @@ class Plain(ModelServiceServicer):
 
 
 @asynccontextmanager
-async def plain(base: Path) -> AsyncIterator[str]:
-    """Its address."""
+async def plain(base: Path) -> AsyncIterator[int]:
+    """Its port."""
     async with started(base) as chat:
         server = grpc.aio.server()
         add_ModelServiceServicer_to_server(Plain(ModelHandler(chat)), server)
         port = server.add_insecure_port("127.0.0.1:0")
         await server.start()
-        yield f"127.0.0.1:{port}"
+        yield port
         await server.stop(0)
 
 

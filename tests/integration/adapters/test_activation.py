@@ -13,6 +13,7 @@ from services.curriculum.bank.bank import load_bank
 from services.runtime.answers import Answer, Unreadable
 from services.runtime.weights import base_digest
 from tests.integration.adapters.plain import plain
+from tests.integration.model.asking import Asking
 from tests.models import needs_torch
 from tests.unit.training.adapters.folders import front_matter
 from training.adapters.activation import Activation, NotActivated
@@ -25,8 +26,14 @@ pytestmark = needs_torch
 
 
 @pytest.fixture
-async def service(base: Path) -> AsyncIterator[ModelService]:
-    async with plain(base) as address, ModelService(address) as service:
+async def port(base: Path) -> AsyncIterator[int]:
+    async with plain(base) as port:
+        yield port
+
+
+@pytest.fixture
+async def service(port: int) -> AsyncIterator[ModelService]:
+    async with ModelService(f"127.0.0.1:{port}") as service:
         yield service
 
 
@@ -103,6 +110,20 @@ async def test_an_adapter_answers_when_it_is_active_and_the_one_before_after_a_r
     assert await answered_by(service) == first.digest
     with pytest.raises(NotActivated, match="nothing was active as 'tutor' before"):
         await activation.roll_back("tutor")
+
+
+async def test_no_request_is_lost_while_adapters_come_and_go(
+    activation: Activation, port: int, versions: Sequence[Version]
+) -> None:
+    first, other, _ = versions
+    await activation.activate(first, prompts(), readable=0.0)
+    async with Asking(port=port, adapter="tutor") as asking:
+        assert set(await asking.more()) == {first.digest}
+        await activation.activate(other, prompts(), readable=0.0)
+        assert set(await asking.more()) == {other.digest}
+        await activation.roll_back("tutor")
+        assert set(await asking.more()) == {first.digest}
+    assert asking.failures == []
 
 
 async def test_what_was_trained_on_another_base_is_not_even_loaded(
