@@ -8,8 +8,8 @@ RESOLVE = $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-vers
 # Hundreds of processes are started by the tests, and each would compile all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-# What is held to times, or looks at all of the machine for what was left on it, has the machine to itself.
-ALONE := tests/integration/model/test_serve.py \
+# What is held to times, starts Ray, or looks at all of the machine for what was left on it, has the machine to itself.
+ALONE := $(patsubst %,tests/integration/model/test_%.py,serve whole_loop adapters_in_service) \
 	$(patsubst %,tests/integration/executor/test_%.py,containment hostile_jobs jobs lanes pool)
 
 # uv installs in seconds what takes pip a minute. Where it has not the index that pip is told of, pip does it.
@@ -43,7 +43,7 @@ protos: .venv/dev ## Compile the protobuf contract and compare it with the last 
 kafka: .venv/dev ## Run a Kafka broker on 127.0.0.1:9092 until Ctrl-C, for development
 	$(BIN)/python -m tests.kafka
 
-faults: .venv/dev .venv/runsc .venv/kafka ## Kill runs and workers at random moments, soak the sandbox, read 5,000 conversations (minutes)
+faults: .venv/dev .venv/runsc .venv/kafka ## Kill runs, collectors and workers, soak the sandbox, read thousands of conversations (minutes)
 	$(BIN)/python -m pytest -s tests/chaos
 
 bench: .venv/dev .venv/runsc ## Measure the transport, the sandbox and the whole loop (minutes)

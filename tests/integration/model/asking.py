@@ -22,11 +22,11 @@ _SHORT = Sampling(temperature=0.0, top_p=1.0, max_tokens=4)
 
 
 @contextmanager
-def served(base: Path, *, replicas: int) -> Iterator[int]:
-    """Its gRPC port."""
-    port = free_port()
+def served(base: Path, *, replicas: int) -> Iterator[tuple[int, int]]:
+    """Its ports: of gRPC and of HTTP."""
+    port, http = free_port(), free_port()
     command = ["-c", "from services.cli.main import main; main()", "model", "serve", "--engine", "transformers"]
-    command += ["--model", str(base), "--grpc", f"127.0.0.1:{port}", "--http", f"127.0.0.1:{free_port()}"]
+    command += ["--model", str(base), "--grpc", f"127.0.0.1:{port}", "--http", f"127.0.0.1:{http}"]
     process = subprocess.Popen(
         [sys.executable, *command, "--replicas", str(replicas), "--grace", "2s"],
         stdout=subprocess.PIPE,
@@ -37,7 +37,7 @@ def served(base: Path, *, replicas: int) -> Iterator[int]:
     try:
         assert process.stdout is not None
         assert process.stdout.readline().startswith("serving on")
-        yield port
+        yield port, http
     finally:
         left = family({process.pid}, stats()) - {process.pid}
         process.send_signal(signal.SIGTERM)

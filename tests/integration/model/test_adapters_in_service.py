@@ -3,7 +3,6 @@
 import asyncio
 import os
 import shutil
-from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from soliloquy.v1.model_pb2 import Adapter
 
 from services.cli.main import commands
 from services.runtime.weights import base_digest
-from tests.integration.model.asking import Asking, served
+from tests.integration.model.asking import Asking
 from tests.unit.training.adapters.folders import front_matter
 from training.adapters.registry import Registry
 
@@ -27,10 +26,9 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(scope="module")
-def port(base: Path) -> Iterator[int]:
-    with served(base, replicas=2) as port:
-        yield port
+@pytest.fixture
+def port(replicas: tuple[int, int]) -> int:
+    return replicas[0]
 
 
 @pytest.fixture(scope="module")

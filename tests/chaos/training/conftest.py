@@ -1,0 +1,5 @@
+"""Trainings of several workers, one of which is killed."""
+
+from tests.integration.training.conftest import base, data
+
+__all__ = ["base", "data"]
