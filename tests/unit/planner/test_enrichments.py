@@ -123,8 +123,8 @@ async def test_what_is_forgotten_is_asked_for_with_the_same_seeds() -> None:
     first, again, _, *repeated = (request.seed for request in model.requests)
     assert repeated == [first, again]
     assert first != again
-    for problem in (before.problem, after.problem):
-        for call in problem.enrichment.calls:
+    for enriched in (before.problem, after.problem):
+        for call in enriched.enrichment.calls:
             call.ClearField("seconds")
     assert after.problem == before.problem
 
