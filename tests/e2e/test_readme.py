@@ -75,10 +75,14 @@ def test_the_readme_on_kafka_works_in_its_order(kafka: str, tmp_path: Path) -> N
     assert (tmp_path / "from-kafka" / "manifest.json").exists()
 
 
-def test_every_file_the_readme_links_to_exists() -> None:
+def test_everything_the_readme_links_to_exists() -> None:
     for page in (ROOT / "README.md", ROOT / "services" / "README.md"):
-        for link in re.findall(r"\]\((?!https?:)([^)]+)\)", page.read_text("utf-8")):
-            assert (page.parent / link).exists(), f"{page}: {link}"
+        text = page.read_text("utf-8")
+        headings = {heading.lower().replace(" ", "-") for heading in re.findall(r"^#+ (.+)$", text, flags=re.MULTILINE)}
+        for link in re.findall(r"\]\((?!https?:)([^)]+)\)", text):
+            file, _, heading = link.partition("#")
+            assert (page.parent / file).exists(), f"{page}: {link}"
+            assert not heading or file or heading in headings, f"{page}: {link}"
 
 
 def test_help_describes_every_target() -> None:
