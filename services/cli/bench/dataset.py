@@ -3,6 +3,7 @@
 import asyncio
 import json
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,11 @@ from services.cli.bench.tables import machine_line, rounds_line, spread, table, 
 from services.cli.failure import Failure
 from services.collector.bench import collecting
 from services.collector.bench.collecting import Log, WrongDataset
+from services.dataset.exports.exporting import export
+from services.dataset.exports.format import NAMES, Choice, find
 from services.dataset.layout import ACCEPTED
+from services.dataset.manifest import MANIFEST
+from services.dataset.reading import Dataset
 from services.dataset.rows import messages
 from services.runtime.bench import machine
 from services.runtime.bench.figures import merged
@@ -43,7 +48,7 @@ _RATES = {
 @click.option("--rounds", default=3, show_default=True, type=click.IntRange(min=1), help="Of which the median counts.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 def dataset(*, conversations: int, long: int, rounds: int, as_json: bool) -> None:
-    """Measure the collector: from the log's bytes to shards that were verified.
+    """Measure the collector, from the log's bytes to shards that were verified, and the exports.
 
     It first grows 200 conversations in gVisor, and then collects them again and again under other ids.
     """
@@ -78,8 +83,27 @@ def _round(log: Log, conversations: int, number: int, tell: Tell) -> dict[str, A
             done = collecting.collected(Path(folder), log, conversations, judged=name == "judged")
             found[name] = asyncio.run(done)
             found["read"] = collecting.read(Path(folder))
+            if name == "collected":
+                tell(f"round {number}: exports")
+                found["exported"] = _exported(Path(folder))
     with tempfile.TemporaryDirectory() as folder:
         return found | {"bare": collecting.bare(Path(folder), log, conversations)}
+
+
+def _exported(folder: Path) -> dict[str, float]:
+    """Conversations a second of CPU, by format."""
+    [manifest] = folder.glob(f"*/{MANIFEST}")
+    dataset, rates = Dataset(manifest.parent), {}
+    for name in NAMES:
+        began = time.process_time()
+        counts = export(dataset, name, folder / f"exported-{name}{_suffix(name)}", choice=Choice())
+        rates[name] = counts.written.total() / (time.process_time() - began)
+    return rates
+
+
+def _suffix(name: str) -> str:
+    """Of the file; `datasets` has a folder."""
+    return "" if name == "hf" else find(name).suffixes[0]
 
 
 def _grown(folder: Path) -> list[Conversation]:
@@ -95,6 +119,8 @@ def _parts(figures: dict[str, Any]) -> Iterator[RenderableType]:
     rates = table(f"{figures['conversations']:,} conversations", "a CPU second")
     for label, name in _RATES.items():
         rates.add_row(label, spread(figures[name]["per_cpu_second"]))
+    for name, rate in figures["exported"].items():
+        rates.add_row(f"exported as {name}", spread(rate))
     yield rates
     rest = table("", "")
     rest.add_row("seconds to read a shard", spread(figures["read"]["seconds"]))
