@@ -12,7 +12,6 @@ from services.recipes.recipe import UnknownRecipe, find
 from services.truth.report import Report
 
 FAULTY = 1
-CONVERSATIONS, REJECTED = "conversations.jsonl", "rejected.jsonl"
 
 
 @click.command()

@@ -10,17 +10,7 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
-# What each evaluation says of the student's message.
-EVALUATIONS = {
-    "a": "wrong",
-    "b": "right",
-    "c": "partly right",
-    "d": "unclear",
-    "e": "off topic",
-    "f": "a request",
-    "g": "nothing to judge",
-}
-STATES = {"p": "no step", "q": "in progress", "r": "finished, next step", "t": "finished, problem solved"}
+from services.recipes.soliloquy.codes import WORDS
 
 
 def show_index(records: Iterable[dict[str, Any]], console: Console) -> None:
@@ -86,8 +76,8 @@ def _soliloquy(turn: dict[str, Any]) -> RenderableType:
     tutor = turn["tutor"]
     parts.append(
         Text(
-            f"step {tutor['step']}: the message is {_words(EVALUATIONS, tutor['evaluation'])}; "
-            f"action {tutor['action']}; {_words(STATES, tutor['state'])}",
+            f"step {tutor['step']}: the message is {_words(WORDS['evaluations'], tutor['evaluation'])}; "
+            f"action {tutor['action']}; {_words(WORDS['states'], tutor['state'])}",
             style="dim",
         )
     )

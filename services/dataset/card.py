@@ -1,7 +1,6 @@
 """The dataset card: what a dataset is and what it comes to, as a README.md that the Hugging Face hub understands."""
 
 import shlex
-import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,9 +9,9 @@ from string import Template
 from typing import Any
 
 from services.dataset.statistics import LETTERS, Statistics
+from services.recipes.soliloquy.codes import WORDS
 
 CARD = "README.md"
-CODES = tomllib.loads(Path(__file__).with_name("codes.toml").read_text("utf-8"))
 _TEMPLATE = Template(Path(__file__).with_name("card.md").read_text("utf-8"))
 # Each option of the run's command with the field of the manifest that tells it, and what it is where nobody says.
 _OPTIONS = {"noise": "none", "max_turns": 20, "max_attempts": 10}
@@ -194,9 +193,9 @@ def _front(counted: Counted) -> str:
 
 def _codes(kept: Statistics) -> str:
     words = [word for word in LETTERS if any(evaluation == word for evaluation, _ in kept.codes)]
-    head = ("action", *(f"{LETTERS[word]} {CODES['evaluations'][LETTERS[word]]}" for word in words))
+    head = ("action", *(f"{LETTERS[word]} {WORDS['evaluations'][LETTERS[word]]}" for word in words))
     rows = [
-        (f"{action} {CODES['actions'].get(str(action), '')}", *(f"{kept.codes[word, action] or ''}" for word in words))
+        (f"{action} {WORDS['actions'].get(str(action), '')}", *(f"{kept.codes[word, action] or ''}" for word in words))
         for action in sorted({action for _, action in kept.codes})
     ]
     return table(head, rows)
@@ -204,7 +203,7 @@ def _codes(kept: Statistics) -> str:
 
 def _verdicts(kept: Statistics) -> str:
     words = [word for word in LETTERS if any(evaluation == word for _, evaluation in kept.verdicts)]
-    head = ("found", *(f"{LETTERS[word]} {CODES['evaluations'][LETTERS[word]]}" for word in words))
+    head = ("found", *(f"{LETTERS[word]} {WORDS['evaluations'][LETTERS[word]]}" for word in words))
     found = sorted({found for found, _ in kept.verdicts})
     return table(head, [(verdict, *(f"{kept.verdicts[verdict, word] or ''}" for word in words)) for verdict in found])
 

@@ -17,7 +17,7 @@ from services.recipes.soliloquy import prompting
 from services.recipes.soliloquy.answers import Spoken
 from services.recipes.soliloquy.codes import STRATEGIES
 from services.recipes.soliloquy.rules import POLICY
-from services.recipes.soliloquy.truth import Claim, TurnTruth, assessed
+from services.recipes.soliloquy.truth import TurnTruth, assessed
 from services.runtime.ask import Prompt
 from services.runtime.model import Model
 from services.runtime.seeds import digest, draw, seed
@@ -142,11 +142,6 @@ class Rehearsal:
 
 def numeric_steps(problem: Problem) -> Sequence[Step]:
     return [step for step in problem.steps if step.HasField("result") and step.expression]
-
-
-def claim_of(conversation: Conversation) -> Claim:
-    """What the student's latest message gives as its answer, and whether it is right."""
-    return _latest(conversation).claim
 
 
 def _latest(conversation: Conversation) -> TurnTruth:

@@ -4,10 +4,11 @@ from collections import Counter
 from collections.abc import Iterator
 from html import escape
 
-from services.dataset.card import CODES, share
+from services.dataset.card import share
 from services.dataset.durations import BINS_A_DECADE, Durations, Histogram, beginning, seconds_of
 from services.dataset.report.plots import bars, curves, histogram, round_ticks, short
 from services.dataset.statistics import LETTERS, Statistics
+from services.recipes.soliloquy.codes import WORDS
 
 _WORDS_A_BIN, _MOST_WORDS = 4, 100
 _BINS_A_BAR = BINS_A_DECADE // 8
@@ -142,9 +143,9 @@ def _codes(kept: Statistics) -> str:
     """How often each action follows each evaluation, darker the more often."""
     words = [word for word in LETTERS if any(evaluation == word for evaluation, _ in kept.codes)]
     most = max(kept.codes.values())
-    head = "".join(_code("col", LETTERS[word], CODES["evaluations"][LETTERS[word]]) for word in words)
+    head = "".join(_code("col", LETTERS[word], WORDS["evaluations"][LETTERS[word]]) for word in words)
     rows = "".join(
-        f"<tr>{_code('row', str(action), CODES['actions'].get(str(action), ''))}"
+        f"<tr>{_code('row', str(action), WORDS['actions'].get(str(action), ''))}"
         f"{''.join(_cell(kept.codes[word, action], most) for word in words)}</tr>"
         for action in sorted({action for _, action in kept.codes})
     )

@@ -11,13 +11,14 @@ from typing import IO
 
 import pyarrow as pa
 
-from services.dataset.card import CODES, Counted, title
+from services.dataset.card import Counted, title
 from services.dataset.durations import Durations
 from services.dataset.reading import Dataset, NoDataset
 from services.dataset.report.blocks import ROWS_A_BLOCK, columns, packed
 from services.dataset.report.index import Index
 from services.dataset.report.overview import overview
 from services.dataset.statistics import LETTERS, STATE_LETTERS, Statistics
+from services.recipes.soliloquy.codes import WORDS
 from services.recipes.soliloquy.rules import POLICY
 
 REPORT = "report.html"
@@ -65,7 +66,7 @@ def _page(counted: Counted, durations: Durations, index: Index) -> str:
     style = (_PAGE / "page.css").read_text("utf-8")
     script = '"use strict";\n' + "\n".join((_PAGE / f"{name}.js").read_text("utf-8") for name in _SCRIPTS)
     words = {
-        **CODES,
+        **WORDS,
         "letters": LETTERS,
         "state_letters": STATE_LETTERS,
         "agreeing": POLICY["agreeing"],

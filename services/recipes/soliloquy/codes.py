@@ -1,5 +1,8 @@
 """The paper's letters for evaluations and step states, and the enums that stand for them."""
 
+import tomllib
+from pathlib import Path
+
 from soliloquy.v1.conversation_pb2 import ErrorStrategy, Evaluation, Intent, StepState
 
 EVALUATIONS = {
@@ -32,3 +35,5 @@ STRATEGIES = {
 ACTIONS = {"a": {1, 2}, "b": {3}, "c": {4, 5}, "d": {6}, "e": {7}, "f": {8, 9, 10, 11}, "g": {12}}
 GIVING_ACTIONS = {2, 5, 9}
 GOING_BACK = 10
+# Evaluations, actions and states in words, as people read them.
+WORDS: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_name("codes.toml").read_text("utf-8"))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from soliloquy.v1.conversation_pb2 import Conversation
 
 from services.cli.main import commands
 from tests.unit.dataset.small import dataset, small
@@ -127,13 +128,13 @@ def test_tail_follows_a_dataset_that_grows(tmp_path: Path, monkeypatch: pytest.M
     """Each look is followed by a pause; in it another shard is written, and at last somebody presses Ctrl-C."""
     folder = tmp_path / "growing"
     folder.mkdir()
-    grown: list[Sequence[object]] = [[small(0)], [small(0)], [small(0), small(1)]]
+    grown: list[Sequence[Conversation]] = [[small(0)], [small(0)], [small(0), small(1)]]
 
     def pause(_: float) -> None:
         if not grown:
             raise KeyboardInterrupt
         shards = [[conversation] for conversation in grown.pop(0)]
-        dataset(folder, *shards)  # type: ignore[arg-type]
+        dataset(folder, *shards)
 
     monkeypatch.setattr("services.cli.tail.time.sleep", pause)
     result = soliloquy("tail", folder, "--follow", "--json")

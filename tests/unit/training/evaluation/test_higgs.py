@@ -7,6 +7,7 @@ import pytest
 
 from services.recipes.soliloquy import prompting
 from services.recipes.soliloquy.codes import STRATEGIES
+from services.recipes.soliloquy.truth import assessed
 from services.truth.quantities import quantities_in
 from tests.unit.training.evaluation.putting import (
     NOISY,
@@ -19,7 +20,7 @@ from tests.unit.training.evaluation.putting import (
     shared_cases,
     tutoring,
 )
-from training.evaluation.cases import Kind, Rehearsal, claim_of
+from training.evaluation.cases import Kind, Rehearsal
 from training.evaluation.figures import figures
 from training.evaluation.higgs import TooFewQuestions, drawn_cases
 
@@ -40,8 +41,7 @@ def test_each_question_is_put_with_a_right_and_with_a_wrong_number_after_the_sam
     rights = [case for case in shared_cases().cases if case.kind is Kind.RIGHT]
     wrongs = [case for case in shared_cases().cases if case.kind is Kind.WRONG]
     for right, wrong in zip(rights, wrongs, strict=True):
-        assert claim_of(right.conversation).right is True
-        assert claim_of(wrong.conversation).right is False
+        assert [list(assessed(case.conversation))[-1].claim.right for case in (right, wrong)] == [True, False]
         said = [[turn.tutor.text for turn in case.conversation.turns] for case in (right, wrong)]
         assert said[0] == said[1]
         assert said[0][-2].endswith(right.step.ask)
