@@ -12,12 +12,11 @@ from opentelemetry.sdk.environment_variables import OTEL_BSP_MAX_QUEUE_SIZE, OTE
 from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
 
-from services.runtime.instruments import counter
+from services.runtime.traces.metrics import DROPPED
 from services.runtime.traces.recording import Recording
 from services.runtime.traces.settings import TraceSettings
 from services.runtime.traces.spans import record_with
 
-DROPPED = counter("soliloquy_spans_dropped_total")
 # What the SDK reads from the environment, where that says nothing else. A process that is killed loses the spans of
 # about the last second.
 ENVIRONMENT = {OTEL_BSP_MAX_QUEUE_SIZE: "4096", OTEL_BSP_SCHEDULE_DELAY: "1000"}
