@@ -83,7 +83,7 @@ class Handling:
         """The events that follow from one, fit to be published."""
         now = time.time()
         name, told = f"{self._name} {origin(event.topic)}", _told(event, now)
-        with spans.joined(self._name, name, "consumer", event.traceparent, **told):
+        with spans.joined(self._name, name, "consumer", event.traceparent, now, **told):
             self._measure_wait(event, now)
             began = time.perf_counter()
             try:

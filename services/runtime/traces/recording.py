@@ -1,6 +1,5 @@
 """Spans made with OpenTelemetry's SDK, which is loaded only where traces are recorded."""
 
-import time
 from collections.abc import Iterable, Mapping
 from typing import Self
 
@@ -60,9 +59,11 @@ class Recording:
         self._ids = _Ids()
         self._tracers: dict[str, Tracer] = {}
 
-    def joined(self, service: str, name: str, kind: Kind, traceparent: str, **attributes: Attribute) -> Span:
+    def joined(
+        self, service: str, name: str, kind: Kind, traceparent: str, since: float | None, **attributes: Attribute
+    ) -> Span:
         parent = self._kept(traceparent)
-        return _started(self._tracer(service), name, kind, parent, attributes) if parent else NOTHING
+        return _started(self._tracer(service), name, kind, parent, attributes, since) if parent else NOTHING
 
     def begun(self, service: str, name: str, traceparent: str, since: float, **attributes: Attribute) -> None:
         root = self._kept(traceparent)
@@ -139,10 +140,17 @@ class _Live:
         return f"00-{self._context.trace_id:032x}-{self._context.span_id:016x}-{SAMPLED}"
 
 
-def _started(tracer: Tracer, name: str, kind: Kind, parent: SpanContext, attributes: Mapping[str, Attribute]) -> _Live:
+def _started(
+    tracer: Tracer,
+    name: str,
+    kind: Kind,
+    parent: SpanContext,
+    attributes: Mapping[str, Attribute],
+    since: float | None = None,
+) -> _Live:
     under = set_span_in_context(NonRecordingSpan(parent), Context())
-    span = tracer.start_span(name, under, SpanKind[kind.upper()], _named(attributes), start_time=time.time_ns())
-    return _Live(tracer, span)
+    start = None if since is None else int(since * NANOSECONDS)
+    return _Live(tracer, tracer.start_span(name, under, SpanKind[kind.upper()], _named(attributes), start_time=start))
 
 
 def _context(traceparent: str) -> SpanContext | None:

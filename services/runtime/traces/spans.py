@@ -32,7 +32,9 @@ class Span(Protocol):
 
 
 class Recorder(Protocol):
-    def joined(self, service: str, name: str, kind: Kind, traceparent: str, **attributes: Attribute) -> Span: ...
+    def joined(
+        self, service: str, name: str, kind: Kind, traceparent: str, since: float | None, **attributes: Attribute
+    ) -> Span: ...
 
     def begun(self, service: str, name: str, traceparent: str, since: float, **attributes: Attribute) -> None: ...
 
@@ -71,9 +73,13 @@ def record_with(recorder: Recorder | None) -> None:
     _recorder = recorder
 
 
-def joined(service: str, name: str, kind: Kind, traceparent: str, **attributes: Attribute) -> Span:
-    """A child of the span that another process, or an earlier event, names."""
-    return _recorder.joined(service, name, kind, traceparent, **attributes) if _recorder and traceparent else NOTHING
+def joined(
+    service: str, name: str, kind: Kind, traceparent: str, since: float | None = None, **attributes: Attribute
+) -> Span:
+    """A child of the span that another process, or an earlier event, names; it begins now, or began a moment ago."""
+    if _recorder and traceparent:
+        return _recorder.joined(service, name, kind, traceparent, since, **attributes)
+    return NOTHING
 
 
 def begun(service: str, name: str, traceparent: str, since: float, **attributes: Attribute) -> None:
