@@ -29,7 +29,10 @@ def set_up(service: str, style: str | None = None, level: int = logging.INFO) ->
     """From a level on what is ours, and the warnings of libraries; in JSON where standard error is no terminal."""
     style = style or (TEXT if sys.stderr.isatty() else JSON)
     root = logging.getLogger()
-    root.handlers = [_Lines(service, style)]
+    for handler in [*root.handlers]:
+        if isinstance(handler, _Lines):
+            root.removeHandler(handler)
+    root.addHandler(_Lines(service, style))
     root.setLevel(max(level, logging.WARNING))
     for name in OURS:
         logging.getLogger(name).setLevel(level)
