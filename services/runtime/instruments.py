@@ -5,6 +5,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from prometheus_client import Counter, Gauge, Histogram
 
@@ -21,6 +22,8 @@ class Metric:
     help: str
     # The bounds of a histogram.
     buckets: Sequence[float] = ()
+    # What a gauge is of the processes that count together.
+    together: Literal["livesum", "livemax"] = "livesum"
 
 
 class NotInSchema(LookupError):
@@ -44,7 +47,7 @@ def counter(name: str) -> Counter:
 
 def gauge(name: str) -> Gauge:
     metric = _metric(name, "gauge")
-    return Gauge(name, metric.help, metric.labels)
+    return Gauge(name, metric.help, metric.labels, multiprocess_mode=metric.together)
 
 
 def histogram(name: str) -> Histogram:

@@ -78,7 +78,7 @@ async def test_an_event_that_is_tried_again_and_one_that_is_replayed_stay_in_the
 
 
 async def _one_is_dead(transport: object) -> bool:
-    return sum((await transport.dead_letters()).values()) == 1  # type: ignore[attr-defined, no-any-return]
+    return sum((await transport.dead_letters()).values()) == 1  # type: ignore[attr-defined]
 
 
 async def test_a_duration_that_was_measured_in_a_trace_says_in_which(tmp_path: Path, collector: Collector) -> None:
