@@ -12,7 +12,7 @@ import pytest
 from prometheus_client import generate_latest
 
 from services.model import counting
-from services.model.counting import VARIABLE, counting_together, registry
+from services.model.counting import VARIABLE, counting_together, registry, together
 
 # It has an adapter and two requests, one of which it has begun to answer, and says so.
 REPLICA = """
@@ -74,5 +74,7 @@ def test_a_process_that_counts_alone_shows_what_it_has(monkeypatch: pytest.Monke
 
 def test_a_service_leaves_no_file_behind() -> None:
     with counting_together():
+        assert together() == {VARIABLE: str(counting.folder())}
         (counting.folder() / "counter_1.db").touch()
     assert not counting.folder().exists()
+    assert together() == {}
