@@ -1,4 +1,4 @@
-"""Every rule is understood by Prometheus, reads what somebody exports, and every alert fires, is quiet and says what to do."""
+"""Prometheus takes every rule, somebody exports what it reads, and every alert fires, is quiet and says what to do."""
 
 import os
 import re
