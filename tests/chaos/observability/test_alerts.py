@@ -17,7 +17,7 @@ from tests.e2e.runs import SOLILOQUY, kill, said
 from tests.observability.alerting import Alerts, watching
 
 CONVERSATIONS = 1000
-IN_FLIGHT = 32
+IN_FLIGHT = 16
 LATENCY = ("--latency", "100ms")
 # Below the ports that the system hands to outgoing connections, beside those of the installations.
 PORT = 11_990
@@ -40,7 +40,7 @@ def test_a_service_that_is_killed_under_load_is_told_until_it_is_back(kafka: str
         watching(installation.addresses, PORT, tmp_path) as alerts,
         Run(installation, tmp_path / "out", conversations=CONVERSATIONS, in_flight=IN_FLIGHT) as run,
     ):
-        run.reach(20)
+        run.reach(5)
         assert alerts.firing() == {}
         # Whoever would start it again does not, as on a machine that has no room for it.
         installation.signal_up(signal.SIGSTOP)
@@ -52,7 +52,7 @@ def test_a_service_that_is_killed_under_load_is_told_until_it_is_back(kafka: str
         installation.signal_up(signal.SIGCONT)
         for alert in ("SoliloquyTargetDown", "SoliloquyServiceAbsent"):
             print(f"{alert} cleared {alerts.clears(alert):.1f} s later")
-        run.reach(run.collected + 50)
+        run.reach(run.collected + 20)
         until(lambda: alerts.firing() == {}, "alerts stay", 60)
 
 
@@ -68,7 +68,7 @@ def test_sandboxes_that_cannot_start_and_their_dead_letters_are_told_until_they_
     with (
         Installation(tmp_path, kafka, *LATENCY) as installation,
         watching(installation.addresses, PORT, tmp_path) as alerts,
-        Run(installation, tmp_path / "out", conversations=100, in_flight=IN_FLIGHT) as run,
+        Run(installation, tmp_path / "out", conversations=60, in_flight=IN_FLIGHT) as run,
     ):
         run.reach(5)
         assert alerts.firing() == {}
