@@ -1,6 +1,6 @@
 """A real Prometheus over real services under load: the right alerts fire within their windows, and clear afterwards.
 
-An hour of the rules passes in a minute.
+Of the rules, a minute passes in three seconds.
 """
 
 import os
@@ -16,6 +16,7 @@ from tests.chaos.kafka.run import Run
 from tests.e2e.runs import SOLILOQUY, kill, said
 from tests.observability.alerting import Alerts, watching
 
+HASTE = 20
 CONVERSATIONS = 1000
 IN_FLIGHT = 16
 LATENCY = ("--latency", "100ms")
@@ -25,6 +26,11 @@ RUNSC = """#!/bin/sh
 [ ! -e {broken} ] || {{ echo "out of order" >&2; exit 1; }}
 exec {runsc} "$@"
 """
+
+
+def quiet(alerts: Alerts) -> None:
+    """Returns when nothing fires: on a busy machine a scrape may have come too late."""
+    until(lambda: alerts.firing() == {}, "alerts stay", 120)
 
 
 def observed(installation: Installation, alerts: Alerts, alert: str) -> str:
@@ -37,11 +43,11 @@ def observed(installation: Installation, alerts: Alerts, alert: str) -> str:
 def test_a_service_that_is_killed_under_load_is_told_until_it_is_back(kafka: str, tmp_path: Path) -> None:
     with (
         Installation(tmp_path, kafka, *LATENCY) as installation,
-        watching(installation.addresses, PORT, tmp_path) as alerts,
+        watching(installation.addresses, PORT, tmp_path, HASTE) as alerts,
         Run(installation, tmp_path / "out", conversations=CONVERSATIONS, in_flight=IN_FLIGHT) as run,
     ):
         run.reach(5)
-        assert alerts.firing() == {}
+        quiet(alerts)
         # Whoever would start it again does not, as on a machine that has no room for it.
         installation.signal_up(signal.SIGSTOP)
         installation.kill("student-0")
@@ -53,7 +59,7 @@ def test_a_service_that_is_killed_under_load_is_told_until_it_is_back(kafka: str
         for alert in ("SoliloquyTargetDown", "SoliloquyServiceAbsent"):
             print(f"{alert} cleared {alerts.clears(alert):.1f} s later")
         run.reach(run.collected + 20)
-        until(lambda: alerts.firing() == {}, "alerts stay", 60)
+        quiet(alerts)
 
 
 @pytest.mark.timeout(600)
@@ -67,11 +73,11 @@ def test_sandboxes_that_cannot_start_and_their_dead_letters_are_told_until_they_
     monkeypatch.setenv("PATH", f"{runsc.parent}:{os.environ['PATH']}")
     with (
         Installation(tmp_path, kafka, *LATENCY) as installation,
-        watching(installation.addresses, PORT, tmp_path) as alerts,
+        watching(installation.addresses, PORT, tmp_path, HASTE) as alerts,
         Run(installation, tmp_path / "out", conversations=60, in_flight=IN_FLIGHT) as run,
     ):
         run.reach(5)
-        assert alerts.firing() == {}
+        quiet(alerts)
         broken.touch()
         executor = installation.pid("executor-0")
         for pid in family([executor], stats()) - {executor}:
@@ -90,4 +96,4 @@ def test_sandboxes_that_cannot_start_and_their_dead_letters_are_told_until_they_
 
         until(cleared, "letters stay", 120)
         run.finish()
-        until(lambda: alerts.firing() == {}, "alerts stay", 120)
+        quiet(alerts)

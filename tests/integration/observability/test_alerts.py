@@ -24,6 +24,8 @@ from tests.kafka import processes
 from tests.observability.alerting import watching
 
 READY_SECONDS = 60.0
+# An hour of the rules passes in a minute.
+HASTE = 60
 
 
 async def bury(settings: KafkaSettings) -> None:
@@ -64,7 +66,7 @@ def test_a_dead_letter_and_a_killed_service_are_told_until_they_are_mended(kafka
     address, log = f"127.0.0.1:{port}", tmp_path / "student.log"
     with ExitStack() as running:
         running.enter_context(student(reach, address, log))
-        with watching({address: "student-0"}, own_port, tmp_path) as alerts:
+        with watching({address: "student-0"}, own_port, tmp_path, HASTE) as alerts:
             assert alerts.firing() == {}
             asyncio.run(bury(settings))
             seconds, letter = alerts.fires("SoliloquyDeadLetters")
