@@ -16,7 +16,7 @@ from services.runtime.transports.kafka import KafkaSettings
 
 Tell = Callable[[str], None]
 
-BATCHES = 8
+BATCHES = 4
 # All by which something is counted, ours and FastStream's, and what is measured for it alone.
 _COUNTING = (
     (Counter, "inc"),
