@@ -57,12 +57,12 @@ class Alerts:
         self._until(lambda: self._value("sum(up)") == targets, "not all targets answer")
         self._until(lambda: self._value("count(soliloquy:dead_letters:max)") > 0, "no rule was evaluated")
 
-    def fires(self, alert: str) -> tuple[float, dict[str, Any]]:
-        """How many seconds it took, and the alert."""
-        seconds = self._until(lambda: alert in self.firing(), f"{alert} does not fire")
-        return seconds, self.firing()[alert]
+    def fires(self, alert: str) -> dict[str, Any]:
+        self._until(lambda: alert in self.firing(), f"{alert} does not fire")
+        return self.firing()[alert]
 
     def clears(self, alert: str) -> float:
+        """How many seconds it took."""
         return self._until(lambda: alert not in self.firing(), f"{alert} does not clear")
 
     def window(self, alert: str) -> float:
