@@ -58,8 +58,14 @@ class Alerts:
         self._until(lambda: self._value("count(soliloquy:dead_letters:max)") > 0, "no rule was evaluated")
 
     def fires(self, alert: str) -> dict[str, Any]:
-        self._until(lambda: alert in self.firing(), f"{alert} does not fire")
-        return self.firing()[alert]
+        seen: dict[str, dict[str, Any]] = {}
+
+        def is_seen() -> bool:
+            seen.update(self.firing())
+            return alert in seen
+
+        self._until(is_seen, f"{alert} does not fire")
+        return seen[alert]
 
     def clears(self, alert: str) -> float:
         """How many seconds it took."""
