@@ -67,8 +67,8 @@ class Served:
         if info.digest != digest:
             served = f"{info.model}, {info.digest[:12] or 'no weights'}"
             raise CannotTrain(
-                f"the model service at {self.model_address} serves {served}, and {self.base} is {digest[:12]}: name the "
-                "base that is served"
+                f"the model service at {self.model_address} serves {served}, and {self.base} is {digest[:12]}: name "
+                "the base that is served"
             )
 
     async def activate(self, version: Version, canaries: Sequence[Canary], readable: float) -> None:
