@@ -1,12 +1,12 @@
 """Continuous mode: rounds go on from one another, activate what is not worse, and nothing happens twice."""
 
-from collections.abc import Callable, Iterator, Sequence
+import shutil
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from soliloquy.v1.conversation_pb2 import Conversation
 
 from services.client.dataset import Dataset
 from services.runtime.model import Model
@@ -18,13 +18,14 @@ from tests.unit.training.evaluation.test_higgs import NEVER
 from tests.unit.training.growing import conversations
 from training.adapters.registry import Active, Registry
 from training.adapters.version import Version
-from training.continuous.folder import Rounds
-from training.continuous.policy import SHIPPED, Policy, read_policy
+from training.continuous.folder import Outcome, Rounds
+from training.continuous.policy import SHIPPED, read_policy
 from training.continuous.sources import Growing
 from training.settings import CannotTrain
 
-STREAM = conversations(7)
-POLICY = read_policy(SHIPPED)
+# Its fourth is about a question that is put, and one came twice.
+GROWN = conversations(9)
+STREAM = [*GROWN[:4], GROWN[0], *GROWN[4:]]
 
 
 @pytest.fixture(scope="module")
@@ -58,151 +59,126 @@ class Recording(Registry):
             raise Killed(when)
 
 
-@pytest.fixture
-def retraining(base: Path, address: str, tmp_path: Path, request: pytest.FixtureRequest) -> Callable[..., Any]:
+@pytest.fixture(scope="module")
+def retraining(base: Path, address: str, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Any]:
     """Of rounds of two conversations, by what its tutors are worth: the base, and the adapter of each round."""
     from training.continuous.retraining import Retraining, Served
     from training.train import train
 
-    def make(folder: str, stream: Sequence[Conversation], *tutors: Model, policy: Policy = POLICY) -> Retraining:
-        grow(tmp_path / folder, stream)
-        registry = Recording(str(tmp_path / folder / "registry"))
-        # Services outlast a test: what one activates is none of another's.
-        name = f"{folder}-{id(request)}"
-        return Retraining(
-            rounds=Rounds(tmp_path / folder / "state"),
-            source=Growing(data=str(tmp_path / folder)),
-            every=2,
-            served=Served(name=name, base=base, registry=registry, model_address=address),
-            settings=SETTINGS.model_copy(update={"max_steps": 2}),
-            policy=policy,
-            canaries=[],
-            train=train,
-            evaluate=Evaluating(tutors=tutors),
-            told=Told(),
-        )
+    def make(name: str, *tutors: Model, **differing: Any) -> Retraining:
+        folder = tmp_path_factory.mktemp(name)
+        grow(folder / "grown", STREAM)
+        registry = Recording(str(folder / "registry"))
+        chosen: dict[str, Any] = {
+            "rounds": Rounds(folder / "state"),
+            "source": Growing(data=str(folder / "grown")),
+            "every": 2,
+            "served": Served(name=name, base=base, registry=registry, model_address=address),
+            "settings": SETTINGS.model_copy(update={"max_steps": 1}),
+            "policy": read_policy(SHIPPED),
+            "canaries": [],
+            "train": train,
+            "evaluate": Evaluating(tutors=tutors, about=[GROWN[3].problem.id]),
+            "told": Told(),
+        }
+        return Retraining(**chosen | differing)
 
     return make
 
 
-def test_a_round_learns_what_came_since_the_last_on_top_of_it_and_what_is_not_worse_goes_into_service(
-    retraining: Callable[..., Any], base: Path, tmp_path: Path
-) -> None:
-    stream = [*STREAM[:3], STREAM[0], *STREAM[3:6]]
-    one = retraining("one", stream, SCRIPTED, SCRIPTED, SCRIPTED)
-    # A question about it is put: nothing is learned from it.
-    one.evaluate.about = [STREAM[2].problem.id]
-    first, second = one.run(2)
-    learned = [[each.id for each in Dataset(one.rounds.round(number).data)] for number in (1, 2)]
-    assert learned == [[STREAM[0].id, STREAM[1].id], [STREAM[3].id, STREAM[4].id]]
-    assert (first.plan.onto, second.plan.onto) == ("", first.version)
-    assert (first.outcome, second.outcome) == ("activated", "activated")
-    active = one.served.registry.active()[one.served.name]
-    assert (active.version, active.before) == (second.version, (first.version,))
-    further = one.rounds.round(2).training / "run.json"
-    weights = one.rounds.round(1).training / "adapter" / "adapter_model.safetensors"
-    assert digest_of([weights]) in further.read_text("utf-8")
-    # Three evaluations for two rounds: what one ends with the next begins with.
-    assert len(one.evaluate.put) == 3
-    rows = (one.rounds.folder / "rounds.md").read_text("utf-8").splitlines()
-    assert [row.split(" | ")[:2] for row in rows[-2:]] == [["| 1", "2"], ["| 2", "2"]]
-    assert "accepted/00000.parquet:2" in rows[-2]
-    assert "verification 1.00" in rows[-1]
-    # Asked for rounds that are there, it has nothing to do.
-    assert one.run(2) == [first, second]
+@pytest.fixture(scope="module")
+def whole(retraining: Callable[..., Any]) -> Any:
+    """Four rounds: one that is as good as the base, a worse one, one that is overtaken, and one that learns nothing."""
+    whole = retraining("whole", SCRIPTED, SCRIPTED, NEVER, SCRIPTED)
+    whole.run(2)
+    registry, name = whole.served.registry, whole.served.name
+
+    def overtaken(adapter: Path | None, out: Path) -> Any:
+        before = registry.active()[name]
+        Registry.activate(registry, name, Active(version=f"{name}@other", since=""), instead_of=before)
+        return whole.evaluate(adapter, out)
+
+    replace(whole, evaluate=overtaken).run(3)
+    # A person takes it back.
+    Registry.activate(
+        registry, name, Active(version=registry.activated[0], since=""), instead_of=registry.active()[name]
+    )
+    wild = whole.settings.model_copy(update={"max_steps": 2, "learning_rate": 1e25, "clip": 1e30})
+    replace(whole, settings=wild).run(4)
+    return whole
 
 
-def test_what_is_worse_is_kept_with_the_reason_and_the_next_round_goes_on_from_what_is_in_service(
-    retraining: Callable[..., Any],
-) -> None:
-    worse = retraining("worse", STREAM, SCRIPTED, SCRIPTED, NEVER, SCRIPTED)
-    first, second, third = worse.run(3)
-    assert [each.outcome for each in (first, second, third)] == ["activated", "worse", "activated"]
+def test_a_round_learns_what_came_since_the_last_each_once_and_nothing_about_a_question_that_is_put(whole: Any) -> None:
+    learned = [[each.id for each in Dataset(whole.rounds.round(number).data)] for number in range(1, 5)]
+    fresh = [each.id for each in [*GROWN[:3], *GROWN[4:]]]
+    assert learned == [fresh[:2], fresh[2:4], fresh[4:6], fresh[6:8]]
+
+
+def test_what_is_not_worse_goes_into_service_and_all_else_is_kept_with_the_reason(whole: Any) -> None:
+    first, second, third, fourth = done = whole.rounds.done()
+    assert [each.outcome for each in done] == ["activated", "worse", "refused", "diverged"]
+    assert whole.served.registry.activated == [first.version]
     assert second.reason.startswith("Python usage accuracy is 0.00 and was 1.00; ")
-    assert (second.plan.onto, third.plan.onto) == (first.version, first.version)
-    registry = worse.served.registry
-    assert registry.find(second.version).note == f"round 2: worse: {second.reason}"
-    assert registry.activated == [first.version, third.version]
+    assert third.reason == f"whole@other is in service by now, not {first.version} as before"
+    assert fourth.reason.startswith("the loss of step 2 is")
+    notes = {version.id: version.note for version in whole.served.registry.versions()}
+    assert notes == {
+        first.version: "round 1: activated",
+        second.version: f"round 2: worse: {second.reason}",
+        third.version: f"round 3: refused: {third.reason}",
+    }
+
+
+def test_a_round_goes_on_from_what_is_in_service_and_not_from_what_was_worse(whole: Any) -> None:
+    first, *later = whole.rounds.done()
+    assert [each.plan.onto for each in (first, *later)] == ["", *[first.version] * 3]
+    weights = whole.rounds.round(1).training / "adapter" / "adapter_model.safetensors"
+    assert digest_of([weights]) in (whole.rounds.round(2).training / "run.json").read_text("utf-8")
+    # One evaluation a version: what a round ends with the next begins with.
+    assert len(whole.evaluate.put) == 4
+
+
+def test_each_round_leaves_a_line_in_the_table(whole: Any) -> None:
+    rows = (whole.rounds.folder / "rounds.md").read_text("utf-8").splitlines()[-4:]
+    assert [row.split(" | ")[:4] for row in rows[:2]] == [
+        ["| 1", "2", "the first", "accepted/00000.parquet:2"],
+        # Behind the last: one about a question, and one that came again.
+        ["| 2", "2", "accepted/00000.parquet:2", "accepted/00000.parquet:6"],
+    ]
+    assert "verification 1.00" in rows[0]
+    assert rows[1].count("verification ") == 2
+    assert rows[3].split(" | ")[-1].startswith("diverged: the loss of step 2 is")
 
 
 def test_a_retraining_that_is_killed_at_every_step_comes_to_the_same_end_and_does_nothing_twice(
-    retraining: Callable[..., Any],
+    whole: Any, retraining: Callable[..., Any]
 ) -> None:
-    whole = retraining("whole", STREAM, SCRIPTED, SCRIPTED, NEVER)
-    expected = whole.run(2)
-    cut = retraining("cut", STREAM, SCRIPTED, SCRIPTED, NEVER)
+    cut = retraining("cut", SCRIPTED, SCRIPTED, NEVER)
     cut.told.fatal = cut.served.registry.fatal = True
-
-    def again() -> Any:
-        # A process that is started anew remembers nothing.
-        return replace(cut).run(2)
-
-    done, killed = until_done(again)
+    # A process that is started anew remembers nothing.
+    done, killed = until_done(lambda: replace(cut).run(2))
     assert killed > 12
-    assert [each.version.partition("@")[2] for each in done] == [each.version.partition("@")[2] for each in expected]
-    assert [(each.outcome, each.plan.span, each.loss) for each in done] == [
-        (each.outcome, each.plan.span, each.loss) for each in expected
-    ]
+
+    def facts(outcome: Outcome) -> tuple[Any, ...]:
+        return outcome.outcome, outcome.plan.span, outcome.loss, outcome.version.partition("@")[2]
+
+    assert [facts(each) for each in done] == [facts(each) for each in whole.rounds.done()[:2]]
     assert cut.served.registry.activated == [done[0].version]
     assert len(cut.evaluate.put) == 3
 
 
-def test_a_training_that_diverges_ends_its_round_and_the_next_begins_where_it_was(
-    retraining: Callable[..., Any],
-) -> None:
-    wild = retraining("wild", STREAM, SCRIPTED, SCRIPTED)
-    unbound = wild.settings.model_copy(update={"learning_rate": 1e25, "clip": 1e30})
-    (first,) = replace(wild, settings=unbound).run(1)
-    assert first.outcome == "diverged"
-    assert first.reason.startswith("the loss of step 2 is")
-    _, second = wild.run(2)
-    assert (second.outcome, second.plan.onto) == ("activated", "")
-    assert second.plan.span.begin == first.plan.span.end
-
-
-def test_what_was_activated_meanwhile_stays(retraining: Callable[..., Any]) -> None:
-    overtaken = retraining("overtaken", STREAM, SCRIPTED, SCRIPTED)
-    registry, name = overtaken.served.registry, overtaken.served.name
-
-    def meanwhile(adapter: Path | None, out: Path) -> Any:
-        if adapter is not None:
-            Registry.activate(registry, name, Active(version=f"{name}@other", since=""), instead_of=None)
-        return Evaluating(tutors=[SCRIPTED])(adapter, out)
-
-    (outcome,) = replace(overtaken, evaluate=meanwhile).run(1)
-    assert (outcome.outcome, outcome.reason) == ("refused", f"{name}@other is in service by now, not nothing as before")
-    assert registry.active()[name].version == f"{name}@other"
-
-
-@pytest.mark.parametrize(
-    ("differing", "line"),
-    [
-        ({"source": Growing(data="elsewhere")}, "holds another retraining (source: "),
-        ({"settings": SETTINGS.model_copy(update={"tune": "full"})}, "tune: full makes no adapter"),
-    ],
-    ids=["another source", "no adapter"],
-)
-def test_what_cannot_be_retrained_is_one_line(
-    retraining: Callable[..., Any], differing: dict[str, Any], line: str
-) -> None:
-    begun = retraining("begun", STREAM, SCRIPTED, SCRIPTED)
-    begun.told.fatal = True
-    with pytest.raises(Killed):
-        begun.run(1)
-    with pytest.raises(CannotTrain) as refused:
-        replace(begun, **differing).run(1)
-    assert line in str(refused.value)
-    assert "\n" not in str(refused.value)
-
-
-def test_a_service_of_another_base_is_told_before_anything_is_learned(
-    retraining: Callable[..., Any], base: Path, tmp_path: Path
-) -> None:
-    import shutil
-
-    other = shutil.copytree(base, tmp_path / "other-base")
+def test_what_cannot_be_retrained_is_one_line(whole: Any, base: Path, tmp_path: Path) -> None:
+    other = shutil.copytree(base, tmp_path / "other")
     (other / "tokenizer.json").write_text("{}")
-    mixed = retraining("mixed", STREAM, SCRIPTED)
-    with pytest.raises(CannotTrain, match="name the base that is served"):
-        replace(mixed, served=replace(mixed.served, base=other)).run(1)
-    assert mixed.rounds.done() == []
+    full = SETTINGS.model_copy(update={"tune": "full"})
+    elsewhere = replace(whole, rounds=Rounds(tmp_path / "state"), served=replace(whole.served, base=other))
+    for wrong, line in [
+        (replace(whole, source=Growing(data="elsewhere")), "holds another retraining (source: "),
+        (replace(whole, settings=full), "tune: full makes no adapter"),
+        (elsewhere, "name the base that is served"),
+    ]:
+        with pytest.raises(CannotTrain) as refused:
+            wrong.run(5)
+        assert line in str(refused.value)
+        assert "\n" not in str(refused.value)
+    assert elsewhere.rounds.done() == []
