@@ -137,9 +137,7 @@ class Retraining:
         plan = Plan(span=span, onto=onto)
         folder.write_plan(plan)
         if span.missed:
-            self.told.at(
-                folder.number, f"{span.missed} offsets before these were gone before they were read"
-            )
+            self.told.at(folder.number, f"{span.missed} offsets before these were gone before they were read")
         return plan
 
     def _trained(self, folder: Round, plan: Plan) -> Report:
