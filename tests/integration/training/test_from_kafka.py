@@ -11,6 +11,7 @@ from services.client.dataset import Dataset
 from services.recipes.recipe import find
 from services.runtime.transports.kafka import KafkaSettings, kafka_transport
 from tests.integration.transport.kafka import PARTITIONS, fresh_address, settings
+from tests.integration.transport.support import until
 from tests.kafka.fixtures import kafka as kafka
 from tests.unit.training.growing import conversations
 from tests.unit.training.test_freeze import files, finish
@@ -80,15 +81,13 @@ async def test_a_round_ends_with_the_conversation_that_it_waited_for_and_the_nex
     def left_out(conversation: Conversation) -> bool:
         return conversation.id in known
 
-    async def waited_for(after: object, wanted: int) -> Span:
+    async def waited_for(after: dict[str, int] | None, wanted: int) -> Span:
         return await asyncio.to_thread(topic.next, after, wanted, left_out, heard.append)
 
     async with kafka_transport(connection) as transport:
         await finish(transport, rejected, about_a_question, GROWN[0])
         waiting = asyncio.create_task(waited_for(None, 3))
-        async with asyncio.timeout(30):
-            while not heard:
-                await asyncio.sleep(0.01)
+        await until(lambda: bool(heard))
         assert not waiting.done()
         # The first of them comes again.
         await finish(transport, GROWN[0], *GROWN[1:6])

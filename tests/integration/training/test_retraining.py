@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from prometheus_client import REGISTRY
 
 from services.client.dataset import Dataset
 from services.runtime.model import Model
@@ -88,7 +89,7 @@ def retraining(base: Path, address: str, tmp_path_factory: pytest.TempPathFactor
 
 @pytest.fixture(scope="module")
 def whole(retraining: Callable[..., Any]) -> Any:
-    """Four rounds: one that is as good as the base, a worse one, one that is overtaken, and one that learns nothing."""
+    """Of four rounds: one that is as good as the base, a worse one, one that is overtaken, and one that learns nothing."""
     whole = retraining("whole", SCRIPTED, SCRIPTED, NEVER, SCRIPTED)
     whole.run(2)
     registry, name = whole.served.registry, whole.served.name
@@ -100,12 +101,15 @@ def whole(retraining: Callable[..., Any]) -> Any:
 
     replace(whole, evaluate=overtaken).run(3)
     # A person takes it back.
-    Registry.activate(
-        registry, name, Active(version=registry.activated[0], since=""), instead_of=registry.active()[name]
-    )
+    first = Active(version=registry.activated[0], since="")
+    Registry.activate(registry, name, first, instead_of=registry.active()[name])
     wild = whole.settings.model_copy(update={"max_steps": 2, "learning_rate": 1e25, "clip": 1e30})
     replace(whole, settings=wild).run(4)
     return whole
+
+
+def _rounds(outcome: str) -> tuple[str, dict[str, str]]:
+    return "soliloquy_training_rounds_total", {"outcome": outcome}
 
 
 def test_a_round_learns_what_came_since_the_last_each_once_and_nothing_about_a_question_that_is_put(whole: Any) -> None:
@@ -121,6 +125,8 @@ def test_what_is_not_worse_goes_into_service_and_all_else_is_kept_with_the_reaso
     assert second.reason.startswith("Python usage accuracy is 0.00 and was 1.00; ")
     assert third.reason == f"whole@other is in service by now, not {first.version} as before"
     assert fourth.reason.startswith("the loss of step 2 is")
+    rounds = {each.outcome: REGISTRY.get_sample_value(*_rounds(each.outcome)) for each in done}
+    assert rounds == dict.fromkeys(rounds, 1.0)
     notes = {version.id: version.note for version in whole.served.registry.versions()}
     assert notes == {
         first.version: "round 1: activated",
@@ -146,7 +152,7 @@ def test_each_round_leaves_a_line_in_the_table(whole: Any) -> None:
         ["| 2", "2", "accepted/00000.parquet:2", "accepted/00000.parquet:6"],
     ]
     assert "verification 1.00" in rows[0]
-    assert rows[1].count("verification ") == 2
+    assert "verification 1.00 | usage 0.00" in rows[1]
     assert rows[3].split(" | ")[-1].startswith("diverged: the loss of step 2 is")
 
 
