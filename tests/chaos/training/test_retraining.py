@@ -16,6 +16,7 @@ from services.client.dataset import Dataset
 from services.runtime.transports.kafka import KafkaSettings, kafka_transport
 from tests.integration.model.asking import served
 from tests.integration.training.conftest import SETTINGS
+from tests.integration.training.processes import losses
 from tests.integration.transport.kafka import fresh_address, settings
 from tests.kafka.fixtures import kafka as kafka
 from tests.unit.training.growing import conversations
@@ -102,9 +103,7 @@ async def test_what_finishes_on_a_topic_is_learned_evaluated_and_put_into_servic
     first = command.state / "round-0001"
     for happened in (
         (first / "plan.json").exists,
-        lambda: (
-            (first / "training" / "metrics.jsonl").exists() and (first / "training" / "metrics.jsonl").stat().st_size
-        ),
+        lambda: losses(first / "training"),
         (first / "training" / "report.json").exists,
         (tmp_path / "registry" / "active.json").exists,
     ):

@@ -89,7 +89,7 @@ def retraining(base: Path, address: str, tmp_path_factory: pytest.TempPathFactor
 
 @pytest.fixture(scope="module")
 def whole(retraining: Callable[..., Any]) -> Any:
-    """Of four rounds: one that is as good as the base, a worse one, one that is overtaken, and one that learns nothing."""
+    """Of four rounds: as good as the base, worse, overtaken by another, and without anything learned."""
     whole = retraining("whole", SCRIPTED, SCRIPTED, NEVER, SCRIPTED)
     whole.run(2)
     registry, name = whole.served.registry, whole.served.name
