@@ -25,6 +25,7 @@ _MODULES = {
     "topics": "services.cli.topics",
     "service": "services.cli.service",
     "up": "services.cli.up",
+    "top": "services.cli.top",
     "asyncapi": "services.cli.asyncapi",
     "sandbox": "services.cli.sandbox",
     "model": "services.cli.model",
