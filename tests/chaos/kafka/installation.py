@@ -75,6 +75,11 @@ class Installation:
         return {"kafka": self.settings.bootstrap, "kafka_prefix": self.settings.prefix}
 
     @property
+    def addresses(self) -> dict[str, str]:
+        """Where each post tells how it is."""
+        return {post: f"127.0.0.1:{port}" for post, port in zip(self.posts, self._ports, strict=False)}
+
+    @property
     def said(self) -> str:
         return self._log.read_text("utf-8")
 
