@@ -14,13 +14,13 @@ import uvloop
 from services.cli.failure import Failure
 from services.cli.kafka_options import kafka_options
 from services.cli.model_options import model_options
-from services.cli.scales import http_from_option, places, scale_option
 from services.cli.service_options import (
     COLLECTOR,
     GRACE,
     SANDBOX,
     SCRIPTED,
     live_settings,
+    option,
     sandbox_settings,
     with_options,
 )
@@ -33,11 +33,33 @@ from services.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
 from services.runtime.transports.kafka.layout import check
 
 
+def _scales(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, int]:
+    scales = dict.fromkeys(MAKERS, 1)
+    for text in given:
+        name, _, number = text.partition("=")
+        if name not in scales or not number.isdecimal() or not 1 <= int(number) <= 99:
+            raise click.BadParameter(f"{text!r} is no scale: write student=2; the services are {', '.join(MAKERS)}")
+        scales[name] = int(number)
+    if scales["collector"] > 1:
+        raise click.BadParameter("there can be one collector only: two would write the same files")
+    return scales
+
+
+SCALE = option(
+    "--scale", "scales", multiple=True, callback=_scales, metavar="SERVICE=N", help="Processes of a service."
+)
+
+
 @click.command()
 @kafka_options(required=True)
 @with_options(COLLECTOR)
-@scale_option
-@http_from_option("Serve health and metrics on this port of 127.0.0.1 and those that follow, one for each process.")
+@SCALE
+@option(
+    "--http-from",
+    type=click.IntRange(min=1, max=65_000),
+    metavar="PORT",
+    help="Serve health and metrics on this port of 127.0.0.1 and those that follow, one for each process.",
+)
 @model_options
 @with_options((*SCRIPTED, *SANDBOX, GRACE))
 def up(
@@ -78,14 +100,19 @@ def up(
     uvloop.run(_keep_up(kafka, list(_posts(whole, kafka, scales, http_from))))
 
 
+def places(scales: Mapping[str, int]) -> list[tuple[str, int]]:
+    """Every process of every service, in the order of their ports."""
+    return [(name, number) for name, scale in scales.items() for number in range(scale)]
+
+
 def _posts(whole: Assignment, kafka: KafkaSettings, scales: Mapping[str, int], http_from: int | None) -> Iterator[Post]:
-    for name, number, http in places(scales, http_from):
+    for place, (name, number) in enumerate(places(scales)):
         assignment = replace(
             whole,
             services=[name],
             # Members of a group are told apart by it, wherever they run.
             transport=replace(kafka, instance=f"{platform.node()}-{number}"),
-            http=http,
+            http=f"127.0.0.1:{http_from + place}" if http_from else None,
         )
         yield post(f"{name}-{number}", assignment)
 

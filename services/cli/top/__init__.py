@@ -13,10 +13,11 @@ from rich.live import Live
 from services.cli.addresses import ADDRESS
 from services.cli.durations import DURATION
 from services.cli.failure import Failure
-from services.cli.scales import http_from_option, places, scale_option
+from services.cli.service_options import option
 from services.cli.top.scrape import Look, Span, look
 from services.cli.top.standing import Standing, standing
 from services.cli.top.view import view
+from services.cli.up import SCALE, places
 
 # Rates are over so many looks: long enough to be calm, short enough to be true.
 _LOOKS = 6
@@ -24,8 +25,8 @@ _LOOKS = 6
 
 @click.command()
 @click.argument("addresses", nargs=-1, metavar="[HOST:PORT]...", type=ADDRESS)
-@http_from_option("Where `soliloquy up` was told to serve metrics, by the same option.")
-@scale_option
+@option("--http-from", type=click.IntRange(min=1, max=65_000), metavar="PORT", help="As `soliloquy up` was told.")
+@SCALE
 @click.option(
     "--wanted", type=click.IntRange(min=1), help="Accepted conversations that there shall be: says what is left."
 )
@@ -48,7 +49,9 @@ def top(
     Counts are since a service was started; what it takes (waits, works, a call) is the mean of the last seconds.
     """
     named = {address: address for address in addresses}
-    named |= {f"{name}-{number}": http for name, number, http in places(scales, http_from) if http}
+    if http_from:
+        posts = enumerate(places(scales), start=http_from)
+        named |= {f"{name}-{number}": f"127.0.0.1:{port}" for port, (name, number) in posts}
     if not named:
         raise click.UsageError("whose metrics? Name a HOST:PORT, or use --http-from PORT as with soliloquy up")
     console = Console()
