@@ -19,6 +19,7 @@ _MODULES = {
     "problems": "services.cli.problems",
     "freeze": "services.cli.freeze",
     "train": "services.cli.train",
+    "retrain": "services.cli.retrain",
     "evaluate": "services.cli.evaluate",
     "adapters": "services.cli.adapters",
     "dlq": "services.cli.dead_letters",
