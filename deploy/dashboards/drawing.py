@@ -1,6 +1,7 @@
 """A dashboard drawn without a Grafana: its own grid, titles, units and legends, over what a Prometheus answered."""
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -71,8 +72,8 @@ class Sheet:
         return self.figure.add_axes((x / self.wide, 1 - (y + high) / self.high, wide / self.wide, high / self.high))
 
 
-def draw(dashboard: Mapping[str, Any], ask: Ask, path: Path) -> None:
-    """Of the dashboard as Grafana reads it."""
+def draw(dashboard: Mapping[str, Any], ask: Ask, over: tuple[float, float], path: Path) -> None:
+    """The dashboard as Grafana reads it, over a time."""
     panels = dashboard["panels"]
     sheet = Sheet(max(panel["gridPos"]["y"] + panel["gridPos"]["h"] for panel in panels))
     for panel in panels:
@@ -84,8 +85,11 @@ def draw(dashboard: Mapping[str, Any], ask: Ask, path: Path) -> None:
             continue
         sheet.box(x + _GAP / 2, y + _GAP / 2, wide - _GAP, high - _GAP)
         sheet.text(x + 14, y + 17, panel["title"], fontsize=9.5, weight="bold")
-        drawn = _numbers if panel["type"] == "stat" else _chart
-        drawn(sheet, panel, ask, (x, y, wide, high))
+        if panel["type"] == "stat":
+            _numbers(sheet, panel, ask, (x, y, wide, high))
+        else:
+            axes = _chart(sheet, panel, ask, (x, y, wide, high))
+            axes.set_xlim(*map(datetime.fromtimestamp, over))
     path.parent.mkdir(parents=True, exist_ok=True)
     sheet.figure.savefig(path, facecolor=_GROUND)
 
@@ -94,12 +98,14 @@ def _asked(panel: Mapping[str, Any], ask: Ask) -> list[tuple[str, Sequence[tuple
     """What the legend calls each series, and the series."""
     found = []
     for target in panel["targets"]:
-        for labels, points in ask(target["expr"], target["instant"]):
-            name = target["legendFormat"]
-            for label, value in labels.items():
-                name = name.replace(f"{{{{{label}}}}}", value)
-            found.append((name, points))
-    return sorted(found, key=lambda each: each[0])
+        answered = ask(target["expr"], target["instant"])
+        of_target = [(_named(target["legendFormat"], labels), points) for labels, points in answered]
+        found += sorted(of_target, key=lambda each: each[0])
+    return found
+
+
+def _named(legend: str, labels: Mapping[str, str]) -> str:
+    return re.sub(r"{{(\w+)}}", lambda label: labels.get(label[1], ""), legend)
 
 
 def _numbers(sheet: Sheet, panel: Mapping[str, Any], ask: Ask, place: tuple[float, float, float, float]) -> None:
@@ -131,7 +137,7 @@ def _colour(value: float, how: Mapping[str, Any]) -> str:
     return {"green": _GOOD, "red": _BAD}.get(reached[-1]["color"], _INK)
 
 
-def _chart(sheet: Sheet, panel: Mapping[str, Any], ask: Ask, place: tuple[float, float, float, float]) -> None:
+def _chart(sheet: Sheet, panel: Mapping[str, Any], ask: Ask, place: tuple[float, float, float, float]) -> Any:
     x, y, wide, high = place
     how = panel["fieldConfig"]["defaults"]
     series = _asked(panel, ask)
@@ -153,6 +159,7 @@ def _chart(sheet: Sheet, panel: Mapping[str, Any], ask: Ask, place: tuple[float,
         side.set_visible(False)
     if not series:
         axes.text(0.5, 0.5, how["noValue"], transform=axes.transAxes, ha="center", color=_DIM)
+    return axes
 
 
 def _plot(axes: Any, series: Sequence[Sequence[tuple[float, float]]], *, stacked: bool) -> None:

@@ -1,6 +1,6 @@
 """A dashboard as Grafana reads it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from string import ascii_uppercase
 
 from grafana_foundation_sdk.builders import common, dashboard, prometheus, stat, timeseries
@@ -68,14 +68,24 @@ def _placed(board: Board) -> Iterator[dashboard.Row | stat.Panel | timeseries.Pa
     for title, panels in board.row.items():
         number += 1
         yield dashboard.Row(title).id(number).grid_pos(model.GridPos(x=0, y=y, w=COLUMNS, h=1))
-        x, y, below = 0, y + 1, y + 1
-        for panel in panels:
-            if x + panel.wide > COLUMNS:
-                x, y = 0, below
-            number += 1
-            yield _drawn(panel).id(number).grid_pos(model.GridPos(x=x, y=y, w=panel.wide, h=panel.high))
-            x, below = x + panel.wide, max(below, y + panel.high)
-        y = below
+        y += 1
+        for line in _lines(panels):
+            x, high = 0, max(panel.high for panel in line)
+            for panel in line:
+                number += 1
+                yield _drawn(panel).id(number).grid_pos(model.GridPos(x=x, y=y, w=panel.wide, h=high))
+                x += panel.wide
+            y += high
+
+
+def _lines(panels: Sequence[Panel]) -> list[list[Panel]]:
+    """As many side by side as there is room for."""
+    lines: list[list[Panel]] = [[]]
+    for panel in panels:
+        if sum(other.wide for other in lines[-1]) + panel.wide > COLUMNS:
+            lines.append([])
+        lines[-1].append(panel)
+    return lines
 
 
 def _drawn(panel: Panel) -> stat.Panel | timeseries.Panel:

@@ -150,10 +150,12 @@ def _stage(span: Span, service: str) -> Stage:
 
 def _sandbox(span: Span) -> Sandbox:
     jobs = span.sums("soliloquy_sandbox_jobs_total", "status")
-    ready = span.sums("soliloquy_sandbox_ready", "process")
+    # Every process says whether its sandboxes are ready; those of others have none.
+    executors = span.sums("soliloquy_lanes", "process", service="executor")
+    ready = [value for labels, value in span.series("soliloquy_sandbox_ready") if labels["process"] in executors]
     return Sandbox(
-        executors=len(ready),
-        ready=int(sum(ready.values())),
+        executors=len(executors),
+        ready=int(sum(ready)),
         busy=int(span.value("soliloquy_sandbox_busy")),
         rate=span.rate("soliloquy_sandbox_jobs_total"),
         job_seconds=span.mean("soliloquy_sandbox_job_seconds"),

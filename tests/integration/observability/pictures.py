@@ -10,10 +10,11 @@ from pathlib import Path
 import click
 
 from deploy.dashboards.board import CHART
-from deploy.dashboards.drawing import Line, draw
+from deploy.dashboards.drawing import draw
 from tests.integration.observability.watched import Watched, watched
 from tests.kafka.cluster import KafkaCluster
-from tests.promql import filled
+from tests.observability.asking import Line
+from tests.unit.deploy.queries import filled
 
 DOCS = Path(__file__).parents[3] / "deploy" / "docs"
 STEP_SECONDS = 2.0
@@ -26,7 +27,7 @@ def main(minutes: float, conversations: int) -> None:
     with ExitStack() as opened:
         place, brokers = (Path(opened.enter_context(tempfile.TemporaryDirectory())) for _ in range(2))
         kafka = opened.enter_context(KafkaCluster(brokers))
-        growing = watched(place, kafka.bootstrap, conversations=conversations, latency="40ms", every="2s")
+        growing = watched(place, kafka.bootstrap, conversations=conversations, steps=150, latency="40ms")
         run = opened.enter_context(growing)
         click.echo(f"a run is watched for {minutes:g} minutes", err=True)
         time.sleep(60 * minutes)
@@ -43,7 +44,7 @@ def pictures(run: Watched, wanted: int) -> None:
         return run.prometheus.over(asked, start=run.began, end=end, step=STEP_SECONDS)
 
     for file in sorted(CHART.glob("*.json")):
-        draw(json.loads(file.read_text("utf-8")), ask, DOCS / f"{file.stem}.png")
+        draw(json.loads(file.read_text("utf-8")), ask, (run.began, end), DOCS / f"{file.stem}.png")
         click.echo(f"deploy/docs/{file.stem}.png", err=True)
 
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
@@ -12,7 +13,7 @@ from rich.console import Console
 from services.cli.main import commands
 from services.cli.top.scrape import Look, Span, read
 from services.cli.top.standing import Standing, standing
-from services.cli.top.view import lasting, view
+from services.cli.top.view import view
 from services.runtime.listening import listening
 
 STUDENT = """
@@ -73,10 +74,10 @@ def test_time_left_follows_from_what_is_wanted_and_the_pace() -> None:
 
 
 def test_what_a_process_counts_anew_after_a_restart_is_not_taken_back() -> None:
-    started_again = STUDENT.replace("} 100\n", "} 20\n")
+    again = STUDENT.replace("} 100\n", "} 20\n")
     span = Span(
         before=Look(at=0, samples={"student": read(STUDENT)}),
-        after=Look(at=1, samples={"student": read(started_again)}),
+        after=Look(at=1, samples={"student": read(again)}),
     )
     assert span.increase("soliloquy_events_succeeded_total") == 20
 
@@ -92,9 +93,10 @@ def test_no_line_is_cut_or_wrapped_in_a_table_of_any_width(width: int) -> None:
     assert all(len(line) <= width for line in lines)
     assert "…" not in "".join(lines)
     header = next(line for line in lines if line.startswith("service"))
-    student = next(line for line in lines if line.startswith("student"))
-    assert "given up" in header
+    assert header.split()[:2] == ["service", "lag"]
+    student = next(line for line in lines if line.startswith("student") and not line.endswith("answer"))
     assert student.split()[1] == "7"
+    assert ("waits" in header) == (width >= 80)
 
 
 def test_what_is_wrong_is_said_in_words() -> None:
@@ -105,11 +107,13 @@ def test_what_is_wrong_is_said_in_words() -> None:
     assert "no executor answers" in text
 
 
-@pytest.mark.parametrize(
-    ("seconds", "words"), [(0.0123, "12 ms"), (3.44, "3.4 s"), (61, "1 min"), (7800, "2 h 10 min"), (None, "–")]
-)
-def test_times_are_told_as_people_tell_them(seconds: float | None, words: str) -> None:
-    assert lasting(seconds) == words
+def test_times_are_told_as_people_tell_them() -> None:
+    left = {
+        seconds: replace(told(wanted=9).conversations, seconds_left=seconds) for seconds in (0.0123, 3.44, 61, 7800)
+    }
+    lines = [shown(replace(told(), conversations=now), 200) for now in left.values()]
+    for line, words in zip(lines, ("left 12 ms", "left 3.4 s", "left 1 min", "left 2 h 10 min"), strict=True):
+        assert words in line
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 from deploy.dashboards.board import CHART, COLUMNS, Board, Panel, boards
 from deploy.dashboards.grafana import encoded
 from services.runtime.instruments import schema
-from tests.promql import exported, filled, named, ruled
+from tests.unit.deploy.queries import exported, filled, named, ruled
 
 BOARDS = boards()
 PANELS = [pytest.param(panel, id=f"{name}: {panel.title}") for name, board in BOARDS.items() for panel in board.panels]
