@@ -16,7 +16,7 @@ ALONE := $(patsubst %,tests/integration/model/test_%.py,serve whole_loop adapter
 install = $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r $(1) \
 	|| $(BIN)/pip install --quiet --no-compile --require-hashes -r $(1)
 
-.PHONY: help demo test lint protos kafka observe faults bench lock clean
+.PHONY: help demo test lint protos kafka observe faults bench dashboards docs pictures lock clean
 
 help: ## Show this help
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -51,6 +51,15 @@ faults: .venv/dev .venv/runsc .venv/kafka .venv/prometheus ## Kill runs, collect
 
 bench: .venv/dev .venv/runsc ## Measure the transport, the sandbox and the whole loop (minutes)
 	$(BIN)/python -m tests.bench
+
+dashboards: .venv/dev ## Write the Grafana dashboards that the chart brings
+	$(BIN)/python -m deploy.dashboards
+
+docs: .venv/dev ## Write the pages that are made from data
+	$(BIN)/python -m deploy.metrics_table
+
+pictures: .venv/serve .venv/runsc .venv/kafka .venv/prometheus ## Draw the dashboards of a run of some minutes
+	$(BIN)/python -m tests.integration.observability.pictures
 
 lock: .venv/dev ## Resolve the dependencies anew
 	$(RESOLVE) --extra build --output-file requirements.lock

@@ -13,6 +13,9 @@ TOKENS_PER_SECOND = gauge("soliloquy_training_tokens_per_second")
 STEP_SECONDS = gauge("soliloquy_training_step_seconds")
 CHECKPOINT = gauge("soliloquy_training_checkpoint_timestamp_seconds")
 ROUNDS = counter("soliloquy_training_rounds_total")
+# There before the first of each, so that a dashboard shows none and not nothing at all.
+for outcome in ("activated", "worse", "refused", "diverged"):
+    ROUNDS.labels(outcome)
 
 
 def tell(step: Mapping[str, Any]) -> None:

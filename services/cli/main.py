@@ -26,6 +26,7 @@ _MODULES = {
     "topics": "services.cli.topics",
     "service": "services.cli.service",
     "up": "services.cli.up",
+    "top": "services.cli.top",
     "observe": "services.cli.observe",
     "asyncapi": "services.cli.asyncapi",
     "sandbox": "services.cli.sandbox",
