@@ -101,11 +101,9 @@ def _run(job: Any, file: Path, tell: Any, *, workers: int, on_ray: bool, ray_add
     # Asked to end, it ends as on Ctrl-C.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     if on_ray:
-        import torch
-
         from training.ray import run_on_ray
 
-        run_on_ray(job, workers, gpus=torch.cuda.is_available(), address=ray_address or "local")
+        run_on_ray(job, workers, address=ray_address or "local")
     elif workers > 1:
         from training.launch import run_in_workers
 
