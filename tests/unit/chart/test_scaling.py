@@ -57,7 +57,9 @@ def test_lag_may_be_asked_of_prometheus() -> None:
     address = "http://prometheus.monitoring:9090"
     found = triggers({"keda": {"trigger": "prometheus", "prometheusAddress": address}})
     assert [each["type"] for each in found["student"]] == ["prometheus"]
-    assert found["student"][0]["metadata"]["query"] == 'sum(soliloquy_lag_events{namespace="tutoring",service="student"})'
+    assert (
+        found["student"][0]["metadata"]["query"] == 'sum(soliloquy_lag_events{namespace="tutoring",service="student"})'
+    )
 
 
 def test_a_drain_takes_one_pod_of_a_service_at_a_time() -> None:

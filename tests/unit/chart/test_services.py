@@ -124,7 +124,10 @@ def test_what_a_service_says_goes_before_the_defaults_and_variables_are_added() 
 def test_there_is_one_collector_whatever_the_others_have_and_its_volume_stays() -> None:
     collector = services(objects({"defaults": {"replicas": 3}}))["collector"]
     assert collector["spec"]["replicas"] == 1
-    assert collector["spec"]["persistentVolumeClaimRetentionPolicy"] == {"whenDeleted": "Retain", "whenScaled": "Retain"}
+    assert collector["spec"]["persistentVolumeClaimRetentionPolicy"] == {
+        "whenDeleted": "Retain",
+        "whenScaled": "Retain",
+    }
     [claim] = collector["spec"]["volumeClaimTemplates"]
     assert {"name": claim["metadata"]["name"], "mountPath": "/data"} in container(collector)["volumeMounts"]
 
