@@ -26,7 +26,7 @@ demo: .venv/installed .venv/runsc ## Grow 50 conversations on this machine, set-
 	@echo "Read one:    $(BIN)/soliloquy show demo-dataset"
 	@$(BIN)/soliloquy report demo-dataset
 
-test: .venv/serve .venv/runsc .venv/kafka .venv/chromium .venv/prometheus ## Run the tests, set-up included
+test: .venv/serve .venv/runsc .venv/kafka .venv/chromium .venv/prometheus .venv/chart ## Run the tests, set-up included
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(ALONE:%=--ignore %)
 	$(BIN)/python -m pytest $(ALONE)
 
@@ -92,6 +92,9 @@ clean: ## Remove everything the build made
 # Where it cannot be had, the tests say why.
 .venv/kafka: .venv/dev tests/kafka/pom.xml
 	@-$(BIN)/python -m tests.kafka.jars && touch $@
+
+.venv/chart: .venv/dev tests/chart/tools.toml
+	@-$(BIN)/python -m tests.chart.tools && touch $@
 
 .venv/chromium: .venv/bin/python
 	@-sh tests/e2e/install-chromium.sh && touch $@
