@@ -1,8 +1,8 @@
 """A tokenizer of its own for a small model: what it reads again and again takes few tokens, and digits one each.
 
-Of a prompt most words are the same every time. Each of its fixed passages is a token; what varies is byte-level BPE that
-was trained on conversations, in which whole phrases become tokens too. A number is taken apart into digits, so that it
-can be copied from any place to any other; and a name or an expression that stands in backticks or parentheses begins a
+Of a prompt most words are the same every time. Each of its fixed passages is a token; what varies is byte-level BPE
+that was trained on conversations, in which whole phrases become tokens too. A number is taken apart into digits, so
+that it can be copied from any place to any other; and a name or an expression in backticks or parentheses begins a
 token of its own, so that it has the same ones wherever it stands.
 """
 
