@@ -15,9 +15,6 @@ from typing import Any
 
 import yaml
 
-from training.small.base import make_base
-from training.source import conversations
-
 _SOLILOQUY = (sys.executable, "-c", "from services.cli.main import main; main()")
 _SETTINGS = yaml.safe_load(Path(__file__).with_name("small.yaml").read_text("utf-8"))
 # An answer of the scripted tutor takes fewer.
@@ -70,6 +67,10 @@ class Making:
         folder = self.out / "untrained"
         if (folder / "config.json").is_file():
             return
+        # What takes seconds to import.
+        from training.small.base import make_base
+        from training.source import conversations
+
         read = conversations(str(self.out / "pretraining"))
         parameters = make_base(folder, read, _SETTINGS["shape"], seed=self.seed)
         print(f"{folder}: {parameters:,} parameters, none of which knows anything")
