@@ -21,7 +21,7 @@ from tests.unit.training.growing import conversations, dataset
 from training.folder import Job
 from training.train import train
 
-PAUSE_SECONDS = 0.5
+PAUSE_SECONDS = 1.0
 
 
 async def ask(folder: Path) -> None:
