@@ -37,17 +37,13 @@ def observe(*, http_from: int, scales: Mapping[str, int], also: Sequence[str], p
     posts = [f"{name}-{number}" for name, number in places(scales)]
     targets = {f"127.0.0.1:{http_from + place}": post for place, post in enumerate(posts)}
     targets |= {address: address for address in also}
-    if not any(map(_answers, targets)):
-        click.echo(
-            f"nothing answers yet: it is looked for on {', '.join(targets)}; "
-            f"start soliloquy up .. --http-from {http_from}",
-            err=True,
-        )
     with (
         contextlib.suppress(KeyboardInterrupt),
         prometheus(Scraping(targets=targets, port=port, rules=shipped_rules())) as running,
     ):
         _tell(running, len(targets))
+        if not any(map(_answers, targets)):
+            click.echo(f"none of them answers yet: soliloquy up .. --http-from {http_from}", err=True)
         running.wait()
         raise Failure(f"Prometheus has ended: {running.last_words}")
 

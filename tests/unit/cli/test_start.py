@@ -41,6 +41,8 @@ def test_every_command_of_the_list_is_there() -> None:
         "topics",
         "service",
         "up",
+        "top",
+        "observe",
         "asyncapi",
         "sandbox",
         "model",

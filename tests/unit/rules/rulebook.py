@@ -1,7 +1,7 @@
 """The rules as they are shipped, and what their expressions name."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +26,8 @@ def alerts() -> dict[str, dict[str, Any]]:
 class Named:
     """A metric that an expression selects, and the labels that it selects it by."""
 
-    metric: str
-    labels: set[str] = field(default_factory=set)
+    metric: str | None
+    labels: set[str]
 
 
 def named(expression: str) -> Iterator[Named]:

@@ -31,9 +31,9 @@ def promtool(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(["promtool", *arguments], capture_output=True, text=True, check=False, timeout=100)
 
 
-def exported() -> dict[str, set[str]]:
+def exported() -> dict[str | None, set[str]]:
     """Every metric that a rule may read, with its labels."""
-    known = {}
+    known: dict[str | None, set[str]] = {}
     for metric in schema().values():
         suffixes = HISTOGRAM if metric.type == "histogram" else {"": set[str]()}
         known |= {metric.name + suffix: {*metric.labels, *more} for suffix, more in suffixes.items()}
