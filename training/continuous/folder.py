@@ -117,7 +117,7 @@ class Rounds:
         return self.folder / "evaluations" / (version or "base")
 
     def _write_table(self) -> None:
-        _write(self.folder / TABLE, "\n".join(_page(self.done())) + "\n")
+        _write(self.folder / TABLE, "\n".join(_page(self.done())))
 
     def _check(self, identity: Mapping[str, Any]) -> None:
         kept = _read(self.folder / _IDENTITY)

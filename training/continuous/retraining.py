@@ -67,8 +67,8 @@ class Served:
         if info.digest != digest:
             served = f"{info.model}, {info.digest[:12] or 'no weights'}"
             raise CannotTrain(
-                f"the model service at {self.model_address} serves {served}, and {self.base} is {digest[:12]}: name the "
-                "base that is served"
+                f"the model service at {self.model_address} serves {served}, and {self.base} is {digest[:12]}: name "
+                "the base that is served"
             )
 
     async def activate(self, version: Version, canaries: Sequence[Canary], readable: float) -> None:
@@ -137,9 +137,7 @@ class Retraining:
         plan = Plan(span=span, onto=onto)
         folder.write_plan(plan)
         if span.missed:
-            self.told.at(
-                folder.number, f"{span.missed} offsets before these were gone before they were read"
-            )
+            self.told.at(folder.number, f"{span.missed} offsets before these were gone before they were read")
         return plan
 
     def _trained(self, folder: Round, plan: Plan) -> Report:
