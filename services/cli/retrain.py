@@ -101,7 +101,6 @@ def retrain(
 
     source: Source = Topic(kafka=kafka) if kafka else Growing(data=str(data))
     display = _Lines(every, quiet=quiet or as_json)
-    end_when_asked()
     try:
         chosen = read_policy(policy or SHIPPED)
         retraining = Retraining(
@@ -116,6 +115,7 @@ def retrain(
             evaluate=_Evaluating(base=base, evaluation=chosen.evaluation, quiet=quiet or as_json).evaluate,
             told=display,
         )
+        end_when_asked()
         with exported(metrics), display:
             done = retraining.run(rounds)
     except (CannotTrain, KafkaUnavailable, Unanswered, *MISTAKES, OSError) as error:
