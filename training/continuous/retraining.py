@@ -92,8 +92,8 @@ class Retraining:
     # Evaluates the base with an adapter, or alone, into a folder; returns the report.
     evaluate: Callable[[Path | None, Path], Report]
     told: Told
-    _learned: set[str] = field(default_factory=set)
-    _reports: dict[str, Report] = field(default_factory=dict)
+    _learned: set[str] = field(default_factory=set, init=False)
+    _reports: dict[str, Report] = field(default_factory=dict, init=False)
 
     def run(self, rounds: int | None) -> list[Outcome]:
         """Until there are so many in the folder, or for ever; raises CannotTrain."""
