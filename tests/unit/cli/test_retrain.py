@@ -22,14 +22,7 @@ SERVED = ["--base", ".", "--name", "tutor", "--registry", "registry", "--model-a
         (["--data", "grown", "--policy", "policy.toml"], "policy.toml: evaluation: Field required"),
         (["--data", "grown", "--config", "smallest"], "there is no configuration 'smallest'"),
     ],
-    ids=[
-        "no source",
-        "two sources",
-        "nowhere for copies",
-        "an address of nothing",
-        "a policy of nothing",
-        "no configuration",
-    ],
+    ids=["no source", "two sources", "no place for copies", "no Ray", "no policy", "no configuration"],
 )
 def test_what_cannot_be_retrained_is_one_line(
     options: list[str], line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
