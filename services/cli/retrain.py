@@ -116,7 +116,7 @@ def retrain(
             canaries=canaries_of(chosen.canaries.count),
             train=_Training(launch=launch, quiet=quiet or as_json).train,
             evaluate=_Evaluating(base=base, evaluation=chosen.evaluation, quiet=quiet or as_json).evaluate,
-            told=display,
+            display=display,
         )
         end_when_asked()
         with exported(metrics), display:
