@@ -93,6 +93,11 @@ def of(path: str, value: object) -> dict[str, Any]:
         ([KAFKA, SERVED, of("modelService.workers.replicas.min", 5)], "modelService.workers.replicas.min is 5"),
         ([KAFKA, SERVED, of("modelService.requests.target", 200)], "modelService.requests.target is 200"),
         ([KAFKA, of("training.cronJob.enabled", True)], "training.args is empty"),
+        ([KAFKA, of("training.retraining.enabled", True)], "training.retraining.args is empty"),
+        (
+            [KAFKA, of("training.retraining", {"enabled": True, "args": ["--config", "higgs"]})],
+            "training.retraining.enabled needs model.engine ray",
+        ),
         (
             [KAFKA, TRAINED, of("training.persistence.accessModes", ["ReadWriteOnce"])],
             "training.persistence.accessModes is [ReadWriteOnce]: training.rayJob.enabled needs ReadWriteMany",
