@@ -15,7 +15,7 @@ ENVIRONMENT = {
     "RAY_COLOR_PREFIX": "0",
     "RAY_TRAIN_V2_ENABLED": "1",
     "RAY_TRAIN_ENABLE_PRINT_PATCH": "0",
-    # On a busy machine it takes longer than a minute to come up.
+    # On a busy machine it takes longer to come up than the half minute that Ray waits by itself.
     "RAY_raylet_start_wait_time_s": "300",
     # A worker that is lost is seen so soon.
     "RAY_TRAIN_HEALTH_CHECK_INTERVAL_S": "0.5",
@@ -59,9 +59,10 @@ def run_on_ray(job: Job, workers: int, address: str = "local") -> None:
         try:
             trainer.fit()
         except Exception as error:  # what Ray raises wraps what the workers raised
-            raise CannotTrain(folder.failure() or f"Ray gave the training up: {_in_a_line(error)}") from error
+            gave_up = CannotTrain(f"Ray gave the training up: {_in_a_line(error)}")
+            raise folder.failure() or gave_up from error
         if failure := folder.failure():
-            raise CannotTrain(failure)
+            raise failure
     finally:
         ray.shutdown()
 

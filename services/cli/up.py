@@ -1,6 +1,7 @@
 """`soliloquy up`: all services on this machine, kept alive."""
 
 import asyncio
+import logging
 import platform
 import signal
 from collections.abc import Iterator, Mapping
@@ -14,6 +15,7 @@ import uvloop
 from services.cli.failure import Failure
 from services.cli.kafka_options import kafka_options
 from services.cli.model_options import model_options
+from services.cli.observing import observing
 from services.cli.service_options import (
     COLLECTOR,
     GRACE,
@@ -32,6 +34,8 @@ from services.runtime.topics import shapes
 from services.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
 from services.runtime.transports.kafka.layout import check
 
+_log = logging.getLogger(__name__)
+
 
 def _scales(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, int]:
     scales = dict.fromkeys(MAKERS, 1)
@@ -45,10 +49,15 @@ def _scales(context: click.Context, parameter: click.Parameter, given: tuple[str
     return scales
 
 
+SCALE = option(
+    "--scale", "scales", multiple=True, callback=_scales, metavar="SERVICE=N", help="Processes of a service."
+)
+
+
 @click.command()
 @kafka_options(required=True)
 @with_options(COLLECTOR)
-@option("--scale", "scales", multiple=True, callback=_scales, metavar="SERVICE=N", help="Processes of a service.")
+@SCALE
 @option(
     "--http-from",
     type=click.IntRange(min=1, max=65_000),
@@ -57,6 +66,7 @@ def _scales(context: click.Context, parameter: click.Parameter, given: tuple[str
 )
 @model_options
 @with_options((*SCRIPTED, *SANDBOX, GRACE))
+@observing("up")
 def up(
     *,
     kafka: KafkaSettings,
@@ -95,9 +105,13 @@ def up(
     uvloop.run(_keep_up(kafka, list(_posts(whole, kafka, scales, http_from))))
 
 
+def places(scales: Mapping[str, int]) -> list[tuple[str, int]]:
+    """Every process of every service, in the order of their ports."""
+    return [(name, number) for name, scale in scales.items() for number in range(scale)]
+
+
 def _posts(whole: Assignment, kafka: KafkaSettings, scales: Mapping[str, int], http_from: int | None) -> Iterator[Post]:
-    places = [(name, number) for name, scale in scales.items() for number in range(scale)]
-    for place, (name, number) in enumerate(places):
+    for place, (name, number) in enumerate(places(scales)):
         assignment = replace(
             whole,
             services=[name],
@@ -117,7 +131,7 @@ async def _keep_up(kafka: KafkaSettings, posts: list[Post]) -> None:
     loop = asyncio.get_running_loop()
     for number, event in ((signal.SIGINT, stopped), (signal.SIGTERM, stopped), (signal.SIGHUP, hung_up)):
         loop.add_signal_handler(number, event.set)
-    supervisor = Supervisor(posts, _tell)
+    supervisor = Supervisor(posts)
     try:
         async with asyncio.TaskGroup() as group:
             keeping = group.create_task(supervisor.run())
@@ -134,13 +148,9 @@ async def _keep_up(kafka: KafkaSettings, posts: list[Post]) -> None:
 
 async def _direct(supervisor: Supervisor, count: int, kafka: KafkaSettings, hung_up: asyncio.Event) -> None:
     await supervisor.ready()
-    _tell(f"{len(MAKERS)} services ready in {count} processes on {kafka.bootstrap}")
+    _log.info("%d services ready in %d processes on %s", len(MAKERS), count, kafka.bootstrap)
     while True:
         await hung_up.wait()
         hung_up.clear()
         await supervisor.replace_each()
-        _tell(f"{count} processes replaced")
-
-
-def _tell(line: str) -> None:
-    click.echo(line, err=True)
+        _log.info("%d processes replaced", count)

@@ -1,7 +1,7 @@
 """The model service, wired: one Ray Serve deployment that answers gRPC and HTTP."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import aclosing
+from contextlib import ExitStack, aclosing
 from typing import Any, TypeVar
 
 import ray
@@ -30,6 +30,8 @@ from services.model.handler import ModelHandler
 from services.model.refusals import refusal
 from services.model.settings import ServingSettings
 from services.model.shelf import Kept, Shelf, Standing
+from services.runtime.traces.opening import recorded
+from services.runtime.traces.settings import TraceSettings
 
 _NAME = "model"
 # Beyond the health check's own pace: an engine's step on a busy machine holds up the answer.
@@ -44,7 +46,11 @@ Answer = TypeVar("Answer", bound=Message)
 class ModelReplica:
     """Serve calls its gRPC methods by their names, with a context that must be named as it is here."""
 
-    async def __init__(self, build: Callable[[], Answering], kept: list[Kept]) -> None:  # type: ignore[misc]
+    async def __init__(  # type: ignore[misc]
+        self, build: Callable[[], Answering], kept: list[Kept], traces: TraceSettings
+    ) -> None:
+        self._recording = ExitStack()
+        self._recording.enter_context(recorded(traces))
         self._answering = build()
         await self._answering.start()
         replica = serve.get_replica_context().replica_id.unique_id
@@ -60,11 +66,11 @@ class ModelReplica:
             raise EngineFailed(fault)
 
     async def Generate(self, request: GenerateRequest, grpc_context: Any) -> Completion:
-        return await _answered(self._handler.generate(request), grpc_context, Completion())
+        return await _answered(self._handler.generate(request, _caller(grpc_context)), grpc_context, Completion())
 
     async def GenerateStream(self, request: GenerateRequest, grpc_context: Any) -> AsyncGenerator[Delta, None]:
         try:
-            async with aclosing(self._handler.stream(request)) as deltas:
+            async with aclosing(self._handler.stream(request, _caller(grpc_context))) as deltas:
                 async for delta in deltas:
                     yield delta
         except Exception as error:
@@ -85,6 +91,7 @@ class ModelReplica:
     async def _stop(self) -> None:
         await self._shared.stop()
         await self._answering.stop()
+        self._recording.close()
 
 
 class _ShelfActor:
@@ -136,7 +143,7 @@ def application(build: Callable[[], Answering], settings: ServingSettings) -> An
     )
     kept = [Kept(name=name, path=path) for name, path in settings.adapters.items()]
     ingress: Any = serve.ingress()
-    return deployment(ingress(ModelReplica)).bind(build, kept)
+    return deployment(ingress(ModelReplica)).bind(build, kept, settings.traces)
 
 
 def _replicas(settings: ServingSettings) -> dict[str, Any]:
@@ -164,6 +171,10 @@ def _refuse(error: Exception, grpc_context: Any) -> None:
     told, line = refusal(error)
     grpc_context.set_code(told.code)
     grpc_context.set_details(line)
+
+
+def _caller(grpc_context: Any) -> str:
+    return str(dict(grpc_context.invocation_metadata()).get("traceparent", ""))
 
 
 async def _reached(answer: Any) -> Any:

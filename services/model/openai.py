@@ -67,10 +67,10 @@ class _Calls:
             chat = ChatRequest.model_validate_json(await _body(request))
             # Their clients send the same key when they try again.
             asked = chat.request(self._adapter(chat.model), request.headers.get("idempotency-key", ""))
-            answer = Answer(chat.model)
+            answer, caller = Answer(chat.model), request.headers.get("traceparent", "")
             if not chat.stream:
-                return JSONResponse(answer.whole(await self._handler.generate(asked)))
-            deltas = self._handler.stream(asked)
+                return JSONResponse(answer.whole(await self._handler.generate(asked, caller)))
+            deltas = self._handler.stream(asked, caller)
             # What is wrong with a request shows before its first piece, and is told by the status.
             events = _events(await anext(deltas), deltas, answer, usage=chat.wants_usage)
             return StreamingResponse(events, media_type="text/event-stream", headers={"cache-control": "no-cache"})

@@ -8,6 +8,7 @@ from soliloquy.v1.model_pb2 import Finish
 
 from services.model.engines.engine import Engine, EngineRefused
 from services.runtime.instruments import counter, gauge, histogram
+from services.runtime.traces.spans import exemplar
 
 PROMPT_TOKENS = counter("soliloquy_model_prompt_tokens_total")
 COMPLETION_TOKENS = counter("soliloquy_model_completion_tokens_total")
@@ -71,11 +72,11 @@ class RequestMetrics:
     def generated(self, tokens: int) -> None:
         if not self._begun:
             self._begun = True
-            FIRST_TOKEN.labels(*self._labels).observe(time.monotonic() - self._asked)
+            FIRST_TOKEN.labels(*self._labels).observe(time.monotonic() - self._asked, exemplar())
         COMPLETION_TOKENS.labels(*self._labels).inc(tokens)
 
     def ended(self, finish: Finish) -> None:
-        ANSWER.labels(*self._labels).observe(time.monotonic() - self._asked)
+        ANSWER.labels(*self._labels).observe(time.monotonic() - self._asked, exemplar())
         self.count(_ENDS[finish])
 
     def count(self, end: str) -> None:
