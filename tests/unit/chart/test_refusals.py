@@ -53,6 +53,7 @@ def of(path: str, value: object) -> dict[str, Any]:
         ),
         ([KAFKA, of("model.engine", "ray")], "model.engine ray needs model.address, or modelService.enabled"),
         ([KAFKA, of("model.address", "model:9000")], 'model.address is "model:9000" and says nothing'),
+        ([KAFKA, of("model.existingSecret", "key")], 'model.existingSecret is "key" and says nothing'),
         ([KAFKA, of("model.name", "large")], 'model.name is "large" and says nothing'),
         ([KAFKA, of("sandbox.nested.seccompProfile", "")], "sandbox.nested.seccompProfile is empty"),
         ([KAFKA, of("sandbox.mode", "runtimeClass")], "sandbox.runtimeClass.name is empty"),

@@ -82,6 +82,9 @@
 {{- if and (ne .engine "ray") .address -}}
 {{- fail (printf "model.address is %q and says nothing without model.engine ray" .address) -}}
 {{- end -}}
+{{- if and .existingSecret (ne .engine "openai") (not .settings) -}}
+{{- fail (printf "model.existingSecret is %q and says nothing without model.engine openai, or model.settings" .existingSecret) -}}
+{{- end -}}
 {{- if and .name (not (has .engine (list "openai" "ray"))) -}}
 {{- fail (printf "model.name is %q and says nothing without model.engine openai or ray" .name) -}}
 {{- end -}}
