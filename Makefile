@@ -57,6 +57,8 @@ dashboards: .venv/dev ## Write the Grafana dashboards that the chart brings
 
 docs: .venv/dev ## Write the pages that are made from data
 	$(BIN)/python -m deploy.metrics_table
+	$(BIN)/python -m deploy.topics_file
+	$(BIN)/python -m deploy.values_table
 
 pictures: .venv/serve .venv/runsc .venv/kafka .venv/prometheus ## Draw the dashboards of a run of some minutes
 	$(BIN)/python -m tests.integration.observability.pictures
