@@ -1,4 +1,4 @@
-"""Compiles the protobuf contract when the project is installed."""
+"""Compiles the protobuf contract when the project is installed, and takes the rules for Prometheus along."""
 
 import os
 import shutil
@@ -9,6 +9,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 PROTOS = Path(__file__).parent
+RULES = PROTOS.parent / "deploy" / "helm" / "soliloquy" / "files" / "rules"
 
 
 class ProtoBuildHook(BuildHookInterface[Any]):
@@ -18,6 +19,9 @@ class ProtoBuildHook(BuildHookInterface[Any]):
         _compile(messages, f"--python_out={PROTOS}", f"--pyi_out={PROTOS}")
         stubs = f"--plugin=protoc-gen-mypy_grpc={_plugin('protoc-gen-mypy_grpc')}"
         _compile(services, f"--grpc_python_out={PROTOS}", stubs, f"--mypy_grpc_out={PROTOS}")
+        if version == "standard":
+            # Who installs a checkout in place has them there.
+            build_data["force_include"][str(RULES)] = "services/cli/rules"
         build_data["artifacts"] += ["protos/soliloquy/v1/*_pb2*.py", "protos/soliloquy/v1/*_pb2*.pyi"]
 
 

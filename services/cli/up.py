@@ -49,10 +49,15 @@ def _scales(context: click.Context, parameter: click.Parameter, given: tuple[str
     return scales
 
 
+SCALE = option(
+    "--scale", "scales", multiple=True, callback=_scales, metavar="SERVICE=N", help="Processes of a service."
+)
+
+
 @click.command()
 @kafka_options(required=True)
 @with_options(COLLECTOR)
-@option("--scale", "scales", multiple=True, callback=_scales, metavar="SERVICE=N", help="Processes of a service.")
+@SCALE
 @option(
     "--http-from",
     type=click.IntRange(min=1, max=65_000),
@@ -100,9 +105,13 @@ def up(
     uvloop.run(_keep_up(kafka, list(_posts(whole, kafka, scales, http_from))))
 
 
+def places(scales: Mapping[str, int]) -> list[tuple[str, int]]:
+    """Every process of every service, in the order of their ports."""
+    return [(name, number) for name, scale in scales.items() for number in range(scale)]
+
+
 def _posts(whole: Assignment, kafka: KafkaSettings, scales: Mapping[str, int], http_from: int | None) -> Iterator[Post]:
-    places = [(name, number) for name, scale in scales.items() for number in range(scale)]
-    for place, (name, number) in enumerate(places):
+    for place, (name, number) in enumerate(places(scales)):
         assignment = replace(
             whole,
             services=[name],

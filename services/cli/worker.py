@@ -28,6 +28,7 @@ from services.executor.serving import SandboxServer
 from services.runtime.handling import Service
 from services.runtime.listening import CannotListen
 from services.runtime.logs import JSON, set_up
+from services.runtime.metrics import SERVICE_READY
 from services.runtime.model.opening import OpenModels
 from services.runtime.model.settings import BadModelSettings
 from services.runtime.retry import CannotServe
@@ -118,6 +119,8 @@ class Worker:
         return [fault for fault in found if fault]
 
     async def serve(self) -> None:
+        for name in self._assignment.services:
+            SERVICE_READY.labels(name).set_function(lambda: float(not self.faults))
         async with AsyncExitStack() as opened:
             opened.enter_context(recorded(self._assignment.traces))
             if self._assignment.http:

@@ -19,12 +19,13 @@ class Store(Protocol):
 async def collect(event: ConversationFinished, store: Store) -> Outcome:
     """Stored first, announced after: whoever hears of it finds it."""
     conversation = event.conversation
-    faults = find(conversation.run.recipe).faults(conversation)
+    checked = find(conversation.run.recipe).judged(conversation)
+    faults = list(checked.faults)
     try:
         await store.add(conversation, faults)
     except (OSError, UnreadableManifest) as error:
         raise CannotServe(f"what is finished cannot be kept: {error}") from error
-    metrics.finished(conversation, faults)
+    metrics.finished(conversation, checked)
     judged = Conversation(
         id=conversation.id,
         run=conversation.run,

@@ -11,6 +11,7 @@ from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Origin
 from soliloquy.v1.runs_pb2 import Run
 
+from services.collector import metrics
 from services.collector.settings import LiveSettings
 from services.dataset.lock import locked
 from services.dataset.place import Place
@@ -54,6 +55,7 @@ class LiveDatasets:
         for old in settings.data.glob(_FIRST_FORMAT):
             raise OtherVersion(f"{old} is of an earlier version")
         self._held.enter_context(locked(Place(settings.store or settings.data), settings.data))
+        metrics.BLOCKED.set_function(lambda: float(bool(self.fault)))
         self._rolling = asyncio.create_task(self._roll_always())
         return self
 

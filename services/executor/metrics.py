@@ -16,6 +16,12 @@ DEATHS = counter("soliloquy_sandbox_deaths_total")
 BUSY = gauge("soliloquy_sandbox_busy")
 READY = gauge("soliloquy_sandbox_ready")
 
+# There before the first of each, so that a dashboard shows nothing refused and not nothing at all.
+for reason in ("limit", "busy", "unavailable"):
+    REFUSED.labels(reason)
+for outcome in ("booted", "failed"):
+    BOOTS.labels(outcome)
+
 
 def done(execution: Execution) -> None:
     lane, status, exemplar = lane_name(execution), status_name(execution), spans.exemplar()

@@ -57,7 +57,9 @@ class Recipe:
     composer: Callable[[ReplyNeeded, Ask], Awaitable[Outcome]]
     # Why a finished conversation is not worth keeping; nothing where it is.
     faults: Callable[[Conversation], list[str]]
-    # The same of any conversation, and what is so in each of its turns.
+    # The same with what is so in each of its turns.
+    judged: Callable[[Conversation], Checked]
+    # The same of any conversation.
     checked: Callable[[Conversation], Checked]
     # Whether the tutor's evaluation agrees with what its code found; None where that found no verdict.
     agrees: Callable[[Turn], bool | None]

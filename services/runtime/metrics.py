@@ -24,6 +24,7 @@ OLDEST = gauge("soliloquy_oldest_uncommitted_seconds")
 DEAD_LETTERS = gauge("soliloquy_dead_letters")
 LANES_IN_USE = gauge("soliloquy_lanes_in_use")
 LANES = gauge("soliloquy_lanes")
+SERVICE_READY = gauge("soliloquy_service_ready")
 # What ends with an event, by the name that the topics give it.
 TOOK = {"conversation": histogram("soliloquy_conversation_seconds"), "turn": histogram("soliloquy_turn_seconds")}
 

@@ -20,6 +20,8 @@ class CheckedTurn:
     # Whether the student was to err, and did; None where its message answers nobody or is neither right nor wrong.
     meant_wrong: bool | None
     right: bool | None
+    # Whether the tutor's verdict is true; None where there is none, or nothing that it could be held against.
+    verdict_true: bool | None
     # The recipe's labels of the reply, in its order: evaluation "a", action "1", state "q".
     codes: Mapping[str, str]
     message: str

@@ -11,11 +11,12 @@ from services.cli.bench import dataset, loop, model_client
 from services.cli.bench.grown import Wanted
 from services.executor.bench import sandbox
 from services.executor.bench.mixes import mixes
-from services.runtime.bench import transport
+from services.runtime.bench import counting, transport
 from services.runtime.transports.kafka import KafkaSettings
 
 SECONDS_A_MIX = 10.0
 ROUNDS = 3
+PAIRS = 15
 WANTED = Wanted(conversations=1024, in_flight=256, latency=loop.EVEN)
 
 
@@ -29,6 +30,7 @@ def main() -> dict[str, Any]:
         "commit": commit.stdout.strip(),
         "sandbox": uvloop.run(alone),
         "transport": [uvloop.run(transport.measure(kafka, rounds=ROUNDS, tell=_say_nothing)) for kafka in grounds],
+        "counting": [uvloop.run(counting.measure(kafka, pairs=PAIRS, tell=_say_nothing)) for kafka in grounds],
         "model_client": model_client.measure(calls=5_000, storm=30.0, rounds=ROUNDS, tell=_say_nothing),
         "dataset": dataset.measure(conversations=10_000, long=200_000, rounds=ROUNDS, tell=_say_nothing),
         "pipeline": [loop.measure(WANTED, kafka, rounds=1, long=True, tell=_say_nothing) for kafka in grounds],

@@ -28,8 +28,21 @@ def test_without_gvisor_nothing_is_measured() -> None:
     assert line.startswith("soliloquy: gVisor is missing: ")
 
 
+def test_what_counting_costs_is_told_beside_its_target() -> None:
+    figures = measured([SOLILOQUY, "bench", "observe", "--pairs", "1"])
+    assert figures["embedded"]["events_per_cpu_second"]["with"]["median"] > 0
+    assert [target["figure"] for target in figures["targets"]] == ["embedded.share_of_cpu"]
+
+
+def test_services_that_are_not_there_cannot_be_scraped() -> None:
+    result = said([SOLILOQUY, "bench", "observe", "--http-from", "1"])
+    assert (result.returncode, result.stdout) == (2, "")
+    [line] = result.stderr.splitlines()
+    assert line.startswith("soliloquy: http://127.0.0.1:1/metrics does not answer")
+
+
 def test_a_kafka_that_is_not_there_is_one_line() -> None:
-    for what in ("transport", "pipeline"):
+    for what in ("transport", "pipeline", "observe"):
         result = said([SOLILOQUY, "bench", what, "--kafka", "127.0.0.1:1"])
         assert (result.returncode, result.stdout) == (2, "")
         [line] = result.stderr.splitlines()

@@ -22,6 +22,7 @@ RECIPE = Recipe(
     codegen=codegen.write,
     composer=composer.reply,
     faults=rules.faults,
+    judged=rules.judged,
     checked=rules.checked,
     agrees=rules.agrees,
     record=records.record,

@@ -25,9 +25,15 @@ Found = Iterator[tuple[int, str]]
 
 def faults(conversation: Conversation) -> list[str]:
     """Why the conversation is not kept; nothing where it is."""
+    return list(judged(conversation).faults)
+
+
+def judged(conversation: Conversation) -> Checked:
+    """The same with what is so in each turn; of a conversation that was not solved nothing more is said."""
     if conversation.ending != Ending.ENDING_SOLVED:
-        return [f"not solved: {conversation.ending_reason or Ending.Name(conversation.ending)}"]
-    return _broken(conversation, list(assessed(conversation)))
+        reason = conversation.ending_reason or Ending.Name(conversation.ending)
+        return Checked(turns=(), faults=[f"not solved: {reason}"])
+    return checked(conversation)
 
 
 def checked(conversation: Conversation) -> Checked:
@@ -49,6 +55,7 @@ def _checked_turn(truth: TurnTruth) -> CheckedTurn:
     return CheckedTurn(
         meant_wrong=None if opening else student.intent == Intent.INTENT_WRONG,
         right=truth.claim.right,
+        verdict_true=_is_true(truth),
         codes={
             "evaluation": _letter(truth.turn),
             "action": str(tutor.action),
@@ -102,10 +109,17 @@ def _contradiction(conversation: Conversation, truths: Sequence[TurnTruth]) -> F
 
 def _verdict(conversation: Conversation, truths: Sequence[TurnTruth]) -> Found:
     for truth in truths:
-        letter = _letter(truth.turn)
-        if truth.claim.right is not None and letter in "ab" and (letter == "b") != truth.claim.right:
+        if _is_true(truth) is False:
             claimed = "right" if truth.claim.right else "wrong"
-            yield truth.turn.number, f"evaluated {letter!r} although {_claimed(truth)} is {claimed}"
+            yield truth.turn.number, f"evaluated {_letter(truth.turn)!r} although {_claimed(truth)} is {claimed}"
+
+
+def _is_true(truth: TurnTruth) -> bool | None:
+    """Whether the tutor's verdict is what it should be; None where it gives none, or the student claims nothing."""
+    letter = _letter(truth.turn)
+    if truth.claim.right is None or letter not in "ab":
+        return None
+    return (letter == "b") == truth.claim.right
 
 
 def _blind(conversation: Conversation, truths: Sequence[TurnTruth]) -> Found:

@@ -53,7 +53,7 @@ class Installation:
         self._log = folder / "up.log"
         self._options = [*options, *(f"--scale={name}={number}" for name, number in (scales or {}).items())]
         self._replication = replication
-        self._ports = _free_ports(len(self.posts))
+        self._ports = free_ports(len(self.posts))
         self._up: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
@@ -73,6 +73,11 @@ class Installation:
     def reach(self) -> dict[str, str]:
         """Options of the commands that use this installation."""
         return {"kafka": self.settings.bootstrap, "kafka_prefix": self.settings.prefix}
+
+    @property
+    def addresses(self) -> dict[str, str]:
+        """Where each post has its metrics: the post by its address."""
+        return {f"127.0.0.1:{port}": post for port, post in zip(self._ports, self.posts, strict=True)}
 
     @property
     def said(self) -> str:
@@ -190,7 +195,7 @@ def _resident_mib(pid: int) -> float:
     return pages * os.sysconf("SC_PAGE_SIZE") / 1024**2
 
 
-def _free_ports(count: int) -> range:
+def free_ports(count: int) -> range:
     """So many in a row."""
 
     def candidates() -> Iterator[range]:

@@ -77,6 +77,7 @@ async def test_every_service_becomes_ready_and_ends_with_status_0(topics: KafkaS
             assert await probe(address, "/healthz") == (200, "ok\n")
             _, metrics = await probe(address, "/metrics")
             assert f'soliloquy_lanes_in_use{{service="{name}"}} 0.0' in metrics
+            assert f'soliloquy_service_ready{{service="{name}"}} 1.0' in metrics
         for command in commands:
             assert await command.terminated() == (0, [])
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from prometheus_client import REGISTRY
 
 from services.collector import live
 from services.collector.live import DamagedShard, LiveDataset
@@ -200,6 +201,7 @@ async def test_where_no_shard_can_be_written_the_segments_keep_what_comes(settin
             await datasets.add(numbered(ordinal), [])
         await until(lambda: datasets.fault)
         assert "no shard can be written" in datasets.fault
+        assert REGISTRY.get_sample_value("soliloquy_shards_blocked") == 1
         assert ordinals_in(Place(folder)) == [0]
         in_the_way.unlink()
         (folder / "away").rename(in_the_way)

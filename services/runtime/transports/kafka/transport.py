@@ -92,23 +92,24 @@ class KafkaTransport:
             listener=listener,
         )
 
-    async def read(self, topic: str, numbers: Collection[int] | None = None) -> AsyncGenerator[Delivery, None]:
+    async def read(
+        self, topic: str, numbers: Collection[int] | None = None, starts: Mapping[int, int] | None = None
+    ) -> AsyncGenerator[Delivery, None]:
         partitions = [
             partition
             for partition in await self._reader.partitions([topic])
             if numbers is None or partition.number in numbers
         ]
         replayed = await self._reader.watermarks(REPLAYED, partitions) if topic.endswith(DLQ) else {}
-        async with contextlib.aclosing(self._reader.deliveries(await self._reader.begins(partitions))) as deliveries:
+        chosen = _chosen(await self._reader.begins(partitions), starts)
+        async with contextlib.aclosing(self._reader.deliveries(chosen)) as deliveries:
             async for delivery in deliveries:
                 known = replayed.get(delivery.partition)
                 if known is None or not known.is_finished(delivery.offset):
                     yield delivery
 
     async def follow(self, topic: str, starts: Mapping[int, int] | None = None) -> AsyncGenerator[Delivery, None]:
-        """From the first event of each partition, or from the offsets given by their numbers."""
-        begins = await patiently(partial(self._begins, topic))
-        chosen = {place: max(begin, (starts or {}).get(place.number, begin)) for place, begin in begins.items()}
+        chosen = _chosen(await patiently(partial(self._begins, topic)), starts)
         while True:
             try:
                 async with contextlib.aclosing(self._reader.endless_deliveries(chosen)) as deliveries:
@@ -243,6 +244,11 @@ class KafkaTransport:
             )
         finally:
             await consumer.stop()
+
+
+def _chosen(begins: Mapping[Partition, int], starts: Mapping[int, int] | None) -> dict[Partition, int]:
+    """Where each partition is read from: what came before its first event is gone."""
+    return {place: max(begin, (starts or {}).get(place.number, begin)) for place, begin in begins.items()}
 
 
 def _by_topic(events: Sequence[Event]) -> dict[str, list[Event]]:

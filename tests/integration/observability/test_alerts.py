@@ -1,0 +1,58 @@
+"""A real Prometheus tells of a real service that died, and of a dead letter, until both are mended."""
+
+import asyncio
+import time
+import uuid
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from soliloquy.v1.events_pb2 import ConversationStarted
+from soliloquy.v1.runs_pb2 import Run
+
+from services.curriculum.handler import attempt_at
+from services.curriculum.problems import problem_source
+from services.runtime.events import first_event
+from services.runtime.retry import dead
+from services.runtime.transports.kafka import KafkaSettings, kafka_transport
+from services.runtime.transports.kafka.layout import apply
+from tests.chaos.kafka.installation import free_ports
+from tests.e2e.runs import SOLILOQUY, said
+from tests.observability.alerting import watching
+from tests.observability.serving import reach, serving
+
+# An hour of the rules passes in a minute.
+HASTE = 60
+
+
+async def bury(settings: KafkaSettings) -> None:
+    """Gives up an event that could well be handled."""
+    run = Run(id="buried", recipe="soliloquy", in_flight=1, max_turns=2, max_attempts=1)
+    conversation = attempt_at(problem_source("physics").problem(0, 0), run=run, ordinal=0, attempt=0)
+    event = first_event(ConversationStarted(conversation=conversation), source="test", time=time.time())
+    async with kafka_transport(settings) as transport:
+        await transport.publish([dead(event, RuntimeError("nobody was there"))])
+
+
+@pytest.mark.timeout(300)
+def test_a_dead_letter_and_a_killed_service_are_told_until_they_are_mended(kafka: str, tmp_path: Path) -> None:
+    settings = KafkaSettings(bootstrap=kafka, prefix=f"alerts-{uuid.uuid4().hex[:8]}.")
+    asyncio.run(apply(settings, replication=1))
+    port, own_port = free_ports(2)
+    address, log = f"127.0.0.1:{port}", tmp_path / "student.log"
+    with ExitStack() as running:
+        running.enter_context(serving("student", settings, address, log))
+        with watching({address: "student-0"}, own_port, tmp_path, HASTE) as alerts:
+            assert alerts.firing() == {}
+            asyncio.run(bury(settings))
+            letter = alerts.fires("SoliloquyDeadLetters")
+            assert letter["annotations"]["summary"] == "student has given up 1 of conversation.started"
+            assert said([SOLILOQUY, "dlq", "replay", *reach(settings)]).returncode == 0
+            alerts.clears("SoliloquyDeadLetters")
+            assert alerts.firing() == {}
+            running.close()
+            down = alerts.fires("SoliloquyTargetDown")
+            assert down["annotations"]["summary"] == f"student-0 ({address}) does not answer"
+            with serving("student", settings, address, log):
+                alerts.clears("SoliloquyTargetDown")
+                assert alerts.firing() == {}

@@ -1,0 +1,39 @@
+"""`soliloquy observe` looks where `soliloquy up` serves, with the rules that are shipped."""
+
+import json
+from pathlib import Path
+
+from services.cli.prometheus import Scraping, shipped_rules
+from services.cli.up import places
+from services.cli.wiring import MAKERS
+from tests.e2e.runs import SOLILOQUY, said
+from tests.unit.rules.rulebook import FOLDER
+
+
+def test_where_there_is_no_prometheus_it_says_what_to_install() -> None:
+    result = said([SOLILOQUY, "observe"], environment={"PATH": ""})
+    assert (result.returncode, result.stdout) == (2, "")
+    [line] = result.stderr.splitlines()
+    assert line.startswith("soliloquy: Prometheus is missing: ")
+
+
+def test_a_scale_that_up_would_not_take_is_refused() -> None:
+    result = said([SOLILOQUY, "observe", "--scale", "collector=2"])
+    assert result.returncode == 2
+    assert "one collector only" in result.stderr
+
+
+def test_every_process_has_a_place_in_the_order_of_the_ports() -> None:
+    scales = dict.fromkeys(MAKERS, 1) | {"student": 2}
+    assert places(scales)[:4] == [("curriculum", 0), ("planner", 0), ("student", 0), ("student", 1)]
+    assert len(places(scales)) == len(MAKERS) + 1
+
+
+def test_a_target_has_its_name_and_the_rules_are_those_that_are_shipped() -> None:
+    scraping = Scraping(targets={"127.0.0.1:9100": "student-0"}, port=9090, rules=shipped_rules())
+    told = json.loads(scraping.configuration)
+    [jobs] = told["scrape_configs"]
+    assert jobs["job_name"] == "soliloquy"
+    assert jobs["static_configs"] == [{"targets": ["127.0.0.1:9100"], "labels": {"pod": "student-0"}}]
+    [rules] = told["rule_files"]
+    assert sorted(FOLDER.glob("*.yaml")) == sorted(Path(rules).parent.glob(Path(rules).name))
