@@ -13,7 +13,7 @@ from pathlib import Path
 from services.cli.prometheus import Scraping, prometheus, shipped_rules
 from services.runtime.events import Event
 from services.runtime.transports.kafka import KafkaSettings, kafka_transport
-from tests.chaos.kafka.installation import Installation, free_ports, until
+from tests.chaos.kafka.installation import Installation, free_ports
 from tests.e2e.runs import SOLILOQUY
 from tests.kafka import processes
 from tests.observability.asking import Asked
@@ -61,7 +61,7 @@ def watched(folder: Path, bootstrap: str, *, conversations: int, steps: int, lat
         scraping = Scraping(targets=targets, port=int(own.rpartition(":")[2]), rules=shipped_rules(), interval="2s")
         began = time.time()
         watcher = Asked(opened.enter_context(prometheus(scraping)).address)
-        until(lambda: _scraped(watcher) == len(targets), "not all is scraped", SCRAPED_SECONDS)
+        watcher.wait_for({"all is scraped": f"sum(up) == {len(targets)}"}, SCRAPED_SECONDS)
         yield Watched(prometheus=watcher, addresses=list(installation.addresses), began=began)
         # While there are services that hear of it: ended runs are cancelled.
         processes.end(others, seconds=20)
@@ -74,10 +74,6 @@ def _others() -> Iterator[list[subprocess.Popen[bytes]]]:
         yield started
     finally:
         processes.end(started, seconds=20)
-
-
-def _scraped(watcher: Asked) -> float:
-    return sum(points[-1][1] for _, points in watcher.now("up"))
 
 
 async def _poison(kafka: KafkaSettings) -> None:
