@@ -26,7 +26,7 @@ demo: .venv/installed .venv/runsc ## Grow 50 conversations on this machine, set-
 	@echo "Read one:    $(BIN)/soliloquy show demo-dataset"
 	@$(BIN)/soliloquy report demo-dataset
 
-test: .venv/serve .venv/runsc .venv/kafka .venv/chromium .venv/prometheus ## Run the tests, set-up included
+test: .venv/serve .venv/runsc .venv/kafka .venv/chromium .venv/prometheus .venv/chart ## Run the tests, set-up included
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(ALONE:%=--ignore %)
 	$(BIN)/python -m pytest $(ALONE)
 
@@ -57,6 +57,8 @@ dashboards: .venv/dev ## Write the Grafana dashboards that the chart brings
 
 docs: .venv/dev ## Write the pages that are made from data
 	$(BIN)/python -m deploy.metrics_table
+	$(BIN)/python -m deploy.topics_file
+	$(BIN)/python -m deploy.values_table
 
 pictures: .venv/serve .venv/runsc .venv/kafka .venv/prometheus ## Draw the dashboards of a run of some minutes
 	$(BIN)/python -m tests.integration.observability.pictures
@@ -92,6 +94,9 @@ clean: ## Remove everything the build made
 # Where it cannot be had, the tests say why.
 .venv/kafka: .venv/dev tests/kafka/pom.xml
 	@-$(BIN)/python -m tests.kafka.jars && touch $@
+
+.venv/chart: .venv/dev tests/chart/tools.toml
+	@-$(BIN)/python -m tests.chart.tools && touch $@
 
 .venv/chromium: .venv/bin/python
 	@-sh tests/e2e/install-chromium.sh && touch $@

@@ -86,7 +86,7 @@ def ray_job(base: Path, data: str, folder: Path, workers: int) -> dict[str, floa
 
     began = time.monotonic()
     whole = Job(settings=SETTINGS, base=base, data=data, folder=folder / "ray")
-    run_on_ray(whole, workers, gpus=False)
+    run_on_ray(whole, workers)
     seconds = time.monotonic() - began
     in_steps = sum(step["seconds"] for step in steps(whole.folder / "metrics.jsonl"))
     return {"seconds": seconds, "overhead_seconds": seconds - in_steps}

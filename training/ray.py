@@ -25,7 +25,7 @@ ENVIRONMENT = {
 _OBJECT_STORE_BYTES = 160 * 2**20
 
 
-def run_on_ray(job: Job, workers: int, gpus: bool, address: str = "local") -> None:
+def run_on_ray(job: Job, workers: int, address: str = "local") -> None:
     """Raises CannotTrain with what the workers say; `address` is a cluster's, or "local" for one of its own."""
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
@@ -42,6 +42,8 @@ def run_on_ray(job: Job, workers: int, gpus: bool, address: str = "local") -> No
     except Exception as error:  # what Ray raises has no type of its own
         raise CannotTrain(f"Ray does not start: {_in_a_line(error)}") from error
     try:
+        # This process may have no GPU where its workers have.
+        gpus = "GPU" in ray.cluster_resources()
         trainer = TorchTrainer(
             _work,
             train_loop_config={"job": job},

@@ -48,11 +48,9 @@ class Launch:
         check(job, self.workers, tell)
         end_when_asked()
         if self.on_ray:
-            import torch
-
             from training.ray import run_on_ray
 
-            run_on_ray(job, self.workers, gpus=torch.cuda.is_available(), address=self.ray_address or "local")
+            run_on_ray(job, self.workers, address=self.ray_address or "local")
         elif self.workers > 1:
             from training.launch import run_in_workers
 

@@ -17,11 +17,12 @@ SERVED = ["--base", ".", "--name", "tutor", "--registry", "registry", "--model-a
     [
         ([], "where do conversations come from? Name either --data or --kafka"),
         (["--data", "grown", "--kafka", "127.0.0.1:9092"], "Name either --data or --kafka"),
+        (["--data", "grown", "--registry", "memory://kept"], "memory://kept is no folder: name one"),
         (["--data", "grown", "--ray-address", "auto"], "--ray-address says nothing without --ray"),
         (["--data", "grown", "--policy", "policy.toml"], "policy.toml: evaluation: Field required"),
         (["--data", "grown", "--config", "smallest"], "there is no configuration 'smallest'"),
     ],
-    ids=["no source", "two sources", "an address of nothing", "a policy of nothing", "no configuration"],
+    ids=["no source", "two sources", "no place for copies", "no Ray", "no policy", "no configuration"],
 )
 def test_what_cannot_be_retrained_is_one_line(
     options: list[str], line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -14,9 +14,7 @@ from typing import Self
 from aiokafka import AIOKafkaConsumer
 from aiokafka.errors import KafkaError
 from faststream.kafka import KafkaBroker
-from faststream.kafka.opentelemetry import KafkaTelemetryMiddleware
 from faststream.kafka.prometheus import KafkaPrometheusMiddleware
-from opentelemetry.trace import TracerProvider
 from prometheus_client import REGISTRY
 
 from services.runtime.events import Event, checked
@@ -45,9 +43,8 @@ REPLAYED = "soliloquy-replayed"
 class KafkaTransport:
     """Shared by all stages of a process."""
 
-    def __init__(self, settings: KafkaSettings, *, tracer_provider: TracerProvider | None = None) -> None:
+    def __init__(self, settings: KafkaSettings) -> None:
         self._settings = settings
-        self._traced = tracer_provider is not None
         self.broker = KafkaBroker(
             settings.bootstrap.split(","),
             security=faststream_security(settings),
@@ -59,10 +56,8 @@ class KafkaTransport:
             # Our handlers take no injected parameters: each costs a thread hop an event.
             apply_types=False,
             logger=None,
-            middlewares=[
-                KafkaPrometheusMiddleware(registry=REGISTRY),
-                *([KafkaTelemetryMiddleware(tracer_provider=tracer_provider)] if tracer_provider else []),
-            ],
+            # Its telemetry would make a second tree, of batches: the spans of events are the stage's.
+            middlewares=[KafkaPrometheusMiddleware(registry=REGISTRY)],
         )
         self.broker.config.broker_config.producer = EventProducer(parser=None, decoder=None)
         self._reader = Reader(settings)
