@@ -66,7 +66,7 @@ class Container:
         try:
             self.stdin.write(data)
         except RuntimeError as error:
-            # Under uvloop; asyncio's own loop says so at the drain.
+            # Under uvloop: asyncio's own loop says so at the drain.
             raise BrokenPipeError(f"it has ended: {error}") from error
 
     async def close(self, *, at_once: bool) -> None:
