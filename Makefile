@@ -16,7 +16,7 @@ ALONE := $(patsubst %,tests/integration/model/test_%.py,serve whole_loop adapter
 install = $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r $(1) \
 	|| $(BIN)/pip install --quiet --no-compile --require-hashes -r $(1)
 
-.PHONY: help demo test lint protos kafka observe faults bench lock clean
+.PHONY: help demo test lint protos kafka observe faults bench dashboards docs pictures lock clean
 
 help: ## Show this help
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -26,7 +26,7 @@ demo: .venv/installed .venv/runsc ## Grow 50 conversations on this machine, set-
 	@echo "Read one:    $(BIN)/soliloquy show demo-dataset"
 	@$(BIN)/soliloquy report demo-dataset
 
-test: .venv/serve .venv/runsc .venv/kafka .venv/chromium .venv/prometheus ## Run the tests, set-up included
+test: .venv/serve .venv/runsc .venv/kafka .venv/chromium .venv/prometheus .venv/chart ## Run the tests, set-up included
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(ALONE:%=--ignore %)
 	$(BIN)/python -m pytest $(ALONE)
 
@@ -51,6 +51,17 @@ faults: .venv/dev .venv/runsc .venv/kafka .venv/prometheus ## Kill runs, collect
 
 bench: .venv/dev .venv/runsc ## Measure the transport, the sandbox and the whole loop (minutes)
 	$(BIN)/python -m tests.bench
+
+dashboards: .venv/dev ## Write the Grafana dashboards that the chart brings
+	$(BIN)/python -m deploy.dashboards
+
+docs: .venv/dev ## Write the pages that are made from data
+	$(BIN)/python -m deploy.metrics_table
+	$(BIN)/python -m deploy.topics_file
+	$(BIN)/python -m deploy.values_table
+
+pictures: .venv/serve .venv/runsc .venv/kafka .venv/prometheus ## Draw the dashboards of a run of some minutes
+	$(BIN)/python -m tests.integration.observability.pictures
 
 lock: .venv/dev ## Resolve the dependencies anew
 	$(RESOLVE) --extra build --output-file requirements.lock
@@ -83,6 +94,9 @@ clean: ## Remove everything the build made
 # Where it cannot be had, the tests say why.
 .venv/kafka: .venv/dev tests/kafka/pom.xml
 	@-$(BIN)/python -m tests.kafka.jars && touch $@
+
+.venv/chart: .venv/dev tests/chart/tools.toml
+	@-$(BIN)/python -m tests.chart.tools && touch $@
 
 .venv/chromium: .venv/bin/python
 	@-sh tests/e2e/install-chromium.sh && touch $@

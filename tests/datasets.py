@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 from soliloquy.v1.conversation_pb2 import Conversation
+from soliloquy.v1.sandbox_pb2 import Lane
 
 from services.dataset.manifest import Shard, write_manifest
 from services.dataset.place import Place
@@ -50,13 +51,14 @@ def timing_rows(conversations: Iterable[Conversation], *, begun: float, apart: f
                 "executions": [
                     {
                         "turn": turn.number,
-                        "attempt": attempt,
+                        "attempt": number,
                         "seconds": 0.001,
                         "waited_seconds": 0.002,
                         "runsc_version": "",
+                        "lane": Lane.Name(attempt.execution.lane),
                     }
                     for turn in conversation.turns
-                    for attempt, _ in enumerate(turn.calculation.attempts, start=1)
+                    for number, attempt in enumerate(turn.calculation.attempts, start=1)
                 ],
                 "calls": [
                     {"turn": turn.number, "role": call.role, "seconds": 0.01}

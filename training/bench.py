@@ -1,5 +1,6 @@
 """What a training costs: packed beside padded batches, the loop beside a bare one, building samples, a whole job."""
 
+import statistics
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -15,7 +16,6 @@ from training.loop import Loop, Step
 from training.model import build
 from training.report import peak_memory_mib
 from training.samples import samples
-from training.schedule import Schedule
 from training.settings import TrainingSettings
 from training.source import conversations
 from training.templating import Template
@@ -26,7 +26,8 @@ SETTINGS = TrainingSettings(
     sequence_length=3072, batch=2, max_steps=6, validation_share=0.05, validate_every=6, checkpoint_every=6
 )
 # Steps that are measured, after one that is not.
-STEPS = 3
+STEPS = 8
+Learn = Callable[[int, list[list[int]]], object]
 # Conversations a look at the clock.
 _BUILT = 200
 
@@ -52,14 +53,7 @@ def measure(base: Path, data: str, folder: Path, tell: Callable[[str], None]) ->
         "median": sorted(lengths)[len(lengths) // 2],
         "longest": max(lengths),
     }
-    rates = {}
-    for name, run in (("ours", _ours), ("bare", _bare), ("padded", _padded), ("padded_whole", _padded_whole)):
-        tell(f"tokens a second: {name}")
-        rates[name] = run(base, prepared, folder)
-    figures["tokens_per_second"] = rates
-    figures["packed_over_padded"] = rates["ours"] / rates["padded"]
-    figures["packed_over_padded_whole"] = rates["ours"] / rates["padded_whole"]
-    figures["ours_over_bare"] = rates["ours"] / rates["bare"]
+    figures |= compared(base, prepared, folder, tell)
     tell("a whole job")
     figures["job"] = job(base, data, folder)
     figures["peak_memory_mib"] = peak_memory_mib()
@@ -92,18 +86,42 @@ def ray_job(base: Path, data: str, folder: Path, workers: int) -> dict[str, floa
 
     began = time.monotonic()
     whole = Job(settings=SETTINGS, base=base, data=data, folder=folder / "ray")
-    run_on_ray(whole, workers, gpus=False)
+    run_on_ray(whole, workers)
     seconds = time.monotonic() - began
     in_steps = sum(step["seconds"] for step in steps(whole.folder / "metrics.jsonl"))
     return {"seconds": seconds, "overhead_seconds": seconds - in_steps}
 
 
-def _ours(base: Path, prepared: Prepared, folder: Path) -> float:
+def compared(base: Path, prepared: Prepared, folder: Path, tell: Callable[[str], None]) -> dict[str, Any]:
+    """Tokens of samples a second, each way for the same steps; ratios are medians over the steps.
+
+    The ways take turns, so that what else the machine is at is shared out among them.
+    """
     loop = Loop(build(base, SETTINGS, World()), prepared, SETTINGS, World(), folder / "none", Silence())
-    return _rate(prepared, loop.schedule, lambda step, sequences: loop.learn(step, sequences, 1e-4))
+    ways: dict[str, Learn] = {
+        "ours": lambda step, sequences: loop.learn(step, sequences, 1e-4),
+        "bare": _bare(base, prepared),
+        "padded": _padded(base, prepared),
+    }
+    lengths = prepared.lengths()
+    seconds: dict[str, list[float]] = {name: [] for name in ways}
+    tokens = 0
+    for step in range(1, 2 + STEPS):
+        tell(f"step {step} of {1 + STEPS}")
+        sequences = loop.schedule.of(step)
+        taken = {name: _seconds(learn, step, sequences) for name, learn in ways.items()}
+        if step > 1:
+            tokens += sum(lengths[number] for one in sequences for number in one)
+            for name, each in taken.items():
+                seconds[name].append(each)
+    return {
+        "tokens_per_second": {name: tokens / sum(each) for name, each in seconds.items()},
+        "packed_over_padded": _ratio(seconds["padded"], seconds["ours"]),
+        "ours_over_bare": _ratio(seconds["bare"], seconds["ours"]),
+    }
 
 
-def _bare(base: Path, prepared: Prepared, folder: Path) -> float:
+def _bare(base: Path, prepared: Prepared) -> Learn:
     """The same packed rows with as little around them as PyTorch allows."""
     model = build(base, SETTINGS, World()).train()
     optimiser = _optimiser(model)
@@ -123,20 +141,11 @@ def _bare(base: Path, prepared: Prepared, folder: Path) -> float:
         optimiser.step()
         optimiser.zero_grad()
 
-    return _rate(prepared, Schedule(prepared, SETTINGS), learn)
+    return learn
 
 
-def _padded(base: Path, prepared: Prepared, folder: Path) -> float:
+def _padded(base: Path, prepared: Prepared) -> Learn:
     """The same samples, one a line, filled up to the longest of a batch."""
-    return _in_lines(base, prepared, 0)
-
-
-def _padded_whole(base: Path, prepared: Prepared, folder: Path) -> float:
-    """The same, filled up to the sequence length."""
-    return _in_lines(base, prepared, SETTINGS.sequence_length)
-
-
-def _in_lines(base: Path, prepared: Prepared, width: int) -> float:
     model = build(base, SETTINGS, World())
     model.set_attn_implementation("sdpa")
     model.train()
@@ -148,29 +157,27 @@ def _in_lines(base: Path, prepared: Prepared, width: int) -> float:
         lines = pad_sequence([row.ids[0] for row in rows], batch_first=True)
         targets = pad_sequence(labels, batch_first=True, padding_value=-100)
         there = pad_sequence([torch.ones_like(row.ids[0]) for row in rows], batch_first=True)
-        missing = max(0, width - lines.shape[1])
-        lines, there = (torch.nn.functional.pad(one, (0, missing)) for one in (lines, there))
-        targets = torch.nn.functional.pad(targets, (0, missing), value=-100)
         model(input_ids=lines, attention_mask=there, labels=targets, use_cache=False).loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimiser.step()
         optimiser.zero_grad()
 
-    return _rate(prepared, Schedule(prepared, SETTINGS), learn)
+    return learn
 
 
-def _rate(prepared: Prepared, schedule: Schedule, learn: Callable[[int, list[list[int]]], object]) -> float:
-    """Tokens of samples, padding not counted, a CPU second where there is no GPU: others use this machine too."""
-    lengths = prepared.lengths()
-    clock = time.monotonic if torch.cuda.is_available() else time.process_time
-    learn(1, schedule.of(1))
-    began, tokens = clock(), 0
-    for step in range(2, 2 + STEPS):
-        learn(step, schedule.of(step))
-        tokens += sum(lengths[number] for one in schedule.of(step) for number in one)
-    if torch.cuda.is_available():
+def _seconds(learn: Learn, step: int, sequences: list[list[int]]) -> float:
+    """CPU seconds where there is no GPU: others use this machine too."""
+    on_gpu = torch.cuda.is_available()
+    clock = time.monotonic if on_gpu else time.process_time
+    began = clock()
+    learn(step, sequences)
+    if on_gpu:
         torch.cuda.synchronize()
-    return tokens / (clock() - began)
+    return clock() - began
+
+
+def _ratio(one: Sequence[float], other: Sequence[float]) -> float:
+    return statistics.median(each / beside for each, beside in zip(one, other, strict=True))
 
 
 def _optimiser(model: Any) -> torch.optim.Optimizer:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from services.runtime.weights import base_digest, digest_of, named_base
-from training.settings import CannotTrain, TrainingSettings
+from training.settings import CannotTrain, Diverged, TrainingSettings
 from training.source import digest_of as data_digest
 
 REPORT = "report.json"
@@ -74,13 +74,14 @@ class TrainingFolder:
 
     def note_failure(self, failure: CannotTrain) -> None:
         """For who started the workers: what they say themselves is lost among the others'."""
-        self.write(_FAILURE, {"failure": str(failure)})
+        self.write(_FAILURE, {"failure": str(failure), "diverged": isinstance(failure, Diverged)})
 
-    def failure(self) -> str:
+    def failure(self) -> CannotTrain | None:
         try:
-            return str(json.loads(self.failure_file.read_bytes())["failure"])
+            noted = json.loads(self.failure_file.read_bytes())
         except FileNotFoundError:
-            return ""
+            return None
+        return (Diverged if noted["diverged"] else CannotTrain)(noted["failure"])
 
     def report(self) -> dict[str, Any]:
         """Of a finished training; empty before."""

@@ -5,7 +5,8 @@ What is read is known by the offsets of its topic or by the digests of its shard
 
 import json
 import shutil
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import aclosing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -23,49 +24,66 @@ from services.dataset.shards import DatasetWriter
 from services.dataset.tally import Tally
 from services.dataset.timings import apart
 from services.recipes.recipe import find
-from services.runtime.passing import messages
+from services.runtime.events import Undecodable, message_of
 from services.runtime.topics import TOPIC_OF
-from services.runtime.transports.port import Transport
+from services.runtime.transports.port import Delivery, Transport
 from training.settings import CannotTrain
 from training.source import conversations, opened
 
 FINISHED = TOPIC_OF[ConversationFinished].name
 
 Offsets = Mapping[int, int]
+# Whether a conversation is none to learn from, though it was accepted.
+LeaveOut = Callable[[Conversation], bool]
 
 
 def freeze_dataset(data: str, folder: Path) -> dict[str, Any]:
     """The accepted conversations of a dataset; returns the manifest."""
     source = [{"name": shard.name, "sha256": shard.sha256} for shard in shards_of(opened(data).manifest, ACCEPTED)]
-    with _frozen(folder) as frozen:
+    with _frozen(folder) as made:
         for conversation in conversations(data):
-            frozen.add(conversation)
-        frozen.source = {"shards": source}
-    return frozen.manifest
+            made.add(conversation)
+        made.source = {"shards": source}
+    return made.manifest
+
+
+def freeze_rows(data: str, after: str | None, last: str, folder: Path, *, leave_out: LeaveOut) -> dict[str, Any]:
+    """The rows of a dataset between two of its places, the later one included."""
+    with _frozen(folder) as made:
+        for place, conversation in opened(data).placed(after=after):
+            if not leave_out(conversation):
+                made.add(conversation)
+            if place == last:
+                break
+        made.source = {"after": after, "last": last}
+    return made.manifest
 
 
 async def freeze_topic(
-    transport: Transport, offsets: Offsets, folder: Path, *, begins: Offsets | None = None
+    transport: Transport,
+    offsets: Offsets,
+    folder: Path,
+    *,
+    begins: Offsets | None = None,
+    leave_out: LeaveOut = lambda _: False,
 ) -> dict[str, Any]:
     """The accepted ones among those that finished before these offsets, partition by partition, each once.
 
-    `begins` are the first offsets of an earlier freeze, which are still to be there.
+    `begins` are the offsets to begin at, which are still to be there.
     """
-    rejected = 0
-    with _frozen(folder) as frozen:
+    counts = Counter(rejected=0, passed_over=0)
+    with _frozen(folder) as made:
         starts: dict[int, int] = {}
         for number, end in sorted(offsets.items()):
-            seen: set[str] = set()
-            async for offset, conversation in _finished(transport, number, end):
+            # A conversation is always in the same partition.
+            begin, sieve = (begins or {}).get(number, 0), Sieve(leave_out)
+            async for offset, conversation in _finished(transport, number, begin, end):
                 starts.setdefault(number, offset)
-                if conversation.id in seen:
-                    continue
-                # A conversation is always in the same partition, and the first one counts.
-                seen.add(conversation.id)
-                if find(conversation.run.recipe).faults(conversation):
-                    rejected += 1
-                else:
-                    frozen.add(conversation)
+                if conversation is None:
+                    counts["passed_over"] += 1
+                elif sieve.lets_through(conversation):
+                    made.add(conversation)
+            counts["rejected"] += sieve.rejected
         for number, begin in (begins or {}).items():
             if (found := starts.get(number, offsets[number])) != begin:
                 raise CannotTrain(
@@ -73,8 +91,8 @@ async def freeze_topic(
                     "what came before is gone; leave out --offsets"
                 )
         spans = {str(number): [starts.get(number, end), end] for number, end in sorted(offsets.items())}
-        frozen.source = {"topic": FINISHED, "offsets": spans, "rejected": rejected}
-    return frozen.manifest
+        made.source = {"topic": FINISHED, "offsets": spans, **counts}
+    return made.manifest
 
 
 def recorded_offsets(manifest: Path) -> tuple[Offsets, Offsets]:
@@ -89,19 +107,48 @@ def recorded_offsets(manifest: Path) -> tuple[Offsets, Offsets]:
         ) from error
 
 
-async def _finished(transport: Transport, number: int, end: int) -> AsyncIterator[tuple[int, Any]]:
-    if end == 0:
+async def _finished(
+    transport: Transport, number: int, begin: int, end: int
+) -> AsyncIterator[tuple[int, Conversation | None]]:
+    """With their offsets; None for what is no message of ours."""
+    if begin >= end:
         return
     reached = -1
-    async with aclosing(transport.read(FINISHED, [number])) as deliveries:
-        async for delivery, message in messages(deliveries):
+    async with aclosing(transport.read(FINISHED, [number], {number: begin})) as deliveries:
+        async for delivery in deliveries:
             if delivery.offset >= end:
                 return
             reached = delivery.offset
-            assert isinstance(message, ConversationFinished)
-            yield reached, message.conversation
+            yield reached, finished_in(delivery)
     if reached < 0:
         raise CannotTrain(f"partition {number} of {FINISHED} no longer holds what was before its offset {end}")
+
+
+class Sieve:
+    """Lets each conversation that is accepted and to be learned from through once: the first one counts."""
+
+    def __init__(self, leave_out: LeaveOut) -> None:
+        self._leave_out = leave_out
+        self._seen: set[str] = set()
+        self.rejected = 0
+
+    def lets_through(self, conversation: Conversation) -> bool:
+        if conversation.id in self._seen or self._leave_out(conversation):
+            return False
+        self._seen.add(conversation.id)
+        rejected = bool(find(conversation.run.recipe).faults(conversation))
+        self.rejected += rejected
+        return not rejected
+
+
+def finished_in(delivery: Delivery) -> Conversation | None:
+    """None where it is no message of ours: there is nobody here to give it up."""
+    try:
+        message = message_of(delivery.event)
+    except Undecodable:
+        return None
+    assert isinstance(message, ConversationFinished)
+    return message.conversation
 
 
 class Frozen:
@@ -138,9 +185,9 @@ def _frozen(folder: Path) -> Iterator[Frozen]:
     try:
         shutil.rmtree(unfinished, ignore_errors=True)
         unfinished.mkdir(parents=True)
-        frozen = Frozen(unfinished)
-        yield frozen
-        frozen.close()
+        made = Frozen(unfinished)
+        yield made
+        made.close()
         unfinished.replace(folder)
     except (OSError, pa.ArrowException) as error:
         raise CannotTrain(f"{folder} cannot be written ({error}): make room, or choose another --out") from error

@@ -35,7 +35,7 @@ def run_in_workers(job: Job, config: Path, workers: int) -> None:
         if folder.report():
             return
         if failure := folder.failure():
-            raise CannotTrain(failure)
+            raise failure
     raise CannotTrain(
         f"the workers ended {1 + RESTARTS} times with status {status}: {folder.path / _LOG} says why; the same command "
         "goes on from the newest checkpoint"

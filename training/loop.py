@@ -17,7 +17,7 @@ from training.data import Prepared
 from training.model import precision
 from training.packing import Row
 from training.schedule import Schedule, Sequences, shared_out
-from training.settings import CannotTrain, TrainingSettings
+from training.settings import Diverged, TrainingSettings
 from training.world import World
 
 
@@ -64,7 +64,7 @@ class Loop:
         self._optimiser = torch.optim.AdamW(trained, lr=0.0, weight_decay=settings.weight_decay)
 
     def run(self) -> Standing:
-        """From the newest checkpoint to the end; raises CannotTrain where the loss is no number."""
+        """From the newest checkpoint to the end; raises Diverged where the loss is no number."""
         standing = self.checkpoints.load(self._model, self._optimiser)
         if self._world.first:
             self._journal.begin(standing.step)
@@ -80,7 +80,7 @@ class Loop:
         loss, gradient = self.learn(step, sequences, rate)
         if not (math.isfinite(loss) and math.isfinite(gradient)):
             kept = f"the weights before it are in {self.checkpoints.folder}" if standing.step else "nothing was learned"
-            raise CannotTrain(
+            raise Diverged(
                 f"the loss of step {step} is {loss} and its gradient {gradient}: {kept}; lower learning_rate "
                 f"({self._settings.learning_rate:g}) or raise warmup_share, under another --name"
             )

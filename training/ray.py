@@ -15,7 +15,7 @@ ENVIRONMENT = {
     "RAY_COLOR_PREFIX": "0",
     "RAY_TRAIN_V2_ENABLED": "1",
     "RAY_TRAIN_ENABLE_PRINT_PATCH": "0",
-    # On a busy machine it takes longer than a minute to come up.
+    # On a busy machine it takes longer to come up than the half minute that Ray waits by itself.
     "RAY_raylet_start_wait_time_s": "300",
     # A worker that is lost is seen so soon.
     "RAY_TRAIN_HEALTH_CHECK_INTERVAL_S": "0.5",
@@ -25,7 +25,7 @@ ENVIRONMENT = {
 _OBJECT_STORE_BYTES = 160 * 2**20
 
 
-def run_on_ray(job: Job, workers: int, gpus: bool, address: str = "local") -> None:
+def run_on_ray(job: Job, workers: int, address: str = "local") -> None:
     """Raises CannotTrain with what the workers say; `address` is a cluster's, or "local" for one of its own."""
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
@@ -42,6 +42,8 @@ def run_on_ray(job: Job, workers: int, gpus: bool, address: str = "local") -> No
     except Exception as error:  # what Ray raises has no type of its own
         raise CannotTrain(f"Ray does not start: {_in_a_line(error)}") from error
     try:
+        # This process may have no GPU where its workers have.
+        gpus = "GPU" in ray.cluster_resources()
         trainer = TorchTrainer(
             _work,
             train_loop_config={"job": job},
@@ -57,9 +59,10 @@ def run_on_ray(job: Job, workers: int, gpus: bool, address: str = "local") -> No
         try:
             trainer.fit()
         except Exception as error:  # what Ray raises wraps what the workers raised
-            raise CannotTrain(folder.failure() or f"Ray gave the training up: {_in_a_line(error)}") from error
+            gave_up = CannotTrain(f"Ray gave the training up: {_in_a_line(error)}")
+            raise folder.failure() or gave_up from error
         if failure := folder.failure():
-            raise CannotTrain(failure)
+            raise failure
     finally:
         ray.shutdown()
 

@@ -14,6 +14,10 @@ class CannotTrain(Exception):
     """The training cannot be done, or not go on; the message is the line to print."""
 
 
+class Diverged(CannotTrain):
+    """The loss is no number: what goes on from here is of no use."""
+
+
 class Lora(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 

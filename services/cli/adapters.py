@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from services.cli.addresses import ADDRESS
 from services.cli.failure import Failure
@@ -16,14 +16,14 @@ from services.cli.service_options import option
 from services.curriculum.bank.bank import load_bank
 from services.runtime.weights import base_digest
 from training.adapters.activation import Activation, NotActivated
-from training.adapters.canary import canaries
+from training.adapters.canary import Canary, canaries
 from training.adapters.registry import Active, NotThere, Overtaken, Registry
 from training.adapters.serving import ModelService, ServiceRefuses
 from training.adapters.version import BadAdapter, Version, read_version
 
 T = TypeVar("T")
 _BANK = "physics"
-_MISTAKES = (BadAdapter, NotThere, Overtaken, NotActivated, ServiceRefuses)
+MISTAKES = (BadAdapter, NotThere, Overtaken, NotActivated, ServiceRefuses)
 
 REGISTRY = option("--registry", required=True, metavar="DIR|URL", help="Where they are kept: a folder or s3://..")
 SERVICE = option("--model-address", required=True, metavar="HOST:PORT", type=ADDRESS, help="Of the model service.")
@@ -50,13 +50,13 @@ def list_(*, registry: str, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(_as_json(found, active)))
         return
-    table = Table("adapter", "active", "base", "trained on", "held-out loss")
+    table = Table(Column("adapter", no_wrap=True), "active", "base", "trained on", "held-out loss", "note")
     for version in found:
         entry = active.get(version.name)
         since = f"since {entry.since}" if entry and entry.version == version.id else ""
         validation = version.metrics.get("validation") or {}
         loss = f"{validation['loss']:.4f}" if "loss" in validation else ""
-        table.add_row(version.id, since, version.base_digest[:12], version.data_digest[:12], loss)
+        table.add_row(version.id, since, version.base_digest[:12], version.data_digest[:12], loss, version.note)
     Console().print(table)
 
 
@@ -75,7 +75,7 @@ def push(*, folder: Path, name: str, base: Path | None, registry: str) -> None:
     try:
         version, files = read_version(folder, name, base=base_digest(base) if base else "")
         pushed = _opened(registry).push(version, files)
-    except (*_MISTAKES, OSError) as error:
+    except (*MISTAKES, OSError) as error:
         raise Failure(str(error)) from error
     click.echo(version.id if pushed else f"{version.id} is there already")
 
@@ -98,8 +98,7 @@ def activate(*, asked: str, count: int, readable: float, cache: Path | None, mod
 
     It is tried on a few of the tutor's prompts first; where that goes wrong, what answers goes on answering.
     """
-    bank, kept = load_bank(_BANK), _opened(registry)
-    prompts = canaries([bank.draw(number) for number in range(count)], count)
+    kept, prompts = _opened(registry), canaries_of(count)
 
     async def activated() -> Active:
         async with ModelService(model_address) as service:
@@ -123,6 +122,11 @@ def rollback(*, name: str, cache: Path | None, model_address: str, registry: str
             return await Activation(registry=kept, service=service, cache=cache).roll_back(name)
 
     click.echo(f"active: {_run(rolled_back()).version}")
+
+
+def canaries_of(count: int) -> list[Canary]:
+    bank = load_bank(_BANK)
+    return canaries([bank.draw(number) for number in range(count)], count)
 
 
 def _opened(registry: str) -> Registry:
@@ -149,5 +153,5 @@ def _as_json(found: Sequence[Version], active: dict[str, Active]) -> dict[str, A
 def _run(doing: Coroutine[Any, Any, T]) -> T:
     try:
         return asyncio.run(doing)
-    except (*_MISTAKES, OSError) as error:
+    except (*MISTAKES, OSError) as error:
         raise Failure(str(error)) from error

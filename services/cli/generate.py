@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,7 @@ from services.cli.folder import RunFolder
 from services.cli.grounds import KafkaGround, OwnGround
 from services.cli.kafka_options import kafka_options
 from services.cli.model_options import model_options
+from services.cli.observing import observing
 from services.cli.places import PLACE
 from services.cli.plan import Plan
 from services.cli.progress import Bar, Quiet
@@ -33,6 +35,8 @@ from services.recipes.recipe import find
 from services.runtime.ask import BrokenPrompt
 from services.runtime.events import EventTooLarge
 from services.runtime.retry import CannotServe
+from services.runtime.traces.opening import CannotTrace, recorded
+from services.runtime.traces.settings import TraceSettings
 from services.runtime.transports.embedded import LogUnavailable
 from services.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
 from services.runtime.transports.port import Unanswered
@@ -61,6 +65,7 @@ _REPORTED = ("enrichment", "turns", "python_turns", "executions", "parse", "verd
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 @kafka_options()
+@observing("generate", least=logging.WARNING)
 @click.pass_context
 def generate(
     context: click.Context,
@@ -72,6 +77,7 @@ def generate(
     work: Path | None,
     as_json: bool,
     quiet: bool,
+    traces: TraceSettings,
     **settings: Any,
 ) -> None:
     """Grow a dataset of tutoring conversations.
@@ -99,7 +105,7 @@ def generate(
         **settings,
     )
     started = time.monotonic()
-    growth = _grow(plan, source, RunFolder(out, plan, work), kafka, quiet=quiet or as_json)
+    growth = _grow(plan, source, RunFolder(out, plan, work), kafka, traces, quiet=quiet or as_json)
     report = growth.report(plan, seconds=time.monotonic() - started)
     if as_json:
         click.echo(json.dumps(report))
@@ -137,7 +143,13 @@ class Growth:
 
 
 def _grow(
-    plan: Plan, source: ProblemSource, run_folder: RunFolder, kafka: KafkaSettings | None, *, quiet: bool
+    plan: Plan,
+    source: ProblemSource,
+    run_folder: RunFolder,
+    kafka: KafkaSettings | None,
+    traces: TraceSettings,
+    *,
+    quiet: bool,
 ) -> Growth:
     """Grows what is missing, and writes the dataset once nothing is."""
     console = Console(stderr=True)
@@ -150,9 +162,9 @@ def _grow(
                 if begun and not quiet:
                     console.print(f"resuming: {begun} of {plan.conversations} conversations are there")
                 display = Quiet() if quiet else Bar(console, wanted=plan.conversations, resumed_from=begun)
-                ground = KafkaGround(kafka, folder) if kafka else OwnGround(plan, folder.log)
+                ground = KafkaGround(kafka, folder) if kafka else OwnGround(plan, folder.log, traces)
                 driver = Driver(plan, source, journal, ground)
-                with display:
+                with recorded(traces), display:
                     uvloop.run(driver.grow(display))
                 counts = journal.tally.as_json()
                 if driver.settled:
@@ -167,7 +179,7 @@ def _grow(
                         cost=plan.cost,
                         topics=ground.topics,
                     )
-        except (ExceptionGroup, LogUnavailable, KafkaUnavailable, Unanswered, OSError) as error:
+        except (ExceptionGroup, LogUnavailable, KafkaUnavailable, CannotTrace, Unanswered, OSError) as error:
             raise _failure(error, folder.place) from error
         if driver.settled:
             if not driver.dead_letters:
@@ -180,7 +192,7 @@ def _grow(
 
 
 def _refuse_with_kafka(context: click.Context, kafka: KafkaSettings | None) -> None:
-    for name in ("workers", "latency", "model_cache"):
+    for name in ("workers", "latency", "model_cache", "traces"):
         if kafka and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             raise click.UsageError(
                 f"--{name.replace('_', '-')} says nothing with --kafka: it is for who starts the services"
@@ -192,7 +204,7 @@ def _failure(error: BaseException, out: Place) -> BaseException:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     match error:
-        case LogUnavailable() | KafkaUnavailable() | EventTooLarge() | Unanswered() | CannotServe():
+        case LogUnavailable() | KafkaUnavailable() | CannotTrace() | EventTooLarge() | Unanswered() | CannotServe():
             return Failure(str(error))
         case DamagedFrames():
             return Failure(f"{error}: remove it to start the run anew")

@@ -37,6 +37,7 @@ from services.runtime.events import (
 from services.runtime.passing import messages
 from services.runtime.stage import Stage
 from services.runtime.topics import TOPIC_OF
+from services.runtime.traces.settings import TraceSettings
 from services.runtime.transports.embedded import EmbeddedTransport
 from services.runtime.transports.kafka import KafkaSettings, KafkaUnavailable, kafka_transport
 from services.runtime.transports.port import Transport, Unanswered
@@ -81,8 +82,8 @@ class OwnGround:
     growing = ""
     topics: Mapping[str, Any] = MappingProxyType({})
 
-    def __init__(self, plan: Plan, log: Path) -> None:
-        self._workers = Workers(plan, log)
+    def __init__(self, plan: Plan, log: Path, traces: TraceSettings) -> None:
+        self._workers = Workers(plan, log, traces)
         self._log = log
 
     @property

@@ -1,7 +1,6 @@
 """`soliloquy model serve`: a model on Ray Serve, over gRPC and HTTP."""
 
 import contextlib
-import logging
 import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -16,6 +15,7 @@ from soliloquy.v1.model_pb2 import Adapter
 from services.cli.addresses import ADDRESS
 from services.cli.durations import DURATION
 from services.cli.failure import Failure
+from services.cli.observing import observing
 from services.cli.service_options import SCRIPTED, with_options
 from services.cli.wiring import ModelSettings, scripted_model
 from services.model.answering import Answering, ScriptedAnswering
@@ -25,6 +25,8 @@ from services.model.engines.weights import check_base, read_adapter
 from services.model.serving import CannotStart, deploy, serving
 from services.model.settings import ServingSettings
 from services.runtime.listening import CannotListen, listening
+from services.runtime.traces.opening import CannotTrace, recorded
+from services.runtime.traces.settings import TraceSettings
 
 _DEFAULTS = ServingSettings()
 _SCRIPTED = "scripted"
@@ -108,6 +110,7 @@ def _adapters(_: click.Context, __: click.Parameter, listed: Sequence[str]) -> d
 )
 @click.option("--grace", default="20s", show_default=True, type=DURATION, help="For requests under way at the end.")
 @with_options(SCRIPTED)
+@observing("model")
 def serve(
     *,
     engine: str,
@@ -125,6 +128,7 @@ def serve(
     problems: Sequence[str],
     latency: float,
     noise: str,
+    traces: TraceSettings,
 ) -> None:
     """Serve a model over gRPC and, for OpenAI's clients, over HTTP.
 
@@ -134,8 +138,8 @@ def serve(
     There is neither encryption nor a password, and what serves the two addresses listens on further ports of all
     interfaces: on a machine that others reach, put a firewall or a network policy before it.
     """
-    logging.basicConfig(level=logging.WARNING, format="%(message)s")
     _check(engine, weights, adapters)
+    _check_traces(traces)
     scripted = ModelSettings(problems=problems, latency=latency, noise=noise)
     least, most = _replicas(replicas, min_replicas, max_replicas)
     (host, grpc_port), (http_host, http_port) = _bindable(grpc), _bindable(http)
@@ -152,6 +156,7 @@ def serve(
         max_queued=max_queued,
         grace=grace,
         adapters=adapters,
+        traces=traces,
     )
     run(partial(answering, engine, weights, scripted), settings)
 
@@ -208,6 +213,14 @@ def _check(engine: str, weights: Path | None, adapters: Mapping[str, str]) -> No
         for name, path in adapters.items():
             read_adapter(Adapter(name=name, path=path))
     except EngineRefused as error:
+        raise Failure(str(error)) from error
+
+
+def _check_traces(traces: TraceSettings) -> None:
+    """Here, because what a replica raises is told after a minute."""
+    try:
+        recorded(traces)
+    except CannotTrace as error:
         raise Failure(str(error)) from error
 
 

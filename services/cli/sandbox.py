@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import logging
 import os
 import signal
 import time
@@ -16,6 +15,7 @@ from services.cli import outcome
 from services.cli.addresses import ADDRESS
 from services.cli.durations import DURATION
 from services.cli.failure import Failure
+from services.cli.observing import observing
 from services.cli.sizes import SIZE
 from services.client.sandbox import JobRefused, SandboxClient, ServiceUnavailable
 from services.executor.gvisor.runsc import SandboxUnavailable
@@ -27,6 +27,8 @@ from services.executor.site import open_site
 from services.executor.submission import LimitExceeded
 from services.runtime.code import names
 from services.runtime.listening import CannotListen
+from services.runtime.traces.opening import CannotTrace, recorded
+from services.runtime.traces.settings import TraceSettings
 
 JOB_FAILED = 1
 # For a service to be reached and to have a sandbox free.
@@ -131,7 +133,8 @@ def selftest() -> None:
     help="The most that a job may ask for.",
 )
 @click.option("--grace", default="20s", show_default=True, type=DURATION, help="For jobs under way at the end.")
-def serve(*, listen: str, sandboxes: int, wall: float, memory: int, grace: float) -> None:
+@observing("executor")
+def serve(*, listen: str, sandboxes: int, wall: float, memory: int, grace: float, traces: TraceSettings) -> None:
     """Serve sandboxes over gRPC.
 
     Health checks and reflection come with it. An interrupt or a SIGTERM ends it, once the jobs under way are answered.
@@ -139,11 +142,11 @@ def serve(*, listen: str, sandboxes: int, wall: float, memory: int, grace: float
     There is neither encryption nor a password: whoever reaches the port can run code in the sandbox. Beyond this
     machine, put it behind what authenticates, such as a service mesh's mTLS.
     """
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
     settings = SandboxSettings(sandboxes=sandboxes, wall_seconds=wall, memory_bytes=memory)
     try:
-        uvloop.run(_serve(listen, settings, grace))
-    except (SandboxUnavailable, CannotListen) as error:
+        with recorded(traces):
+            uvloop.run(_serve(listen, settings, grace))
+    except (SandboxUnavailable, CannotListen, CannotTrace) as error:
         raise Failure(str(error)) from error
 
 

@@ -1,8 +1,9 @@
 """`soliloquy service`: one service as a process of its own, as in a container."""
 
 import asyncio
+import logging
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import uvloop
 from services.cli.addresses import ADDRESS
 from services.cli.kafka_options import kafka_options
 from services.cli.model_options import model_options
+from services.cli.observing import observing
 from services.cli.service_options import (
     COLLECTOR,
     GRACE,
@@ -22,6 +24,7 @@ from services.cli.service_options import (
     sandbox_settings,
     with_options,
 )
+from services.cli.supervision import READY
 from services.cli.wiring import Assignment, ModelSettings
 from services.cli.worker import work
 from services.runtime.model.settings import Models
@@ -40,6 +43,8 @@ _SPEAKERS = {
     "composer": "Write the tutor's replies.",
 }
 
+_log = logging.getLogger(__name__)
+
 
 @click.group()
 def service() -> None:
@@ -53,6 +58,7 @@ def service() -> None:
 @service.command()
 @kafka_options(required=True, member=True)
 @with_options(_OWN)
+@observing("curriculum")
 def curriculum(**options: Any) -> None:
     """Turn submitted problems into conversations."""
     _run("curriculum", **options)
@@ -62,6 +68,7 @@ def _speaker(name: str, purpose: str) -> click.Command:
     @kafka_options(required=True, member=True)
     @model_options
     @with_options((*SCRIPTED, *_OWN))
+    @observing(name)
     def run(
         *,
         problems: Sequence[str],
@@ -86,6 +93,7 @@ for name, purpose in _SPEAKERS.items():
 @with_options(SANDBOX)
 @option("--grpc", metavar="HOST:PORT", type=ADDRESS, help="Take jobs of other programs there too.")
 @with_options(_OWN)
+@observing("executor")
 def executor(
     *, sandboxes: int, wall: float, memory: int, audit: bool, max_in_flight: int | None, **options: Any
 ) -> None:
@@ -97,6 +105,7 @@ def executor(
 @service.command()
 @kafka_options(required=True, member=True)
 @with_options((*COLLECTOR, *_OWN))
+@observing("collector")
 def collector(*, data: Path, store: str, shard_rows: int, shard_seconds: float, **options: Any) -> None:
     """Judge finished conversations and keep them."""
     datasets = live_settings(data=data, store=store, shard_rows=shard_rows, shard_seconds=shard_seconds)
@@ -105,11 +114,15 @@ def collector(*, data: Path, store: str, shard_rows: int, shard_seconds: float, 
 
 def _run(name: str, *, kafka: KafkaSettings, **options: Any) -> None:
     assignment = Assignment(services=[name], transport=kafka, **options)
-    uvloop.run(_work(assignment, lambda line: click.echo(f"{name}: {line}", err=True)))
+    uvloop.run(_work(assignment))
 
 
-async def _work(assignment: Assignment, tell: Callable[[str], None]) -> None:
+async def _work(assignment: Assignment) -> None:
     stopped = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)
-    await work(assignment, stopped, tell)
+    await work(assignment, stopped, _tell)
+
+
+def _tell(line: str) -> None:
+    _log.log(logging.INFO if line.startswith(READY) else logging.WARNING, line)

@@ -2,13 +2,15 @@
 
 import asyncio
 import contextlib
+import logging
 import signal
 from asyncio import StreamReader
 from asyncio.subprocess import PIPE, Process
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from services.cli.failure import Failure
+from services.runtime.logs import relay
 
 # A process that ends with this status cannot do its work; starting it again would not help.
 HOPELESS = 2
@@ -19,7 +21,10 @@ DEATHS_IN_A_ROW = 5
 PAUSE_SECONDS = 0.5
 # Beyond its own grace period, for a process to end; then it is killed.
 LEAVE_SECONDS = 2.0
-LAST_WORDS = 4096
+# Of a line that a process logs.
+MOST_BYTES = 65_536
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -33,16 +38,11 @@ class Post:
     grace: float
 
 
-def _nobody(_: str) -> None:
-    pass
-
-
 class Kept:
     """One process after the other at a post. Each has this process as its lifeline: its standard input."""
 
-    def __init__(self, post: Post, tell: Callable[[str], None]) -> None:
+    def __init__(self, post: Post) -> None:
         self._post = post
-        self._tell = tell
         self._process: Process | None = None
         self._served = False
         self._replacing = False
@@ -68,7 +68,7 @@ class Kept:
             if deaths == DEATHS_IN_A_ROW:
                 raise Failure(f"{death}; it died {deaths} times before it could serve")
             pause = PAUSE_SECONDS * 2 ** (deaths - 2) if deaths > 1 else 0.0
-            self._tell(f"{death}; started again{f' in {pause:g} s' if pause else ''}")
+            _log.warning("%s; started again%s", death, f" in {pause:g} s" if pause else "")
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(pause):
                     await self._stopping.wait()
@@ -100,7 +100,7 @@ class Kept:
         with contextlib.suppress(ConnectionError, RuntimeError):
             process.stdin.write(self._post.orders + b"\n")
             await process.stdin.drain()
-        _, last_words = await asyncio.gather(self._listen(process.stdout), _last_line(process.stderr))
+        _, last_words = await asyncio.gather(self._listen(process.stdout), _last_words(process.stderr))
         await process.wait()
         self.ready.clear()
         return process, last_words
@@ -113,10 +113,10 @@ class Kept:
                 faulty = True
                 self.fault = said
                 self.ready.clear()
-                self._tell(f"{self._post.name}: {said}")
+                _log.warning("%s: %s", self._post.name, said)
             else:
                 if faulty:
-                    self._tell(f"{self._post.name} serves again")
+                    _log.info("%s serves again", self._post.name)
                 faulty = False
                 self.fault = ""
                 self.ready.set()
@@ -132,15 +132,14 @@ class Kept:
             async with asyncio.timeout(self._post.grace + LEAVE_SECONDS):
                 await process.wait()
         except TimeoutError:
-            self._tell(f"{self._post.name} did not end within {self._post.grace:g} s: killed")
+            _log.warning("%s did not end within %g s: killed", self._post.name, self._post.grace)
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
 
 
 class Supervisor:
-    def __init__(self, posts: Sequence[Post], tell: Callable[[str], None] = _nobody) -> None:
-        self._kept = {post.name: Kept(post, tell) for post in posts}
-        self._tell = tell
+    def __init__(self, posts: Sequence[Post]) -> None:
+        self._kept = {post.name: Kept(post) for post in posts}
 
     @property
     def fault(self) -> str:
@@ -168,15 +167,17 @@ class Supervisor:
         """One after the other, so that the rest serves meanwhile."""
         for name, kept in self._kept.items():
             await kept.replace()
-            self._tell(f"{name} replaced")
+            _log.info("%s replaced", name)
 
 
-async def _last_line(output: StreamReader) -> str:
-    tail = b""
-    while chunk := await output.read(LAST_WORDS):
-        tail = (tail + chunk)[-LAST_WORDS:]
-    lines = tail.decode(errors="replace").strip().splitlines()
-    return lines[-1] if lines else ""
+async def _last_words(output: StreamReader) -> str:
+    """Hands on what it logs; returns the last line that is none of its log."""
+    last, rest = b"", b""
+    while chunk := await output.read(MOST_BYTES):
+        *lines, rest = (rest[-MOST_BYTES:] + chunk).split(b"\n")
+        for line in lines:
+            last = last if relay(line) else line.strip() or last
+    return (rest.strip() or last).decode(errors="replace")
 
 
 def _manner(process: Process) -> str:

@@ -1,25 +1,27 @@
 """How a training is going: a bar in a terminal, and gauges for Prometheus, both read from what it writes down."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, Protocol, Self
 
-from prometheus_client import CollectorRegistry, Gauge, start_http_server
+from prometheus_client import start_http_server
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from services.cli.failure import Failure
 
 LOOK_SECONDS = 0.5
 
 
-class View(Protocol):
+class View(AbstractContextManager[Any], Protocol):
+    def reading(self, conversations: int) -> None: ...
+
     def update(self, step: dict[str, Any]) -> None: ...
 
 
-class Silent:
-    def __enter__(self) -> Self:
-        return self
-
+class Silent(AbstractContextManager[Any]):
     def __exit__(self, *_: object) -> None:
         pass
 
@@ -30,7 +32,7 @@ class Silent:
         pass
 
 
-class Bar:
+class Bar(AbstractContextManager[Any]):
     """Conversations while they are read; then steps of all, with the loss, tokens a second and the time left."""
 
     def __init__(self, console: Console) -> None:
@@ -62,50 +64,54 @@ class Bar:
         )
 
 
-class Exported:
-    """Serves /metrics until it is closed."""
-
-    def __init__(self, address: str, name: str) -> None:
-        registry = CollectorRegistry()
-        self._gauges = {
-            key: Gauge(f"soliloquy_training_{key}", about, ["name"], registry=registry).labels(name)
-            for key, about in {
-                "step": "Steps done.",
-                "steps": "Steps of the whole training.",
-                "loss": "Loss of a learned token at the newest step.",
-                "validation": "Loss of a held-out token at the newest validation.",
-                "learning_rate": "At the newest step.",
-                "gradient": "Norm of the newest step's gradient.",
-                "tokens_per_second": "At the newest step.",
-            }.items()
-        }
-        host, _, port = address.rpartition(":")
-        self._server, self._thread = start_http_server(int(port), host, registry=registry)
-
-    def update(self, step: dict[str, Any]) -> None:
-        told = step | {"tokens_per_second": step["tokens"] / step["seconds"]}
-        for key, gauge in self._gauges.items():
-            if told[key] is not None:
-                gauge.set(told[key])
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+@contextmanager
+def exported(address: str | None) -> Iterator[None]:
+    """Serves /metrics meanwhile, where an address is given."""
+    if address is None:
+        yield
+        return
+    host, _, port = address.rpartition(":")
+    try:
+        server, thread = start_http_server(int(port), host)
+    except OSError as error:
+        raise Failure(f"no metrics can be served on {address} ({error.strerror}): choose another --metrics") from error
+    try:
+        yield
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
 
 
-def follow(metrics: Path, views: Sequence[View | None], ended: threading.Event) -> None:
-    """Shows each step as it is written down, and once more at the end."""
+@contextmanager
+def following(folder: Path, shown: View) -> Iterator[None]:
+    """Shows and exports each step that a training in the folder writes down meanwhile, wherever it runs."""
+    ended = threading.Event()
+    thread = threading.Thread(target=_follow, args=(folder, shown, ended))
+    with shown:
+        thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join()
+
+
+def _follow(folder: Path, shown: View, ended: threading.Event) -> None:
+    """Once more at the end."""
+    from training import metrics
     from training.journal import newest
 
-    shown = None
+    latest = None
     while True:
         last = ended.wait(LOOK_SECONDS)
-        present = newest(metrics)
-        if present and present != shown:
-            shown = present
-            for view in views:
-                if view:
-                    view.update(shown)
+        step = newest(folder / "metrics.jsonl")
+        if step and step != latest:
+            latest = step
+            shown.update(step)
+            metrics.tell(step)
+        if checkpoints := sorted(folder.glob("checkpoints/[0-9]*.pt")):
+            # Only older ones are ever removed.
+            metrics.CHECKPOINT.set(checkpoints[-1].stat().st_mtime)
         if last:
             return

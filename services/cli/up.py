@@ -1,6 +1,7 @@
 """`soliloquy up`: all services on this machine, kept alive."""
 
 import asyncio
+import logging
 import platform
 import signal
 from collections.abc import Iterator, Mapping
@@ -14,6 +15,7 @@ import uvloop
 from services.cli.failure import Failure
 from services.cli.kafka_options import kafka_options
 from services.cli.model_options import model_options
+from services.cli.observing import observing
 from services.cli.service_options import (
     COLLECTOR,
     GRACE,
@@ -31,6 +33,8 @@ from services.runtime.model.settings import Models
 from services.runtime.topics import shapes
 from services.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
 from services.runtime.transports.kafka.layout import check
+
+_log = logging.getLogger(__name__)
 
 
 def _scales(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, int]:
@@ -62,6 +66,7 @@ SCALE = option(
 )
 @model_options
 @with_options((*SCRIPTED, *SANDBOX, GRACE))
+@observing("up")
 def up(
     *,
     kafka: KafkaSettings,
@@ -126,7 +131,7 @@ async def _keep_up(kafka: KafkaSettings, posts: list[Post]) -> None:
     loop = asyncio.get_running_loop()
     for number, event in ((signal.SIGINT, stopped), (signal.SIGTERM, stopped), (signal.SIGHUP, hung_up)):
         loop.add_signal_handler(number, event.set)
-    supervisor = Supervisor(posts, _tell)
+    supervisor = Supervisor(posts)
     try:
         async with asyncio.TaskGroup() as group:
             keeping = group.create_task(supervisor.run())
@@ -143,13 +148,9 @@ async def _keep_up(kafka: KafkaSettings, posts: list[Post]) -> None:
 
 async def _direct(supervisor: Supervisor, count: int, kafka: KafkaSettings, hung_up: asyncio.Event) -> None:
     await supervisor.ready()
-    _tell(f"{len(MAKERS)} services ready in {count} processes on {kafka.bootstrap}")
+    _log.info("%d services ready in %d processes on %s", len(MAKERS), count, kafka.bootstrap)
     while True:
         await hung_up.wait()
         hung_up.clear()
         await supervisor.replace_each()
-        _tell(f"{count} processes replaced")
-
-
-def _tell(line: str) -> None:
-    click.echo(line, err=True)
+        _log.info("%d processes replaced", count)

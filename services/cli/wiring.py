@@ -35,6 +35,7 @@ from services.runtime.handling import Service
 from services.runtime.model import Model
 from services.runtime.model.opening import OpenModels, opened
 from services.runtime.model.settings import Models, shipped_models
+from services.runtime.traces.settings import TraceSettings
 from services.runtime.transports.kafka import KafkaSettings
 from services.student.settings import StudentSettings
 from services.tutor.settings import TutorSettings
@@ -67,6 +68,7 @@ class Assignment:
     datasets: LiveSettings = field(default_factory=LiveSettings)
     # Events that each service handles at once; None leaves it to the service.
     max_in_flight: int | None = None
+    traces: TraceSettings = field(default_factory=TraceSettings)
     # Addresses of health and metrics, and of the executor's gRPC.
     http: str | None = None
     grpc: str | None = None

@@ -5,8 +5,8 @@ One of its own has its standard input as a lifeline: the assignment comes in by 
 
 import asyncio
 import contextlib
-import logging
 import os
+import re
 import signal
 import sys
 import time
@@ -27,12 +27,14 @@ from services.executor.pool import SandboxPool
 from services.executor.serving import SandboxServer
 from services.runtime.handling import Service
 from services.runtime.listening import CannotListen
+from services.runtime.logs import JSON, set_up
 from services.runtime.metrics import SERVICE_READY
 from services.runtime.model.opening import OpenModels
 from services.runtime.model.settings import BadModelSettings
 from services.runtime.retry import CannotServe
 from services.runtime.stage import Stage
 from services.runtime.topics import RETRY
+from services.runtime.traces.opening import CannotTrace, recorded
 from services.runtime.transports.embedded import EmbeddedTransport, LogUnavailable
 from services.runtime.transports.kafka import KafkaSettings, KafkaUnavailable, kafka_transport
 from services.runtime.transports.kafka.layout import check
@@ -52,6 +54,7 @@ _HOPELESS = (
     KafkaUnavailable,
     LogUnavailable,
     CannotListen,
+    CannotTrace,
     BadProblemFile,
     UnknownProblems,
     BadModelSettings,
@@ -68,8 +71,6 @@ class Broken(Failure):
 
 async def work(assignment: Assignment, stopped: asyncio.Event, tell: Callable[[str], None]) -> None:
     """Until it is stopped; raises Failure where it cannot go on. Tells when it serves, and what keeps it from it."""
-    # It logs each of its tries; what they come to is told.
-    logging.getLogger("aiokafka").setLevel(logging.CRITICAL)
     try:
         async with asyncio.TaskGroup() as group:
             worker = Worker(assignment)
@@ -121,6 +122,7 @@ class Worker:
         for name in self._assignment.services:
             SERVICE_READY.labels(name).set_function(lambda: float(not self.faults))
         async with AsyncExitStack() as opened:
+            opened.enter_context(recorded(self._assignment.traces))
             if self._assignment.http:
                 # It loads a web server, which most workers are without.
                 from services.runtime.health import answering
@@ -226,6 +228,8 @@ def main() -> int:
     # What the terminal sends reaches every process; the first of them decides what follows.
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
+    # Whoever keeps it writes its lines as its own are written.
+    set_up(re.sub(r"-\d+$", "", sys.argv[1]), JSON)
     try:
         uvloop.run(_main())
     except Failure as failure:

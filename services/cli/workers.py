@@ -9,6 +9,7 @@ from services.cli.plan import Plan
 from services.cli.supervision import Post, Supervisor
 from services.cli.wiring import LOOP, ORDERS, Assignment, ModelSettings
 from services.executor.settings import SandboxSettings
+from services.runtime.traces.settings import TraceSettings
 
 GRACE_SECONDS = 3.0
 # Booting a sandbox takes a second of a core; so few conversations hardly keep one busy.
@@ -18,7 +19,7 @@ CONVERSATIONS_A_SANDBOX = 8
 class Workers(Supervisor):
     """Each worker of a run serves the five services of the loop, and the planner where problems are enriched."""
 
-    def __init__(self, plan: Plan, log: Path) -> None:
+    def __init__(self, plan: Plan, log: Path, traces: TraceSettings) -> None:
         assignment = Assignment(
             services=("planner", *LOOP) if plan.enrich else LOOP,
             transport=log,
@@ -30,6 +31,7 @@ class Workers(Supervisor):
                 cache=plan.model_cache,
             ),
             sandbox=SandboxSettings(sandboxes=_sandboxes(plan)),
+            traces=traces,
             grace=GRACE_SECONDS,
         )
         super().__init__([post(f"worker-{number}", assignment) for number in range(plan.workers)])

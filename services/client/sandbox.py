@@ -14,6 +14,7 @@ from soliloquy.v1.sandbox_pb2_grpc import SandboxServiceStub
 from services.client.batch import Batch
 from services.client.patience import JobRefused, Patience, ServiceUnavailable
 from services.client.values import Unserialisable, python_value
+from services.runtime.traces.spans import carried
 from services.runtime.values import lane_name, status_name
 
 __all__ = ["Execution", "Job", "JobRefused", "Limits", "SandboxClient", "ServiceUnavailable", "Unserialisable"]
@@ -98,7 +99,9 @@ class SandboxClient:
         patience = self._patience()
         while True:
             try:
-                response = await self._stub.Execute(ExecuteRequest(job=job), timeout=patience.left)
+                response = await self._stub.Execute(
+                    ExecuteRequest(job=job), timeout=patience.left, metadata=tuple(carried().items())
+                )
             except grpc.aio.AioRpcError as error:
                 await patience.outlast(error)
             else:
@@ -125,7 +128,7 @@ class SandboxClient:
         self, batch: Batch, taking: asyncio.Task[None], patience: Patience
     ) -> AsyncGenerator[ExecuteResponse, None]:
         """Those of one stream, for as long as it lasts."""
-        call = self._stub.ExecuteStream(batch.requests())
+        call = self._stub.ExecuteStream(batch.requests(), metadata=tuple(carried().items()))
         try:
             while (response := await self._next_answer(call, batch, taking, patience)) is not None:
                 yield response

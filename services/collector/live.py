@@ -1,6 +1,7 @@
 """A dataset that grows with its run: rolled into shards by size and time, in the order of arrival."""
 
 import asyncio
+import time
 from collections import deque
 from copy import deepcopy
 from pathlib import Path
@@ -22,6 +23,7 @@ from services.dataset.place import Place
 from services.dataset.shards import DatasetWriter, remove_leftovers
 from services.dataset.tally import Tally
 from services.recipes.recipe import find
+from services.runtime.traces import spans
 
 
 class DamagedShard(OSError):
@@ -78,7 +80,9 @@ class LiveDataset:
         while self._full:
             segment = self._full[0]
             await segment.written()
+            began = time.time()
             manifest, shards = await asyncio.to_thread(self._write, segment)
+            spans.batch("collector", "collector shards", segment.ids, began, run=self._run.id, rows=segment.rows)
             self._take_up(manifest, shards)
             self._full.popleft().remove()
 

@@ -23,6 +23,7 @@ class Segment:
         self.tally = Tally(enriched=enriched)
         self.topics: Topics = {}
         self.bytes = 0
+        self.ids: list[str] = []
         self._places: list[int] = []
         self._began = time.monotonic()
         self._writing = 0
@@ -58,6 +59,7 @@ class Segment:
         if not self._places:
             self._began = time.monotonic()
         self._places.append(start)
+        self.ids.append(collected.id)
         self.bytes += len(collected.conversation)
         self.tally.add(conversation, accepted=not collected.reasons)
         if collected.HasField("origin"):

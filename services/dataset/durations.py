@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from services.dataset.columns import below, occurring
+from services.dataset.columns import below, named, occurring
 
 # Durations are counted in bins of 6 %, so that what is kept does not grow with the conversations.
 BINS_A_DECADE = 40
@@ -19,7 +19,8 @@ Histogram = Counter[int]
 class Durations:
     # How many conversations were collected in each second since 1970.
     collected: Counter[int] = field(default_factory=Counter)
-    executions: Histogram = field(default_factory=Counter)
+    # By lane.
+    executions: dict[str, Histogram] = field(default_factory=dict)
     waits: Histogram = field(default_factory=Counter)
     # By role.
     calls: dict[str, Histogram] = field(default_factory=dict)
@@ -28,12 +29,15 @@ class Durations:
         """Counts the rows of a shard of timings."""
         self.collected += occurring(pc.floor(batch["collected_at"]).cast(pa.int64()))
         executions = pc.list_flatten(batch["executions"])
-        self.executions += _binned(below(executions, "seconds"))
+        _add(self.executions, below(executions, "seconds"), by=_lanes(executions))
         self.waits += _binned(below(executions, "waited_seconds"))
         calls = pc.list_flatten(batch["calls"])
-        for role in sorted(occurring(below(calls, "role"))):
-            seconds = below(calls, "seconds").filter(pc.equal(below(calls, "role"), role))
-            self.calls[role] = self.calls.get(role, Counter()) + _binned(seconds)
+        _add(self.calls, below(calls, "seconds"), by=below(calls, "role"))
+
+    @property
+    def programs(self) -> Histogram:
+        """Of all lanes."""
+        return sum(self.executions.values(), Counter())
 
     @property
     def seconds(self) -> int:
@@ -44,6 +48,18 @@ class Durations:
     def per_second(self) -> float:
         """Conversations that came in, those not kept included."""
         return self.collected.total() / self.seconds if self.collected else 0.0
+
+
+def _lanes(executions: pa.Array) -> pa.Array:
+    if executions.type.get_field_index("lane") < 0:
+        # A dataset from before they were told.
+        return pa.repeat("", len(executions))
+    return pc.fill_null(named(below(executions, "lane"), "LANE_"), "")
+
+
+def _add(histograms: dict[str, Histogram], seconds: pa.Array, *, by: pa.Array) -> None:
+    for key in sorted(occurring(by)):
+        histograms[key] = histograms.get(key, Counter()) + _binned(seconds.filter(pc.equal(by, key)))
 
 
 def seconds_of(histogram: Histogram, share: float) -> float:

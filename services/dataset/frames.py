@@ -24,8 +24,8 @@ class Frames:
         self.path = path
         # Unbuffered: after a failed write nothing is left behind that a later one would append.
         self._file = path.open("a+b", buffering=0)
-        self._flushing = asyncio.Lock()
         self._flushed = 0
+        self._flushing: asyncio.Task[None] | None = None
         self.size = 0
 
     def close(self) -> None:
@@ -68,12 +68,19 @@ class Frames:
         return payload
 
     async def _on_disk(self, end: int) -> None:
-        """Waits for the disk. Whoever arrives during a flush shares the next one."""
-        async with self._flushing:
-            if self._flushed < end:
-                size = self.size
-                await asyncio.to_thread(os.fsync, self._file.fileno())
-                self._flushed = size
+        """Waits for the disk. Whoever arrives during a flush shares the next one; all who share one wake together."""
+        while self._flushed < end:
+            if self._flushing is None:
+                self._flushing = asyncio.create_task(self._flush())
+            await asyncio.shield(self._flushing)
+
+    async def _flush(self) -> None:
+        size = self.size
+        try:
+            await asyncio.to_thread(os.fsync, self._file.fileno())
+            self._flushed = size
+        finally:
+            self._flushing = None
 
 
 def payloads(path: Path) -> Iterator[bytes]:

@@ -21,7 +21,7 @@ def apart(conversation: Conversation, *, at: float) -> tuple[Conversation, Timin
         for number, attempt in enumerate(turn.calculation.attempts, start=1):
             execution = attempt.execution
             told = {name: getattr(execution, name) for name in _OF_EXECUTIONS}
-            timings.executions.add(turn=turn.number, attempt=number, **told)
+            timings.executions.add(turn=turn.number, attempt=number, lane=execution.lane, **told)
             for name in _OF_EXECUTIONS:
                 execution.ClearField(name)
     for number, call in asked:

@@ -14,6 +14,7 @@ from services.executor.lane import Busy
 from services.executor.pool import SandboxPool
 from services.executor.settings import SandboxSettings
 from services.executor.submission import LimitExceeded
+from services.runtime.traces import spans
 
 _log = logging.getLogger(__name__)
 
@@ -122,7 +123,9 @@ class SandboxCalls(SandboxServiceServicer):
     async def _execute(self, request: ExecuteRequest, context: Context) -> Execution:
         if not request.HasField("job"):
             raise NoJob("the request has no job: set its field 'job'")
-        return await self._pool.execute(self._within_deadline(request.job, context.time_remaining()))
+        caller = str(dict(context.invocation_metadata() or ()).get("traceparent", ""))
+        with spans.joined("executor", "sandbox service", "server", caller):
+            return await self._pool.execute(self._within_deadline(request.job, context.time_remaining()))
 
     def _within_deadline(self, job: Job, remaining: float | None) -> Job:
         """The job with no more wall time than its caller has left."""

@@ -5,6 +5,7 @@ import itertools
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable
+from contextvars import Context
 from typing import TypeVar
 
 from services.executor.berth import Berth
@@ -105,7 +106,9 @@ class Lane:
             self._keep_another()
 
     def _keep_another(self) -> None:
-        self._keepers.append(asyncio.create_task(self._keep(self._berths[len(self._keepers)])))
+        keeping = self._keep(self._berths[len(self._keepers)])
+        # For all jobs to come: what it logs is not of the one that it was begun for.
+        self._keepers.append(asyncio.create_task(keeping, context=Context()))
 
     async def _occupy(self, berth: Berth, work: Callable[[Sandbox], Awaitable[T]]) -> T:
         try:

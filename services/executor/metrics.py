@@ -3,6 +3,7 @@
 from soliloquy.v1.sandbox_pb2 import Execution
 
 from services.runtime.instruments import counter, gauge, histogram
+from services.runtime.traces import spans
 from services.runtime.values import lane_name, status_name
 
 JOBS = counter("soliloquy_sandbox_jobs_total")
@@ -15,9 +16,16 @@ DEATHS = counter("soliloquy_sandbox_deaths_total")
 BUSY = gauge("soliloquy_sandbox_busy")
 READY = gauge("soliloquy_sandbox_ready")
 
+# There before the first of each, so that a dashboard shows nothing refused and not nothing at all.
+for reason in ("limit", "busy", "unavailable"):
+    REFUSED.labels(reason)
+for outcome in ("booted", "failed"):
+    BOOTS.labels(outcome)
+
 
 def done(execution: Execution) -> None:
-    lane = lane_name(execution)
-    JOBS.labels(lane, status_name(execution)).inc()
-    JOB.labels(lane).observe(execution.seconds)
-    WAIT.labels(lane).observe(execution.waited_seconds)
+    lane, status, exemplar = lane_name(execution), status_name(execution), spans.exemplar()
+    JOBS.labels(lane, status).inc()
+    JOB.labels(lane).observe(execution.seconds, exemplar)
+    WAIT.labels(lane).observe(execution.waited_seconds, exemplar)
+    spans.note(lane=lane, status=status, seconds=execution.seconds, waited_seconds=execution.waited_seconds)

@@ -19,6 +19,7 @@ from services.executor.site import Site, open_site
 from services.executor.stock import Stock
 from services.executor.submission import LimitExceeded, Submission, fault, submission
 from services.executor.works import Works
+from services.runtime.traces import spans
 
 _log = logging.getLogger(__name__)
 
@@ -80,13 +81,14 @@ class SandboxPool:
 
         Raises LimitExceeded where the job asks for more than there is, Busy where too many wait already.
         """
-        try:
-            done = await self._executed(submission(job, self._settings))
-        except (LimitExceeded, Busy, SandboxUnavailable) as refusal:
-            metrics.REFUSED.labels(_REASONS[type(refusal)]).inc()
-            raise
-        metrics.done(done)
-        return done
+        with spans.child("sandbox job", job=job.id):
+            try:
+                done = await self._executed(submission(job, self._settings))
+            except (LimitExceeded, Busy, SandboxUnavailable) as refusal:
+                metrics.REFUSED.labels(_REASONS[type(refusal)]).inc()
+                raise
+            metrics.done(done)
+            return done
 
     async def stop(self) -> None:
         """Ends every sandbox and leaves nothing behind; unanswered jobs fail with SandboxUnavailable."""

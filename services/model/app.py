@@ -1,7 +1,7 @@
 """The model service, wired: one Ray Serve deployment that answers gRPC and HTTP."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import aclosing
+from contextlib import ExitStack, aclosing
 from typing import Any, TypeVar
 
 import ray
@@ -24,12 +24,15 @@ from soliloquy.v1.model_pb2 import (
 
 from services.model import openai
 from services.model.answering import Answering
+from services.model.counting import VARIABLE, folder
 from services.model.engines.engine import EngineFailed
 from services.model.following import SharedAdapters, ShelfAway
 from services.model.handler import ModelHandler
 from services.model.refusals import refusal
 from services.model.settings import ServingSettings
 from services.model.shelf import Kept, Shelf, Standing
+from services.runtime.traces.opening import recorded
+from services.runtime.traces.settings import TraceSettings
 
 _NAME = "model"
 # Beyond the health check's own pace: an engine's step on a busy machine holds up the answer.
@@ -44,7 +47,11 @@ Answer = TypeVar("Answer", bound=Message)
 class ModelReplica:
     """Serve calls its gRPC methods by their names, with a context that must be named as it is here."""
 
-    async def __init__(self, build: Callable[[], Answering], kept: list[Kept]) -> None:  # type: ignore[misc]
+    async def __init__(  # type: ignore[misc]
+        self, build: Callable[[], Answering], kept: list[Kept], traces: TraceSettings
+    ) -> None:
+        self._recording = ExitStack()
+        self._recording.enter_context(recorded(traces))
         self._answering = build()
         await self._answering.start()
         replica = serve.get_replica_context().replica_id.unique_id
@@ -60,11 +67,11 @@ class ModelReplica:
             raise EngineFailed(fault)
 
     async def Generate(self, request: GenerateRequest, grpc_context: Any) -> Completion:
-        return await _answered(self._handler.generate(request), grpc_context, Completion())
+        return await _answered(self._handler.generate(request, _caller(grpc_context)), grpc_context, Completion())
 
     async def GenerateStream(self, request: GenerateRequest, grpc_context: Any) -> AsyncGenerator[Delta, None]:
         try:
-            async with aclosing(self._handler.stream(request)) as deltas:
+            async with aclosing(self._handler.stream(request, _caller(grpc_context))) as deltas:
                 async for delta in deltas:
                     yield delta
         except Exception as error:
@@ -85,6 +92,7 @@ class ModelReplica:
     async def _stop(self) -> None:
         await self._shared.stop()
         await self._answering.stop()
+        self._recording.close()
 
 
 class _ShelfActor:
@@ -129,14 +137,18 @@ def application(build: Callable[[], Answering], settings: ServingSettings) -> An
         graceful_shutdown_wait_loop_s=_WAIT_LOOP_SECONDS,
         health_check_period_s=settings.health_seconds,
         health_check_timeout_s=settings.health_seconds + _HEALTH_PATIENCE_SECONDS,
-        ray_actor_options={"num_cpus": 1, "num_gpus": settings.gpus},
+        ray_actor_options={
+            "num_cpus": 1,
+            "num_gpus": settings.gpus,
+            "runtime_env": {"env_vars": {VARIABLE: str(folder())}},
+        },
         # What keeps the first replica from starting keeps all of them.
         max_constructor_retry_count=1,
         logging_config={"enable_access_log": False},
     )
     kept = [Kept(name=name, path=path) for name, path in settings.adapters.items()]
     ingress: Any = serve.ingress()
-    return deployment(ingress(ModelReplica)).bind(build, kept)
+    return deployment(ingress(ModelReplica)).bind(build, kept, settings.traces)
 
 
 def _replicas(settings: ServingSettings) -> dict[str, Any]:
@@ -164,6 +176,10 @@ def _refuse(error: Exception, grpc_context: Any) -> None:
     told, line = refusal(error)
     grpc_context.set_code(told.code)
     grpc_context.set_details(line)
+
+
+def _caller(grpc_context: Any) -> str:
+    return str(dict(grpc_context.invocation_metadata()).get("traceparent", ""))
 
 
 async def _reached(answer: Any) -> Any:

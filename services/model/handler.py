@@ -9,6 +9,7 @@ from soliloquy.v1.model_pb2 import (
     Adapter,
     Completion,
     Delta,
+    Finish,
     GenerateRequest,
     ListAdaptersResponse,
     LoadAdapterRequest,
@@ -21,6 +22,7 @@ from soliloquy.v1.model_pb2 import (
 from services.model.answering import Answering, whole
 from services.model.engines.engine import EngineFailed, InvalidRequest
 from services.model.lately import Lately
+from services.runtime.traces import spans
 
 # A prompt of the longest context there is takes less.
 MAX_REQUEST_BYTES = 4 * 1024 * 1024
@@ -54,19 +56,24 @@ class ModelHandler:
         self._fault_seconds = fault_seconds
         self._lately = Lately(answering.stream, kept=kept)
 
-    async def generate(self, request: GenerateRequest) -> Completion:
-        async with aclosing(self.stream(request)) as deltas:
+    async def generate(self, request: GenerateRequest, caller: str = "") -> Completion:
+        async with aclosing(self.stream(request, caller)) as deltas:
             return await whole(deltas)
 
-    async def stream(self, request: GenerateRequest) -> AsyncGenerator[Delta, None]:
-        await self._check(request)
-        completed = False
-        async with aclosing(self._lately.stream(request)) as deltas:
-            async for delta in deltas:
-                completed = delta.HasField("completion")
-                yield delta
-        if not completed:
-            raise EngineFailed("the answer broke off before its end; ask again")
+    async def stream(self, request: GenerateRequest, caller: str = "") -> AsyncGenerator[Delta, None]:
+        """`caller` is the traceparent that came with the request, if any did."""
+        with spans.joined("model", "model service", "server", caller) as span:
+            span.note(role=request.role, state=request.prompt, adapter=request.adapter)
+            await self._check(request)
+            completed = False
+            async with aclosing(self._lately.stream(request)) as deltas:
+                async for delta in deltas:
+                    completed = delta.HasField("completion")
+                    if completed:
+                        _note(span, delta.completion)
+                    yield delta
+            if not completed:
+                raise EngineFailed("the answer broke off before its end; ask again")
 
     def list_adapters(self) -> ListAdaptersResponse:
         return ListAdaptersResponse(adapters=self._answering.adapters())
@@ -93,3 +100,12 @@ class ModelHandler:
             raise InvalidRequest(f"the request has {request.ByteSize()} bytes: at most {MAX_REQUEST_BYTES} are read")
         if len(request.id) > MAX_ID_CHARACTERS:
             raise InvalidRequest(f"the id has {len(request.id)} characters: at most {MAX_ID_CHARACTERS} are kept")
+
+
+def _note(span: spans.Span, completion: Completion) -> None:
+    span.note(
+        model=completion.model,
+        prompt_tokens=completion.prompt_tokens,
+        completion_tokens=completion.completion_tokens,
+        finish=Finish.Name(completion.finish).removeprefix("FINISH_").lower(),
+    )

@@ -15,6 +15,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 
 from services.model.completions import Answer, ChatRequest, invalid
+from services.model.counting import registry
 from services.model.engines.engine import InvalidRequest, UnknownAdapter
 from services.model.handler import MAX_REQUEST_BYTES, ModelHandler
 from services.model.refusals import refusal
@@ -40,7 +41,7 @@ def application(handler: ModelHandler, stop: Callable[[], Awaitable[None]] = _no
             Route("/v1/chat/completions", calls.complete, methods=["POST"]),
             Route("/v1/models", calls.models),
             Route("/v1/models/{name:path}", calls.model),
-            Mount("/metrics", make_asgi_app()),
+            Mount("/metrics", make_asgi_app(registry(calls.adapters))),
         ],
         exception_handlers={HTTPException: _no_route},
         lifespan=lifespan,
@@ -67,10 +68,10 @@ class _Calls:
             chat = ChatRequest.model_validate_json(await _body(request))
             # Their clients send the same key when they try again.
             asked = chat.request(self._adapter(chat.model), request.headers.get("idempotency-key", ""))
-            answer = Answer(chat.model)
+            answer, caller = Answer(chat.model), request.headers.get("traceparent", "")
             if not chat.stream:
-                return JSONResponse(answer.whole(await self._handler.generate(asked)))
-            deltas = self._handler.stream(asked)
+                return JSONResponse(answer.whole(await self._handler.generate(asked, caller)))
+            deltas = self._handler.stream(asked, caller)
             # What is wrong with a request shows before its first piece, and is told by the status.
             events = _events(await anext(deltas), deltas, answer, usage=chat.wants_usage)
             return StreamingResponse(events, media_type="text/event-stream", headers={"cache-control": "no-cache"})
@@ -79,8 +80,11 @@ class _Calls:
         except Exception as error:
             return _refused(error)
 
+    def adapters(self) -> list[str]:
+        return [adapter.name for adapter in self._handler.list_adapters().adapters]
+
     def _names(self) -> list[str]:
-        return [self._handler.info().model, *(adapter.name for adapter in self._handler.list_adapters().adapters)]
+        return [self._handler.info().model, *self.adapters()]
 
     def _adapter(self, name: str) -> str:
         """Empty for the base model."""

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from services.runtime.traces.settings import TraceSettings
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ServingSettings:
@@ -25,3 +27,4 @@ class ServingSettings:
     health_seconds: float = 2.0
     # LoRA adapters that every replica has from its start: name to folder.
     adapters: Mapping[str, str] = field(default_factory=dict)
+    traces: TraceSettings = field(default_factory=TraceSettings)

@@ -12,6 +12,7 @@ from services.runtime.answers import Answer, Unreadable
 from services.runtime.model import Model
 from services.runtime.model.metrics import ANSWERS
 from services.runtime.seeds import digest, seed
+from services.runtime.traces import spans
 
 MAX_ASKS = 3
 
@@ -52,17 +53,22 @@ class Ask:
         messages = list(prompt.messages)
         for _ in range(MAX_ASKS):
             ask = (*self.origin, prompt.name, len(self.calls), len(call.raw))
-            began = time.perf_counter()
-            completion = await self.model.generate(
-                GenerateRequest(
-                    role=self.role,
-                    prompt=prompt.name,
-                    messages=messages,
-                    schema=answer.json_schema(),
-                    seed=seed(*ask),
-                    id=digest(*ask),
-                )
+            request = GenerateRequest(
+                role=self.role,
+                prompt=prompt.name,
+                messages=messages,
+                schema=answer.json_schema(),
+                seed=seed(*ask),
+                id=digest(*ask),
             )
+            began = time.perf_counter()
+            with spans.child(f"model {self.role}", "client", role=self.role, state=prompt.name, ask=len(call.raw) + 1):
+                completion = await self.model.generate(request)
+                spans.note(
+                    model=completion.model,
+                    prompt_tokens=completion.prompt_tokens,
+                    completion_tokens=completion.completion_tokens,
+                )
             call.seconds += time.perf_counter() - began
             call.model = completion.model
             call.engine = completion.engine

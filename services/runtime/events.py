@@ -24,6 +24,7 @@ from soliloquy.v1.runs_pb2 import Run
 
 from services.runtime.seeds import digest
 from services.runtime.topics import TOPIC_OF, TOPICS, Topic, origin
+from services.runtime.traces.ids import traceparent_of
 
 MAX_EVENT_BYTES = 256 * 1024
 
@@ -62,6 +63,7 @@ class Event:
     payload: bytes
     source: str
     time: float
+    # The root of its conversation's trace; empty for one that is of no conversation.
     traceparent: str = ""
     # When that began which this event is part of: its conversation, its turn.
     began: dict[str, float] = field(default_factory=dict)
@@ -118,7 +120,7 @@ def checked(event: Event) -> Event:
 
 
 def first_event(message: ConversationEvent | RunEvent, *, source: str, time: float) -> Event:
-    """An event that no other event caused; its id, and that of its trace, follow from its content."""
+    """An event that no other event caused; its id follows from its content."""
     payload = message.SerializeToString(deterministic=True)
     topic = topic_of(message)
     event_id = digest(topic.name, payload.hex())
@@ -129,7 +131,7 @@ def first_event(message: ConversationEvent | RunEvent, *, source: str, time: flo
         payload=payload,
         source=source,
         time=time,
-        traceparent=f"00-{event_id}{digest('trace', event_id)[:8]}-{event_id[:16]}-01",
+        traceparent=_traceparent_of(message),
         began={topic.begins: time} if topic.begins else {},
     )
 
@@ -140,15 +142,15 @@ def caused_events(cause: Event, outcome: AnyOutcome, *, source: str, time: float
         Event(
             id=digest(cause.id, topic.name, position),
             topic=topic.name,
-            key=key_of(message),
+            key=key,
             payload=message.SerializeToString(deterministic=True),
             source=source,
             time=time,
-            traceparent=cause.traceparent,
+            traceparent=cause.traceparent if key == cause.key else _traceparent_of(message),
             began=cause.began | {topic.begins: time} if topic.begins else cause.began,
         )
         for position, message in enumerate(outcome)
-        for topic in [topic_of(message)]
+        for topic, key in [(topic_of(message), key_of(message))]
     ]
 
 
@@ -156,6 +158,10 @@ def key_of(message: ConversationEvent | RunEvent) -> str:
     if isinstance(message, ConversationEvent) and TOPIC_OF[type(message)].key == "conversation":
         return message.conversation.id
     return growing_of(run_of(message))
+
+
+def _traceparent_of(message: ConversationEvent | RunEvent) -> str:
+    return traceparent_of(message.conversation.id) if isinstance(message, ConversationEvent) else ""
 
 
 def run_of(message: ConversationEvent | RunEvent) -> Run:

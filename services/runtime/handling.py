@@ -27,6 +27,7 @@ from services.runtime.events import (
 from services.runtime.metrics import TOOK, TopicMetrics
 from services.runtime.retry import Refused, RetryPolicy, Transient
 from services.runtime.topics import TOPIC_OF, TOPICS, origin
+from services.runtime.traces import spans
 from services.runtime.transports.port import Delivery
 
 # Where the event that is being handled was read; nothing where it comes from no stage.
@@ -80,28 +81,49 @@ class Handling:
 
     async def outputs(self, event: Event) -> list[Event]:
         """The events that follow from one, fit to be published."""
-        self._measure_wait(event, time.time())
-        began = time.perf_counter()
-        try:
-            outcome = await self._outcome(event)
-        finally:
-            self._metrics[origin(event.topic)].seconds.observe(time.perf_counter() - began)
-        outputs = caused_events(event, outcome, source=self._name, time=time.time())
-        for output in outputs:
-            checked(output)
+        now = time.time()
+        with self._span(event, now):
+            self._measure_wait(event, now)
+            began = time.perf_counter()
+            try:
+                outcome = await self._outcome(event)
+            finally:
+                seconds = time.perf_counter() - began
+                self._metrics[origin(event.topic)].seconds.observe(seconds, spans.exemplar())
+            outputs = caused_events(event, outcome, source=self._name, time=time.time())
+            for output in outputs:
+                checked(output)
+            if spans.recording():
+                self._begin_traces(event, outcome, outputs, now)
         return outputs
+
+    def _span(self, event: Event, now: float) -> spans.Span:
+        if not spans.recording():
+            return spans.NOTHING
+        name = f"{self._name} {origin(event.topic)}"
+        return spans.joined(self._name, name, "consumer", event.traceparent, now, **_told(event, now))
+
+    def _begin_traces(self, event: Event, outcome: AnyOutcome, outputs: Sequence[Event], now: float) -> None:
+        """Where a conversation begins, be it by a problem or by the end of an earlier attempt, its trace does."""
+        for message, output in zip(outcome, outputs, strict=True):
+            if output.traceparent not in ("", event.traceparent):
+                name = f"{self._name} {origin(event.topic)}"
+                spans.begun(self._name, name, output.traceparent, now, **_told(event, now), **_of(message))
 
     def _measure_wait(self, event: Event, now: float) -> None:
         """How long the event waited, and how long what ends with it took."""
-        self._metrics[origin(event.topic)].queued.observe(max(0.0, now - event.time))
+        exemplar = spans.exemplar()
+        self._metrics[origin(event.topic)].queued.observe(max(0.0, now - event.time), exemplar)
         for what in TOPICS[origin(event.topic)].ends:
             if what in event.began:
-                TOOK[what].labels(self._name).observe(max(0.0, now - event.began[what]))
+                TOOK[what].labels(self._name).observe(max(0.0, now - event.began[what]), exemplar)
 
     async def _outcome(self, event: Event) -> AnyOutcome:
         message = message_of(event)
         assert isinstance(message, ConversationEvent | RunEvent)
         run = run_of(message)
+        if spans.recording():
+            spans.note(**_of(message))
         if isinstance(message, RunCancelled):
             self._cancelled.add(run)
         elif run in self._cancelled:
@@ -119,13 +141,31 @@ class Handling:
             tries += 1
             try:
                 return await _undisturbed(handler(message))
-            except Transient:
+            except Transient as fault:
+                spans.event("tried again", error=type(fault).__name__)
                 if tries == self._policy.tries_in_place:
                     raise
             self._metrics[origin(event.topic)].retries.inc()
             await asyncio.sleep(self._policy.pause_after(event, tries))
             # A handler may have changed the one that it was given.
             message = message_of(event)
+
+
+def _told(event: Event, now: float) -> dict[str, spans.Attribute]:
+    return {
+        "topic": event.topic,
+        "event": event.id,
+        "queue_seconds": max(0.0, now - event.time),
+        "attempt": event.attempt,
+        "replayed": event.replayed,
+    }
+
+
+def _of(message: ConversationEvent | RunEvent) -> dict[str, spans.Attribute]:
+    if not isinstance(message, ConversationEvent):
+        return {"run": message.run.id}
+    conversation = message.conversation
+    return {"run": conversation.run.id, "conversation": conversation.id, "turn": len(conversation.turns)}
 
 
 async def _undisturbed(run: Awaitable[AnyOutcome]) -> AnyOutcome:

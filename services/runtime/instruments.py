@@ -5,6 +5,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Literal
 
 from prometheus_client import Counter, Gauge, Histogram
 
@@ -19,8 +20,14 @@ class Metric:
     by: str
     labels: Sequence[str]
     help: str
+    # What one of it is.
+    unit: str
     # The bounds of a histogram.
     buckets: Sequence[float] = ()
+    # Whether no dashboard shows it and no rule asks for it; `help` says what it is for.
+    raw: bool = False
+    # What a gauge is of the processes that count together.
+    together: Literal["livesum", "livemax"] = "livesum"
 
 
 class NotInSchema(LookupError):
@@ -31,10 +38,13 @@ class NotInSchema(LookupError):
 def schema() -> Mapping[str, Metric]:
     table = tomllib.loads(FILE.read_text("utf-8"))
     bounds = table.pop("buckets")
-    return {
-        name: Metric(name=name, **{**row, "buckets": bounds[row["buckets"]] if "buckets" in row else ()})
-        for name, row in table.items()
-    }
+    return {name: Metric(**_whole(name, row, bounds)) for name, row in table.items()}
+
+
+def _whole(name: str, row: dict[str, Any], bounds: Mapping[str, Sequence[float]]) -> dict[str, Any]:
+    """A row with what follows from its name, and the bounds that it names."""
+    unit = "seconds" if name.endswith("_seconds") else "count"
+    return {"name": name, "unit": unit, **row, "buckets": bounds[row["buckets"]] if "buckets" in row else ()}
 
 
 def counter(name: str) -> Counter:
@@ -44,7 +54,7 @@ def counter(name: str) -> Counter:
 
 def gauge(name: str) -> Gauge:
     metric = _metric(name, "gauge")
-    return Gauge(name, metric.help, metric.labels)
+    return Gauge(name, metric.help, metric.labels, multiprocess_mode=metric.together)
 
 
 def histogram(name: str) -> Histogram:

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import logging
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Collection, Sequence
@@ -12,6 +13,7 @@ from services.runtime.cancelled import CancelledRuns
 from services.runtime.events import Event
 from services.runtime.handling import HOPELESS, READ_FROM, Handling, NotYet, Service
 from services.runtime.lanes import Hold, Lanes
+from services.runtime.logs import SERVICE
 from services.runtime.passing import messages
 from services.runtime.retry import CannotServe, dead, failed, parked
 from services.runtime.topics import DLQ, RETRY, TOPIC_OF, is_retry, origin
@@ -24,6 +26,8 @@ REVOKE_SECONDS = 5.0
 REMEMBERED_IDS = 10_000
 # A loop that has not come round for so long is stuck.
 STUCK_SECONDS = 10 * POLL_SECONDS
+
+_log = logging.getLogger(__name__)
 
 
 class Stage:
@@ -63,6 +67,7 @@ class Stage:
 
     async def run(self) -> None:
         """Serve until stopped; raises what makes the transport unusable, and a handler's CannotServe."""
+        SERVICE.set(self._service.name)
         try:
             async with asyncio.TaskGroup() as tasks:
                 self._lanes = Lanes(self._service.max_in_flight, self._run, tasks)
@@ -184,6 +189,7 @@ class Stage:
         await self._cancelled.follow(self._transport)
 
     async def _run(self, delivery: Delivery) -> Hold | None:
+        READ_FROM.set(delivery)
         event = delivery.event
         if is_retry(event.topic):
             if (seconds := event.not_before - time.time()) > 0:
@@ -196,13 +202,12 @@ class Stage:
             self._metrics[origin(event.topic)].duplicates.inc()
             self._finish(delivery, [])
             return None
-        READ_FROM.set(delivery)
         try:
             outputs = await self._handling.outputs(event)
         except NotYet as waiting:
             return Hold(delivery=delivery, until=waiting.until)
         except HOPELESS as error:
-            self._bury(delivery, dead(event, error))
+            self._bury(delivery, dead(event, error), error)
         except CannotServe:
             raise
         except Exception as error:
@@ -217,9 +222,10 @@ class Stage:
         now = time.time()
         event = failed(delivery.event, error, self._service.retry, now)
         if not is_retry(event.topic):
-            self._bury(delivery, event)
+            self._bury(delivery, event, error)
             return None
         self._metrics[origin(event.topic)].parked.inc()
+        _log.warning("an event failed and is tried again later", extra=_failure(event, error))
         behind = self._parked[delivery.partition][event.key]
         if behind > 1 and is_retry(delivery.partition.topic):
             # Published again it would come after the events that wait behind it.
@@ -231,8 +237,9 @@ class Stage:
         self._parked[delivery.partition][event.key] += 1
         self._finish(delivery, [event])
 
-    def _bury(self, delivery: Delivery, letter: Event) -> None:
+    def _bury(self, delivery: Delivery, letter: Event, error: Exception) -> None:
         self._metrics[origin(letter.topic)].dead.inc()
+        _log.error("an event is given up: `soliloquy dlq show` says why", extra=_failure(letter, error))
         self._finish(delivery, [letter])
 
     def _finish(self, delivery: Delivery, outputs: Sequence[Event]) -> None:
@@ -255,3 +262,9 @@ def _remember(ids: OrderedDict[str, None], event_id: str) -> None:
     ids[event_id] = None
     if len(ids) > REMEMBERED_IDS:
         ids.popitem(last=False)
+
+
+def _failure(event: Event, error: Exception) -> dict[str, object]:
+    """What a log line says of it; the error's words stay with the event."""
+    told = {"topic": origin(event.topic), "event": event.id, "attempt": event.attempt, "error": type(error).__name__}
+    return {"fields": told}

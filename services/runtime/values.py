@@ -66,5 +66,5 @@ def verdict(execution: Execution) -> bool | None:
     """What the code found of the student's answer: the one boolean among its values, if there is one."""
     if execution.status != Status.STATUS_OK:
         return None
-    found = [named.value.boolean for named in execution.values if named.value.WhichOneof("kind") == "boolean"]
+    found = [value.boolean for named in execution.values if (value := named.value).HasField("boolean")]
     return found[0] if len(found) == 1 else None

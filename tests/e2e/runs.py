@@ -112,6 +112,13 @@ def worker_pids(parent: int) -> list[int]:
     return [int(pid) for pid in children if "services.cli.worker" in Path(f"/proc/{pid}/cmdline").read_text("utf-8")]
 
 
+def worker_named(parent: int, name: str) -> int:
+    """One of them, by the name that it has for whoever lists processes."""
+    lines = {pid: Path(f"/proc/{pid}/cmdline").read_text("utf-8") for pid in worker_pids(parent)}
+    [found] = [pid for pid, line in lines.items() if name in line]
+    return found
+
+
 def kill_run(process: subprocess.Popen[str]) -> list[int]:
     """kill -9 to the run; its workers, which end by themselves."""
     workers = worker_pids(process.pid)

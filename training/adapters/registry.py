@@ -3,7 +3,7 @@
 import json
 import shutil
 import tempfile
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -52,6 +52,10 @@ class Registry:
                 self._put(f"{_files(version)}/{name}", content)
         self._write(_index(version), version.as_json())
         return True
+
+    def note(self, version: Version, note: str) -> None:
+        """Of a version that was pushed; in the place of what was noted before."""
+        self._write(_index(version), replace(version, note=note).as_json())
 
     def versions(self) -> list[Version]:
         found = (self._place.read(name) for name in self._place.names(_VERSIONS) if name.endswith(".json"))

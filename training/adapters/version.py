@@ -34,6 +34,8 @@ class Version:
     files: Mapping[str, str]
     config: Mapping[str, Any]
     metrics: Mapping[str, Any]
+    # What is to be known of it, such as why it did not go into service.
+    note: str = ""
 
     @property
     def id(self) -> str:

@@ -20,8 +20,18 @@ def write_report(folder: Path, report: Mapping[str, Any], results: Sequence[Judg
     lines = (json.dumps(result.as_json(), ensure_ascii=False) for result in results)
     (folder / CASES).write_text("".join(f"{line}\n" for line in lines), "utf-8")
     (folder / PAGE).write_text("\n".join(_page(report, results)) + "\n", "utf-8")
-    # The last: a folder with a report is a whole evaluation.
-    (folder / REPORT).write_text(json.dumps(report, indent=2) + "\n", "utf-8")
+    # The last, and at once: a folder with a report is a whole evaluation.
+    unfinished = folder / f".{REPORT}.unfinished"
+    unfinished.write_text(json.dumps(report, indent=2) + "\n", "utf-8")
+    unfinished.replace(folder / REPORT)
+
+
+def read_report(folder: Path) -> dict[str, Any] | None:
+    """None where there is no whole evaluation."""
+    try:
+        return dict(json.loads((folder / REPORT).read_bytes()))
+    except FileNotFoundError:
+        return None
 
 
 def told(share: Mapping[str, Any]) -> str:

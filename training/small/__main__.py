@@ -15,19 +15,18 @@ from typing import Any
 
 import yaml
 
-from training.small.base import make_base
-from training.source import conversations
-
-_SOLILOQUY = Path(sys.executable).with_name("soliloquy")
+_SOLILOQUY = (sys.executable, "-c", "from services.cli.main import main; main()")
 _SETTINGS = yaml.safe_load(Path(__file__).with_name("small.yaml").read_text("utf-8"))
 # An answer of the scripted tutor takes fewer.
-_MAX_TOKENS = "320"
+_MAX_TOKENS = "200"
+# Problems drawn for each conversation, since one may be given up, and for each question, since not all can be put.
+_FOR_A_CONVERSATION = 2
+_FOR_A_QUESTION = 8
 
 
 @dataclass(frozen=True, kw_only=True)
 class Making:
     out: Path
-    problems: str
     conversations: int
     stream: int
     steps: int
@@ -43,20 +42,35 @@ class Making:
         self._train("pretrained", "pretraining", self.out / "untrained", self.out / "pretraining", self.steps)
         pretrained = self.out / "pretrained" / "model"
         self._train("tuned", "tuning", pretrained, self.out / "stream", self.tuning_steps)
+        self._draw("evaluation", _FOR_A_QUESTION * self.questions, seed=self.seed)
         self._evaluate("untrained", self.out / "untrained")
         self._evaluate("pretrained", pretrained)
         self._evaluate("tuned", pretrained, "--adapter", str(self.out / "tuned" / "adapter"))
         judged = [str(self.out / f"higgs-{name}") for name in ("untrained", "pretrained", "tuned")]
         self._command("evaluate", "compare", *judged, "--out", str(self.out))
 
+    def _problems(self, name: str) -> Path:
+        return self.out / f"{name}.jsonl"
+
+    def _draw(self, name: str, count: int, *, seed: int) -> None:
+        """Each time the same, and so the same file."""
+        topics = [part for topic in _SETTINGS["topics"] for part in ("--topic", topic)]
+        wanted = ["--count", str(count), "--seed", str(seed), *topics, "--out", str(self._problems(name))]
+        self._command("problems", "sample", _SETTINGS["bank"], *wanted)
+
     def _grow(self, name: str, count: int, *, seed: int) -> None:
-        wanted = ["--problems", self.problems, "--conversations", str(count), "--seed", str(seed)]
+        self._draw(name, _FOR_A_CONVERSATION * count, seed=seed)
+        wanted = ["--problems", str(self._problems(name)), "--conversations", str(count), "--seed", str(seed)]
         self._command("generate", *wanted, "--out", str(self.out / name))
 
     def _begin(self) -> None:
         folder = self.out / "untrained"
         if (folder / "config.json").is_file():
             return
+        # What takes seconds to import.
+        from training.small.base import make_base
+        from training.source import conversations
+
         read = conversations(str(self.out / "pretraining"))
         parameters = make_base(folder, read, _SETTINGS["shape"], seed=self.seed)
         print(f"{folder}: {parameters:,} parameters, none of which knows anything")
@@ -76,13 +90,20 @@ class Making:
         if (out / "report.json").is_file():
             return
         learned = [part for data in ("pretraining", "stream") for part in ("--trained", str(self.out / data))]
-        put = ["--problems", self.problems, "--questions", str(self.questions), "--seed", str(self.seed)]
+        put = [
+            "--problems",
+            str(self._problems("evaluation")),
+            "--questions",
+            str(self.questions),
+            "--seed",
+            str(self.seed),
+        ]
         put += ["--weights", str(weights), *adapter, "--free", "--max-tokens", _MAX_TOKENS, "--name", name]
         self._command("evaluate", "higgs", *put, *learned, "--out", str(out))
 
     def _command(self, *arguments: str) -> None:
         print(f"$ soliloquy {' '.join(arguments)}", flush=True)
-        status = subprocess.run([_SOLILOQUY, *arguments], check=False).returncode
+        status = subprocess.run([*_SOLILOQUY, *arguments], check=False).returncode
         if status:
             sys.exit(status)
 
@@ -90,11 +111,10 @@ class Making:
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m training.small", description=__doc__)
     parser.add_argument("--out", type=Path, required=True, help="where everything is kept")
-    parser.add_argument("--problems", default="physics", help="a bank, or a problem file")
-    parser.add_argument("--conversations", type=int, default=4000, help="to learn from at first")
-    parser.add_argument("--stream", type=int, default=1000, help="to tune an adapter on")
+    parser.add_argument("--conversations", type=int, default=750, help="to learn from at first")
+    parser.add_argument("--stream", type=int, default=150, help="to tune an adapter on")
     parser.add_argument("--steps", type=int, default=3000, help="of the first training")
-    parser.add_argument("--tuning-steps", type=int, default=400, help="of the adapter's")
+    parser.add_argument("--tuning-steps", type=int, default=300, help="of the adapter's")
     parser.add_argument("--questions", type=int, default=25, help="to be put in the end")
     parser.add_argument("--seed", type=int, default=0, help="all draws follow from it")
     Making(**vars(parser.parse_args(arguments))).run()

@@ -14,7 +14,7 @@ from training.samples import samples
 from training.small.tokens import train_tokenizer
 
 # Conversations that the tokenizer is trained on: more of them teach it no further words.
-READ = 400
+READ = 1000
 
 
 def make_base(folder: Path, conversations: Iterable[Conversation], shape: dict[str, Any], *, seed: int) -> int:

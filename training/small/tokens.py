@@ -1,7 +1,9 @@
 """A tokenizer of its own for a small model: what it reads again and again takes few tokens, and digits one each.
 
-Of a prompt most words are the same every time. Each of its fixed lines is a token; what varies is byte-level BPE that
-was trained on conversations. A number is taken apart into digits, so that it can be copied from any place to any other.
+Of a prompt most words are the same every time. Each of its fixed passages is a token; what varies is byte-level BPE
+that was trained on conversations, in which whole phrases become tokens too. A number is taken apart into digits, so
+that it can be copied from any place to any other; and a name or an expression in backticks or parentheses begins a
+token of its own, so that it has the same ones wherever it stands.
 """
 
 import re
@@ -13,8 +15,11 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_token
 from transformers import PreTrainedTokenizerFast
 
 _SPECIAL = BEGIN, END, PAD = "<|begin|>", "<|end|>", "<|pad|>"
-# A shorter line could be part of another text.
-_SHORTEST = 24
+# Characters of a passage. A shorter one could be part of another text; a longer one is refused by llguidance, which
+# holds a served model to its grammar: no token of its may have more than 1,024 bytes.
+_SHORTEST, _LONGEST = 24, 1000
+# A digit; line ends; what begins with backticks, a parenthesis or the backslash of a line end in JSON; all else.
+_PIECES = r"\d|\n+|(`+|[()\\])[^`()\\\d\n]*\n?|[^`()\\\d\n]+\n?"
 TEMPLATE = (
     "{{ bos_token }}{% for message in messages %}{{ message['role'] }}:\n"
     "{% if message['role'] == 'assistant' %}{% generation %}{{ message['content'] }}{{ eos_token }}{% endgeneration %}"
@@ -23,38 +28,50 @@ TEMPLATE = (
 )
 
 
-def fixed_lines(prompts: Path) -> Iterator[str]:
-    """The lines of the prompt files in which nothing is filled in."""
-    seen = set()
-    for path in sorted(prompts.glob("*.txt")):
-        for line in path.read_text("utf-8").splitlines():
-            plain = not any(string.Template(line).get_identifiers()) and not re.fullmatch(r"\[\w+\]", line)
-            if plain and len(line.strip()) >= _SHORTEST and line not in seen:
-                seen.add(line)
-                yield string.Template(line).substitute()
+def fixed_passages(prompts: Path) -> list[str]:
+    """The lines of the prompt files between those in which something is filled in, each passage once."""
+    found = (passage for path in sorted(prompts.glob("*.txt")) for passage in _passages(path.read_text("utf-8")))
+    return list(dict.fromkeys(passage for passage in found if len(passage) >= _SHORTEST))
 
 
 def train_tokenizer(texts: Iterable[str], prompts: Path, *, vocabulary: int) -> PreTrainedTokenizerFast:
-    """Of so many tokens at most, the fixed lines among them."""
-    lines = list(fixed_lines(prompts))
+    """Of so many tokens at most, the fixed passages among them."""
+    passages = fixed_passages(prompts)
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [
-            pre_tokenizers.Split(Regex(r"\d"), "isolated"),
-            pre_tokenizers.ByteLevel(add_prefix_space=False),
+            pre_tokenizers.Split(Regex(_PIECES), "isolated"),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
         ]
     )
     tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
-        vocab_size=vocabulary - len(lines),
+        vocab_size=vocabulary - len(passages),
         special_tokens=list(_SPECIAL),
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
-    fixed = set(lines)
-    varying = ("\n".join(line for line in text.splitlines() if line not in fixed) for text in texts)
-    tokenizer.train_from_iterator(varying, trainer)
-    tokenizer.add_tokens([AddedToken(line, normalized=False) for line in lines])
+    fixed = re.compile("|".join(re.escape(passage) for passage in sorted(passages, key=len, reverse=True)))
+    tokenizer.train_from_iterator((varying for text in texts for varying in fixed.split(text)), trainer)
+    tokenizer.add_tokens([AddedToken(passage, normalized=False) for passage in passages])
     made = PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token=BEGIN, eos_token=END, pad_token=PAD)
     made.chat_template = TEMPLATE
     return made
+
+
+def _passages(prompt: str) -> Iterator[str]:
+    lines: list[str] = []
+    for line in prompt.splitlines():
+        if any(string.Template(line).get_identifiers()) or re.fullmatch(r"\[\w+\]", line):
+            yield _as_filled_in(lines)
+            lines = []
+            continue
+        if len("\n".join([*lines, line])) > _LONGEST:
+            yield _as_filled_in(lines)
+            lines = []
+        lines.append(line)
+    yield _as_filled_in(lines)
+
+
+def _as_filled_in(lines: list[str]) -> str:
+    return string.Template("\n".join(lines).strip()).substitute()

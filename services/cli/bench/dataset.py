@@ -1,6 +1,5 @@
 """`soliloquy bench dataset`."""
 
-import asyncio
 import json
 import tempfile
 import time
@@ -10,6 +9,7 @@ from typing import Any
 
 import click
 import pyarrow.parquet as pq
+import uvloop
 from rich.console import Console, RenderableType
 from soliloquy.v1.conversation_pb2 import Conversation
 
@@ -70,7 +70,7 @@ def measure(*, conversations: int, long: int, rounds: int, tell: Tell) -> dict[s
         log = Log(conversations=_grown(Path(folder)))
     figures: dict[str, Any] = {"machine": machine.facts(), "rounds": rounds, "conversations": conversations}
     with tempfile.TemporaryDirectory() as folder:
-        figures["memory"] = merged([asyncio.run(collecting.memory(Path(folder), log, long, tell))])
+        figures["memory"] = merged([uvloop.run(collecting.memory(Path(folder), log, long, tell))])
     figures |= merged([_round(log, conversations, number, tell) for number in range(1, rounds + 1)])
     return figures | {"targets": judged(figures, _TARGETS)}
 
@@ -81,7 +81,7 @@ def _round(log: Log, conversations: int, number: int, tell: Tell) -> dict[str, A
         tell(f"round {number}: {name}")
         with tempfile.TemporaryDirectory() as folder:
             done = collecting.collected(Path(folder), log, conversations, judged=name == "judged")
-            found[name] = asyncio.run(done)
+            found[name] = uvloop.run(done)
             found["read"] = collecting.read(Path(folder))
             if name == "collected":
                 tell(f"round {number}: exports")

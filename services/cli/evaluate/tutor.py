@@ -82,10 +82,7 @@ def chosen_tutor(
 ) -> Tutor:
     """As the options say; a UsageError where they say nothing together."""
     if max_tokens:
-        roles = {
-            name: replace(role, max_tokens=min(max_tokens, role.max_tokens)) for name, role in models.roles.items()
-        }
-        models = replace(models, roles=roles)
+        models = at_most(models, max_tokens)
     if weights:
         for name in ("model", "model_settings", "noise"):
             if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
@@ -96,6 +93,12 @@ def chosen_tutor(
     if free:
         raise click.UsageError("--free says nothing without --weights: an endpoint's settings have `schema`")
     return Tutor(models=_with_adapter(models, adapter), cache=cache, noise=noise, weights=None, problems=problems)
+
+
+def at_most(models: Models, max_tokens: int) -> Models:
+    """Of an answer, where the settings allow more."""
+    roles = {name: replace(role, max_tokens=min(max_tokens, role.max_tokens)) for name, role in models.roles.items()}
+    return replace(models, roles=roles)
 
 
 def _with_adapter(models: Models, adapter: str | None) -> Models:

@@ -25,8 +25,8 @@ def figures(kept: Statistics, dropped: Statistics, durations: Durations) -> Iter
     if kept.words:
         yield _words(kept)
     if kept.statuses:
-        yield _programs(kept)
-    if durations.executions:
+        yield _programs(kept, durations)
+    if durations.programs:
         yield _times(durations)
     if kept.codes:
         yield _codes(kept)
@@ -114,8 +114,11 @@ def _words(kept: Statistics) -> str:
     return _card("Words of an utterance", gist, plot + '<p class="legend"><span>tutor</span><span>student</span></p>')
 
 
-def _programs(kept: Statistics) -> str:
-    lanes = {f"{lane} lane": count for lane, count in kept.lanes.most_common()}
+def _programs(kept: Statistics, durations: Durations) -> str:
+    lanes = {
+        f"{lane} lane{_within(durations.executions.get(lane, Counter()))}": count
+        for lane, count in kept.lanes.most_common()
+    }
     ended = bars(lanes, whole=kept.lanes.total())
     failed = bars(_most(kept.errors), whole=kept.statuses.total(), faults=True) if kept.errors else ""
     return _card("Programs", f"ran: {share(kept.statuses['ok'], kept.statuses.total())}", ended + failed)
@@ -123,7 +126,7 @@ def _programs(kept: Statistics) -> str:
 
 def _times(durations: Durations) -> str:
     taken: Histogram = Counter()
-    for place, count in durations.executions.items():
+    for place, count in durations.programs.items():
         taken[place // _BINS_A_BAR] += count
     first, last = min(taken), max(taken)
     plot = histogram(
@@ -134,7 +137,7 @@ def _times(durations: Durations) -> str:
         label=lambda at: lasting(beginning(at * _BINS_A_BAR)),
         ticks=[place for place in range(first, last + 2) if place % (BINS_A_DECADE // _BINS_A_BAR) == 0],
     )
-    half, most = (lasting(seconds_of(durations.executions, part)) for part in (0.5, 0.99))
+    half, most = (lasting(seconds_of(durations.programs, part)) for part in (0.5, 0.99))
     waited = lasting(seconds_of(durations.waits, 0.5)) if durations.waits else "0 s"
     return _card("Time of a program", f"half within {half}, 99 % within {most}; waited {waited} before", plot)
 
@@ -180,14 +183,19 @@ def _student(kept: Statistics) -> str:
 def _model(kept: Statistics, durations: Durations) -> str:
     used: dict[str, int | tuple[int, int]] = {}
     for role in sorted({role for role, _ in kept.tokens}, key=lambda role: -kept.tokens[role, "prompt"]):
-        took = seconds_of(durations.calls.get(role, Counter()), 0.5)
-        told = f"{role}, half within {lasting(took)}" if took else role
-        used[told] = (kept.tokens[role, "prompt"], kept.tokens[role, "completion"])
+        used[f"{role}{_within(durations.calls.get(role, Counter()))}"] = (
+            kept.tokens[role, "prompt"],
+            kept.tokens[role, "completion"],
+        )
     total = kept.tokens.total()
     gist = f"{short(total)} tokens, {total / max(kept.conversations, 1):,.0f} a conversation"
     legend = '<p class="legend light"><span>read</span><span>written</span></p>'
     answers = {f"{name} answers": count for name, count in kept.parse.most_common()}
     return _card("The model", gist, bars(used, whole=total) + legend + bars(answers, whole=kept.parse.total()))
+
+
+def _within(durations: Histogram) -> str:
+    return f", half within {lasting(seconds_of(durations, 0.5))}" if durations else ""
 
 
 def _most(counted: Counter[str]) -> dict[str, int]:

@@ -51,7 +51,7 @@ def _strip(counted: Counted, durations: Durations) -> Iterator[str]:
     if programs := kept.attempts.total():
         yield _figure(*_percent(kept.attempts[1], programs), f"of {programs:,} calculations ran at the first attempt")
     if durations.collected:
-        median = seconds_of(durations.executions, 0.5)
+        median = seconds_of(durations.programs, 0.5)
         within = f"; half of the programs within {lasting(median)}" if median else ""
         about = f"conversations over {lasting(durations.seconds)}{within}"
         yield _figure(f"{durations.per_second:,.3g}", "/s", about)

@@ -8,6 +8,7 @@ from services.runtime.model import metrics
 from services.runtime.model.port import Model
 from services.runtime.model.settings import Endpoint
 from services.runtime.retry import Refused
+from services.runtime.traces import spans
 
 MILLION = 1_000_000
 
@@ -29,7 +30,8 @@ class Counted:
             raise
         finally:
             metrics.CALLS.labels(*labels, outcome).inc()
-            metrics.CALL.labels(*labels).observe(time.perf_counter() - began)
+            metrics.CALL.labels(*labels).observe(time.perf_counter() - began, spans.exemplar())
+            spans.note(endpoint=self._name, outcome=outcome)
         metrics.TOKENS.labels(*labels, "prompt").inc(completion.prompt_tokens)
         metrics.TOKENS.labels(*labels, "completion").inc(completion.completion_tokens)
         metrics.COST.labels(*labels).inc(cost(self._endpoint, completion.prompt_tokens, completion.completion_tokens))

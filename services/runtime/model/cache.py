@@ -10,6 +10,7 @@ from services.runtime.model import metrics
 from services.runtime.model.port import Model
 from services.runtime.model.settings import Endpoint
 from services.runtime.retry import CannotServe
+from services.runtime.traces import spans
 
 FILE = "answers.sqlite"
 # For another process to finish what it writes.
@@ -72,6 +73,7 @@ class Cached:
         key = hashlib.blake2b(self._asked + asked.SerializeToString(deterministic=True), digest_size=16).digest()
         if kept := self._cache.find(key):
             metrics.CALLS.labels(self._name, request.role, "cached").inc()
+            spans.note(endpoint=self._name, outcome="cached")
             return kept
         answer = await self._model.generate(request)
         self._cache.keep(key, answer)

@@ -14,6 +14,7 @@ from services.runtime.model.key import Key
 from services.runtime.model.port import ModelRefused
 from services.runtime.model.retry_after import retry_after
 from services.runtime.model.settings import Endpoint
+from services.runtime.traces.spans import carried
 
 # Ignored by those who do not know them; they let a stand-in answer as the scripted model would.
 PROMPT_HEADER, SEED_HEADER = "X-Soliloquy-Prompt", "X-Soliloquy-Seed"
@@ -65,7 +66,7 @@ class OpenAILine:
 
     async def _asked(self, request: GenerateRequest, schema: str, bound: str) -> Completion:
         body = body_of(request, self._endpoint.model, schema, bound)
-        headers = {PROMPT_HEADER: request.prompt, SEED_HEADER: str(request.seed)}
+        headers = {PROMPT_HEADER: request.prompt, SEED_HEADER: str(request.seed), **carried()}
         try:
             async with self._session.post(self._url, data=body, headers=headers, allow_redirects=False) as response:
                 content = self._key.without(await response.read())

@@ -10,6 +10,7 @@ from soliloquy.v1.model_pb2_grpc import ModelServiceStub
 from services.runtime.model.faults import Broken, EndpointRefuses, Throttled, TimedOut, Unreachable
 from services.runtime.model.port import ModelRefused
 from services.runtime.model.settings import Endpoint
+from services.runtime.traces.spans import carried
 
 # What a proxy in front of the service takes on one connection.
 STREAMS_A_CHANNEL = 100
@@ -43,7 +44,7 @@ class RayLine:
 
     async def ask(self, request: GenerateRequest, seconds: float) -> Completion:
         try:
-            return await next(self._stubs).Generate(request, timeout=seconds)
+            return await next(self._stubs).Generate(request, timeout=seconds, metadata=tuple(carried().items()))
         except grpc.aio.AioRpcError as error:
             raise self._error(error) from error
 

@@ -12,6 +12,7 @@ from services.runtime.model.faults import EndpointRefuses, ModelFailed, Passing,
 from services.runtime.model.gate import Gate
 from services.runtime.model.port import ModelRefused
 from services.runtime.model.settings import Endpoint
+from services.runtime.traces import spans
 
 # Of a call that may be what the endpoint cannot stand.
 TRIES = 6
@@ -58,6 +59,7 @@ class RemoteModel:
                 return fault
             self._last = str(fault)
             metrics.FAULTS.labels(self._name, fault.kind).inc()
+            spans.event("fault", kind=fault.kind)
             if fault.against_call and not self._gate.is_shut:
                 tries += 1
                 if tries == TRIES:

@@ -106,11 +106,16 @@ class Transport(Protocol):
 
     def consumer(self, group: str, topics: Sequence[str], listener: Listener) -> Consumer: ...
 
-    def read(self, topic: str, numbers: Collection[int] | None = None) -> AsyncGenerator[Delivery, None]:
-        """Every event that a topic, or those of its partitions, held at the call, from the first to the last."""
+    def read(
+        self, topic: str, numbers: Collection[int] | None = None, starts: Mapping[int, int] | None = None
+    ) -> AsyncGenerator[Delivery, None]:
+        """Every event that a topic, or those of its partitions, held at the call, from the first to the last.
 
-    def follow(self, topic: str) -> AsyncGenerator[Delivery, None]:
-        """Every event that a topic holds, and then each as it comes."""
+        `starts` are offsets to begin at, by the number of their partition.
+        """
+
+    def follow(self, topic: str, starts: Mapping[int, int] | None = None) -> AsyncGenerator[Delivery, None]:
+        """Every event that a topic holds, from these offsets on, and then each as it comes."""
 
     async def backlog(self) -> list[Backlog]:
         """Of every group and topic it reads."""

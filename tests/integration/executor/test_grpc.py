@@ -20,6 +20,10 @@ from services.executor.pool import SandboxPool
 from services.executor.serving import SERVICE, SandboxServer
 from services.executor.settings import SandboxSettings
 from services.runtime.listening import CannotListen
+from services.runtime.traces import spans
+from services.runtime.traces.export import sending
+from services.runtime.traces.ids import trace_of
+from services.runtime.traces.settings import TraceSettings
 from tests.integration.executor.calling import ANY_PORT, client_of, connected, served
 from tests.integration.executor.support import (
     Runsc,
@@ -30,6 +34,8 @@ from tests.integration.executor.support import (
     started,
     until_in_a_sandbox,
 )
+from tests.integration.transport.support import until
+from tests.traces.collector import PATH, collecting
 
 if TYPE_CHECKING:
     pass
@@ -261,3 +267,23 @@ async def test_the_raw_contract_is_enough_for_a_caller(pool: SandboxPool) -> Non
         requests = [ExecuteRequest(job=Job(id=name, code="x = 1")) for name in ("a", "b")]
         answers = {response.job_id: response async for response in stub.ExecuteStream(iter(requests))}
     assert {name: answer.execution.status for name, answer in answers.items()} == {"a": STATUS_OK, "b": STATUS_OK}
+
+
+async def test_a_job_of_a_traced_caller_is_in_its_trace_down_to_the_lane(pool: SandboxPool) -> None:
+    caller = f"00-{trace_of('c1')}-00f067aa0ba902b7-01"
+    with collecting() as collector, sending(TraceSettings(url=collector.url + PATH)):
+        async with client_of(pool) as client:
+            with spans.joined("elsewhere", "a calculation", "client", caller):
+                await client.execute("x = 1 + 1", ["x"])
+                batch = [Job(id=name, code="x = 1") for name in ("first", "second")]
+                assert len([done async for done in client.execute_many(batch)]) == 2
+            await client.execute("x = 1 + 1", ["x"])
+        await until(lambda: len(collector.spans) == 7)
+    [calling] = [span for span in collector.spans if span.service == "elsewhere"]
+    calls = [span for span in collector.spans if span.name == "sandbox service"]
+    jobs = [span for span in collector.spans if span.name == "sandbox job"]
+    assert {span.trace for span in collector.spans} == {trace_of("c1")}
+    assert {span.parent for span in calls} == {calling.id}
+    assert {span.parent for span in jobs} == {span.id for span in calls}
+    assert {span.attributes["soliloquy.lane"] for span in jobs} == {"fast"}
+    assert {span.attributes["soliloquy.job"] for span in jobs} == {"", "first", "second"}

@@ -5,7 +5,6 @@ import signal
 import urllib.error
 import urllib.request
 import uuid
-from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -24,60 +23,15 @@ from services.runtime.topics import shapes
 from services.runtime.transports.kafka import KafkaSettings
 from services.runtime.transports.kafka.layout import apply
 from services.runtime.transports.kafka.transport import KafkaTransport
-from tests.e2e.runs import SOLILOQUY, alive, kill, said, worker_pids
+from tests.e2e.runs import SOLILOQUY, alive, kill, said, worker_named, worker_pids
 from tests.integration.transport.support import held, idle, until
 from tests.kafka.cluster import KafkaCluster
+from tests.kafka.commands import Command, running
 from tests.kafka.fixtures import started
 
 pytestmark = pytest.mark.timeout(240)
 
 ANY_PORT = ("--http", "127.0.0.1:0")
-LINE_SECONDS = 60.0
-
-
-class Command:
-    """A `soliloquy` process, and what it says one line after the other."""
-
-    def __init__(self, process: Process) -> None:
-        self.process = process
-
-    async def line(self) -> str:
-        assert self.process.stderr
-        async with asyncio.timeout(LINE_SECONDS):
-            return (await self.process.stderr.readline()).decode().strip()
-
-    async def says(self, expected: str) -> str:
-        """Its next line that begins so: on a busy machine there may be others before, of a broker that is slow."""
-        while not (line := await self.line()).startswith(expected):
-            assert line, f"it ended without a word of {expected!r}"
-        return line
-
-    async def address(self, name: str) -> str:
-        """Where it answers probes, once it is ready."""
-        return (await self.says(f"{name}: ready, http on ")).split()[4].rstrip(",")
-
-    async def ended(self) -> tuple[int | None, list[str]]:
-        """Its exit status, and the lines that nobody has heard."""
-        assert self.process.stderr
-        async with asyncio.timeout(LINE_SECONDS):
-            rest = (await self.process.stderr.read()).decode().splitlines()
-            return await self.process.wait(), rest
-
-    async def terminated(self) -> tuple[int | None, list[str]]:
-        self.process.terminate()
-        return await self.ended()
-
-
-@asynccontextmanager
-async def running(*arguments: str | Path, kafka: KafkaSettings) -> AsyncIterator[Command]:
-    reach = ("--kafka", kafka.bootstrap, "--kafka-prefix", kafka.prefix)
-    process = await asyncio.create_subprocess_exec(SOLILOQUY, *map(str, arguments), *reach, stderr=PIPE)
-    try:
-        yield Command(process)
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
 
 
 async def probe(address: str, path: str = "/readyz") -> tuple[int, str]:
@@ -222,32 +176,23 @@ async def test_what_another_process_holds_is_said_so(topics: KafkaSettings, tmp_
 @asynccontextmanager
 async def up(folder: Path, kafka: KafkaSettings, *options: str) -> AsyncIterator[Command]:
     async with running("up", "--data", folder, "--sandboxes", "1", *options, kafka=kafka) as supervisor:
-        await supervisor.says(f"{len(MAKERS)} services ready in {len(MAKERS)} processes on {kafka.bootstrap}")
+        await supervisor.says(f"up: {len(MAKERS)} services ready in {len(MAKERS)} processes on {kafka.bootstrap}")
         assert len(worker_pids(supervisor.process.pid)) == len(MAKERS)
         yield supervisor
-
-
-def worker(supervisor: Command, name: str) -> int:
-    [pid] = [
-        pid
-        for pid in worker_pids(supervisor.process.pid)
-        if f"{name}-0" in Path(f"/proc/{pid}/cmdline").read_text("utf-8")
-    ]
-    return pid
 
 
 async def test_up_starts_again_what_dies_replaces_each_on_a_sighup_and_leaves_no_process_when_it_is_killed(
     topics: KafkaSettings, tmp_path: Path
 ) -> None:
     async with up(tmp_path, topics) as supervisor:
-        before = {name: worker(supervisor, name) for name in MAKERS}
+        before = {name: worker_named(supervisor.process.pid, f"{name}-0") for name in MAKERS}
         kill(before["executor"])
-        await supervisor.says("executor-0 was ended by SIGKILL; started again")
+        await supervisor.says("up: executor-0 was ended by SIGKILL; started again")
         supervisor.process.send_signal(signal.SIGHUP)
         for name in MAKERS:
-            await supervisor.says(f"{name}-0 replaced")
-            assert worker(supervisor, name) != before[name]
-        await supervisor.says(f"{len(MAKERS)} processes replaced")
+            await supervisor.says(f"up: {name}-0 replaced")
+            assert worker_named(supervisor.process.pid, f"{name}-0") != before[name]
+        await supervisor.says(f"up: {len(MAKERS)} processes replaced")
         workers = worker_pids(supervisor.process.pid)
         supervisor.process.kill()
         await until(lambda: not any(map(alive, workers)), seconds=30)

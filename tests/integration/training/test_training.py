@@ -4,12 +4,17 @@ import json
 import resource
 import shutil
 import subprocess
+import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
+from services.cli.failure import Failure
+from services.cli.training_view import Silent, exported, following
+from tests.integration.model.serving import free_port
 from tests.integration.training.processes import adapter, command, losses, until_step
 from tests.unit.training.growing import conversations, dataset
 from training.settings import CannotTrain
@@ -261,6 +266,34 @@ def test_a_full_disk_is_one_line_and_leaves_the_checkpoint_before(whole: Path, j
     assert not list((full.folder / "checkpoints").glob("*.pt*"))
     train(full)
     assert adapter(full.folder) == adapter(whole)
+
+
+def test_what_a_training_has_come_to_is_scraped(whole: Path) -> None:
+    address = f"127.0.0.1:{free_port()}"
+    with exported(address):
+        with following(whole, Silent()):
+            pass
+        with urllib.request.urlopen(f"http://{address}/metrics", timeout=10) as answer:
+            text: str = answer.read().decode()
+        with (
+            pytest.raises(Failure, match=f"no metrics can be served on {address}"),
+            exported(address),
+        ):
+            pass
+    last = json.loads((whole / "metrics.jsonl").read_text().splitlines()[-1])
+    newest = (whole / "checkpoints" / "00000005.pt").stat().st_mtime
+    ours = {family.name: family for family in text_string_to_metric_families(text)}
+    expected = {
+        "step": 5,
+        "steps": 5,
+        "loss": last["loss"],
+        "validation_loss": last["validation"],
+        "tokens_per_second": last["tokens"] / last["seconds"],
+        "step_seconds": last["seconds"],
+        "checkpoint_timestamp_seconds": newest,
+    }
+    assert {name: ours[f"soliloquy_training_{name}"].samples[0].value for name in expected} == expected
+    assert "soliloquy_training_rounds" in ours
 
 
 def test_two_cannot_train_in_one_folder(job: Make) -> None:

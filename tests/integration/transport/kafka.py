@@ -1,6 +1,7 @@
 """A Kafka as the contract's tests and their workers reach it: the address is BOOTSTRAP/PREFIX."""
 
 import uuid
+from collections.abc import Sequence
 
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
@@ -22,13 +23,13 @@ def connect(address: str) -> KafkaTransport:
     return KafkaTransport(settings(address))
 
 
-async def fresh_address(bootstrap: str) -> str:
+async def fresh_address(bootstrap: str, topics: Sequence[str] = TOPICS) -> str:
     """Empty topics under names that nobody has used."""
     prefix = f"test-{uuid.uuid4().hex[:8]}."
     admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap)
     await admin.start()
     try:
-        names = [f"{prefix}{topic}{suffix}" for topic in TOPICS for suffix in ("", RETRY, DLQ)]
+        names = [f"{prefix}{topic}{suffix}" for topic in topics for suffix in ("", RETRY, DLQ)]
         await admin.create_topics([NewTopic(name, PARTITIONS, 1) for name in names])
 
         async def led() -> bool:

@@ -4,16 +4,12 @@ import asyncio
 from functools import partial
 
 import pytest
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from prometheus_client import REGISTRY
 from soliloquy.v1 import events_pb2
 
 from services.runtime.events import Outcome, emit
-from services.runtime.transports.kafka.transport import KafkaTransport
 from tests.integration.transport.contract import TransportContract
-from tests.integration.transport.kafka import PARTITIONS, fresh_address, settings
+from tests.integration.transport.kafka import PARTITIONS, fresh_address
 from tests.integration.transport.kafka import connect as open_kafka
 from tests.integration.transport.recovery import RecoveryContract
 from tests.integration.transport.runs import RunsContract
@@ -79,21 +75,6 @@ async def test_faststream_counts_what_is_published_and_received(connect: Connect
     received = {"handler": f"{prefix}conversation.started", **labels}
     assert REGISTRY.get_sample_value("faststream_published_messages_total", published) == 30
     assert REGISTRY.get_sample_value("faststream_received_messages_total", received) == 30
-
-
-async def test_a_traced_transport_has_a_span_for_each_batch_and_events_keep_their_trace(address: str) -> None:
-    spans = InMemorySpanExporter()
-    provider = TracerProvider()
-    provider.add_span_processor(SimpleSpanProcessor(spans))
-    event = started("c")
-    async with KafkaTransport(settings(address), tracer_provider=provider) as transport:
-        async with serving(student(reply), transport):
-            await transport.publish([event])
-            await until(lambda: idle(transport))
-        (delivery,) = await held(transport, "student.replied")
-    assert delivery.event.traceparent == event.traceparent
-    names = {span.name.removeprefix(address.partition("/")[2]) for span in spans.get_finished_spans()}
-    assert {"conversation.started create", "conversation.started process", "student.replied create"} <= names
 
 
 async def test_a_lag_is_told_for_each_partition_held_and_for_no_other(connect: Connect) -> None:

@@ -1,9 +1,10 @@
 """Processes are kept alive, replaced and ended; those here are small scripts that are asked nothing."""
 
 import asyncio
+import logging
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 import pytest
@@ -35,15 +36,28 @@ signal.signal(signal.SIGTERM, finish)
 FICKLE = SERVES.replace("sys.stdin", "print('the broker is silent\\nready', flush=True); sys.stdin")
 
 
+@contextmanager
+def hearing() -> Iterator[list[str]]:
+    """What supervisors log meanwhile."""
+    told: list[str] = []
+    handler, log = logging.Handler(), logging.getLogger(supervision.__name__)
+    handler.emit = lambda record: told.append(record.getMessage())  # type: ignore[method-assign]
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    try:
+        yield told
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(logging.NOTSET)
+
+
 class Theatre:
     """A supervisor at work, what it told, and the processes that there were."""
 
-    def __init__(self, folder: Path, scripts: dict[str, str], grace: float) -> None:
-        self.told: list[str] = []
+    def __init__(self, folder: Path, scripts: dict[str, str], grace: float, told: list[str]) -> None:
+        self.told = told
         self._folder = folder
-        self.supervisor = Supervisor(
-            [self._post(name, script, grace) for name, script in scripts.items()], self.told.append
-        )
+        self.supervisor = Supervisor([self._post(name, script, grace) for name, script in scripts.items()])
 
     def pids(self, name: str = "one") -> list[int]:
         path = self._folder / name
@@ -59,23 +73,23 @@ class Theatre:
 
 @asynccontextmanager
 async def supervising(folder: Path, *, grace: float = 5.0, **scripts: str) -> AsyncIterator[Theatre]:
-    theatre = Theatre(folder, scripts, grace)
-    keeping = asyncio.create_task(theatre.supervisor.run())
-    try:
-        await theatre.supervisor.ready()
-        yield theatre
-    finally:
-        await theatre.supervisor.stop()
-        await keeping
+    with hearing() as told:
+        theatre = Theatre(folder, scripts, grace, told)
+        keeping = asyncio.create_task(theatre.supervisor.run())
+        try:
+            await theatre.supervisor.ready()
+            yield theatre
+        finally:
+            await theatre.supervisor.stop()
+            await keeping
     assert not any(alive(pid) for name in scripts for pid in theatre.pids(name))
 
 
 async def last_words(folder: Path, script: str) -> str:
     """Of a supervisor that gives up."""
-    theatre = Theatre(folder, {"one": script}, grace=5.0)
-    with pytest.raises(Failure) as failure:
-        await theatre.supervisor.run()
-    return "\n".join([*theatre.told, failure.value.message])
+    with hearing() as told, pytest.raises(Failure) as failure:
+        await Theatre(folder, {"one": script}, 5.0, told).supervisor.run()
+    return "\n".join([*told, failure.value.message])
 
 
 async def test_a_killed_process_is_started_again_at_once(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import asyncio
 from collections import Counter
 from math import log2
 
+import pyarrow as pa
 import pytest
 from soliloquy.v1.conversation_pb2 import (
     Conversation,
@@ -153,7 +154,15 @@ def test_times_are_counted_in_bins_and_told_within_six_percent() -> None:
     durations.add(timing_rows([conversation()] * 11, begun=1_000.25, apart=0.5))
     assert durations.collected == {1_000: 2, 1_001: 2, 1_002: 2, 1_003: 2, 1_004: 2, 1_005: 1}
     assert durations.per_second == pytest.approx(11 / 6)
-    assert durations.executions.total() == 22
-    assert seconds_of(durations.executions, 0.5) == pytest.approx(0.001, rel=0.06)
+    assert {lane: took.total() for lane, took in durations.executions.items()} == {"fork": 11, "fast": 11}
+    assert seconds_of(durations.programs, 0.5) == pytest.approx(0.001, rel=0.06)
     assert seconds_of(durations.waits, 0.99) == pytest.approx(0.002, rel=0.06)
     assert seconds_of(durations.calls["tutor"], 0.5) == pytest.approx(0.01, rel=0.06)
+
+
+def test_programs_of_a_dataset_from_before_lanes_were_timed_count_without_one() -> None:
+    batch = timing_rows([conversation()], begun=1_000, apart=1)
+    kept = [field for field in batch.schema.field("executions").type.value_type if field.name != "lane"]
+    durations = Durations()
+    durations.add(batch.set_column(2, "executions", batch["executions"].cast(pa.list_(pa.struct(kept)))))
+    assert {lane: took.total() for lane, took in durations.executions.items()} == {"": 2}

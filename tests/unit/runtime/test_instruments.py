@@ -19,6 +19,7 @@ def exported() -> dict[str, Metric]:
     """Our metrics by the names under which Prometheus sees them."""
     for path in FOLDER.rglob("metrics.py"):
         importlib.import_module("services." + ".".join(path.relative_to(FOLDER).with_suffix("").parts))
+    importlib.import_module("training.metrics")
     ours = (metric for metric in REGISTRY.collect() if metric.name.startswith("soliloquy_"))
     return {metric.name + "_total" * (metric.type == "counter"): metric for metric in ours}
 

@@ -38,7 +38,7 @@ def test_every_configuration_that_comes_along_is_one(file: Path) -> None:
 def test_higgs_is_trained_as_the_paper_says() -> None:
     settings = read_settings(CONFIGS / "higgs.yaml")
     assert settings.lora.targets == ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
-    assert (settings.learning_rate, settings.epochs, settings.batch) == (1e-4, 25, 16)
+    assert (settings.learning_rate, settings.epochs, settings.batch) == (1e-4, 25, 48)
 
 
 def test_scaffold_is_trained_as_the_paper_says() -> None:

@@ -42,19 +42,23 @@ class EmbeddedTransport:
     def consumer(self, group: str, topics: Sequence[str], listener: Listener) -> EmbeddedConsumer:
         return EmbeddedConsumer(self._log, self._members, group=group, topics=topics, listener=listener)
 
-    async def read(self, topic: str, numbers: Collection[int] | None = None) -> AsyncGenerator[Delivery, None]:
+    async def read(
+        self, topic: str, numbers: Collection[int] | None = None, starts: Mapping[int, int] | None = None
+    ) -> AsyncGenerator[Delivery, None]:
         after, until = 0, self._log.read(records.end)
         while deliveries := self._log.read(records.page(topic, after, until, numbers)):
             for delivery in deliveries:
-                yield delivery
+                if _is_begun(delivery, starts):
+                    yield delivery
             after = deliveries[-1].offset
 
-    async def follow(self, topic: str) -> AsyncGenerator[Delivery, None]:
+    async def follow(self, topic: str, starts: Mapping[int, int] | None = None) -> AsyncGenerator[Delivery, None]:
         after = 0
         while True:
             while deliveries := self._log.read(records.page(topic, after, self._log.read(records.end))):
                 for delivery in deliveries:
-                    yield delivery
+                    if _is_begun(delivery, starts):
+                        yield delivery
                 after = deliveries[-1].offset
             await asyncio.sleep(FOLLOW_SECONDS)
 
@@ -71,3 +75,7 @@ class EmbeddedTransport:
         for member in self._members:
             if not topics or member.reads(topics):
                 member.wake()
+
+
+def _is_begun(delivery: Delivery, starts: Mapping[int, int] | None) -> bool:
+    return delivery.offset >= (starts or {}).get(delivery.partition.number, 0)

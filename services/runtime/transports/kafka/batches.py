@@ -13,10 +13,6 @@ async def unparsed(records: Sequence[Record]) -> KafkaMessage:
     return KafkaMessage(
         raw_message=tuple(records),
         body=[record.value or b"" for record in records],
-        batch_headers=[
-            {name: value.decode(errors="replace") for name, value in record.headers if name == "traceparent" and value}
-            for record in records
-        ],
         consumer=FAKE_CONSUMER,
     )
 

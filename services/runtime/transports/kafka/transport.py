@@ -14,9 +14,7 @@ from typing import Self
 from aiokafka import AIOKafkaConsumer
 from aiokafka.errors import KafkaError
 from faststream.kafka import KafkaBroker
-from faststream.kafka.opentelemetry import KafkaTelemetryMiddleware
 from faststream.kafka.prometheus import KafkaPrometheusMiddleware
-from opentelemetry.trace import TracerProvider
 from prometheus_client import REGISTRY
 
 from services.runtime.events import Event, checked
@@ -45,9 +43,8 @@ REPLAYED = "soliloquy-replayed"
 class KafkaTransport:
     """Shared by all stages of a process."""
 
-    def __init__(self, settings: KafkaSettings, *, tracer_provider: TracerProvider | None = None) -> None:
+    def __init__(self, settings: KafkaSettings) -> None:
         self._settings = settings
-        self._traced = tracer_provider is not None
         self.broker = KafkaBroker(
             settings.bootstrap.split(","),
             security=faststream_security(settings),
@@ -59,10 +56,8 @@ class KafkaTransport:
             # Our handlers take no injected parameters: each costs a thread hop an event.
             apply_types=False,
             logger=None,
-            middlewares=[
-                KafkaPrometheusMiddleware(registry=REGISTRY),
-                *([KafkaTelemetryMiddleware(tracer_provider=tracer_provider)] if tracer_provider else []),
-            ],
+            # Its telemetry would make a second tree, of batches: the spans of events are the stage's.
+            middlewares=[KafkaPrometheusMiddleware(registry=REGISTRY)],
         )
         self.broker.config.broker_config.producer = EventProducer(parser=None, decoder=None)
         self._reader = Reader(settings)
@@ -97,23 +92,24 @@ class KafkaTransport:
             listener=listener,
         )
 
-    async def read(self, topic: str, numbers: Collection[int] | None = None) -> AsyncGenerator[Delivery, None]:
+    async def read(
+        self, topic: str, numbers: Collection[int] | None = None, starts: Mapping[int, int] | None = None
+    ) -> AsyncGenerator[Delivery, None]:
         partitions = [
             partition
             for partition in await self._reader.partitions([topic])
             if numbers is None or partition.number in numbers
         ]
         replayed = await self._reader.watermarks(REPLAYED, partitions) if topic.endswith(DLQ) else {}
-        async with contextlib.aclosing(self._reader.deliveries(await self._reader.begins(partitions))) as deliveries:
+        chosen = _chosen(await self._reader.begins(partitions), starts)
+        async with contextlib.aclosing(self._reader.deliveries(chosen)) as deliveries:
             async for delivery in deliveries:
                 known = replayed.get(delivery.partition)
                 if known is None or not known.is_finished(delivery.offset):
                     yield delivery
 
     async def follow(self, topic: str, starts: Mapping[int, int] | None = None) -> AsyncGenerator[Delivery, None]:
-        """From the first event of each partition, or from the offsets given by their numbers."""
-        begins = await patiently(partial(self._begins, topic))
-        chosen = {place: max(begin, (starts or {}).get(place.number, begin)) for place, begin in begins.items()}
+        chosen = _chosen(await patiently(partial(self._begins, topic)), starts)
         while True:
             try:
                 async with contextlib.aclosing(self._reader.endless_deliveries(chosen)) as deliveries:
@@ -248,6 +244,11 @@ class KafkaTransport:
             )
         finally:
             await consumer.stop()
+
+
+def _chosen(begins: Mapping[Partition, int], starts: Mapping[int, int] | None) -> dict[Partition, int]:
+    """Where each partition is read from: what came before its first event is gone."""
+    return {place: max(begin, (starts or {}).get(place.number, begin)) for place, begin in begins.items()}
 
 
 def _by_topic(events: Sequence[Event]) -> dict[str, list[Event]]:

@@ -27,13 +27,29 @@ def test_every_text_comes_back_as_it_was(tokenizer: Any) -> None:
         assert tokenizer.decode(tokenizer.encode(text, add_special_tokens=False)) == text
 
 
-def test_a_line_that_every_prompt_has_is_one_token(tokenizer: Any) -> None:
-    from training.small.tokens import fixed_lines
+def test_a_passage_that_every_prompt_has_is_one_token(tokenizer: Any) -> None:
+    from training.small.tokens import fixed_passages
 
-    lines = list(fixed_lines(FOLDER))
-    assert len(lines) > 80
-    assert all(len(tokenizer.encode(line, add_special_tokens=False)) == 1 for line in lines)
+    passages = fixed_passages(FOLDER)
+    assert len(passages) > 20
+    assert all(len(tokenizer.encode(passage, add_special_tokens=False)) == 1 for passage in passages)
     assert len(tokenizer) <= 1500
+
+
+def test_answers_can_be_held_to_a_grammar(tokenizer: Any) -> None:
+    import llguidance.hf
+
+    grammar = llguidance.LLMatcher.grammar_from_json_schema('{"type": "integer"}')
+    matcher = llguidance.LLMatcher(llguidance.hf.from_tokenizer(tokenizer), grammar)
+    assert matcher.consume_tokens(tokenizer.encode("42", add_special_tokens=False))
+
+
+def test_what_is_quoted_has_the_same_tokens_wherever_it_stands(tokenizer: Any) -> None:
+    described, asked = (
+        tokenizer.tokenize(text) for text in ("Use I = U / R, which is `U / R` in Python.", "`U / R`, is it?")
+    )
+    assert tokenizer.tokenize("`U / R")[:2] == asked[:2]
+    assert any(described[at : at + 2] == asked[:2] for at in range(len(described)))
 
 
 def test_a_number_has_a_token_for_each_digit_wherever_it_stands(tokenizer: Any) -> None:

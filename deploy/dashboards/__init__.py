@@ -1,0 +1,1 @@
+"""Grafana dashboards from the files beside this one: `python -m deploy.dashboards` writes them."""

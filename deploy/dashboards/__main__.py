@@ -1,0 +1,8 @@
+"""Writes every dashboard to where the chart reads it."""
+
+from deploy.dashboards.board import CHART, boards
+from deploy.dashboards.grafana import encoded
+
+for name, board in boards().items():
+    path = CHART / f"{name}.json"
+    path.write_text(encoded(board), "utf-8")

@@ -1,0 +1,80 @@
+{{/* What Ray Serve is to run. */}}
+{{- define "soliloquy.model.config" -}}
+{{- with .Values.modelService -}}
+proxy_location: EveryNode
+http_options: {host: 0.0.0.0, port: 8000}
+grpc_options:
+  port: 9000
+  grpc_servicer_functions: [soliloquy.v1.model_pb2_grpc.add_ModelServiceServicer_to_server]
+logging_config: {log_level: WARNING, enable_access_log: false}
+applications:
+  - name: model
+    route_prefix: /
+    import_path: services.cli.model_app:build
+    args:
+      engine: {{ .engine }}
+      {{- with .path }}
+      model: {{ . | quote }}
+      {{- end }}
+      {{- with .adapters }}
+      adapters:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+      min_replicas: {{ int .replicas.min }}
+      max_replicas: {{ int .replicas.max }}
+      gpus: {{ .gpus }}
+      target_ongoing: {{ int .requests.target }}
+      max_ongoing: {{ int .requests.max }}
+      max_queued: {{ int .requests.queued }}
+      grace: {{ int .drainSeconds }}
+{{- end }}
+{{- end }}
+
+{{/* A port that KubeRay's Service is to have is called serve, or serve- and what it speaks. */}}
+{{- define "soliloquy.model.ports" -}}
+ports:
+  {{- if . }}
+  - {name: gcs-server, containerPort: 6379}
+  - {name: dashboard, containerPort: 8265}
+  - {name: client, containerPort: 10001}
+  {{- end }}
+  - {name: metrics, containerPort: 8080}
+  - {name: serve, containerPort: 8000}
+  - {name: serve-grpc, containerPort: 9000}
+{{- end }}
+
+{{/* Ready while its proxy has a sound replica; an answer under way is heard out before the end. */}}
+{{- define "soliloquy.model.probes" -}}
+readinessProbe:
+  httpGet: {path: /-/healthz, port: serve}
+  periodSeconds: 5
+  timeoutSeconds: 5
+  failureThreshold: 3
+lifecycle:
+  preStop: {sleep: {seconds: 10}}
+{{- end }}
+
+{{/* The volumes of the model's pods, which only read them. */}}
+{{- define "soliloquy.model.volumes" -}}
+{{- include "soliloquy.claimed.volume" (list "weights" .weights) }}
+{{ include "soliloquy.claimed.volume" (list "adapters" .adapterVolume) }}
+{{- end }}
+
+{{- define "soliloquy.model.mounts" -}}
+{{- include "soliloquy.claimed.mount" (list "weights" .weights true) }}
+{{ include "soliloquy.claimed.mount" (list "adapters" .adapterVolume true) }}
+{{- end }}
+
+{{/* An existing claim as a volume, by a name of ours, and where it is mounted; nothing where there is none. */}}
+{{- define "soliloquy.claimed.volume" -}}
+{{- with (index . 1).existingClaim -}}
+- name: {{ index $ 0 }}
+  persistentVolumeClaim: {claimName: {{ . }}}
+{{- end }}
+{{- end }}
+
+{{- define "soliloquy.claimed.mount" -}}
+{{- if (index . 1).existingClaim -}}
+- {name: {{ index . 0 }}, mountPath: {{ (index . 1).mountPath }}, readOnly: {{ index . 2 }}}
+{{- end }}
+{{- end }}

@@ -1,0 +1,73 @@
+{{- define "soliloquy.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" }}
+{{- end }}
+
+{{/* Of every object; short enough that what operators append still fits. */}}
+{{- define "soliloquy.fullname" -}}
+{{- $name := include "soliloquy.name" . }}
+{{- $full := ternary .Release.Name (printf "%s-%s" .Release.Name $name) (contains $name .Release.Name) }}
+{{- default $full .Values.fullnameOverride | trunc 36 | trimSuffix "-" }}
+{{- end }}
+
+{{/* By what a component's pods are found: (list $ "student"). */}}
+{{- define "soliloquy.selector" -}}
+{{- $root := index . 0 -}}
+app.kubernetes.io/name: {{ include "soliloquy.name" $root }}
+app.kubernetes.io/instance: {{ $root.Release.Name }}
+app.kubernetes.io/component: {{ index . 1 }}
+{{- end }}
+
+{{/* Labels of an object, or of a pod with labels of its own: (list $ "student" $labels). */}}
+{{- define "soliloquy.labels" -}}
+{{- $root := index . 0 -}}
+{{- $own := dict "app.kubernetes.io/version" $root.Chart.AppVersion "app.kubernetes.io/managed-by" $root.Release.Service "app.kubernetes.io/part-of" "soliloquy" -}}
+{{- $chosen := mergeOverwrite (deepCopy $root.Values.labels) (deepCopy (index . 2)) -}}
+{{- toYaml (mergeOverwrite $own $chosen (include "soliloquy.selector" . | fromYaml)) }}
+{{- end }}
+
+{{/* Name, labels and annotations of an object: (dict "root" $ "name" "student" "component" "student"). */}}
+{{- define "soliloquy.metadata" -}}
+{{- $annotations := mergeOverwrite (deepCopy .root.Values.annotations) (deepCopy (.annotations | default dict)) -}}
+name: {{ include "soliloquy.fullname" .root }}{{ with .name }}-{{ . }}{{ end }}
+namespace: {{ .root.Release.Namespace }}
+labels:
+  {{- include "soliloquy.labels" (list .root .component (.labels | default dict)) | nindent 2 }}
+{{- with $annotations }}
+annotations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{/* (list $ "workers"): by its digest where there is one. */}}
+{{- define "soliloquy.image" -}}
+{{- $root := index . 0 -}}
+{{- $image := index $root.Values.images (index . 1) -}}
+{{- if $image.digest -}}
+{{ $image.repository }}@{{ $image.digest }}
+{{- else -}}
+{{ $image.repository }}:{{ $image.tag | default $root.Chart.AppVersion }}
+{{- end }}
+{{- end }}
+
+{{- define "soliloquy.serviceAccountName" -}}
+{{- if .Values.serviceAccount.create }}{{ include "soliloquy.fullname" . }}{{ else }}{{ .Values.serviceAccount.name | default "default" }}{{ end }}
+{{- end }}
+
+{{- define "soliloquy.priorityClassName" -}}
+{{- if .Values.priorityClass.enabled }}{{ .Release.Namespace }}-{{ include "soliloquy.fullname" . }}{{ end }}
+{{- end }}
+
+{{/* A service's settings over the defaults: (list $ "student"). */}}
+{{- define "soliloquy.settings" -}}
+{{- $values := (index . 0).Values -}}
+{{- $own := index $values.services (index . 1) | default dict -}}
+{{- $settings := merge (deepCopy $own) (dict "enabled" true) (deepCopy $values.defaults) -}}
+{{- /* Maps of the defaults and the service's own would be mixed, and of resources or a selector only one is meant. */ -}}
+{{- range $name, $value := $own }}{{ $_ := set $settings $name $value }}{{ end -}}
+{{- /* There is one collector, whatever the others have. */ -}}
+{{- if eq (index . 1) "collector" -}}
+{{- $_ := set $settings "replicas" (get (merge (deepCopy $own) (dict "replicas" 1)) "replicas") -}}
+{{- end -}}
+{{- $_ := set $settings "env" (concat $values.defaults.env ($own.env | default list)) -}}
+{{- toYaml $settings }}
+{{- end }}

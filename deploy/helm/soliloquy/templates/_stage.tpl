@@ -1,0 +1,163 @@
+{{/* The template of a service's pods, from what files/stages.yaml and the values say of it: (list $ "student"). */}}
+{{- define "soliloquy.stage.template" -}}
+{{- $root := index . 0 -}}
+{{- $name := index . 1 -}}
+{{- $stage := index ($root.Files.Get "files/stages.yaml" | fromYaml) $name -}}
+{{- $settings := include "soliloquy.settings" . | fromYaml -}}
+{{- $annotations := deepCopy $settings.annotations -}}
+{{- if and $stage.model $root.Values.model.settings -}}
+{{- $_ := set $annotations "checksum/models" (sha256sum $root.Values.model.settings) -}}
+{{- end -}}
+metadata:
+  labels:
+    {{- include "soliloquy.labels" (list $root $name $settings.labels) | nindent 4 }}
+  {{- with $annotations }}
+  annotations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+spec:
+  {{- include "soliloquy.podSecurity" $root | nindent 2 }}
+  {{- include "soliloquy.placement" (dict "root" $root "component" $name "settings" $settings) | nindent 2 }}
+  {{- if eq $name "executor" }}
+  {{- include "soliloquy.executor.pod" $root | nindent 2 }}
+  {{- end }}
+  # What runs may take, what closes connections, and the pause before both.
+  terminationGracePeriodSeconds: {{ add $settings.drainSeconds 15 }}
+  containers:
+    - name: {{ $name }}
+      image: {{ include "soliloquy.image" (list $root (ternary "executor" "workers" (eq $name "executor"))) }}
+      imagePullPolicy: {{ $root.Values.images.pullPolicy }}
+      args:
+        - service
+        - {{ $name }}
+        - --http=0.0.0.0:9090
+        - --grace={{ int $settings.drainSeconds }}s
+        {{- if $settings.maxInFlight }}
+        - --max-in-flight={{ int $settings.maxInFlight }}
+        {{- end }}
+        {{- include (printf "soliloquy.%s.args" (ternary $name "stage" (has $name (list "executor" "collector")))) $root | nindent 8 }}
+      env:
+        {{- include "soliloquy.kafka.env" $root | nindent 8 }}
+        {{- if $stage.model }}
+        {{- include "soliloquy.model.env" $root | trim | nindent 8 }}
+        {{- end }}
+        {{- if eq $name "collector" }}
+        # It keeps its name: a start anew makes nobody wait for the group.
+        - name: SOLILOQUY_KAFKA_INSTANCE
+          valueFrom: {fieldRef: {fieldPath: metadata.name}}
+        {{- end }}
+        {{- if and $root.Values.traces.url (ne $name "executor") }}
+        # The executor reaches no collector.
+        - {name: SOLILOQUY_TRACES, value: {{ $root.Values.traces.url | quote }}}
+        - {name: SOLILOQUY_TRACE_SHARE, value: {{ $root.Values.traces.share | quote }}}
+        {{- end }}
+        {{- with $settings.env }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
+      {{- if and (eq $name "collector") $root.Values.dataset.existingSecret }}
+      envFrom:
+        - secretRef: {name: {{ $root.Values.dataset.existingSecret }}}
+      {{- end }}
+      ports:
+        - {name: http, containerPort: 9090}
+      # Alive while it answers, ready while it consumes.
+      startupProbe:
+        httpGet: {path: /healthz, port: http}
+        periodSeconds: 2
+        failureThreshold: 60
+      livenessProbe:
+        httpGet: {path: /healthz, port: http}
+        periodSeconds: 10
+        timeoutSeconds: 5
+        failureThreshold: 6
+      readinessProbe:
+        httpGet: {path: /readyz, port: http}
+        periodSeconds: 5
+        timeoutSeconds: 5
+      lifecycle:
+        # Who scrapes it hears of the end before it comes.
+        preStop: {sleep: {seconds: 5}}
+      resources:
+        {{- toYaml $settings.resources | nindent 8 }}
+      {{- if and (eq $name "executor") (eq $root.Values.sandbox.mode "nested") }}
+      {{- include "soliloquy.executor.containerSecurity" $root | nindent 6 }}
+      {{- else }}
+      {{- include "soliloquy.containerSecurity" $root | nindent 6 }}
+      {{- end }}
+      volumeMounts:
+        - {name: tmp, mountPath: /tmp}
+        {{- with include "soliloquy.kafka.mount" $root }}
+        {{- . | nindent 8 }}
+        {{- end }}
+        {{- if and $stage.model $root.Values.model.settings }}
+        - {name: models, mountPath: /etc/soliloquy/models, readOnly: true}
+        {{- end }}
+        {{- if eq $name "collector" }}
+        - {name: data, mountPath: /data}
+        {{- end }}
+        {{- with $settings.volumeMounts }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
+  volumes:
+    - name: tmp
+      emptyDir: {}
+    {{- with include "soliloquy.kafka.volume" $root }}
+    {{- . | nindent 4 }}
+    {{- end }}
+    {{- if and $stage.model $root.Values.model.settings }}
+    - name: models
+      configMap: {name: {{ include "soliloquy.fullname" $root }}-models}
+    {{- end }}
+    {{- if and (eq $name "collector") $root.Values.dataset.persistence.existingClaim }}
+    - name: data
+      persistentVolumeClaim: {claimName: {{ $root.Values.dataset.persistence.existingClaim }}}
+    {{- end }}
+    {{- with $settings.volumes }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+{{- end }}
+
+{{- define "soliloquy.stage.args" -}}
+{{- end }}
+
+{{- define "soliloquy.executor.args" -}}
+{{- with .Values.sandbox -}}
+- --sandboxes={{ int .sandboxes }}
+- --wall={{ .wall }}
+- --memory={{ .memory }}
+{{- if .audit }}
+- --audit
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "soliloquy.collector.args" -}}
+{{- with .Values.dataset -}}
+- --data=/data
+{{- with .store }}
+- --store={{ . }}
+{{- end }}
+- --shard-rows={{ int .shardRows }}
+- --shard-seconds={{ .shardSeconds }}
+{{- end }}
+{{- end }}
+
+{{/* A pod in which gVisor starts: its pause process takes in what sandboxes leave behind when they end. */}}
+{{- define "soliloquy.executor.pod" -}}
+shareProcessNamespace: true
+{{- if eq .Values.sandbox.mode "runtimeClass" }}
+runtimeClassName: {{ .Values.sandbox.runtimeClass.name }}
+{{- end }}
+{{- end }}
+
+{{/* The container runtime's own profile forbids the namespaces and mounts that gVisor makes for itself. */}}
+{{- define "soliloquy.executor.containerSecurity" -}}
+{{- $security := include "soliloquy.containerSecurity" . | fromYaml -}}
+{{- with .Values.sandbox.nested -}}
+{{- $_ := set $security.securityContext "seccompProfile" (dict "type" "Localhost" "localhostProfile" .seccompProfile) -}}
+{{- with .appArmorProfile -}}
+{{- $_ := set $security.securityContext "appArmorProfile" (dict "type" "Localhost" "localhostProfile" .) -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml $security }}
+{{- end }}

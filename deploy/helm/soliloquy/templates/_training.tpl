@@ -1,0 +1,50 @@
+{{/* What every pod that trains has: a map for soliloquy.ray.pod. */}}
+{{- define "soliloquy.training.env" -}}
+{{- include "soliloquy.kafka.env" . }}
+- {name: MPLCONFIGDIR, value: /tmp/matplotlib}
+{{- end }}
+
+{{- define "soliloquy.training.mounts" -}}
+- {name: trained, mountPath: /trained}
+{{- with include "soliloquy.claimed.mount" (list "weights" .Values.training.weights true) }}
+{{ . }}
+{{- end }}
+{{- with include "soliloquy.kafka.mount" . }}
+{{ . }}
+{{- end }}
+{{- end }}
+
+{{- define "soliloquy.training.volumes" -}}
+- name: trained
+  persistentVolumeClaim:
+    claimName: {{ .Values.training.persistence.existingClaim | default (printf "%s-training" (include "soliloquy.fullname" .)) }}
+{{- with include "soliloquy.claimed.volume" (list "weights" .Values.training.weights) }}
+{{ . }}
+{{- end }}
+{{- with include "soliloquy.kafka.volume" . }}
+{{ . }}
+{{- end }}
+{{- end }}
+
+{{/* Object stores' keys, for all that reads or writes there. */}}
+{{- define "soliloquy.training.envFrom" -}}
+{{- with .Values.training.existingSecret -}}
+envFrom:
+  - secretRef: {name: {{ . }}}
+{{- end }}
+{{- end }}
+
+{{/* Arguments as one line that a shell takes apart again. */}}
+{{- define "soliloquy.line" -}}
+{{- $words := list -}}
+{{- range . -}}
+{{- $words = append $words (printf "'%s'" (replace "'" "'\\''" (toString .))) -}}
+{{- end -}}
+{{ join " " $words }}
+{{- end }}
+
+{{- define "soliloquy.training.container" -}}
+{{- $args := printf "%s\nargs:\n%s" (include "soliloquy.training.envFrom" .pod.root) (toYaml .args | indent 2) -}}
+{{- $container := include "soliloquy.ray.container" (merge (dict "container" (trim $args)) .pod) | fromYaml -}}
+{{- toYaml (set $container "name" .name) }}
+{{- end }}

@@ -1,0 +1,26 @@
+"""Writes what the chart knows of each topic, for KafkaTopics: `python -m deploy.topics_file`."""
+
+import json
+from pathlib import Path
+
+from services.runtime.topics import shapes
+
+FILE = Path(__file__).parent / "helm/soliloquy/files/topics.yaml"
+_HEADER = "# Every topic, from services/runtime/topics.toml: `python -m deploy.topics_file` writes this file.\n"
+
+
+def text() -> str:
+    rows = (
+        {
+            "name": shape.topic,
+            "partitions": shape.partitions,
+            "replicas": shape.replication,
+            "config": dict(sorted(shape.configs.items())),
+        }
+        for shape in shapes()
+    )
+    return _HEADER + "".join(f"- {json.dumps(row)}\n" for row in rows)
+
+
+if __name__ == "__main__":
+    FILE.write_text(text(), "utf-8")

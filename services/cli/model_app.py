@@ -1,0 +1,39 @@
+"""The model service as a Ray Serve configuration names it, on a cluster: `services.cli.model_app:build`."""
+
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from services.cli.model_serve import answering
+from services.cli.wiring import ModelSettings
+from services.curriculum.bank.bank import bank_names
+from services.model.app import application
+from services.model.settings import ServingSettings
+
+
+class Args(BaseModel):
+    """What stands under `args`; what `soliloquy model serve` says by options."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    engine: Literal["scripted", "transformers", "vllm"]
+    # The folder of the weights, which every node sees under this path.
+    model: Path | None = None
+    adapters: Mapping[str, str] = {}
+    min_replicas: int
+    max_replicas: int
+    gpus: float
+    target_ongoing: int
+    max_ongoing: int
+    max_queued: int
+    grace: float
+
+
+def build(args: Args) -> Any:
+    """The cluster's own processes bind the addresses: which ones is no matter of the application."""
+    scripted = ModelSettings(problems=bank_names())
+    settings = ServingSettings(**args.model_dump(exclude={"engine", "model"}))
+    return application(partial(answering, args.engine, args.model, scripted), settings)

@@ -1,0 +1,136 @@
+"""The whole circle: a topic, what is frozen of it, a training, its evaluation, and an adapter in a model service."""
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import yaml
+from soliloquy.v1.conversation_pb2 import Conversation
+
+from services.client.dataset import Dataset
+from services.runtime.transports.kafka import KafkaSettings, kafka_transport
+from tests.integration.model.asking import served
+from tests.integration.training.conftest import SETTINGS
+from tests.integration.training.processes import losses
+from tests.integration.transport.kafka import fresh_address, settings
+from tests.kafka.fixtures import kafka as kafka
+from tests.unit.training.growing import conversations
+from tests.unit.training.test_freeze import finish
+from training.adapters.registry import Registry
+from training.adapters.serving import ModelService
+from training.freeze import FINISHED
+
+PATIENCE = 400.0
+# Before a test's own loop runs.
+GROWN = conversations(6)
+_COMMAND = (sys.executable, "-c", "from services.cli.main import main; main()", "retrain")
+_POLICY = """
+evaluation = {{ problems = "physics", questions = 1, seed = 3, max_tokens = 40 }}
+may_lose = {{ usage = {margin}, verification = {margin} }}
+canaries = {{ count = 1, readable = 0.0 }}
+"""
+
+
+@pytest.fixture(scope="module")
+def address(base: Path) -> Iterator[str]:
+    with served(base, replicas=1) as (port, _):
+        yield f"127.0.0.1:{port}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Command:
+    """`soliloquy retrain` in a folder of its own."""
+
+    folder: Path
+    base: Path
+    connection: KafkaSettings
+    address: str
+
+    @property
+    def state(self) -> Path:
+        return self.folder / "state"
+
+    def line(self, rounds: int, *, margin: float = 0.0) -> list[str]:
+        config, policy = self.folder / "smallest.yaml", self.folder / "policy.toml"
+        config.write_text(yaml.safe_dump(SETTINGS.model_dump(mode="json")), "utf-8")
+        policy.write_text(_POLICY.format(margin=margin), "utf-8")
+        given = {
+            "config": config,
+            "base": self.base,
+            "name": "tutor",
+            "kafka": self.connection.bootstrap,
+            "kafka-prefix": self.connection.prefix,
+            "every": 2,
+            "rounds": rounds,
+            "policy": policy,
+            "state": self.state,
+            "registry": self.folder / "registry",
+            "model-address": self.address,
+        }
+        return [*_COMMAND, "--json", *(part for name, value in given.items() for part in (f"--{name}", str(value)))]
+
+    def killed_when(self, rounds: int, happened: Callable[[], object]) -> None:
+        """Kills it the moment that something has happened."""
+        with subprocess.Popen(self.line(rounds), stdout=subprocess.DEVNULL) as process:
+            deadline = time.monotonic() + PATIENCE
+            while not happened():
+                assert process.poll() is None, "it ended before it could be killed"
+                assert time.monotonic() < deadline
+                time.sleep(0.01)
+            process.kill()
+
+    def learned(self, number: int) -> set[str]:
+        return {one.id for one in Dataset(self.state / f"round-{number:04d}" / "data")}
+
+
+async def published(connection: KafkaSettings, grown: Sequence[Conversation]) -> None:
+    async with kafka_transport(connection) as transport:
+        await finish(transport, *grown)
+
+
+@pytest.mark.timeout(1800)
+async def test_what_finishes_on_a_topic_is_learned_evaluated_and_put_into_service_however_often_it_is_killed(
+    kafka: str, base: Path, address: str, tmp_path: Path
+) -> None:
+    connection = settings(await fresh_address(kafka, [FINISHED]))
+    command = Command(folder=tmp_path, base=base, connection=connection, address=address)
+    await published(connection, GROWN[:2])
+    first = command.state / "round-0001"
+    for happened in (
+        (first / "plan.json").exists,
+        lambda: losses(first / "training"),
+        (first / "training" / "report.json").exists,
+        (tmp_path / "registry" / "active.json").exists,
+    ):
+        command.killed_when(1, happened)
+    await published(connection, [GROWN[1], *GROWN[2:4]])
+    done = json.loads(subprocess.run(command.line(2), stdout=subprocess.PIPE, check=True).stdout)["rounds"]
+    assert [outcome["outcome"] for outcome in done] == ["activated", "activated"]
+    assert [command.learned(number) for number in (1, 2)] == [
+        {one.id for one in GROWN[:2]},
+        {one.id for one in GROWN[2:4]},
+    ]
+    assert done[1]["plan"]["onto"] == done[0]["version"]
+    active = Registry(str(tmp_path / "registry")).active()["tutor"]
+    assert (active.version, active.before) == (done[1]["version"], (done[0]["version"],))
+    async with ModelService(address) as service:
+        answering = (await service.adapters())["tutor"].digest
+        assert done[1]["version"] == f"tutor@{answering[:12]}"
+
+    # One that must be better by all cases never is: it is kept, and what answers goes on answering.
+    await published(connection, GROWN[4:])
+    subprocess.run(command.line(3, margin=-1.0), stdout=subprocess.DEVNULL, check=True)
+    worse = json.loads((command.state / "round-0003" / "outcome.json").read_bytes())
+    assert (worse["outcome"], worse["plan"]["onto"]) == ("worse", active.version)
+    registry = Registry(str(tmp_path / "registry"))
+    assert registry.active()["tutor"] == active
+    assert registry.find(worse["version"]).note == f"round 3: worse: {worse['reason']}"
+    async with ModelService(address) as service:
+        assert (await service.adapters())["tutor"].digest == answering
+    rows = (command.state / "rounds.md").read_text("utf-8").splitlines()[-3:]
+    assert [row.split(" | ")[:2] for row in rows] == [["| 1", "2"], ["| 2", "2"], ["| 3", "2"]]

@@ -1,0 +1,1 @@
+"""What holds the Helm chart to what real Helm, Kubernetes and its operators take."""

@@ -1,0 +1,136 @@
+"""Walks a Dockerfile's steps. The machine's own root is the base image, and each stage's changes lie over it."""
+
+import os
+import pwd
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.images.dockerfile import Stage, copied, line, variables
+
+ROOT = Path(__file__).parents[2]
+# A root of its own by pivot_root: in one of chroot nobody may make a user namespace, which gVisor needs.
+_ENTER = """
+mount -t overlay overlay -o "lowerdir=$LOWER,upperdir=$UPPER,workdir=$WORK" "$MERGED"
+mount --rbind /proc "$MERGED/proc"
+mount --rbind /dev "$MERGED/dev"
+mount -t tmpfs tmpfs "$MERGED/tmp"
+[ -z "$SEALED" ] || mount -o remount,ro "$MERGED"
+cd "$MERGED"
+pivot_root . .
+umount -l .
+cd "$FOLDER"
+exec "$@"
+"""
+# As a restricted pod has it.
+_AS_USER = ("setpriv", "--clear-groups", "--no-new-privs", "--bounding-set=-all", "--inh-caps=-all")
+
+
+class BuildFailed(Exception):
+    """A step did not do what it should."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Builder:
+    stages: dict[str, Stage]
+    folder: Path
+
+    def build(self, name: str) -> None:
+        """The stage, after all that it is built on or copies from."""
+        for stage in line(self.stages, name):
+            if self._upper(stage.name).exists():
+                continue
+            for step in stage.steps:
+                if step.instruction == "COPY" and (source := copied(step)[0]):
+                    self.build(source)
+            self._lay_out(stage)
+            workdir = Path("/")
+            for step in stage.steps:
+                if step.instruction == "WORKDIR":
+                    workdir = Path(step.told)
+                    self._inside(stage.name, workdir).mkdir(parents=True, exist_ok=True)
+                elif step.instruction == "COPY":
+                    self._copy(stage.name, *copied(step), workdir)
+                elif step.instruction == "RUN":
+                    self._enter(stage.name, ["sh", "-ec", step.told], workdir=workdir)
+
+    def run(self, name: str, words: list[str]) -> str:
+        """As a restricted pod would: a user's rights, a root that nobody can write to, an empty /tmp."""
+        user, _, group = (self.stages[name].last("USER") or "").partition(":")
+        as_user = [*_AS_USER, f"--reuid={user}", f"--regid={group}", *words]
+        return self._enter(name, as_user, workdir=Path("/tmp"), sealed=True)
+
+    def size(self, name: str) -> int:
+        """Bytes that the stage adds to the base, all that it is built on included."""
+        return sum(
+            file.lstat().st_size
+            for stage in line(self.stages, name)
+            for file in self._upper(stage.name).rglob("*")
+            if file.is_file() and not file.is_symlink()
+        )
+
+    def _lay_out(self, stage: Stage) -> None:
+        for kind in ("upper", "work", "merged"):
+            (self.folder / stage.name / kind).mkdir(parents=True)
+        if stage.base in self.stages:
+            return
+        # In a base image everybody may look for Python, and no user has an account.
+        for parent in Path(sys.base_prefix).parents:
+            self._inside(stage.name, parent).mkdir(mode=0o755, exist_ok=True, parents=True)
+        etc = self._inside(stage.name, Path("/etc"))
+        etc.mkdir(mode=0o755)
+        own = {user.pw_name for user in pwd.getpwall() if 1000 <= user.pw_uid < 65534}
+        for file in ("passwd", "group", "shadow", "gshadow"):
+            kept = [
+                line for line in Path("/etc", file).read_text("utf-8").splitlines(True) if line.split(":")[0] not in own
+            ]
+            (etc / file).write_text("".join(kept), "utf-8")
+
+    def _copy(self, name: str, source: str, what: list[str], target: str, workdir: Path) -> None:
+        place = self._inside(name, workdir / target)
+        for each in what:
+            origin = self._inside(source, Path(each)) if source else ROOT / each
+            if not origin.exists():
+                raise BuildFailed(f"{name}: COPY finds no {each} in {source or 'the checkout'}")
+            if origin.is_dir():
+                shutil.copytree(origin, place, symlinks=True, dirs_exist_ok=True, ignore=_IGNORED)
+            else:
+                into = place / origin.name if target.endswith("/") else place
+                into.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(origin, into)
+
+    def _enter(self, name: str, words: list[str], *, workdir: Path, sealed: bool = False) -> str:
+        lower = ":".join([str(self._upper(each.name)) for each in reversed(line(self.stages, name)[:-1])] + ["/"])
+        environment = os.environ | {"PATH": f"{sys.base_prefix}/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
+        for stage in line(self.stages, name):
+            for step in stage.steps:
+                if step.instruction == "ENV":
+                    for variable, value in variables(step).items():
+                        environment[variable] = value.replace("${PATH}", environment["PATH"])
+        for variable in ("PYTHONPATH", "VIRTUAL_ENV"):
+            environment.pop(variable, None)
+        environment |= {
+            "LOWER": lower,
+            "UPPER": str(self._upper(name)),
+            "WORK": str(self.folder / name / "work"),
+            "MERGED": str(self.folder / name / "merged"),
+            "FOLDER": str(workdir),
+            "SEALED": "yes" if sealed else "",
+            "HOME": "/tmp",
+        }
+        command = ["unshare", "--mount", "--propagation=private", "sh", "-ec", _ENTER, "sh", *words]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise BuildFailed(f"{name}: {' '.join(words)}: {(done.stderr or done.stdout).strip()[-2000:]}")
+        return done.stdout
+
+    def _upper(self, name: str) -> Path:
+        return self.folder / name / "upper"
+
+    def _inside(self, name: str, path: Path) -> Path:
+        return self._upper(name) / path.relative_to("/")
+
+
+_IGNORED = shutil.ignore_patterns("__pycache__", "*_pb2*.py", "*_pb2*.pyi")

@@ -1,0 +1,135 @@
+"""What real Helm makes of every two choices of the values, held to what Kubernetes and its operators take."""
+
+import functools
+import json
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from tests.chart import crds, restricted, schemas
+from tests.chart.render import (
+    CHART,
+    HELMS,
+    KUBERNETES,
+    Document,
+    Values,
+    choices,
+    combinations,
+    lint,
+    load,
+    rendered,
+    values_of,
+)
+
+
+@functools.cache
+def renders(program: str) -> list[str]:
+    """Of each combination, with a Kubernetes that it may be installed on."""
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        return list(pool.map(functools.partial(_render, program), range(len(combinations()))))
+
+
+def _render(program: str, number: int) -> str:
+    kubernetes = KUBERNETES[number % len(KUBERNETES)]
+    return rendered(program, *values_of(combinations()[number]), kubernetes=kubernetes)
+
+
+@functools.cache
+def documents() -> list[Document]:
+    """Those that differ, of all renders: most are the same in many."""
+    parsed = (document for text in renders("helm4") for document in load(text))
+    return list({json.dumps(document, sort_keys=True): document for document in parsed}.values())
+
+
+def test_every_two_choices_render() -> None:
+    assert all("kind: StatefulSet" in text for text in renders("helm4"))
+
+
+def test_helm_3_and_4_render_the_same() -> None:
+    assert renders("helm3") == renders("helm4")
+
+
+def test_a_second_render_is_the_same_to_the_byte() -> None:
+    assert _render("helm4", 1) == renders("helm4")[1]
+    assert _render("helm3", 1) == renders("helm3")[1]
+
+
+def test_an_upgrade_renders_what_an_install_did() -> None:
+    values = values_of(combinations()[1])
+    assert rendered("helm4", *values, upgrade=True) == rendered("helm4", *values)
+
+
+def test_kubernetes_and_the_operators_take_every_document() -> None:
+    faults = {
+        f"{document['kind']} {document['metadata']['name']}: {fault}"
+        for document in documents()
+        for fault in schemas.faults(document, KUBERNETES)
+    }
+    assert faults == set()
+
+
+def test_every_kind_of_the_operators_is_rendered() -> None:
+    """So that none of the definitions is fetched in vain, and none of the operators' objects goes unseen."""
+    seen = {document["kind"] for document in documents()}
+    assert {crd["spec"]["names"]["kind"] for crd in crds.definitions()} <= seen
+
+
+def test_every_pod_is_restricted() -> None:
+    pods = [(document, pod) for document in documents() for pod in restricted.pods(document)]
+    assert len(pods) > len(combinations())
+    faults = {
+        f"{document['kind']} {document['metadata']['name']}: {fault}"
+        for document, pod in pods
+        for fault in restricted.faults(pod)
+    }
+    assert faults == set()
+
+
+def test_no_container_can_write_to_its_root_or_holds_a_token() -> None:
+    """What the standard leaves open. The autoscaler of Ray alone talks to Kubernetes, by a token of its own volume."""
+    for document in documents():
+        for pod in restricted.pods(document):
+            assert pod["automountServiceAccountToken"] is False, document["metadata"]["name"]
+            for container in pod["containers"] + pod.get("initContainers", []):
+                assert container["securityContext"]["readOnlyRootFilesystem"] is True, container["name"]
+                assert "limits" in container["resources"], container["name"]
+
+
+def test_no_two_objects_of_a_release_share_a_name() -> None:
+    for text in renders("helm4"):
+        named = Counter((one["apiVersion"], one["kind"], one["metadata"]["name"]) for one in load(text))
+        assert [name for name, times in named.items() if times > 1] == []
+
+
+def test_every_switch_is_taken_both_ways() -> None:
+    """A toggle that a values file gets and choices.yaml does not know would be rendered one way only."""
+    defaults = load((CHART / "values.yaml").read_bytes())[0]
+    seen: dict[str, set[bool]] = {name: {value} for name, value in switches(defaults).items()}
+    for levels in choices().values():
+        for values in levels.values():
+            for name, value in switches(values).items():
+                seen.setdefault(name, set()).add(value)
+    assert {name for name, values in seen.items() if len(values) == 1} <= NOT_OF_THE_RELEASE
+
+
+# Off without a cluster to ask; it says nothing of what is rendered.
+NOT_OF_THE_RELEASE = {"apiVersionsCheck"}
+
+
+def switches(values: Values, above: str = "") -> dict[str, bool]:
+    found: dict[str, bool] = {}
+    for name, value in values.items():
+        path: Any = f"{above}{name}"
+        if isinstance(value, bool):
+            found[path] = value
+        elif isinstance(value, dict):
+            found |= switches(value, f"{path}.")
+    return found
+
+
+@pytest.mark.parametrize("program", HELMS)
+def test_lint_has_nothing_to_say_of_any_profile(program: str) -> None:
+    for profile, values in choices()["profile"].items():
+        assert "1 chart(s) linted, 0 chart(s) failed" in lint(program, values), profile

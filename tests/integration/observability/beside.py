@@ -1,0 +1,57 @@
+"""What runs beside the pipeline, in one process: a model service's engine that is asked, and a training.
+
+`python -m tests.integration.observability.beside FOLDER ADDRESS STEPS` serves their metrics until it is ended.
+"""
+
+import asyncio
+import itertools
+import os
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+from soliloquy.v1.model_pb2 import Adapter
+
+from services.cli.training_view import Silent, exported, following
+from services.model.bench.random_weights import make_adapter, make_base
+from services.model.engines.engine import InvalidRequest
+from tests.integration.model.support import answer, request, started
+from tests.integration.training.conftest import SETTINGS
+from tests.unit.training.growing import conversations, dataset
+from training.folder import Job
+from training.train import train
+
+PAUSE_SECONDS = 1.0
+
+
+async def ask(folder: Path) -> None:
+    """The base model and an adapter of it at once; now and then something that cannot be answered."""
+    base = make_base(folder / "tiny")
+    async with started(base) as chat:
+        await chat.load_adapter(Adapter(name="algebra", path=str(make_adapter(folder / "algebra", base, 0))))
+        for number in itertools.count():
+            asked = [request(f"Why, {number}?", adapter=name, max_tokens=8) for name in ("", "algebra")]
+            await asyncio.gather(*(answer(chat, each) for each in asked))
+            if number % 5 == 0:
+                with suppress(InvalidRequest):
+                    await answer(chat, request(max_tokens=-1))
+            await asyncio.sleep(PAUSE_SECONDS)
+
+
+def learn(folder: Path, steps: int) -> None:
+    settings = SETTINGS.model_copy(update={"epochs": steps, "max_steps": steps})
+    data = dataset(folder / "learned", conversations(3))
+    job = Job(settings=settings, base=make_base(folder / "nano", "nano"), data=str(data), folder=folder / "training")
+    with following(job.folder, Silent()):
+        train(job)
+
+
+async def main(folder: Path, address: str, steps: int) -> None:
+    # The pipeline is what is looked at.
+    os.nice(10)
+    with exported(address):
+        await asyncio.gather(ask(folder), asyncio.to_thread(learn, folder, steps))
+
+
+if __name__ == "__main__":
+    asyncio.run(main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])))

@@ -1,0 +1,76 @@
+"""What operators see of a real run: every panel has something to show, and `soliloquy top` says the same."""
+
+import json
+import math
+import subprocess
+import time
+import urllib.request
+from collections.abc import Iterator
+
+import pytest
+
+from deploy.dashboards.board import boards
+from services.cli.wiring import MAKERS
+from tests.e2e.runs import SOLILOQUY, said
+from tests.integration.observability.watched import Watched, watched
+from tests.models import needs_torch
+from tests.observability import needs_prometheus
+from tests.unit.deploy.queries import filled
+
+pytestmark = [needs_prometheus, needs_torch, pytest.mark.timeout(300)]
+
+DATA_SECONDS = 120.0
+
+
+@pytest.fixture(scope="module")
+def seen(kafka: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
+    with watched(tmp_path_factory.mktemp("watched"), kafka, conversations=400, steps=6) as run:
+        yield run
+
+
+def test_every_panel_shows_data_of_a_real_run(seen: Watched) -> None:
+    asked = {
+        (name, panel.title, legend): filled(query, rate="30s", window="2m")
+        for name, board in boards().items()
+        for row, panels in board.row.items()
+        for panel in panels
+        if row != "Ray Serve"
+        for legend, query in panel.ask.items()
+    }
+    deadline = time.monotonic() + DATA_SECONDS
+    while asked:
+        asked = {panel: query for panel, query in asked.items() if not has_data(seen, query)}
+        assert time.monotonic() < deadline, sorted(asked)
+
+
+def has_data(seen: Watched, query: str) -> bool:
+    return any(math.isfinite(value) for _, points in seen.prometheus.now(query) for _, value in points)
+
+
+def test_promtool_has_nothing_to_say_against_what_a_service_exports(seen: Watched) -> None:
+    for address in seen.addresses:
+        with urllib.request.urlopen(f"http://{address}/metrics", timeout=10) as response:
+            exported = response.read()
+        told = subprocess.run(["promtool", "check", "metrics"], input=exported, capture_output=True, check=False)
+        assert [line for line in told.stdout.decode().splitlines() if line.startswith("soliloquy_")] == []
+
+
+def test_top_says_what_the_services_say(seen: Watched) -> None:
+    told = said([SOLILOQUY, "top", *seen.addresses, "--once", "--json", "--wanted", "400"])
+    assert (told.returncode, told.stderr) == (0, "")
+    now = json.loads(told.stdout)
+    assert (now["processes"], now["silent"]) == (len(seen.addresses), {})
+    assert {stage["service"] for stage in now["stages"]} == set(MAKERS)
+    assert now["conversations"]["dead_letters"] == 2
+    assert now["conversations"]["accepted"] > 0
+    assert now["sandbox"]["ready"] == 1
+    assert now["calls"]["cost"] > 0
+    assert sum(role["answers"] for role in now["roles"]) > 0
+
+
+def test_top_names_a_process_that_does_not_answer_and_shows_the_others(seen: Watched) -> None:
+    port = seen.addresses[0].rpartition(":")[2]
+    told = said([SOLILOQUY, "top", "--http-from", str(int(port) - 1), "--once"])
+    assert told.returncode == 0, told.stderr
+    assert f"curriculum-0 on 127.0.0.1:{int(port) - 1} does not answer" in told.stdout
+    assert "accepted" in told.stdout

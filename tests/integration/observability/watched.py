@@ -1,0 +1,90 @@
+"""A run of everything under the eyes of a Prometheus: conversations that are rejected, programs that fail, dead
+letters, and a model that throttles."""
+
+import asyncio
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from services.cli.prometheus import Scraping, prometheus, shipped_rules
+from services.runtime.events import Event
+from services.runtime.transports.kafka import KafkaSettings, kafka_transport
+from tests.chaos.kafka.installation import Installation, free_ports, until
+from tests.e2e.runs import SOLILOQUY
+from tests.kafka import processes
+from tests.observability.asking import Asked
+
+SCRAPED_SECONDS = 60.0
+_MODELS = """
+[endpoints.hosted]
+engine = "openai"
+base_url = "http://{address}/v1"
+prompt_price = 0.5
+completion_price = 1.5
+"""
+_TROUBLES = ("--noise", "real", "--throttled", "0.05", "--failed", "0.02", "--retry-after", "0")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Watched:
+    prometheus: Asked
+    # Of the processes of the services, the first of which has the lowest port.
+    addresses: list[str]
+    began: float
+
+
+@contextmanager
+def watched(folder: Path, bootstrap: str, *, conversations: int, steps: int, latency: str = "0ms") -> Iterator[Watched]:
+    """From when all of it is scraped, while so many conversations grow and a training has so many steps."""
+    hosted, beside, own = (f"127.0.0.1:{port}" for port in free_ports(3))
+    models = folder / "models.toml"
+    models.write_text(_MODELS.format(address=hosted), "utf-8")
+    with ExitStack() as opened:
+        others = opened.enter_context(_others())
+        answers = ["model", "fake", "--http", hosted, "--latency", latency, *_TROUBLES]
+        others.append(processes.start([SOLILOQUY, *answers], folder / "fake.log"))
+        aside = ["-m", "tests.integration.observability.beside", str(folder), beside, str(steps)]
+        others.append(processes.start([sys.executable, *aside], folder / "beside.log"))
+        installation = opened.enter_context(Installation(folder, bootstrap, "--model-settings", str(models)))
+        asyncio.run(_poison(installation.settings))
+        run = [SOLILOQUY, "generate", "--problems", "physics", "--quiet", "--model-settings", str(models)]
+        run += ["--kafka", bootstrap, "--kafka-prefix", installation.settings.prefix, "--in-flight", "16"]
+        whole = ["--conversations", str(conversations), "--out", str(folder / "grown")]
+        # Nothing is solved in two turns.
+        cut = ["--conversations", "2", "--out", str(folder / "cut"), "--max-turns", "2", "--max-attempts", "2"]
+        others += [processes.start([*run, *wanted], folder / "generate.log") for wanted in (whole, cut)]
+        targets = installation.addresses | {beside: "beside"}
+        scraping = Scraping(targets=targets, port=int(own.rpartition(":")[2]), rules=shipped_rules(), interval="2s")
+        began = time.time()
+        watcher = Asked(opened.enter_context(prometheus(scraping)).address)
+        until(lambda: _scraped(watcher) == len(targets), "not all is scraped", SCRAPED_SECONDS)
+        yield Watched(prometheus=watcher, addresses=list(installation.addresses), began=began)
+        # While there are services that hear of it: ended runs are cancelled.
+        processes.end(others, seconds=20)
+
+
+@contextmanager
+def _others() -> Iterator[list[subprocess.Popen[bytes]]]:
+    started: list[subprocess.Popen[bytes]] = []
+    try:
+        yield started
+    finally:
+        processes.end(started, seconds=20)
+
+
+def _scraped(watcher: Asked) -> float:
+    return sum(points[-1][1] for _, points in watcher.now("up"))
+
+
+async def _poison(kafka: KafkaSettings) -> None:
+    """Bytes that are no message of ours, on a topic whose events are handled and on one that is only followed."""
+    poison = [
+        Event(id=f"poison on {topic}", topic=topic, key="poison", payload=b"\xff", source="test", time=time.time())
+        for topic in ("student.replied", "run.cancelled")
+    ]
+    async with kafka_transport(kafka) as transport:
+        await transport.publish(poison)

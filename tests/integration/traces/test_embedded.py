@@ -1,0 +1,106 @@
+"""A run on this machine as an operator sees it: its traces and its log, and nothing in them that was said."""
+
+import json
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from services.client.dataset import Dataset
+from services.recipes.soliloquy import recipe
+from services.runtime.traces.ids import trace_of
+from tests.e2e.hosted import fake
+from tests.e2e.runs import command, run
+from tests.traces.collector import Collector, collecting
+from tests.traces.trees import gaps, orphans, root
+
+pytestmark = pytest.mark.timeout(240)
+
+KEY = "sk-a-secret-that-nobody-sees"
+# Shorter texts, such as a number that was answered, are found anywhere.
+LEAST_CHARACTERS = 12
+PROMPTS = Path(recipe.__file__).with_name("prompts")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seen:
+    dataset: Dataset
+    collector: Collector
+    ended: subprocess.CompletedProcess[str]
+
+    @property
+    def log(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.ended.stderr.splitlines()]
+
+
+@pytest.fixture(scope="module")
+def seen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seen]:
+    """A run at which much goes wrong, logged from the level "info" on."""
+    folder = tmp_path_factory.mktemp("seen")
+    (folder / "key").write_text(KEY)
+    troubles = (
+        "--noise",
+        "real",
+        "--throttled",
+        "0.1",
+        "--failed",
+        "0.05",
+        "--malformed",
+        "0.05",
+        "--retry-after",
+        "0",
+    )
+    with collecting() as collector, fake("--key-file", str(folder / "key"), *troubles) as url:
+        options = {"model": "openai", "base_url": url, "traces": collector.url, "log_format": "json"}
+        grow = command(folder / "out", conversations=3, quiet=True, **options)
+        ended = run(grow, environment={"OPENAI_API_KEY": KEY})
+        assert ended.returncode == 0, ended.stderr
+        yield Seen(dataset=Dataset(folder / "out"), collector=collector, ended=ended)
+
+
+def test_every_conversation_is_a_tree_without_a_gap(seen: Seen) -> None:
+    conversations = list(seen.dataset)
+    assert len(conversations) == 3
+    for conversation in conversations:
+        trace = seen.collector.traces[trace_of(conversation.id)]
+        assert root(trace).name == "curriculum problem.submitted"
+        assert (orphans(trace), gaps(trace)) == ([], [])
+        assert trace[-1].service in ("collector", "curriculum")
+        calls = [span for span in trace if span.name.startswith("model ")]
+        asked = [call for turn in conversation.turns for call in turn.calls]
+        assert sum(span.attributes["gen_ai.usage.output_tokens"] for span in calls) == sum(
+            call.completion_tokens for call in asked
+        )
+        assert {span.attributes["soliloquy.outcome"] for span in calls} == {"answered"}
+    spans = seen.collector.spans
+    assert any("fault" in span.events for span in spans)
+    jobs = [span for span in spans if span.name == "sandbox job"]
+    assert {span.attributes["soliloquy.lane"] for span in jobs} <= {"fast", "fork", "single-use"}
+    assert jobs
+
+
+def test_the_log_is_json_and_says_of_what_it_speaks(seen: Seen) -> None:
+    assert seen.log
+    for entry in seen.log:
+        assert entry.keys() >= {"ts", "level", "service", "message"}
+    assert any("is up after" in entry["message"] and entry["service"] == "worker" for entry in seen.log)
+
+
+def test_nothing_that_was_said_and_no_key_is_in_a_log_line_or_in_a_span(seen: Seen) -> None:
+    said = {KEY}
+    for rejected in (False, True):
+        for conversation in seen.dataset.conversations(rejected=rejected):
+            said |= {conversation.problem.question, conversation.problem.solution}
+            for turn in conversation.turns:
+                said |= {turn.student.text, turn.tutor.text, turn.tutor.thoughts, turn.calculation.description}
+                said |= {attempt.code for attempt in turn.calculation.attempts}
+                said |= {raw for call in turn.calls for raw in call.raw}
+    texts = {text for text in said if len(text) >= LEAST_CHARACTERS}
+    # And what frames all that in a prompt.
+    texts |= {line for prompt in PROMPTS.glob("*.txt") for line in prompt.read_text("utf-8").splitlines() if line[20:]}
+    assert len(texts) > 100
+    for where in (seen.ended.stderr.encode(), *seen.collector.bodies):
+        assert [text for text in texts if text.encode() in where] == []

@@ -1,0 +1,83 @@
+"""Conversations followed over a real Kafka, through every service as a process of its own."""
+
+import asyncio
+import time
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from services.cli.wiring import MAKERS
+from services.client.dataset import Dataset
+from services.runtime.traces.ids import trace_of
+from services.runtime.transports.kafka import KafkaSettings
+from services.runtime.transports.kafka.layout import apply
+from tests.e2e.runs import kill, worker_named
+from tests.integration.transport.support import until
+from tests.kafka.commands import running
+from tests.traces.collector import Collector, Span, collecting
+from tests.traces.trees import gaps, orphans, root
+
+pytestmark = pytest.mark.timeout(400)
+
+END_SECONDS = 150.0
+LAST = "curriculum conversation.collected"
+# What handlers ask for.
+ASKED = {"model planner", "model student", "model tutor", "model codegen", "model composer", "sandbox job"}
+
+
+@pytest.fixture
+def collector() -> Iterator[Collector]:
+    with collecting() as found:
+        yield found
+
+
+async def test_a_conversation_is_followed_through_every_service_and_past_a_kill(
+    kafka: str, tmp_path: Path, collector: Collector
+) -> None:
+    settings = KafkaSettings(bootstrap=kafka, prefix=f"test-{uuid.uuid4().hex[:8]}.")
+    await apply(settings, replication=1)
+    options = ("--data", tmp_path / "data", "--sandboxes", "1", "--latency", "20ms", "--traces", collector.url)
+    async with running("up", *options, kafka=settings) as supervisor:
+        await supervisor.says(f"up: {len(MAKERS)} services ready")
+
+        found = await grown(tmp_path / "first", 2, settings, collector)
+        for trace in found:
+            assert root(trace).name == "curriculum problem.submitted"
+            assert (orphans(trace), gaps(trace)) == ([], [])
+        spans = [span for trace in found for span in trace]
+        assert {span.service for span in spans} == set(MAKERS)
+        assert {span.name for span in spans if "messaging.message.id" not in span.attributes} == ASKED
+
+        growing = asyncio.create_task(grown(tmp_path / "second", 4, settings, collector))
+        known = set(collector.traces)
+        await until(lambda: any(span.service == "composer" for span in others(collector, known)), END_SECONDS)
+        killed_at = time.time()
+        for name in ("tutor-0", "composer-0"):
+            kill(worker_named(supervisor.process.pid, name))
+        for trace in await growing:
+            assert root(trace).name == "curriculum problem.submitted"
+            # What a killed process had not sent, and its handling was not over, is missing above what it asked for.
+            assert {span.service for span in orphans(trace)} <= {"tutor", "composer"}
+        later = {span.service for span in others(collector, known) if span.began > killed_at}
+        assert {"tutor", "composer"} <= later
+
+
+async def grown(out: Path, conversations: int, kafka: KafkaSettings, collector: Collector) -> list[list[Span]]:
+    """The traces of all conversations of a run, once they are there; none is in any other."""
+    wanted = ("--problems", "physics", "--conversations", str(conversations), "--seed", str(conversations), "--enrich")
+    async with running("generate", *wanted, "--quiet", "--out", out, kafka=kafka) as generate:
+        assert await generate.ended() == (0, [])
+    dataset = Dataset(out)
+    ids = [one.id for rejected in (False, True) for one in dataset.conversations(rejected=rejected)]
+    traces = {trace_of(one) for one in ids}
+    await until(lambda: traces <= {span.trace for span in collector.spans if span.name == LAST}, END_SECONDS)
+    for conversation in ids:
+        found = [span for span in collector.spans if span.attributes.get("soliloquy.conversation") == conversation]
+        assert {span.trace for span in found} == {trace_of(conversation)}
+    return [collector.traces[trace] for trace in sorted(traces)]
+
+
+def others(collector: Collector, known: set[str]) -> list[Span]:
+    return [span for span in collector.spans if span.trace not in known and not span.links]

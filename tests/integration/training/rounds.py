@@ -1,0 +1,112 @@
+"""Retrainings in one process: a dataset that grows, a served model, and tutors that are as good as a test wants."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from soliloquy.v1.conversation_pb2 import Conversation
+from soliloquy.v1.dataset_pb2 import Collected
+
+from services.dataset.layout import ShardLimits
+from services.dataset.manifest import read_manifest, shards_of, write_manifest
+from services.dataset.place import Place
+from services.dataset.shards import DatasetWriter
+from services.runtime.model import Model
+from tests.integration.adapters.plain import plain
+from tests.unit.training.evaluation.putting import drawn, results
+from training.continuous.folder import Outcome
+from training.evaluation.figures import figures
+from training.evaluation.report import PAPER, write_report
+
+
+class Killed(Exception):
+    """Stands for the end of the process at this moment."""
+
+
+def grow(folder: Path, accepted: Sequence[Conversation]) -> None:
+    """Another shard, as a collector adds it."""
+    folder.mkdir(exist_ok=True)
+    place = Place(folder)
+    manifest = read_manifest(place) or {"run": {}, "counts": {}, "cost": {}, "arrival": {}, "shards": []}
+    present = shards_of(manifest)
+    writer = DatasetWriter(place, folder, present, ShardLimits())
+    for conversation in accepted:
+        writer.add(Collected(conversation=conversation.SerializeToString()))
+    write_manifest(place, manifest, [*present, *writer.close()])
+
+
+@contextmanager
+def serving(base: Path) -> Iterator[str]:
+    """The address of a model service that runs beside the test."""
+    up, over = threading.Event(), threading.Event()
+    ports: list[int] = []
+
+    async def serve() -> None:
+        async with plain(base) as port:
+            ports.append(port)
+            up.set()
+            await asyncio.to_thread(over.wait)
+
+    thread = threading.Thread(target=lambda: asyncio.run(serve()))
+    thread.start()
+    try:
+        assert up.wait(60)
+        yield f"127.0.0.1:{ports[0]}"
+    finally:
+        over.set()
+        thread.join()
+
+
+@dataclass(kw_only=True)
+class Evaluating:
+    """Puts real cases to one tutor after the other, whatever the adapter; about these problems too, it says."""
+
+    tutors: Sequence[Model]
+    about: Sequence[str] = ()
+    put: list[Path] = field(default_factory=list)
+
+    def __call__(self, adapter: Path | None, out: Path) -> Mapping[str, Any]:
+        cases = drawn(1)
+        found = results(self.tutors[len(self.put)], cases)
+        self.put.append(out)
+        ids = {case.conversation.problem.id for case in cases.cases}
+        put = {"sha256": cases.digest, "problem_ids": sorted(ids | set(self.about))}
+        report = {"name": out.name, "cases": {"questions": 1, "problems": "physics", "seed": 5, **put}}
+        write_report(out, report | {"figures": figures(found), "paper": PAPER}, found)
+        return report | {"figures": figures(found)}
+
+
+@dataclass
+class Noted:
+    """Takes down what a retraining says, and ends the process once at each step of it where that is wanted."""
+
+    fatal: bool = False
+    steps: list[str] = field(default_factory=list)
+    ends: list[Outcome] = field(default_factory=list)
+
+    def waiting(self, number: int, found: int) -> None:
+        self.at(number, f"{found} conversations are there")
+
+    def at(self, number: int, step: str) -> None:
+        told = f"{number}: {step}"
+        if self.fatal and told not in self.steps:
+            self.steps.append(told)
+            raise Killed(told)
+        self.steps.append(told)
+
+    def ended(self, outcome: Outcome) -> None:
+        self.ends.append(outcome)
+
+
+def until_done(run: Callable[[], list[Outcome]]) -> tuple[list[Outcome], int]:
+    """Starts it again whenever it was killed; how often that was."""
+    killed = 0
+    while True:
+        try:
+            return run(), killed
+        except Killed:
+            killed += 1

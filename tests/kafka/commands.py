@@ -1,0 +1,66 @@
+"""Commands that run services on a Kafka, as processes, and what they log."""
+
+import asyncio
+import json
+from asyncio.subprocess import PIPE, Process
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from services.runtime.transports.kafka import KafkaSettings
+from tests.e2e.runs import SOLILOQUY
+
+LINE_SECONDS = 120.0
+
+
+class Command:
+    """A `soliloquy` process, and what it says one line after the other."""
+
+    def __init__(self, process: Process) -> None:
+        self.process = process
+
+    async def line(self) -> str:
+        assert self.process.stderr
+        async with asyncio.timeout(LINE_SECONDS):
+            return _said((await self.process.stderr.readline()).decode())
+
+    async def says(self, expected: str) -> str:
+        """Its next line that begins so: there may be others before, such as of a sandbox."""
+        while not (line := await self.line()).startswith(expected):
+            assert line, f"it ended without a word of {expected!r}"
+        return line
+
+    async def address(self, name: str) -> str:
+        """Where it answers probes, once it is ready."""
+        return (await self.says(f"{name}: ready, http on ")).split()[4].rstrip(",")
+
+    async def ended(self) -> tuple[int | None, list[str]]:
+        """Its exit status, and what it complained of that nobody has heard."""
+        assert self.process.stderr
+        async with asyncio.timeout(LINE_SECONDS):
+            rest = (await self.process.stderr.read()).decode().splitlines()
+            return await self.process.wait(), [_said(line) for line in rest if '"level": "info"' not in line]
+
+    async def terminated(self) -> tuple[int | None, list[str]]:
+        self.process.terminate()
+        return await self.ended()
+
+
+@asynccontextmanager
+async def running(*arguments: str | Path, kafka: KafkaSettings) -> AsyncIterator[Command]:
+    reach = ("--kafka", kafka.bootstrap, "--kafka-prefix", kafka.prefix)
+    process = await asyncio.create_subprocess_exec(SOLILOQUY, *map(str, arguments), *reach, stderr=PIPE)
+    try:
+        yield Command(process)
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+def _said(line: str) -> str:
+    """A line of a log as "service: message", and what is none as it is."""
+    if not line.startswith("{"):
+        return line.strip()
+    entry = json.loads(line)
+    return f"{entry['service']}: {entry['message']}"

@@ -1,0 +1,37 @@
+"""What a Prometheus answers to queries."""
+
+import json
+import urllib.error
+import urllib.parse
+import urllib.request
+from dataclasses import dataclass
+from typing import Any
+
+# A series: its labels, and its values by time.
+Line = tuple[dict[str, str], list[tuple[float, float]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    address: str
+
+    def now(self, query: str) -> list[Line]:
+        found = self._answer("query", query=query)["result"]
+        return [_line(each["metric"], [each["value"]]) for each in found]
+
+    def over(self, query: str, *, start: float, end: float, step: float) -> list[Line]:
+        found = self._answer("query_range", query=query, start=str(start), end=str(end), step=str(step))["result"]
+        return [_line(each["metric"], each["values"]) for each in found]
+
+    def _answer(self, what: str, **parameters: str) -> dict[str, Any]:
+        address = f"{self.address}/api/v1/{what}?{urllib.parse.urlencode(parameters)}"
+        try:
+            with urllib.request.urlopen(address, timeout=30) as response:
+                return dict(json.load(response)["data"])
+        except urllib.error.HTTPError as error:
+            with error:
+                raise AssertionError(f"{parameters}: {error.read().decode()}") from error
+
+
+def _line(labels: dict[str, str], points: list[list[Any]]) -> Line:
+    return labels, [(at, float(value)) for at, value in points]

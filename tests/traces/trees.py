@@ -1,0 +1,43 @@
+"""Whether the spans of a conversation are one tree, and whether a hop is missing in it."""
+
+from collections.abc import Sequence
+
+from services.runtime.seeds import digest
+from services.runtime.topics import origin
+from tests.traces.collector import Span
+
+# Of the messages that one handling returns.
+MOST_OUTPUTS = 3
+# Clocks are read before and after what they measure.
+TOLERANCE_SECONDS = 0.01
+
+
+def root(spans: Sequence[Span]) -> Span:
+    [found] = [span for span in spans if not span.parent]
+    return found
+
+
+def orphans(spans: Sequence[Span]) -> list[Span]:
+    known = {span.id for span in spans}
+    return [span for span in spans if span.parent and span.parent not in known]
+
+
+def handlings(spans: Sequence[Span]) -> list[Span]:
+    """Those of events, the others being of what handlers asked for."""
+    return [span for span in spans if "messaging.message.id" in span.attributes]
+
+
+def gaps(spans: Sequence[Span]) -> list[Span]:
+    """Handlings of events that no handling in the trace can have returned while it ran: the hop before is missing."""
+    hops = handlings(spans)
+    return [hop for hop in hops if hop.parent and not any(_caused(hop, cause) for cause in hops)]
+
+
+def _caused(hop: Span, cause: Span) -> bool:
+    topic = origin(hop.attributes["messaging.destination.name"])
+    returned = (digest(cause.attributes["messaging.message.id"], topic, place) for place in range(MOST_OUTPUTS))
+    made = hop.began - hop.attributes["soliloquy.queue_seconds"]
+    return (
+        hop.attributes["messaging.message.id"] in returned
+        and cause.began - TOLERANCE_SECONDS <= made <= cause.ended + TOLERANCE_SECONDS
+    )

@@ -1,0 +1,1 @@
+from tests.chart.fixtures import chart_tools as chart_tools

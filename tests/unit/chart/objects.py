@@ -1,0 +1,100 @@
+"""What the chart renders, found by what it is and what it is called."""
+
+import functools
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.chart.render import HELMS, Document, Refused, Values, load, rendered
+
+KAFKA: Values = {"kafka": {"bootstrap": "kafka-0.data:9092,kafka-1.data:9093"}}
+SERVED: Values = {
+    "model": {"engine": "ray"},
+    "modelService": {"enabled": True, "path": "/models/base", "workers": {"replicas": {"min": 1, "max": 4}}},
+}
+TRAINED: Values = {
+    "training": {
+        "args": ["--config", "higgs", "--base", "/models/base", "--data", "s3://bucket/run", "--name", "it's"],
+        "freeze": ["--out", "/trained/frozen"],
+        "rayJob": {"enabled": True},
+        "cronJob": {"enabled": True},
+        "persistence": {"accessModes": ["ReadWriteMany"]},
+    }
+}
+
+
+RETRAINED: Values = {
+    **SERVED,
+    "training": {
+        "retraining": {
+            "enabled": True,
+            "args": ["--config", "higgs", "--base", "/models/base", "--name", "tutor", "--registry", "/adapters"],
+        }
+    },
+}
+
+
+def objects(*values: Values) -> list[Document]:
+    """With a Kafka unless the values name another, on a cluster that need not have the operators."""
+    return _objects(json.dumps([KAFKA, {"apiVersionsCheck": False}, *values]))
+
+
+@functools.cache
+def _objects(values: str) -> list[Document]:
+    return load(rendered(HELMS[0], *json.loads(values)))
+
+
+def named(found: list[Document], kind: str, name: str = "") -> Document:
+    """The only one of that kind, or the one of that name behind the release's."""
+    [one] = [each for each in found if each["kind"] == kind and (not name or called(each) == name)]
+    return one
+
+
+def kinds(found: list[Document], kind: str) -> dict[str, Document]:
+    return {called(each): each for each in found if each["kind"] == kind}
+
+
+def called(document: Document) -> str:
+    name: str = document["metadata"]["name"]
+    return name.removeprefix("lab-soliloquy").removeprefix("-")
+
+
+def services(found: list[Document]) -> dict[str, Document]:
+    return kinds(found, "Deployment") | kinds(found, "StatefulSet")
+
+
+def pods(found: list[Document]) -> Iterator[tuple[str, Document]]:
+    """Every template of a pod, wherever it stands."""
+    for document in found:
+        if document["kind"] == "Pod":
+            yield called(document), document
+        yield from ((f"{document['kind']} {called(document)}", pod) for pod in _templates(document))
+
+
+def _templates(node: Any) -> Iterator[Document]:
+    if isinstance(node, dict):
+        if "containers" in node.get("spec", {}) and "kind" not in node:
+            yield node
+        for value in node.values():
+            yield from _templates(value)
+    elif isinstance(node, list):
+        for value in node:
+            yield from _templates(value)
+
+
+def container(workload: Document) -> Document:
+    first: Document = workload["spec"]["template"]["spec"]["containers"][0]
+    return first
+
+
+def environment(of: Document) -> dict[str, Any]:
+    return {each["name"]: each.get("value", each.get("valueFrom")) for each in of["env"]}
+
+
+def refusal(*values: Values) -> str:
+    """The sentence that Helm ends with."""
+    with pytest.raises(Refused) as refused:
+        rendered(HELMS[0], *values)
+    return str(refused.value)

@@ -1,0 +1,150 @@
+"""The model service on KubeRay, and trainings: what Ray is told is what it and the code understand."""
+
+from importlib.util import find_spec
+from typing import Any
+
+import pytest
+import yaml
+
+from services.model.serving import ENVIRONMENT, FAST, SERVICER
+from tests.chart.render import CHART, Document, Values
+from tests.unit.chart.objects import RETRAINED, SERVED, TRAINED, container, environment, kinds, named, objects, services
+from training.ray import ENVIRONMENT as TRAINING
+
+
+def service(*values: Values) -> Document:
+    spec: Document = named(objects(SERVED, *values), "RayService")["spec"]
+    return spec
+
+
+def groups(cluster: Document) -> list[Document]:
+    return [each["template"]["spec"] for each in (cluster["headGroupSpec"], *cluster["workerGroupSpecs"])]
+
+
+@pytest.mark.skipif(find_spec("ray") is None, reason="Ray Serve is missing: pip install 'soliloquy[serve]'")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of Ray's own
+def test_ray_serve_and_the_application_take_their_configuration() -> None:
+    from ray.serve.schema import ServeDeploySchema
+
+    from services.cli.model_app import Args
+
+    chosen: Values = {"modelService": {"adapters": {"tutor": "/models/tutor"}, "replicas": {"max": 4}, "gpus": 0.5}}
+    config = ServeDeploySchema.model_validate(yaml.safe_load(service(chosen)["serveConfigV2"]))
+    assert (config.http_options.port, config.grpc_options.port) == (8000, 9000)
+    assert config.grpc_options.grpc_servicer_functions == [SERVICER]
+    [application] = config.applications
+    assert application.import_path == "services.cli.model_app:build"
+    args = Args.model_validate(application.args)
+    assert (args.engine, str(args.model), args.adapters) == ("vllm", "/models/base", {"tutor": "/models/tutor"})
+    assert (args.min_replicas, args.max_replicas, args.gpus) == (1, 4, 0.5)
+
+
+def test_ray_is_told_in_the_cluster_what_it_is_told_on_one_machine() -> None:
+    told = yaml.safe_load((CHART / "files/ray-environment.yaml").read_text("utf-8"))
+    assert told == {
+        "serve": ENVIRONMENT | FAST,
+        # Where the code lies is the image's matter.
+        "train": {name: value for name, value in TRAINING.items() if name != "PYTHONPATH"},
+    }
+    for pod in groups(service()["rayClusterConfig"]):
+        assert told["serve"].items() <= environment(pod["containers"][0]).items()
+
+
+def test_the_services_ask_the_model_service_of_the_release() -> None:
+    found = objects(SERVED)
+    student = services(found)["student"]["spec"]["template"]["spec"]["containers"][0]
+    assert environment(student)["SOLILOQUY_MODEL"] == "ray"
+    # KubeRay calls the Service so, and takes up the ports that are called serve and serve-grpc.
+    asked = f"{named(found, 'RayService')['metadata']['name']}-serve-svc.tutoring.svc:9000"
+    assert environment(student)["SOLILOQUY_MODEL_ADDRESS"] == asked
+    for pod in groups(service()["rayClusterConfig"]):
+        ports = {each["name"]: each["containerPort"] for each in pod["containers"][0]["ports"]}
+        assert (ports["serve"], ports["serve-grpc"]) == (8000, 9000)
+
+
+def test_ray_alone_gets_a_token_and_only_where_it_adds_pods() -> None:
+    grows = service()["rayClusterConfig"]
+    head, worker = groups(grows)
+    assert [pod["automountServiceAccountToken"] for pod in (head, worker)] == [False, False]
+    [token] = [volume["name"] for volume in head["volumes"] if "serviceAccountToken" in str(volume)]
+    assert token in {mount["name"] for mount in grows["autoscalerOptions"]["volumeMounts"]}
+    assert token not in {mount["name"] for mount in head["containers"][0]["volumeMounts"]}
+    assert "serviceAccountToken" not in str(worker)
+    fixed = service({"modelService": {"workers": {"replicas": {"max": 1}}}})["rayClusterConfig"]
+    assert "enableInTreeAutoscaling" not in fixed
+    assert "serviceAccountToken" not in str(fixed)
+
+
+def test_a_replica_has_no_place_on_the_head_and_its_weights_are_only_read() -> None:
+    spec = service({"modelService": {"weights": {"existingClaim": "weights"}}})
+    assert spec["rayClusterConfig"]["headGroupSpec"]["rayStartParams"]["num-cpus"] == "0"
+    assert spec["excludeHeadPodFromServeSvc"] is True
+    head, worker = groups(spec["rayClusterConfig"])
+    mounts = [
+        {each["name"]: each.get("readOnly") for each in pod["containers"][0]["volumeMounts"]} for pod in (head, worker)
+    ]
+    assert ["weights" in each for each in mounts] == [False, True]
+    assert mounts[1]["weights"] is True
+
+
+def test_answers_under_way_have_longer_than_the_replica_that_ends() -> None:
+    spec = service({"modelService": {"drainSeconds": 300}})
+    assert yaml.safe_load(spec["serveConfigV2"])["applications"][0]["args"]["grace"] == 300
+    for pod in groups(spec["rayClusterConfig"]):
+        assert pod["terminationGracePeriodSeconds"] > 300
+
+
+def test_retraining_judges_in_the_sandbox_by_the_rights_of_the_executor_and_writes_what_the_model_service_reads() -> (
+    None
+):
+    found = objects(RETRAINED, {"modelService": {"adapterVolume": {"existingClaim": "adapters"}}})
+    works = services(found)
+    retraining, executor = (container(works[name]) for name in ("retraining", "executor"))
+    assert retraining["securityContext"] == executor["securityContext"]
+    assert works["retraining"]["spec"]["strategy"] == {"type": "Recreate"}
+    _, worker = groups(named(found, "RayService")["spec"]["rayClusterConfig"])
+    for pod, read_only in ((retraining, False), (worker["containers"][0], True)):
+        assert {"name": "adapters", "mountPath": "/adapters", "readOnly": read_only} in pod["volumeMounts"]
+    address = environment(container(works["student"]))["SOLILOQUY_MODEL_ADDRESS"]
+    assert f"--model-address={address}" in retraining["args"]
+
+
+def trainings(*values: Values) -> list[Document]:
+    return objects(TRAINED, *values)
+
+
+def test_another_training_is_another_ray_job_and_the_same_one_the_same() -> None:
+    def name(*values: Values) -> str:
+        called: str = named(trainings(*values), "RayJob")["metadata"]["name"]
+        return called
+
+    assert name() == name({"services": {"student": {"replicas": 4}}})
+    assert name() != name({"training": {"args": ["--config", "scaffold"]}})
+    assert name() != name({"images": {"model": {"tag": "9"}}})
+
+
+def test_a_ray_job_trains_on_as_many_gpu_pods_as_asked() -> None:
+    job = named(trainings({"training": {"rayJob": {"workers": 2}}}), "RayJob")["spec"]
+    assert job["entrypoint"].endswith(" --ray --ray-address auto --workers 2")
+    [workers] = job["rayClusterSpec"]["workerGroupSpecs"]
+    assert (workers["replicas"], workers["minReplicas"], workers["maxReplicas"]) == (2, 2, 2)
+    limits = [pod["containers"][0]["resources"]["limits"] for pod in groups(job["rayClusterSpec"])]
+    assert ["nvidia.com/gpu" in each for each in limits] == [False, True]
+
+
+@pytest.mark.parametrize("existing", ["", "checkpoints"])
+def test_what_a_training_leaves_stays_when_the_release_goes(existing: str) -> None:
+    found = trainings({"training": {"persistence": {"existingClaim": existing}}})
+    claims = kinds(found, "PersistentVolumeClaim")
+    assert set(claims) == (set() if existing else {"training"})
+    pods: list[dict[str, Any]] = groups(named(found, "RayJob")["spec"]["rayClusterSpec"])
+    for pod in (*pods, named(found, "CronJob")["spec"]["jobTemplate"]["spec"]["template"]["spec"]):
+        [claim] = [volume["persistentVolumeClaim"] for volume in pod["volumes"] if volume["name"] == "trained"]
+        assert claim["claimName"] == (existing or "lab-soliloquy-training")
+    for claim in claims.values():
+        assert claim["metadata"]["annotations"]["helm.sh/resource-policy"] == "keep"
+
+
+def test_trainings_on_time_do_not_get_in_each_others_way() -> None:
+    cron = named(trainings({"training": {"cronJob": {"schedule": "0 */6 * * *"}}}), "CronJob")["spec"]
+    assert (cron["schedule"], cron["concurrencyPolicy"]) == ("0 */6 * * *", "Forbid")

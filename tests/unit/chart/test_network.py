@@ -1,0 +1,140 @@
+"""Who reaches whom, by the policies as Kubernetes reads them: what no policy of a pod allows is denied."""
+
+from typing import Any
+
+import pytest
+
+from services.cli.wiring import MAKERS
+from tests.chart.render import Document, Values
+from tests.unit.chart.objects import RETRAINED, SERVED, TRAINED, kinds, objects, pods
+
+EVERYTHING: list[Values] = [
+    SERVED,
+    TRAINED,
+    {
+        "services": {"planner": {"enabled": True}},
+        "dataset": {"store": "s3://bucket/datasets"},
+        "networkPolicy": {"extraEgress": [{"ports": [{"port": 4318}]}]},
+    },
+]
+
+
+def selects(selector: Document, labels: dict[str, str]) -> bool:
+    operators = {"In": lambda value, values: value in values, "NotIn": lambda value, values: value not in values}
+    return selector.get("matchLabels", {}).items() <= labels.items() and all(
+        operators[each["operator"]](labels.get(each["key"]), each["values"])
+        for each in selector.get("matchExpressions", ())
+    )
+
+
+def rules(found: list[Document], component: str, way: str) -> list[Document]:
+    """All that the pods of a component may do one way; the way is denied where nothing is said of it."""
+    [labels] = {
+        tuple(sorted(pod["metadata"]["labels"].items()))
+        for _, pod in pods(found)
+        if pod["metadata"]["labels"]["app.kubernetes.io/component"] == component
+    }
+    policies = [
+        each["spec"]
+        for each in kinds(found, "NetworkPolicy").values()
+        if selects(each["spec"]["podSelector"], dict(labels)) and way.title() in each["spec"]["policyTypes"]
+    ]
+    assert policies
+    return [rule for policy in policies for rule in policy.get(way, ())]
+
+
+def ports(rule: Document) -> set[int]:
+    return {each["port"] for each in rule.get("ports", ())}
+
+
+def test_the_executor_reaches_kafka_and_the_resolver_of_names_and_nothing_else() -> None:
+    out = rules(objects(*EVERYTHING), "executor", "egress")
+    resolver, kafka = sorted(out, key=lambda rule: min(ports(rule)))
+    assert ports(resolver) == {53}
+    assert resolver["to"] == [{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "kube-system"}}}]
+    assert ports(kafka) == {9092, 9093}
+
+
+def test_kafka_may_be_named_so_that_nothing_else_is_reached_on_its_ports() -> None:
+    brokers = [{"ipBlock": {"cidr": "10.1.0.0/24"}}]
+    out = rules(objects({"networkPolicy": {"kafka": brokers, "kafkaPorts": [9192]}}), "executor", "egress")
+    [kafka] = [rule for rule in out if 53 not in ports(rule)]
+    assert (kafka["to"], ports(kafka)) == (brokers, {9092, 9093, 9192})
+
+
+def test_nobody_reaches_a_service_but_who_scrapes_it() -> None:
+    found = objects(*EVERYTHING)
+    for name in MAKERS:
+        [rule] = rules(found, name, "ingress")
+        assert ports(rule) == {9090}
+        assert rule["from"] == [
+            {"namespaceSelector": {}, "podSelector": {"matchLabels": {"app.kubernetes.io/name": "prometheus"}}}
+        ]
+        assert rules(objects(*EVERYTHING, {"networkPolicy": {"scrapers": []}}), name, "ingress") == []
+
+
+def test_no_rule_lets_in_whoever_comes() -> None:
+    """An empty list of peers, or none, is everybody."""
+    for policy in kinds(objects(*EVERYTHING), "NetworkPolicy").values():
+        assert all(rule["from"] for rule in policy["spec"].get("ingress", ()))
+
+
+@pytest.mark.parametrize("component", ["topics", "test"])
+def test_what_runs_once_is_reached_by_nobody(component: str) -> None:
+    assert rules(objects(*EVERYTHING), component, "ingress") == []
+
+
+def model_ports(*values: Values) -> set[int]:
+    out = rules(objects(*values), "student", "egress")
+    return set().union(*(ports(rule) for rule in out)) - {53, 9092, 9093}
+
+
+@pytest.mark.parametrize(
+    ("model", "reached"),
+    [
+        ({"engine": "scripted"}, set()),
+        ({"engine": "openai", "baseUrl": "https://api.example.com/v1"}, {443}),
+        ({"engine": "openai", "baseUrl": "http://vllm.models:8000/v1"}, {8000}),
+        ({"engine": "ray", "address": "model.example:9001"}, {9001}),
+    ],
+)
+def test_who_asks_a_model_reaches_where_it_answers(model: dict[str, Any], reached: set[int]) -> None:
+    assert model_ports({"model": model}) == reached
+
+
+def test_only_who_asks_reaches_the_model_service_and_only_kuberay_its_dashboard() -> None:
+    found = objects(*EVERYTHING)
+    assert model_ports(*EVERYTHING) == {9000, 4318}
+    coming = rules(found, "model", "ingress")
+    [asking] = [rule for rule in coming if 9000 in ports(rule)]
+    [asker] = asking["from"]
+    for name in MAKERS:
+        labels = {
+            "app.kubernetes.io/name": "soliloquy",
+            "app.kubernetes.io/instance": "lab",
+            "app.kubernetes.io/component": name,
+        }
+        assert selects(asker["podSelector"], labels) == (name not in ("curriculum", "executor", "collector"))
+    [operator] = [rule["from"] for rule in coming if 8265 in ports(rule)]
+    [peer] = operator
+    assert peer["podSelector"] == {"matchLabels": {"app.kubernetes.io/name": "kuberay-operator"}}
+
+
+def test_a_store_is_reached_by_who_writes_there() -> None:
+    reaching = {name for name in MAKERS if 443 in set().union(*map(ports, rules(objects(*EVERYTHING), name, "egress")))}
+    assert reaching == {"collector"}
+
+
+def test_traces_leave_by_a_policy_of_their_own() -> None:
+    found = objects({"traces": {"url": "http://tempo:4318"}})
+    sending = {
+        name for name in MAKERS if name != "planner" and 4318 in set().union(*map(ports, rules(found, name, "egress")))
+    }
+    assert sending == set(MAKERS) - {"planner", "executor"}
+
+
+def test_retraining_reaches_the_model_service() -> None:
+    found = objects(RETRAINED)
+    assert 9000 in set().union(*map(ports, rules(found, "retraining", "egress")))
+    [asking] = [rule for rule in rules(found, "model", "ingress") if 9000 in ports(rule)]
+    assert "retraining" in asking["from"][0]["podSelector"]["matchExpressions"][0]["values"]

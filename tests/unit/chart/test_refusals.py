@@ -1,0 +1,133 @@
+"""Values that cannot be meant end with one sentence that names the value."""
+
+from typing import Any
+
+import pytest
+
+from tests.unit.chart.objects import KAFKA, SERVED, TRAINED, refusal
+
+STRIMZI = {"kafka": {"enabled": True}, "topics": {"enabled": True}}
+
+
+def of(path: str, value: object) -> dict[str, Any]:
+    """kafka.bootstrap -> {"kafka": {"bootstrap": ..}}"""
+    for name in reversed(path.split(".")):
+        value = {name: value}
+    assert isinstance(value, dict)
+    return value
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ([], "kafka.bootstrap is empty: name your brokers as HOST:PORT"),
+        ([of("kafka.bootstrap", "kafka")], 'kafka.bootstrap has "kafka", which is no address'),
+        ([KAFKA, of("strimzi", STRIMZI)], "strimzi.kafka.enabled makes another Kafka: choose one"),
+        ([KAFKA, of("kafka.sasl.enabled", True)], "kafka.sasl.enabled needs kafka.sasl.existingSecret"),
+        (
+            [KAFKA, of("kafka.sasl", {"enabled": True, "existingSecret": "user"})],
+            "kafka.sasl.enabled needs the user in one place",
+        ),
+        ([KAFKA, of("kafka.sasl.existingSecret", "user")], 'kafka.sasl.existingSecret is "user" and says nothing'),
+        ([KAFKA, of("kafka.tls.ca.existingSecret", "ca")], 'kafka.tls names the Secret "ca", which says nothing'),
+        ([of("strimzi.kafka.enabled", True)], "strimzi.kafka.enabled needs strimzi.topics.enabled"),
+        ([of("strimzi", STRIMZI), of("strimzi.topics.cluster", "data")], 'strimzi.topics.cluster is "data"'),
+        (
+            [of("strimzi", STRIMZI), of("strimzi.kafka.replicas", 1)],
+            "strimzi.kafka.replicas is 1 and each topic is to have 3 copies: set topics.replication to 1",
+        ),
+        ([KAFKA, of("strimzi.user.enabled", True)], "strimzi.user.enabled needs strimzi.topics.cluster"),
+        (
+            [
+                of("strimzi", {**STRIMZI, "user": {"enabled": True}}),
+                of("kafka.sasl", {"enabled": True, "username": "u", "existingSecret": "s"}),
+            ],
+            "strimzi.user.enabled brings a certificate and kafka.sasl.enabled a password: choose one",
+        ),
+        ([of("strimzi", STRIMZI), of("kafka.tls.enabled", True)], "kafka.tls and kafka.sasl are of an existing Kafka"),
+        ([KAFKA, of("model.engine", "")], "model.engine is empty"),
+        ([KAFKA, of("model.engine", "openai")], "model.engine openai needs model.baseUrl"),
+        (
+            [KAFKA, of("model.baseUrl", "https://a.example/v1")],
+            'model.baseUrl is "https://a.example/v1" and says nothing',
+        ),
+        ([KAFKA, of("model.engine", "ray")], "model.engine ray needs model.address, or modelService.enabled"),
+        ([KAFKA, of("model.address", "model:9000")], 'model.address is "model:9000" and says nothing'),
+        ([KAFKA, of("model.existingSecret", "key")], 'model.existingSecret is "key" and says nothing'),
+        ([KAFKA, of("model.name", "large")], 'model.name is "large" and says nothing'),
+        ([KAFKA, of("sandbox.nested.seccompProfile", "")], "sandbox.nested.seccompProfile is empty"),
+        ([KAFKA, of("sandbox.mode", "runtimeClass")], "sandbox.runtimeClass.name is empty"),
+        ([KAFKA, of("sandbox.runtimeClass.name", "kata")], 'sandbox.runtimeClass.name is "kata" and says nothing'),
+        (
+            [KAFKA, of("sandbox", {"mode": "runtimeClass", "runtimeClass": {"name": "gvisor"}})],
+            'sandbox.runtimeClass.name is "gvisor": gVisor does not start within gVisor',
+        ),
+        ([KAFKA, of("hpa.enabled", True), of("keda.enabled", True)], "hpa.enabled and keda.enabled would both scale"),
+        (
+            [KAFKA, of("keda", {"enabled": True, "trigger": "prometheus"})],
+            "keda.trigger prometheus needs keda.prometheusAddress",
+        ),
+        (
+            [
+                KAFKA,
+                of("keda.enabled", True),
+                of("kafka.sasl", {"enabled": True, "username": "u", "existingSecret": "s"}),
+            ],
+            "keda.trigger kafka needs kafka.sasl.usernameKey",
+        ),
+        ([KAFKA, of("services.tutor.replicas", 0)], "services.tutor.replicas is 0 and podDisruptionBudget.enabled"),
+        (
+            [KAFKA, of("services.collector.replicas", 2)],
+            "services.collector.replicas is 2: there can be one collector only",
+        ),
+        (
+            [KAFKA, of("hpa.enabled", True), of("services.student.scaling", {"min": 5, "max": 4})],
+            "services.student.scaling.min is 5 and scaling.max 4",
+        ),
+        (
+            [KAFKA, of("hpa.enabled", True), of("services.student.scaling.max", 13)],
+            "services.student.scaling.max is 13 and a topic has 12 partitions",
+        ),
+        ([KAFKA, of("modelService.enabled", True)], "modelService.path is empty: the vllm engine needs"),
+        ([KAFKA, SERVED, of("modelService.engine", "scripted")], "modelService.engine scripted has no weights"),
+        ([KAFKA, SERVED, of("modelService.replicas.min", 2)], "modelService.replicas.min is 2 and replicas.max 1"),
+        ([KAFKA, SERVED, of("modelService.workers.replicas.min", 5)], "modelService.workers.replicas.min is 5"),
+        ([KAFKA, SERVED, of("modelService.requests.target", 200)], "modelService.requests.target is 200"),
+        ([KAFKA, of("training.cronJob.enabled", True)], "training.args is empty"),
+        ([KAFKA, of("training.retraining.enabled", True)], "training.retraining.args is empty"),
+        (
+            [KAFKA, of("training.retraining", {"enabled": True, "args": ["--config", "higgs"]})],
+            "training.retraining.enabled needs model.engine ray",
+        ),
+        (
+            [KAFKA, TRAINED, of("training.persistence.accessModes", ["ReadWriteOnce"])],
+            "training.persistence.accessModes is [ReadWriteOnce]: training.rayJob.enabled needs ReadWriteMany",
+        ),
+        ([KAFKA, of("dataset.existingSecret", "keys")], 'dataset.existingSecret is "keys" and says nothing'),
+        ([KAFKA, of("serviceAccount.create", False)], "serviceAccount.create is off and serviceAccount.name empty"),
+        ([KAFKA, of("serviceAccount.name", "own")], 'serviceAccount.name is "own"'),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_by_its_name(values: list[dict[str, Any]], sentence: str) -> None:
+    told = refusal(of("apiVersionsCheck", False), *values)
+    assert sentence in told
+    assert len([line for line in told.splitlines() if line.startswith("Error: ")]) == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("services.student.replica", 2),
+        ("services.gateway", {}),
+        ("kafka.brokers", "kafka:9092"),
+        ("networkPolicy.enabled", "yes"),
+        ("defaults.scaling.min", 0),
+        ("podDisruptionBudget.maxUnavailable", 0),
+        ("images.workers.digest", "latest"),
+        ("sandbox.mode", "privileged"),
+    ],
+)
+def test_a_value_that_the_schema_does_not_know_is_refused_by_its_path(path: str, value: object) -> None:
+    told = refusal(KAFKA, of(path, value))
+    assert "values don't meet the specifications of the schema" in told
+    assert path.split(".")[-1] in told

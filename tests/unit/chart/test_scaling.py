@@ -1,0 +1,76 @@
+"""As many pods as there is work for, never none, and one gone at a time."""
+
+from typing import Any
+
+import pytest
+
+from services.cli.wiring import MAKERS
+from tests.chart.render import Values
+from tests.unit.chart.objects import container, kinds, objects, services
+
+SHARE = set(MAKERS) - {"curriculum", "collector"}
+PLANNER: Values = {"services": {"planner": {"enabled": True}}}
+SASL: Values = {"enabled": True, "existingSecret": "user", "usernameKey": "name"}
+
+
+@pytest.mark.parametrize(("by", "kind"), [("hpa", "HorizontalPodAutoscaler"), ("keda", "ScaledObject")])
+def test_a_scaled_service_has_no_number_of_its_own_and_never_none(by: str, kind: str) -> None:
+    found = objects(PLANNER, {by: {"enabled": True}, "defaults": {"scaling": {"min": 2, "max": 9}}})
+    scalers = kinds(found, kind)
+    assert set(scalers) == SHARE
+    for name, workload in services(found).items():
+        assert ("replicas" in workload["spec"]) == (name not in SHARE)
+        if scaler := scalers.get(name):
+            spec = scaler["spec"]
+            bounds = (spec.get("minReplicas"), spec.get("minReplicaCount"), spec.get("maxReplicas"))
+            assert {bound for bound in bounds if bound is not None} <= {2, 9}
+            assert spec["scaleTargetRef"]["name"] == workload["metadata"]["name"]
+
+
+def triggers(*values: Values) -> dict[str, list[dict[str, Any]]]:
+    found = kinds(objects(PLANNER, {"keda": {"enabled": True}}, *values), "ScaledObject")
+    return {name: each["spec"]["triggers"] for name, each in found.items()}
+
+
+def test_lag_is_looked_up_by_the_groups_and_topics_of_the_services() -> None:
+    found = triggers({"kafka": {"prefix": "a."}})
+    codegen = [each["metadata"] for each in found["codegen"]]
+    assert [each["topic"] for each in codegen] == ["a.calculation.needed", "a.code.failed"]
+    assert {each["consumerGroup"] for each in codegen} == {"a.codegen"}
+    assert {each["bootstrapServers"] for each in codegen} == {"kafka-0.data:9092,kafka-1.data:9093"}
+
+
+def test_keda_reads_the_secrets_that_the_services_read() -> None:
+    kafka: Values = {"kafka": {"tls": {"enabled": True, "ca": {"existingSecret": "authority"}}, "sasl": SASL}}
+    [trigger] = triggers(kafka)["tutor"]
+    assert (trigger["metadata"]["sasl"], trigger["metadata"]["tls"]) == ("scram_sha512", "enable")
+    read = kinds(objects(kafka, {"keda": {"enabled": True}}), "TriggerAuthentication")
+    assert trigger["authenticationRef"]["name"] == "lab-soliloquy-kafka"
+    assert {(ref["parameter"], ref["name"], ref["key"]) for ref in read["kafka"]["spec"]["secretTargetRef"]} == {
+        ("username", "user", "name"),
+        ("password", "user", "password"),
+        ("ca", "authority", "ca.crt"),
+    }
+
+
+def test_lag_may_be_asked_of_prometheus() -> None:
+    address = "http://prometheus.monitoring:9090"
+    found = triggers({"keda": {"trigger": "prometheus", "prometheusAddress": address}})
+    assert [each["type"] for each in found["student"]] == ["prometheus"]
+    assert (
+        found["student"][0]["metadata"]["query"] == 'sum(soliloquy_lag_events{namespace="tutoring",service="student"})'
+    )
+
+
+def test_a_drain_takes_one_pod_of_a_service_at_a_time() -> None:
+    found = objects(PLANNER)
+    budgets = kinds(found, "PodDisruptionBudget")
+    assert set(budgets) == set(MAKERS)
+    for name, workload in services(found).items():
+        assert budgets[name]["spec"]["maxUnavailable"] == 1
+        assert budgets[name]["spec"]["selector"] == workload["spec"]["selector"]
+
+
+def test_the_executor_has_as_many_sandboxes_as_it_is_told() -> None:
+    executor = services(objects({"sandbox": {"sandboxes": 3, "wall": "1s", "memory": "256MiB"}}))["executor"]
+    assert {"--sandboxes=3", "--wall=1s", "--memory=256MiB"} <= set(container(executor)["args"])

@@ -1,0 +1,180 @@
+"""Each service as a workload: it is the one that the code knows, and its command line is one that it takes."""
+
+import shlex
+from typing import Any
+
+import click
+import pytest
+import yaml
+
+from services.cli.main import commands
+from services.cli.service import _SPEAKERS
+from services.cli.wiring import MAKERS, declared
+from tests.chart.render import CHART, Document, Values
+from tests.unit.chart.objects import RETRAINED, TRAINED, container, environment, named, objects, pods, services
+
+ALL: Values = {"services": {"planner": {"enabled": True}}}
+SECURED: Values = {
+    "kafka": {
+        "prefix": "a.",
+        "tls": {"enabled": True, "ca": {"existingSecret": "ca"}, "client": {"existingSecret": "client"}},
+        "sasl": {"enabled": True, "existingSecret": "user", "usernameKey": "name"},
+    }
+}
+STAGES: dict[str, dict[str, Any]] = yaml.safe_load((CHART / "files/stages.yaml").read_text("utf-8"))
+
+
+def command(args: list[str]) -> tuple[click.Command, list[str]]:
+    """The command that a line names, and its options."""
+    found: click.Command = commands
+    context = click.Context(commands)
+    while isinstance(found, click.Group):
+        _, chosen, args = found.resolve_command(context, args)
+        assert chosen
+        found = chosen
+    return found, args
+
+
+def test_every_service_has_a_workload_and_nothing_else_has() -> None:
+    assert set(services(objects(ALL))) == set(MAKERS)
+    assert set(services(objects())) == set(MAKERS) - {"planner"}
+
+
+def test_the_chart_knows_of_each_service_what_the_code_knows() -> None:
+    # Every service hears of run.cancelled: how much of that waits says nothing of its work.
+    handled = {each.name: [topic for topic in each.topics if topic != "run.cancelled"] for each in declared()}
+    assert {name: stage["topics"] for name, stage in STAGES.items()} == handled
+    assert {name for name, stage in STAGES.items() if stage["model"]} == set(_SPEAKERS)
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_a_service_takes_the_command_line_of_its_pod(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    pod = container(services(objects(ALL, {"sandbox": {"audit": True}, "dataset": {"store": "s3://bucket/d"}}))[name])
+    for variable, value in environment(pod).items():
+        monkeypatch.setenv(variable, value if isinstance(value, str) else "lab-0")
+    found, options = command(pod["args"])
+    params = found.make_context(found.name, options).params
+    assert (found.name, params["http"], params["grace"]) == (name, "0.0.0.0:9090", 20.0)
+
+
+def test_every_variable_is_one_that_its_command_reads() -> None:
+    seen = set()
+    for _, pod in pods(objects(ALL, SECURED, {"model": {"engine": "openai", "baseUrl": "https://api.example.com/v1"}})):
+        for each in pod["spec"]["containers"]:
+            found, _ = command(each["args"])
+            known = {option.envvar for option in found.params if isinstance(option, click.Option)}
+            assert {name for name in environment(each) if name.startswith("SOLILOQUY_")} <= known
+            seen.add(found.name)
+    assert seen == {*MAKERS, "apply", "generate"}
+
+
+def test_the_test_of_a_release_grows_a_conversation_by_its_services() -> None:
+    test = named(objects(SECURED), "Pod")
+    [grows] = test["spec"]["containers"]
+    found, options = command(grows["args"])
+    assert found.name == "generate"
+    params = found.make_context("generate", options).params
+    assert (params["conversations"], str(params["out"])) == (1, "/tmp/test")
+    assert environment(grows)["SOLILOQUY_KAFKA_PREFIX"] == "a."
+    assert test["metadata"]["annotations"]["helm.sh/hook"] == "test"
+
+
+def test_retraining_takes_the_command_line_of_its_pod() -> None:
+    found, options = command(container(named(objects(RETRAINED), "Deployment", "retraining"))["args"])
+    known = {flag for option in found.params for flag in option.opts}
+    assert found.name == "retrain"
+    assert {option.split("=")[0] for option in options if option.startswith("--")} <= known
+
+
+def test_a_trace_of_each_conversation_is_sent_but_by_the_executor() -> None:
+    found = services(objects({"traces": {"url": "http://tempo:4318", "share": 0.1}}))
+    sending = {name: environment(container(each)).get("SOLILOQUY_TRACE_SHARE") for name, each in found.items()}
+    assert sending == dict.fromkeys(found, "0.1") | {"executor": None}
+
+
+def test_what_a_training_is_to_do_reaches_it_word_by_word() -> None:
+    found = objects(TRAINED)
+    asked, frozen = TRAINED["training"]["args"], TRAINED["training"]["freeze"]
+    freeze, train = named(found, "RayJob")["spec"]["entrypoint"].split(" && ")
+    assert shlex.split(freeze) == ["soliloquy", "freeze", *frozen]
+    assert shlex.split(train)[: 2 + len(asked)] == ["soliloquy", "train", *asked]
+    pod = named(found, "CronJob")["spec"]["jobTemplate"]["spec"]["template"]["spec"]
+    assert [each["args"][: 1 + len(asked)] for each in (*pod["initContainers"], *pod["containers"])] == [
+        ["freeze", *frozen],
+        ["train", *asked],
+    ]
+    for words in (shlex.split(train)[1:], pod["containers"][0]["args"], shlex.split(freeze)[1:]):
+        program, options = command(words)
+        known = {flag for option in program.params for flag in option.opts}
+        assert {word.split("=")[0] for word in options if word.startswith("--")} <= known
+
+
+@pytest.mark.parametrize("drain", [5, 120])
+def test_a_pod_may_take_longer_to_end_than_its_service(drain: int) -> None:
+    for workload in services(objects({"defaults": {"drainSeconds": drain}})).values():
+        pause = container(workload)["lifecycle"]["preStop"]["sleep"]["seconds"]
+        assert f"--grace={drain}s" in container(workload)["args"]
+        assert workload["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] > pause + drain + 5
+
+
+def test_a_successor_consumes_before_a_pod_goes() -> None:
+    for name, workload in services(objects()).items():
+        assert container(workload)["readinessProbe"]["httpGet"] == {"path": "/readyz", "port": "http"}
+        if name != "collector":
+            assert workload["spec"]["strategy"]["rollingUpdate"] == {"maxUnavailable": 0, "maxSurge": 1}
+
+
+def test_what_a_service_says_goes_before_the_defaults_and_variables_are_added() -> None:
+    of_all: Document = {"nodeSelector": {"pool": "all", "zone": "a"}, "env": [{"name": "A", "value": "1"}]}
+    own: Document = {"nodeSelector": {"pool": "own"}, "env": [{"name": "B", "value": "2"}], "maxInFlight": 7}
+    found = services(objects({"defaults": of_all, "services": {"tutor": own}}))
+    tutor, student = (found[name]["spec"]["template"]["spec"] for name in ("tutor", "student"))
+    assert (tutor["nodeSelector"], student["nodeSelector"]) == ({"pool": "own"}, {"pool": "all", "zone": "a"})
+    assert [each["name"] for each in tutor["containers"][0]["env"][-2:]] == ["A", "B"]
+    assert "--max-in-flight=7" in tutor["containers"][0]["args"]
+
+
+def test_there_is_one_collector_whatever_the_others_have_and_its_volume_stays() -> None:
+    collector = services(objects({"defaults": {"replicas": 3}}))["collector"]
+    assert collector["spec"]["replicas"] == 1
+    assert collector["spec"]["persistentVolumeClaimRetentionPolicy"] == {
+        "whenDeleted": "Retain",
+        "whenScaled": "Retain",
+    }
+    [claim] = collector["spec"]["volumeClaimTemplates"]
+    assert {"name": claim["metadata"]["name"], "mountPath": "/data"} in container(collector)["volumeMounts"]
+
+
+def test_changed_model_settings_start_those_anew_that_ask_a_model() -> None:
+    def template(settings: str) -> dict[str, Document]:
+        chosen: Values = {"model": {"engine": "", "settings": settings}}
+        return {name: each["spec"]["template"] for name, each in services(objects(ALL, chosen)).items()}
+
+    before, after = template("# one\n"), template("# other\n")
+    assert {name for name in before if before[name] != after[name]} == set(_SPEAKERS)
+    config = named(objects({"model": {"engine": "", "settings": "# one\n"}}), "ConfigMap", "models")
+    assert config["data"] == {"models.toml": "# one\n"}
+
+
+def test_a_digest_goes_before_a_tag_and_each_pod_has_the_image_of_its_kind() -> None:
+    digest = f"sha256:{'0' * 64}"
+    images = {name: {"repository": f"example.com/{name}", "tag": "9"} for name in ("workers", "executor", "model")}
+    images["executor"]["digest"] = digest
+    for place, pod in pods(objects({"images": images}, TRAINED)):
+        kind = "model" if "training" in place else "executor" if place == "Deployment executor" else "workers"
+        tag = f"@{digest}" if kind == "executor" else ":9"
+        assert {each["image"] for each in pod["spec"]["containers"]} == {f"example.com/{kind}{tag}"}
+
+
+def test_pods_are_spread_by_their_own_service() -> None:
+    spread = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway"}
+    student = services(objects({"defaults": {"topologySpreadConstraints": [spread]}}))["student"]
+    [constraint] = student["spec"]["template"]["spec"]["topologySpreadConstraints"]
+    assert constraint["labelSelector"] == student["spec"]["selector"]
+
+
+def test_extra_manifests_are_templates() -> None:
+    text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: '{{ .Release.Name }}-text'}"
+    mapped = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "{{ .Release.Name }}-map"}}
+    found = objects({"extraManifests": [text, mapped]})
+    assert {"lab-text", "lab-map"} <= {each["metadata"]["name"] for each in found}

@@ -1,0 +1,162 @@
+"""What `soliloquy top` makes of what services say, in terminals of any width."""
+
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+
+import pytest
+from click.testing import CliRunner
+from prometheus_client import CollectorRegistry, Counter, Gauge, Summary, start_http_server
+from rich.console import Console
+
+from services.cli.main import commands
+from services.cli.top.scrape import Look, Span, read
+from services.cli.top.standing import Standing, standing
+from services.cli.top.view import view
+from services.runtime.listening import listening
+
+STUDENT = """
+# TYPE soliloquy_lanes gauge
+soliloquy_lanes{service="student"} 64
+soliloquy_lanes_in_use{service="student"} 12
+soliloquy_lag_events{service="student",topic="conversation.started",partition="0"} 3
+soliloquy_lag_events{service="student",topic="tutor.replied",partition="0"} 4
+soliloquy_oldest_uncommitted_seconds{service="student",topic="tutor.replied",partition="0"} 1.5
+soliloquy_oldest_uncommitted_seconds{service="student",topic="tutor.replied",partition="1"} 90
+soliloquy_events_succeeded_total{service="student",topic="tutor.replied"} 100
+soliloquy_handler_seconds_bucket{service="student",topic="tutor.replied",le="1.0"} 50
+soliloquy_handler_seconds_sum{service="student",topic="tutor.replied"} 50
+soliloquy_handler_seconds_count{service="student",topic="tutor.replied"} 100
+soliloquy_dead_letters{service="student",topic="tutor.replied"} 2
+soliloquy_events_dead_total{service="student",topic="tutor.replied"} 2
+soliloquy_model_answers_total{role="student",outcome="strict"} 90
+soliloquy_model_answers_total{role="student",outcome="reasked"} 10
+soliloquy_model_cost_total{endpoint="hosted",role="student"} 3
+soliloquy_model_shut{endpoint="hosted"} 1
+"""
+COLLECTOR = """
+soliloquy_lanes{service="collector"} 64
+soliloquy_conversations_finished_total{recipe="soliloquy",outcome="accepted"} 30
+soliloquy_conversations_finished_total{recipe="soliloquy",outcome="rejected"} 10
+"""
+LATER = STUDENT.replace("} 100\n", "} 150\n").replace("} 50\n", "} 52\n")
+
+
+def told(*, wanted: int | None = None) -> Standing:
+    """Of two processes of one service and a collector, ten seconds apart; one of the processes has died between."""
+    before = Look(at=0, samples={"student-0": read(STUDENT), "student-1": read(STUDENT), "collector": read(COLLECTOR)})
+    more = COLLECTOR.replace("} 30", "} 40")
+    after = Look(
+        at=10,
+        samples={"student-0": read(LATER), "collector": read(more)},
+        silent={"student-1": "127.0.0.1:9101 does not answer (Connection refused)"},
+    )
+    return standing(Span(before=before, after=after), wanted)
+
+
+def shown(now: Standing, width: int) -> str:
+    console = Console(width=width, force_terminal=False, color_system=None)
+    with console.capture() as captured:
+        console.print(view(now, width))
+    return captured.get()
+
+
+def test_a_stage_is_summed_over_partitions_and_its_pace_is_of_the_time_between_the_looks() -> None:
+    student = told().stages[0]
+    assert (student.service, student.processes, student.lag, student.oldest_seconds) == ("student", 1, 7, 90)
+    assert (student.rate, student.works_seconds, student.waits_seconds) == (5, 2 / 50, None)
+
+
+def test_time_left_follows_from_what_is_wanted_and_the_pace() -> None:
+    assert told(wanted=100).conversations.seconds_left == 60
+    assert told().conversations.seconds_left is None
+
+
+def test_what_a_process_counts_anew_after_a_restart_is_not_taken_back() -> None:
+    again = STUDENT.replace("} 100\n", "} 20\n")
+    span = Span(
+        before=Look(at=0, samples={"student": read(STUDENT)}),
+        after=Look(at=1, samples={"student": read(again)}),
+    )
+    assert span.increase("soliloquy_events_succeeded_total") == 20
+
+
+def test_a_topic_that_two_services_read_has_its_letters_once() -> None:
+    both = Look(at=0, samples={"one": read(STUDENT), "other": read(STUDENT.replace('"student"', '"tutor"'))})
+    assert standing(Span(before=both, after=both), None).conversations.dead_letters == 2
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+def test_no_line_is_cut_or_wrapped_in_a_table_of_any_width(width: int) -> None:
+    lines = shown(told(wanted=100), width).splitlines()
+    assert all(len(line) <= width for line in lines)
+    assert "…" not in "".join(lines)
+    header = next(line for line in lines if line.startswith("service"))
+    assert header.split()[:2] == ["service", "lag"]
+    student = next(line for line in lines if line.startswith("student") and not line.endswith("answer"))
+    assert student.split()[1] == "7"
+    assert ("waits" in header) == (width >= 80)
+
+
+def test_what_is_wrong_is_said_in_words() -> None:
+    text = shown(told(), 160)
+    assert "127.0.0.1:9101 does not answer" in text
+    assert "2 dead letters: soliloquy dlq list says why" in text
+    assert "hosted answers nobody" in text
+    assert "no executor answers" in text
+
+
+def test_times_are_told_as_people_tell_them() -> None:
+    left = {
+        seconds: replace(told(wanted=9).conversations, seconds_left=seconds) for seconds in (0.0123, 3.44, 61, 7800)
+    }
+    lines = [shown(replace(told(), conversations=now), 200) for now in left.values()]
+    for line, words in zip(lines, ("left 12 ms", "left 3.4 s", "left 1 min", "left 2 h 10 min"), strict=True):
+        assert words in line
+
+
+@pytest.fixture
+def service() -> Iterator[str]:
+    """The address of a service that says a little of itself."""
+    registry = CollectorRegistry()
+    Gauge("soliloquy_lanes", "Of it.", ["service"], registry=registry).labels("tutor").set(64)
+    Counter("soliloquy_events_succeeded", "Of it.", ["service"], registry=registry).labels("tutor").inc(5)
+    Summary("soliloquy_handler_seconds", "Of it.", ["service"], registry=registry).labels("tutor").observe(2)
+    with ExitStack() as stack:
+        server, thread = start_http_server(0, "127.0.0.1", registry=registry)
+        stack.callback(thread.join)
+        stack.callback(server.server_close)
+        stack.callback(server.shutdown)
+        yield f"127.0.0.1:{server.server_port}"
+
+
+def nobody() -> str:
+    with listening("127.0.0.1:0") as listener:
+        return f"127.0.0.1:{listener.getsockname()[1]}"
+
+
+def test_a_service_that_does_not_answer_is_a_line_and_the_others_are_shown(service: str) -> None:
+    away = nobody()
+    result = CliRunner().invoke(commands, ["top", service, away, "--once", "--every", "0ms"])
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert f"{away} does not answer" in result.stdout
+    assert "tutor" in result.stdout
+
+
+def test_json_is_an_object_for_each_look(service: str) -> None:
+    result = CliRunner().invoke(commands, ["top", service, "--once", "--json", "--every", "0ms"])
+    assert json.loads(result.stdout)["stages"][0]["service"] == "tutor"
+
+
+def test_a_look_that_finds_nobody_says_so_in_one_line_with_status_2() -> None:
+    result = CliRunner().invoke(commands, ["top", nobody(), "--once"])
+    assert result.exit_code == 2
+    [line] = result.stderr.splitlines()
+    assert "no service answers: 127.0.0.1:" in line
+
+
+def test_somebody_has_to_be_named() -> None:
+    result = CliRunner().invoke(commands, ["top"])
+    assert result.exit_code == 2
+    assert "Name a HOST:PORT, or use --http-from PORT" in result.stderr

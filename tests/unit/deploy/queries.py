@@ -1,0 +1,52 @@
+"""What the panels may ask, and as what Grafana sends it."""
+
+import tomllib
+from functools import cache
+from pathlib import Path
+
+from faststream.kafka.prometheus import KafkaPrometheusMiddleware
+from prometheus_client import CollectorRegistry
+
+from services.runtime.instruments import schema
+from tests.unit.rules import rulebook
+
+# What the series of a metric have behind its name.
+_ENDINGS = {"histogram": ["_bucket", "_sum", "_count"]}
+
+
+def filled(query: str, *, rate: str = "1m", window: str = "1h", wanted: int = 1000) -> str:
+    """With everything chosen."""
+    values = {"$__rate_interval": rate, "$__range": window, "$wanted": str(wanted), "$service": ".*"}
+    for variable, value in values.items():
+        query = query.replace(variable, value)
+    return query
+
+
+def named(query: str) -> set[str]:
+    return {each.metric for each in rulebook.named(query) if each.metric}
+
+
+@cache
+def exported() -> frozenset[str]:
+    """Everything that a query may name."""
+    ours = {name + ending for name, metric in schema().items() for ending in _ENDINGS.get(metric.type, [""])}
+    recorded = {rule["record"] for rule in rulebook.rules() if "record" in rule}
+    return frozenset(ours | recorded | _of_faststream() | _of_others())
+
+
+@cache
+def ruled() -> frozenset[str]:
+    """What the rules name."""
+    return frozenset().union(*(named(rule["expr"]) for rule in rulebook.rules()))
+
+
+def _of_faststream() -> set[str]:
+    registry = CollectorRegistry()
+    KafkaPrometheusMiddleware(registry=registry)
+    endings = {**_ENDINGS, "counter": ["_total"]}
+    return {family.name + ending for family in registry.collect() for ending in endings.get(family.type, [""])}
+
+
+def _of_others() -> set[str]:
+    groups = tomllib.loads(Path(rulebook.__file__).with_name("foreign.toml").read_text("utf-8"))
+    return {name for group in groups.values() for name in group}

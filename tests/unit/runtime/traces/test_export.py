@@ -1,0 +1,110 @@
+"""A collector that is gone, or slow, costs spans and never the work."""
+
+import logging
+import socket
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import pytest
+from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
+from prometheus_client import REGISTRY
+
+from services.runtime.traces import export, opening, spans
+from services.runtime.traces.export import Queue, Watched, sending
+from services.runtime.traces.ids import is_kept, traceparent_of
+from services.runtime.traces.recording import Recording
+from services.runtime.traces.settings import TraceSettings
+from services.runtime.traces.spans import record_with
+
+
+def dropped(reason: str) -> float:
+    return REGISTRY.get_sample_value("soliloquy_spans_dropped_total", {"reason": reason}) or 0.0
+
+
+def record(conversations: int) -> None:
+    for number in range(conversations):
+        spans.begun("curriculum", "root", traceparent_of(f"c{number}"), time.time())
+
+
+class Hesitant(SpanExporter):
+    """Takes nothing until it may, and then says what came of it."""
+
+    def __init__(self, result: SpanExportResult) -> None:
+        self.result = result
+        self.may = threading.Event()
+        self.got = 0
+
+    def export(self, batch: Sequence[ReadableSpan]) -> SpanExportResult:
+        self.may.wait()
+        self.got += len(batch)
+        return self.result
+
+    def shutdown(self) -> None:
+        self.may.set()
+
+
+@contextmanager
+def queued(exporter: Hesitant, monkeypatch: pytest.MonkeyPatch, room: int) -> Iterator[Queue]:
+    monkeypatch.setenv("OTEL_BSP_MAX_QUEUE_SIZE", str(room))
+    monkeypatch.setenv("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "1")
+    queue = Queue(Watched(exporter, "http://collector"))
+    record_with(Recording(queue, 1.0))
+    try:
+        yield queue
+    finally:
+        record_with(None)
+        queue.close(5.0)
+
+
+def test_what_a_slow_collector_leaves_no_room_for_is_dropped_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    exporter, before = Hesitant(SpanExportResult.SUCCESS), dropped("queue_full")
+    with queued(exporter, monkeypatch, room=10):
+        record(100)
+        exporter.may.set()
+    assert exporter.got + dropped("queue_full") - before == 100
+    # One may be out of the queue and on its way.
+    assert exporter.got in (10, 11)
+
+
+def test_what_a_collector_refuses_is_counted_and_said_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    exporter, before = Hesitant(SpanExportResult.FAILURE), dropped("refused")
+    exporter.may.set()
+    with queued(exporter, monkeypatch, room=1000):
+        record(100)
+    assert dropped("refused") - before == 100
+    [line] = caplog.messages
+    assert line.startswith("http://collector does not take traces")
+
+
+def test_a_collector_that_is_gone_holds_up_nobody(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(export, "LAST_SECONDS", 0.2)
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        began = time.monotonic()
+        with sending(TraceSettings(url=f"http://127.0.0.1:{nobody.getsockname()[1]}/v1/traces")):
+            record(1000)
+        assert time.monotonic() - began < 5
+    [line] = [entry.getMessage() for entry in caplog.records if entry.levelno >= logging.WARNING]
+    assert "does not take traces: they are dropped until it does, and the work goes on" in line
+
+
+def test_the_share_is_chosen_as_opentelemetry_chooses_it() -> None:
+    from opentelemetry.sdk.trace.sampling import TraceIdRatioBased
+
+    sampler = TraceIdRatioBased(0.3)
+    for number in range(500):
+        trace = int(traceparent_of(f"c{number}").split("-")[1], 16)
+        assert is_kept(trace, 0.3) == sampler.should_sample(None, trace, "").decision.is_sampled()
+
+
+def test_without_what_sends_traces_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "services.runtime.traces.export", None)
+    with pytest.raises(opening.CannotTrace, match=r"pip install 'soliloquy\[otlp\]'"):
+        opening.recorded(TraceSettings(url="http://127.0.0.1:4318"))

@@ -1,0 +1,130 @@
+"""What a trace promises: one tree a conversation, whatever befalls its events; whole, or not at all."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from prometheus_client import REGISTRY
+from prometheus_client.openmetrics.exposition import generate_latest
+from soliloquy.v1 import events_pb2
+
+from services.runtime import dead_letters
+from services.runtime.events import Outcome
+from services.runtime.retry import Refused
+from services.runtime.traces import spans
+from services.runtime.traces.ids import trace_of
+from services.runtime.transports.embedded import EmbeddedTransport
+from tests.integration.transport.support import idle, until
+from tests.traces.collector import Collector, collecting
+from tests.traces.trees import gaps, handlings, orphans, root
+from tests.unit.runtime.traces.growing import conversation_id, grown, reply, services, traced
+
+HOPS = [
+    "curriculum problem.submitted",
+    "student conversation.started",
+    "tutor student.replied",
+    "composer reply.needed",
+]
+
+
+@pytest.fixture
+def collector() -> Iterator[Collector]:
+    with collecting() as found:
+        yield found
+
+
+async def test_a_conversation_is_one_tree_without_a_gap(tmp_path: Path, collector: Collector) -> None:
+    async with traced(tmp_path / "log", collector, services()) as transport:
+        await grown(transport, 20)
+    assert collector.traces.keys() == {trace_of(conversation_id(ordinal)) for ordinal in range(20)}
+    for trace in collector.traces.values():
+        assert [span.name for span in trace] == HOPS
+        assert (root(trace), orphans(trace), gaps(trace)) == (trace[0], [], [])
+
+
+async def test_a_trace_is_there_as_a_whole_or_not_at_all(tmp_path: Path, collector: Collector) -> None:
+    async with traced(tmp_path / "log", collector, services(), share=0.1) as transport:
+        await grown(transport, 300)
+    assert 10 <= len(collector.traces) <= 60
+    assert all([span.name for span in trace] == HOPS for trace in collector.traces.values())
+
+
+async def test_an_event_that_is_tried_again_and_one_that_is_replayed_stay_in_their_trace(
+    tmp_path: Path, collector: Collector
+) -> None:
+    faults = [ValueError("words of a student"), Refused("words of a student")]
+
+    async def fickle(message: events_pb2.ConversationStarted) -> Outcome:
+        if faults:
+            raise faults.pop(0)
+        return await reply(message)
+
+    async with traced(tmp_path / "log", collector, services(fickle)) as transport:
+        await grown(transport, 1)
+        await until(lambda: _one_is_dead(transport))
+        assert await dead_letters.replay(transport, []) == 1
+        await until(lambda: len(handlings(collector.spans)) == 6)
+        await until(lambda: idle(transport))
+    [trace] = collector.traces.values()
+    tries = [span for span in trace if span.service == "student"]
+    assert [(span.failed, span.attributes.get("error.type")) for span in tries] == [
+        (True, "ValueError"),
+        (True, "Refused"),
+        (False, None),
+    ]
+    assert [span.attributes["soliloquy.attempt"] for span in tries] == [0, 1, 0]
+    assert [span.name for span in trace if span not in tries] == [hop for hop in HOPS if "student c" not in hop]
+    assert {span.parent for span in trace} == {"", root(trace).id}
+    assert not any(b"words of a student" in body for body in collector.bodies)
+
+
+async def _one_is_dead(transport: EmbeddedTransport) -> bool:
+    return sum((await transport.dead_letters()).values()) == 1
+
+
+async def test_a_duration_that_was_measured_in_a_trace_says_in_which(tmp_path: Path, collector: Collector) -> None:
+    async with traced(tmp_path / "log", collector, services()) as transport:
+        await grown(transport, 1)
+    told = f'# {{trace_id="{trace_of(conversation_id(0))}"}}'
+    shown = [line for line in generate_latest(REGISTRY).decode().splitlines() if told in line]
+    for name in ("soliloquy_handler_seconds", "soliloquy_queue_seconds"):
+        assert any(line.startswith(f"{name}_bucket") and 'service="tutor"' in line for line in shown)
+
+
+async def test_what_is_done_for_several_conversations_is_linked_with_each(tmp_path: Path, collector: Collector) -> None:
+    async with traced(tmp_path / "log", collector, []):
+        spans.batch("collector", "collector shards", ["c1", "c2"], 1.0, rows=2)
+    [batch] = collector.spans
+    assert set(batch.links) == {trace_of("c1"), trace_of("c2")}
+    assert (batch.parent, batch.attributes) == ("", {"soliloquy.rows": 2})
+    assert batch.trace not in batch.links
+
+
+async def test_a_callee_joins_the_trace_of_its_caller(tmp_path: Path, collector: Collector) -> None:
+    caller = f"00-{trace_of('c1')}-00f067aa0ba902b7-01"
+    async with traced(tmp_path / "log", collector, []):
+        with spans.joined("student", "asking", "client", caller):
+            headers = spans.carried()
+        with spans.joined("model", "answering", "server", headers["traceparent"]) as answering:
+            answering.note(model="m")
+    asking, answered = collector.spans
+    assert (asking.trace, asking.parent) == (trace_of("c1"), "00f067aa0ba902b7")
+    assert (answered.trace, answered.parent, answered.service) == (trace_of("c1"), asking.id, "model")
+
+
+@pytest.mark.parametrize(
+    "header", ["", "00", "garbage", "00-zz-yy-01", f"00-{'0' * 32}-{'0' * 16}-01", f"00-{'a' * 32}-{'b' * 16}-00"]
+)
+async def test_a_caller_that_is_not_traced_is_not_followed(tmp_path: Path, collector: Collector, header: str) -> None:
+    async with traced(tmp_path / "log", collector, []):
+        with spans.joined("model", "answering", "server", header):
+            assert spans.carried() == {}
+            assert spans.exemplar() is None
+    assert collector.spans == []
+
+
+async def test_a_process_that_records_nothing_makes_no_spans_and_carries_nothing() -> None:
+    with spans.joined("student", "asking", "client", f"00-{'a' * 32}-{'b' * 16}-01") as span:
+        assert span is spans.NOTHING
+        assert spans.child("model") is spans.NOTHING
+        assert spans.carried() == {}

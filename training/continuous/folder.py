@@ -1,0 +1,167 @@
+"""What a retraining has done, as files: what is there is done, and whoever comes next goes on behind it."""
+
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from services.dataset.lock import Locked, locked
+from services.dataset.place import Place
+from services.dataset.reading import Dataset
+from training.continuous.policy import Figures
+from training.continuous.sources import Span
+from training.evaluation.report import table
+from training.settings import CannotTrain
+
+TABLE = "rounds.md"
+_IDENTITY = "retraining.json"
+_PLAN, _OUTCOME = "plan.json", "outcome.json"
+_HEAD = ("round", "conversations", "from", "to", "loss", "held out", "evaluation before", "after", "outcome")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Plan:
+    """What a round learns from, and on top of which version; empty for the base alone."""
+
+    span: Span
+    onto: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outcome:
+    """What a round came to."""
+
+    round: int
+    plan: Plan
+    # activated, worse, refused by the canaries or because another was activated meanwhile, or diverged.
+    outcome: str
+    # Why it is not in service; empty where it is.
+    reason: str = ""
+    # The adapter that it made; none where the training diverged, and then there are no figures either.
+    version: str = ""
+    loss: Mapping[str, float] | None = None
+    held_out: float | None = None
+    before: Figures | None = None
+    after: Figures | None = None
+
+    def row(self) -> list[str]:
+        loss = f"{self.loss['first']:.4f} to {self.loss['last']:.4f}" if self.loss else ""
+        held_out = "" if self.held_out is None else f"{self.held_out:.4f}"
+        told = f"{self.outcome}: {self.reason}" if self.reason else f"{self.outcome}: {self.version}"
+        span = self.plan.span
+        places = (_told(span.begin), _told(span.end))
+        figures = (_figures(self.before), _figures(self.after))
+        return [str(self.round), f"{span.conversations:,}", *places, loss, held_out, *figures, told]
+
+
+class Round:
+    """The folder of one."""
+
+    def __init__(self, folder: Path, number: int) -> None:
+        self.number = number
+        self.folder = folder / f"round-{number:04d}"
+        self.data = self.folder / "data"
+        self.training = self.folder / "training"
+
+    def plan(self) -> Plan | None:
+        planned = _read(self.folder / _PLAN)
+        return Plan(span=Span(**planned["span"]), onto=planned["onto"]) if planned else None
+
+    def write_plan(self, plan: Plan) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        _write(self.folder / _PLAN, json.dumps(asdict(plan), indent=2))
+
+    def outcome(self) -> Outcome | None:
+        found, plan = _read(self.folder / _OUTCOME), self.plan()
+        return Outcome(**{**found, "plan": plan}) if found else None
+
+    def learned(self) -> set[str]:
+        """The conversations that it has learned from."""
+        return {id for batch in Dataset(self.data).batches(["id"]) for id in batch["id"].to_pylist()}
+
+
+class Rounds:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @contextmanager
+    def opened(self, identity: Mapping[str, Any]) -> Iterator[None]:
+        """Raises CannotTrain where the folder is another's, or in use."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with locked(Place(self.folder), self.folder):
+                self._check(identity)
+                # A process that ended between the two has left an outcome that is not in it.
+                self._write_table()
+                yield
+        except Locked as error:
+            raise CannotTrain(f"{error}: wait for it, or choose another --state") from error
+
+    def done(self) -> list[Outcome]:
+        found: list[Outcome] = []
+        while outcome := self.round(len(found) + 1).outcome():
+            found.append(outcome)
+        return found
+
+    def round(self, number: int) -> Round:
+        return Round(self.folder, number)
+
+    def finish(self, outcome: Outcome) -> None:
+        _write(self.round(outcome.round).folder / _OUTCOME, json.dumps(asdict(outcome), indent=2))
+        self._write_table()
+
+    def evaluation(self, version: str) -> Path:
+        """The folder of a version's evaluation, which all rounds share; of the base's where it is empty."""
+        return self.folder / "evaluations" / (version or "base")
+
+    def _write_table(self) -> None:
+        _write(self.folder / TABLE, "\n".join(_page(self.done())))
+
+    def _check(self, identity: Mapping[str, Any]) -> None:
+        kept = _read(self.folder / _IDENTITY)
+        if not kept:
+            _write(self.folder / _IDENTITY, json.dumps(identity, indent=2))
+            return
+        for name, value in identity.items():
+            if kept.get(name) != value:
+                raise CannotTrain(
+                    f"{self.folder} holds another retraining ({name}: {kept.get(name)}, not {value}): choose another "
+                    "--state"
+                )
+
+
+def _page(outcomes: Sequence[Outcome]) -> Collection[str]:
+    return ["# Rounds", "", *table(_HEAD, [[cell.replace("|", "\\|") for cell in one.row()] for one in outcomes])]
+
+
+def _told(place: Any) -> str:
+    if isinstance(place, dict):
+        return ", ".join(f"{number}:{offset}" for number, offset in place.items())
+    return place or "the first"
+
+
+def _figures(figures: Figures | None) -> str:
+    return ", ".join(f"{name} {share:.2f}" for name, share in (figures or {}).items())
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """Nothing where it is not there."""
+    try:
+        return dict(json.loads(path.read_bytes()))
+    except FileNotFoundError:
+        return {}
+    except ValueError as error:
+        raise CannotTrain(f"{path} is not readable ({error}): remove {path.parent}") from error
+
+
+def _write(path: Path, content: str) -> None:
+    unfinished = path.with_name(f".{path.name}.unfinished")
+    try:
+        unfinished.write_text(content + "\n", "utf-8")
+        unfinished.replace(path)
+    except OSError as error:
+        raise CannotTrain(
+            f"{path} cannot be written ({error.strerror}): make room and run the command again"
+        ) from error

@@ -1,0 +1,67 @@
+"""When a round's adapter goes into service: one TOML file, checked before anything is trained."""
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from training.evaluation.judging import METRICS
+from training.settings import CannotTrain
+
+SHIPPED = Path(__file__).with_name("policy.toml")
+# What one says of each figure, by its name.
+Figures = Mapping[str, float]
+
+
+class Evaluation(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    # A bank, or a problem file.
+    problems: str
+    questions: int = Field(ge=1)
+    seed: int = Field(ge=0)
+    max_tokens: int = Field(ge=1)
+
+
+class Canaries(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    count: int = Field(ge=1)
+    readable: float = Field(ge=0, le=1)
+
+
+class Policy(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    evaluation: Evaluation
+    may_lose: Figures
+    canaries: Canaries
+
+    @field_validator("may_lose")
+    @classmethod
+    def _known(cls, may_lose: Figures) -> Figures:
+        if unknown := sorted(may_lose.keys() - METRICS.keys()):
+            raise ValueError(f"{unknown[0]} is no figure of the evaluation, which has {', '.join(METRICS)}")
+        return may_lose
+
+    def complaint(self, before: Figures, after: Figures) -> str:
+        """What is worse than it may be; empty where nothing is."""
+        lost = [
+            f"{METRICS[name]} is {after[name]:.2f} and was {before[name]:.2f}"
+            for name, margin in self.may_lose.items()
+            # Shares of a few cases: what is a rounding error below the margin is not below it.
+            if after[name] < before[name] - margin - 1e-9
+        ]
+        return "; ".join(lost)
+
+
+def read_policy(path: Path) -> Policy:
+    try:
+        return Policy.model_validate(tomllib.loads(path.read_text("utf-8")))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise CannotTrain(f"{path} cannot be read: {' '.join(str(error).split())}") from error
+    except ValidationError as error:
+        problem = error.errors(include_url=False)[0]
+        field = ".".join(str(part) for part in problem["loc"]) or "the file"
+        raise CannotTrain(f"{path}: {field}: {problem['msg']}, not {problem['input']!r}") from error

@@ -1,0 +1,130 @@
+"""Where new conversations come from, and up to where a round has read them: a topic, or a dataset that grows."""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Callable, Iterator
+from contextlib import aclosing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from soliloquy.v1.conversation_pb2 import Conversation
+
+from services.dataset.manifest import UnreadableManifest, read_manifest
+from services.dataset.place import Place
+from services.dataset.reading import Dataset, NoDataset
+from services.runtime.transports.kafka import KafkaSettings, kafka_transport
+from services.runtime.transports.port import Delivery
+from training.freeze import FINISHED, LeaveOut, Sieve, finished_in, freeze_rows, freeze_topic
+from training.settings import CannotTrain
+
+# How often a dataset is looked at.
+LOOK_SECONDS = 2.0
+
+Tell = Callable[[int], None]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Span:
+    """What a round reads: after the end of the one before, up to and including its own end; as JSON has it."""
+
+    conversations: int
+    begin: Any
+    end: Any
+    # Offsets that were gone before anybody had read them.
+    missed: int = 0
+
+
+class Source(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    def next(self, after: Any, wanted: int, leave_out: LeaveOut, tell: Tell) -> Span:
+        """Waits until there are so many conversations to learn from behind the place; tells how many there are."""
+
+    def freeze(self, span: Span, folder: Path, leave_out: LeaveOut) -> None: ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Topic:
+    """Begins and ends are offsets by the number of their partition."""
+
+    kafka: KafkaSettings
+
+    @property
+    def name(self) -> str:
+        return self.kafka.prefix + FINISHED
+
+    def next(self, after: dict[str, int] | None, wanted: int, leave_out: LeaveOut, tell: Tell) -> Span:
+        return asyncio.run(
+            self._next({int(number): at for number, at in (after or {}).items()}, wanted, leave_out, tell)
+        )
+
+    def freeze(self, span: Span, folder: Path, leave_out: LeaveOut) -> None:
+        asyncio.run(self._freeze(span, folder, leave_out))
+
+    async def _next(self, after: dict[int, int], wanted: int, leave_out: LeaveOut, tell: Tell) -> Span:
+        sieve, found = Sieve(leave_out), 0
+        begins, ends = dict(after), dict(after)
+        async with aclosing(self._followed(after)) as deliveries:
+            async for delivery in deliveries:
+                number = delivery.partition.number
+                if ends.get(number) == after.get(number):
+                    # Later than the end before where Kafka has removed what was between.
+                    begins[number] = delivery.offset
+                ends[number] = delivery.offset + 1
+                conversation = finished_in(delivery)
+                if conversation is not None and sieve.lets_through(conversation):
+                    found += 1
+                    tell(found)
+                    if found == wanted:
+                        break
+        missed = sum(begins[number] - at for number, at in after.items())
+        return Span(conversations=found, begin=_as_json(begins), end=_as_json(ends), missed=missed)
+
+    async def _followed(self, after: dict[int, int]) -> AsyncGenerator[Delivery, None]:
+        async with kafka_transport(self.kafka) as transport, aclosing(transport.follow(FINISHED, after)) as deliveries:
+            async for delivery in deliveries:
+                yield delivery
+
+    async def _freeze(self, span: Span, folder: Path, leave_out: LeaveOut) -> None:
+        begins, ends = ({int(number): at for number, at in offsets.items()} for offsets in (span.begin, span.end))
+        async with kafka_transport(self.kafka) as transport:
+            await freeze_topic(transport, ends, folder, begins=begins, leave_out=leave_out)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Growing:
+    """Begins and ends are the places of a dataset's rows."""
+
+    data: str
+
+    @property
+    def name(self) -> str:
+        return self.data
+
+    def next(self, after: str | None, wanted: int, leave_out: LeaveOut, tell: Tell) -> Span:
+        place, found = after, 0
+        while True:
+            for row, conversation in self._rows(place):
+                place = row
+                found += not leave_out(conversation)
+                tell(found)
+                if found == wanted:
+                    return Span(conversations=found, begin=after, end=place)
+            time.sleep(LOOK_SECONDS)
+
+    def freeze(self, span: Span, folder: Path, leave_out: LeaveOut) -> None:
+        freeze_rows(self.data, span.begin, span.end, folder, leave_out=leave_out)
+
+    def _rows(self, after: str | None) -> Iterator[tuple[str, Conversation]]:
+        """Those that are in shards by now; none before the first of them is."""
+        try:
+            if read_manifest(Place(self.data)) is not None:
+                yield from Dataset(self.data).placed(after=after)
+        except (UnreadableManifest, NoDataset) as error:
+            raise CannotTrain(str(error)) from error
+
+
+def _as_json(offsets: dict[int, int]) -> dict[str, int]:
+    return {str(number): at for number, at in sorted(offsets.items())}
