@@ -1,6 +1,7 @@
 """One warm sandbox: a container whose zygote runs jobs, spoken to over its standard input and output."""
 
 import asyncio
+import contextlib
 import itertools
 import json
 
@@ -41,13 +42,15 @@ class Sandbox:
 
     async def greet(self, policy: bytes) -> None:
         """Tells the zygote its policy and waits until it is ready."""
-        self._container.stdin.write(wire.frame(policy))
+        self._container.write(wire.frame(policy))
         if await self._read_frame() != wire.READY:
             raise SandboxDied("the zygote did not say that it is ready")
 
     def become_vetted(self) -> None:
         """From here on only `vet` is understood."""
-        self._container.stdin.write(wire.frame(wire.VET))
+        # One that has ended meanwhile is made good by whoever watches it.
+        with contextlib.suppress(OSError):
+            self._container.write(wire.frame(wire.VET))
 
     async def vet(self, wanted: Submission, *, only: bool = False) -> Execution | Vetting:
         """Runs the job if it passes the vet and more than that was asked for; SandboxDied where the sandbox fails."""
@@ -75,7 +78,7 @@ class Sandbox:
         header = wire.JOB.pack(number, wanted.wall_seconds, wanted.memory_bytes, wanted.stdout_bytes)
         try:
             async with asyncio.timeout(wanted.wall_seconds + _WATCHDOG_SECONDS):
-                self._container.stdin.write(wire.frame(header + json.dumps(told).encode()))
+                self._container.write(wire.frame(header + json.dumps(told).encode()))
                 await self._container.stdin.drain()
                 report = reports.parse(await self._read_frame())
             if report.number != number:

@@ -16,7 +16,7 @@ from services.runtime.transports.kafka import KafkaSettings
 
 SECONDS_A_MIX = 10.0
 ROUNDS = 3
-PAIRS = 15
+PAIRS = 9
 WANTED = Wanted(conversations=1024, in_flight=256, latency=loop.EVEN)
 
 

@@ -32,7 +32,7 @@ _TARGETS = Path(__file__).with_name("observe.toml")
 
 @click.command()
 @kafka_options()
-@click.option("--pairs", default=15, show_default=True, type=click.IntRange(min=1), help="Of which the median counts.")
+@click.option("--pairs", default=9, show_default=True, type=click.IntRange(min=1), help="Of which the median counts.")
 @click.option("--http-from", type=click.IntRange(1, 65_000), metavar="PORT", help="Scrape the services of `up` there.")
 @SCALE
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")

@@ -61,6 +61,14 @@ class Container:
     async def ended(self) -> None:
         await self._process.wait()
 
+    def write(self, data: bytes) -> None:
+        """To its input; OSError where it has ended."""
+        try:
+            self.stdin.write(data)
+        except RuntimeError as error:
+            # Under uvloop: asyncio's own loop says so at the drain.
+            raise BrokenPipeError(f"it has ended: {error}") from error
+
     async def close(self, *, at_once: bool) -> None:
         """Ends it, by the end of its input unless that would wait for a job, and leaves nothing of it behind."""
         self.stdin.close()

@@ -16,7 +16,7 @@ from services.runtime.transports.kafka import KafkaSettings
 
 Tell = Callable[[str], None]
 
-BATCHES = 4
+BATCHES = 8
 # All by which something is counted, ours and FastStream's, and what is measured for it alone.
 _COUNTING = (
     (Counter, "inc"),

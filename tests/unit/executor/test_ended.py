@@ -1,0 +1,50 @@
+"""A sandbox whose runsc has ended says so, on the loop that services run on as well."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+import uvloop
+from soliloquy.v1.sandbox_pb2 import Job
+
+from services.executor.gvisor import container
+from services.executor.gvisor.container import Plan
+from services.executor.sandbox import Sandbox, SandboxDied
+from services.executor.settings import SandboxSettings
+from services.executor.submission import submission
+
+Run = Callable[[Coroutine[Any, Any, None]], None]
+
+
+async def ended(folder: Path) -> Sandbox:
+    plan = Plan(command=["false"], folder=folder, config="{}", cgroup=None, isolation="", runsc_version="")
+    running = await container.start(plan)
+    await running.ended()
+    return Sandbox(running)
+
+
+@pytest.mark.parametrize("run", [asyncio.run, uvloop.run], ids=["asyncio", "uvloop"])
+def test_one_that_has_ended_cannot_be_greeted(run: Run, tmp_path: Path) -> None:
+    async def greet() -> None:
+        sandbox = await ended(tmp_path / "sandbox")
+        with pytest.raises((OSError, asyncio.IncompleteReadError)):
+            await sandbox.greet(b"{}")
+        sandbox.become_vetted()
+        await sandbox.close()
+
+    run(greet())
+
+
+@pytest.mark.parametrize("run", [asyncio.run, uvloop.run], ids=["asyncio", "uvloop"])
+def test_a_job_for_one_that_has_ended_finds_it_dead(run: Run, tmp_path: Path) -> None:
+    async def vet() -> None:
+        sandbox = await ended(tmp_path / "sandbox")
+        job = submission(Job(id="a", code="x = 1", result_variables=["x"]), SandboxSettings())
+        with pytest.raises(SandboxDied):
+            await sandbox.vet(job)
+        assert not sandbox.usable
+        await sandbox.close()
+
+    run(vet())
