@@ -35,6 +35,7 @@ def test_every_command_of_the_list_is_there() -> None:
         "problems",
         "freeze",
         "train",
+        "retrain",
         "evaluate",
         "adapters",
         "dlq",
