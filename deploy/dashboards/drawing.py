@@ -111,10 +111,11 @@ def _numbers(sheet: Sheet, panel: Mapping[str, Any], ask: Ask, place: tuple[floa
     how = panel["fieldConfig"]["defaults"]
     shown = [(name, points[-1][1]) for name, points in _asked(panel, ask)] or [("", math.nan)]
     part = wide / len(shown)
-    size = min(24, 0.30 * part)
+    words = [_value(value, how) for _, value in shown]
+    size = min(24, part / max(map(len, words)))
     for number, (name, value) in enumerate(shown):
         middle = x + part * (number + 0.5)
-        sheet.text(middle, y + 0.58 * high, _value(value, how), ha="center", fontsize=size, color=_colour(value, how))
+        sheet.text(middle, y + 0.58 * high, words[number], ha="center", fontsize=size, color=_colour(value, how))
         if panel["options"]["textMode"] == "value_and_name":
             sheet.text(middle, y + 0.84 * high, name, ha="center", fontsize=8, color=_DIM)
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from services.cli.addresses import ADDRESS
 from services.cli.failure import Failure
@@ -50,7 +50,7 @@ def list_(*, registry: str, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(_as_json(found, active)))
         return
-    table = Table("adapter", "active", "base", "trained on", "held-out loss", "note")
+    table = Table(Column("adapter", no_wrap=True), "active", "base", "trained on", "held-out loss", "note")
     for version in found:
         entry = active.get(version.name)
         since = f"since {entry.since}" if entry and entry.version == version.id else ""

@@ -46,6 +46,7 @@ class Launch:
         from training.train import check, train
 
         check(job, self.workers, tell)
+        end_when_asked()
         if self.on_ray:
             from training.ray import run_on_ray
 

@@ -17,6 +17,7 @@ from services.cli.failure import INTERRUPTED, Failure
 from services.cli.kafka_options import kafka_options
 from services.cli.launching import CONFIG, METRICS, Launch, end_when_asked, launch_options
 from services.cli.training_view import Bar, Silent, exported, following
+from services.dataset.place import Place
 from services.runtime.model.settings import shipped_models
 from services.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
 from services.runtime.transports.port import Unanswered
@@ -92,6 +93,8 @@ def retrain(
     """
     if (data is None) == (kafka is None):
         raise click.UsageError("where do conversations come from? Name either --data or --kafka")
+    if cache is None and Place(registry).folder is None:
+        raise click.UsageError(f"{registry} is no folder: name one that all replicas read, for copies, with --cache")
     from training.adapters.registry import Registry
     from training.continuous.folder import Rounds
     from training.continuous.policy import SHIPPED, read_policy
@@ -101,7 +104,6 @@ def retrain(
 
     source: Source = Topic(kafka=kafka) if kafka else Growing(data=str(data))
     display = _Lines(every, quiet=quiet or as_json)
-    end_when_asked()
     try:
         chosen = read_policy(policy or SHIPPED)
         retraining = Retraining(
@@ -114,8 +116,9 @@ def retrain(
             canaries=canaries_of(chosen.canaries.count),
             train=_Training(launch=launch, quiet=quiet or as_json).train,
             evaluate=_Evaluating(base=base, evaluation=chosen.evaluation, quiet=quiet or as_json).evaluate,
-            told=display,
+            display=display,
         )
+        end_when_asked()
         with exported(metrics), display:
             done = retraining.run(rounds)
     except (CannotTrain, KafkaUnavailable, Unanswered, *MISTAKES, OSError) as error:

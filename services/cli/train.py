@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from services.cli.failure import INTERRUPTED, Failure
-from services.cli.launching import CONFIG, METRICS, Launch, end_when_asked, launch_options
+from services.cli.launching import CONFIG, METRICS, Launch, launch_options
 from services.cli.training_view import Bar, Silent, exported, following
 
 _FOLDER = click.Path(path_type=Path, exists=True, file_okay=False, resolve_path=True)
@@ -59,7 +59,6 @@ def train(
     try:
         settings = read_settings(launch.file)
         job = Job(settings=settings, base=base, data=data, folder=out.resolve() / name, adapter=adapter)
-        end_when_asked()
         with exported(metrics), following(job.folder, shown):
             launch.train(job, shown.reading)
     except CannotTrain as error:

@@ -62,8 +62,8 @@ class ModelHandler:
 
     async def stream(self, request: GenerateRequest, caller: str = "") -> AsyncGenerator[Delta, None]:
         """`caller` is the traceparent that came with the request, if any did."""
-        asked = {"role": request.role, "state": request.prompt, "adapter": request.adapter}
-        with spans.joined("model", "model service", "server", caller, **asked) as span:
+        with spans.joined("model", "model service", "server", caller) as span:
+            span.note(role=request.role, state=request.prompt, adapter=request.adapter)
             await self._check(request)
             completed = False
             async with aclosing(self._lately.stream(request)) as deltas:

@@ -15,6 +15,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 
 from services.model.completions import Answer, ChatRequest, invalid
+from services.model.counting import registry
 from services.model.engines.engine import InvalidRequest, UnknownAdapter
 from services.model.handler import MAX_REQUEST_BYTES, ModelHandler
 from services.model.refusals import refusal
@@ -40,7 +41,7 @@ def application(handler: ModelHandler, stop: Callable[[], Awaitable[None]] = _no
             Route("/v1/chat/completions", calls.complete, methods=["POST"]),
             Route("/v1/models", calls.models),
             Route("/v1/models/{name:path}", calls.model),
-            Mount("/metrics", make_asgi_app()),
+            Mount("/metrics", make_asgi_app(registry(calls.adapters))),
         ],
         exception_handlers={HTTPException: _no_route},
         lifespan=lifespan,
@@ -79,8 +80,11 @@ class _Calls:
         except Exception as error:
             return _refused(error)
 
+    def adapters(self) -> list[str]:
+        return [adapter.name for adapter in self._handler.list_adapters().adapters]
+
     def _names(self) -> list[str]:
-        return [self._handler.info().model, *(adapter.name for adapter in self._handler.list_adapters().adapters)]
+        return [self._handler.info().model, *self.adapters()]
 
     def _adapter(self, name: str) -> str:
         """Empty for the base model."""

@@ -12,6 +12,7 @@ from io import StringIO
 from typing import Any
 
 from services.model.answering import Answering
+from services.model.counting import counting_together
 from services.model.settings import ServingSettings
 from services.runtime.listening import CannotListen, listening
 
@@ -58,18 +59,19 @@ def serving(build: Callable[[], Answering], settings: ServingSettings) -> Iterat
         raise CannotStart("Ray Serve is not installed: pip install 'soliloquy[serve]'")
     _prepare()
     ray, serve, _ = _ray()
-    try:
-        _start(ray, serve, settings)
-        deploy(build, settings)
-        yield
-    finally:
-        if ray.is_initialized():
-            # A shutdown alone would take the proxy away from what is under way.
-            serve.delete(_NAME)
-            # Ray reports as a failure that its controller ended, as it was told to.
-            with contextlib.redirect_stdout(StringIO()):
-                serve.shutdown()
-                ray.shutdown()
+    with counting_together():
+        try:
+            _start(ray, serve, settings)
+            deploy(build, settings)
+            yield
+        finally:
+            if ray.is_initialized():
+                # A shutdown alone would take the proxy away from what is under way.
+                serve.delete(_NAME)
+                # Ray reports as a failure that its controller ended, as it was told to.
+                with contextlib.redirect_stdout(StringIO()):
+                    serve.shutdown()
+                    ray.shutdown()
 
 
 def _start(ray: Any, serve: Any, settings: ServingSettings) -> None:

@@ -142,15 +142,15 @@ def caused_events(cause: Event, outcome: AnyOutcome, *, source: str, time: float
         Event(
             id=digest(cause.id, topic.name, position),
             topic=topic.name,
-            key=key_of(message),
+            key=key,
             payload=message.SerializeToString(deterministic=True),
             source=source,
             time=time,
-            traceparent=_traceparent_of(message),
+            traceparent=cause.traceparent if key == cause.key else _traceparent_of(message),
             began=cause.began | {topic.begins: time} if topic.begins else cause.began,
         )
         for position, message in enumerate(outcome)
-        for topic in [topic_of(message)]
+        for topic, key in [(topic_of(message), key_of(message))]
     ]
 
 

@@ -82,8 +82,7 @@ class Handling:
     async def outputs(self, event: Event) -> list[Event]:
         """The events that follow from one, fit to be published."""
         now = time.time()
-        name, told = f"{self._name} {origin(event.topic)}", _told(event, now)
-        with spans.joined(self._name, name, "consumer", event.traceparent, now, **told):
+        with self._span(event, now):
             self._measure_wait(event, now)
             began = time.perf_counter()
             try:
@@ -94,11 +93,22 @@ class Handling:
             outputs = caused_events(event, outcome, source=self._name, time=time.time())
             for output in outputs:
                 checked(output)
-            for message, output in zip(outcome, outputs, strict=True):
-                if output.traceparent not in ("", event.traceparent):
-                    # Be it by a problem or by the end of an earlier attempt: here the trace of a conversation begins.
-                    spans.begun(self._name, name, output.traceparent, now, **told, **_of(message))
+            if spans.recording():
+                self._begin_traces(event, outcome, outputs, now)
         return outputs
+
+    def _span(self, event: Event, now: float) -> spans.Span:
+        if not spans.recording():
+            return spans.NOTHING
+        name = f"{self._name} {origin(event.topic)}"
+        return spans.joined(self._name, name, "consumer", event.traceparent, now, **_told(event, now))
+
+    def _begin_traces(self, event: Event, outcome: AnyOutcome, outputs: Sequence[Event], now: float) -> None:
+        """Where a conversation begins, be it by a problem or by the end of an earlier attempt, its trace does."""
+        for message, output in zip(outcome, outputs, strict=True):
+            if output.traceparent not in ("", event.traceparent):
+                name = f"{self._name} {origin(event.topic)}"
+                spans.begun(self._name, name, output.traceparent, now, **_told(event, now), **_of(message))
 
     def _measure_wait(self, event: Event, now: float) -> None:
         """How long the event waited, and how long what ends with it took."""
@@ -112,7 +122,8 @@ class Handling:
         message = message_of(event)
         assert isinstance(message, ConversationEvent | RunEvent)
         run = run_of(message)
-        spans.note(**_of(message))
+        if spans.recording():
+            spans.note(**_of(message))
         if isinstance(message, RunCancelled):
             self._cancelled.add(run)
         elif run in self._cancelled:

@@ -5,7 +5,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from prometheus_client import Counter, Gauge, Histogram
 
@@ -26,6 +26,8 @@ class Metric:
     buckets: Sequence[float] = ()
     # Whether no dashboard shows it and no rule asks for it; `help` says what it is for.
     raw: bool = False
+    # What a gauge is of the processes that count together.
+    together: Literal["livesum", "livemax"] = "livesum"
 
 
 class NotInSchema(LookupError):
@@ -52,7 +54,7 @@ def counter(name: str) -> Counter:
 
 def gauge(name: str) -> Gauge:
     metric = _metric(name, "gauge")
-    return Gauge(name, metric.help, metric.labels)
+    return Gauge(name, metric.help, metric.labels, multiprocess_mode=metric.together)
 
 
 def histogram(name: str) -> Histogram:

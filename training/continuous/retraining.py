@@ -29,7 +29,7 @@ from training.settings import CannotTrain, Diverged, TrainingSettings
 Report = Mapping[str, Any]
 
 
-class Told(Protocol):
+class Display(Protocol):
     """Hears what a round is at."""
 
     def waiting(self, number: int, found: int) -> None:
@@ -91,9 +91,9 @@ class Retraining:
     train: Callable[[Job], None]
     # Evaluates the base with an adapter, or alone, into a folder; returns the report.
     evaluate: Callable[[Path | None, Path], Report]
-    told: Told
-    _learned: set[str] = field(default_factory=set)
-    _reports: dict[str, Report] = field(default_factory=dict)
+    display: Display
+    _learned: set[str] = field(default_factory=set, init=False)
+    _reports: dict[str, Report] = field(default_factory=dict, init=False)
 
     def run(self, rounds: int | None) -> list[Outcome]:
         """Until there are so many in the folder, or for ever; raises CannotTrain."""
@@ -117,8 +117,8 @@ class Retraining:
         folder = self.rounds.round(number)
         plan = folder.plan() or self._planned(folder, after)
         if not folder.data.exists():
-            self.told.at(number, f"freezing {plan.span.conversations} conversations")
-            self.source.freeze(plan.span, folder.data, self._left_out(plan.onto))
+            self.display.at(number, f"freezing {plan.span.conversations} conversations")
+            self.source.freeze(plan.span, folder.data, self._left_out(number, plan.onto))
         try:
             outcome = self._judged(folder, plan, self._trained(folder, plan))
         except Diverged as diverged:
@@ -126,18 +126,18 @@ class Retraining:
         self.rounds.finish(outcome)
         self._learned.update(folder.learned())
         ROUNDS.labels(outcome.outcome).inc()
-        self.told.ended(outcome)
+        self.display.ended(outcome)
         return outcome
 
     def _planned(self, folder: Round, after: Any) -> Plan:
         onto = self.served.active()
-        leave_out = self._left_out(onto)
-        self.told.waiting(folder.number, 0)
-        span = self.source.next(after, self.every, leave_out, lambda found: self.told.waiting(folder.number, found))
+        leave_out = self._left_out(folder.number, onto)
+        self.display.waiting(folder.number, 0)
+        span = self.source.next(after, self.every, leave_out, lambda found: self.display.waiting(folder.number, found))
         plan = Plan(span=span, onto=onto)
         folder.write_plan(plan)
         if span.missed:
-            self.told.at(folder.number, f"{span.missed} offsets before these were gone before they were read")
+            self.display.at(folder.number, f"{span.missed} offsets before these were gone before they were read")
         return plan
 
     def _trained(self, folder: Round, plan: Plan) -> Report:
@@ -150,15 +150,15 @@ class Retraining:
         )
         training = TrainingFolder(job)
         if not training.report():
-            self.told.at(folder.number, f"training on top of {plan.onto or 'the base'}")
+            self.display.at(folder.number, f"training on top of {plan.onto or 'the base'}")
             self.train(job)
         return training.report()
 
     def _judged(self, folder: Round, plan: Plan, trained: Report) -> Outcome:
         version, files = read_version(folder.training, self.served.name)
         self.served.registry.push(version, files)
-        before = _figures(self._evaluated(plan.onto, folder.number))
-        after = _figures(self._evaluated(version.id, folder.number))
+        before = _figures(self._evaluated(folder.number, plan.onto))
+        after = _figures(self._evaluated(folder.number, version.id))
         outcome, reason = self._decided(folder.number, version, plan, before, after)
         self.served.registry.note(version, f"round {folder.number}: {': '.join(filter(None, (outcome, reason)))}")
         return Outcome(
@@ -182,20 +182,20 @@ class Retraining:
         if active != version.id:
             if active != plan.onto:
                 return "refused", f"{active or 'nothing'} is in service by now, not {plan.onto or 'nothing'} as before"
-            self.told.at(number, f"activating {version.id}")
+            self.display.at(number, f"activating {version.id}")
             try:
                 asyncio.run(self.served.activate(version, self.canaries, self.policy.canaries.readable))
             except (NotActivated, Overtaken) as error:
                 return "refused", str(error)
         return "activated", ""
 
-    def _evaluated(self, version: str, number: int) -> Report:
+    def _evaluated(self, number: int, version: str) -> Report:
         """Each version once, whichever rounds ask for it; all are put the same cases."""
         if version not in self._reports:
             folder = self.rounds.evaluation(version)
             report: Report | None = read_report(folder)
             if report is None:
-                self.told.at(number, f"evaluating {version or 'the base'}")
+                self.display.at(number, f"evaluating {version or 'the base'}")
                 report = self.evaluate(self.served.path(version), folder)
             for other, known in self._reports.items():
                 if known["cases"]["sha256"] != report["cases"]["sha256"]:
@@ -206,9 +206,9 @@ class Retraining:
             self._reports[version] = report
         return self._reports[version]
 
-    def _left_out(self, onto: str) -> LeaveOut:
+    def _left_out(self, number: int, onto: str) -> LeaveOut:
         """What was learned from in earlier rounds, and what is about a question that is put to each of them."""
-        questions = set(self._evaluated(onto, len(self.rounds.done()) + 1)["cases"]["problem_ids"])
+        questions = set(self._evaluated(number, onto)["cases"]["problem_ids"])
         return lambda conversation: conversation.id in self._learned or conversation.problem.id in questions
 
 

@@ -114,7 +114,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--conversations", type=int, default=750, help="to learn from at first")
     parser.add_argument("--stream", type=int, default=150, help="to tune an adapter on")
     parser.add_argument("--steps", type=int, default=3000, help="of the first training")
-    parser.add_argument("--tuning-steps", type=int, default=400, help="of the adapter's")
+    parser.add_argument("--tuning-steps", type=int, default=300, help="of the adapter's")
     parser.add_argument("--questions", type=int, default=25, help="to be put in the end")
     parser.add_argument("--seed", type=int, default=0, help="all draws follow from it")
     Making(**vars(parser.parse_args(arguments))).run()

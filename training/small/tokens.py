@@ -15,8 +15,9 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_token
 from transformers import PreTrainedTokenizerFast
 
 _SPECIAL = BEGIN, END, PAD = "<|begin|>", "<|end|>", "<|pad|>"
-# A shorter passage could be part of another text.
-_SHORTEST = 24
+# Characters of a passage. A shorter one could be part of another text; a longer one is refused by llguidance, which
+# holds a served model to its grammar: no token of its may have more than 1,024 bytes.
+_SHORTEST, _LONGEST = 24, 1000
 # A digit; line ends; what begins with backticks, a parenthesis or the backslash of a line end in JSON; all else.
 _PIECES = r"\d|\n+|(`+|[()\\])[^`()\\\d\n]*\n?|[^`()\\\d\n]+\n?"
 TEMPLATE = (
@@ -64,8 +65,11 @@ def _passages(prompt: str) -> Iterator[str]:
         if any(string.Template(line).get_identifiers()) or re.fullmatch(r"\[\w+\]", line):
             yield _as_filled_in(lines)
             lines = []
-        else:
-            lines.append(line)
+            continue
+        if len("\n".join([*lines, line])) > _LONGEST:
+            yield _as_filled_in(lines)
+            lines = []
+        lines.append(line)
     yield _as_filled_in(lines)
 
 

@@ -30,7 +30,7 @@ class Look:
 def look(addresses: Mapping[str, str]) -> Look:
     """Asks every process, by its name, at its address."""
     with ThreadPoolExecutor(max_workers=min(len(addresses), _ASKERS)) as askers:
-        answers = dict(zip(addresses, askers.map(_samples, addresses.values()), strict=True))
+        answers = dict(zip(addresses, askers.map(_samples, addresses, addresses.values()), strict=True))
     return Look(
         at=time.monotonic(),
         samples={name: answer for name, answer in answers.items() if not isinstance(answer, str)},
@@ -38,12 +38,13 @@ def look(addresses: Mapping[str, str]) -> Look:
     )
 
 
-def _samples(address: str) -> Samples | str:
+def _samples(name: str, address: str) -> Samples | str:
     try:
         with urllib.request.urlopen(f"http://{address}/metrics", timeout=PATIENCE_SECONDS) as response:
             return read(response.read().decode())
     except (OSError, ValueError) as error:
-        return f"{address} does not answer ({getattr(error, 'reason', None) or error})"
+        who = address if name == address else f"{name} on {address}"
+        return f"{who} does not answer ({getattr(error, 'reason', None) or error})"
 
 
 def read(text: str) -> Samples:

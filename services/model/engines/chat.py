@@ -96,6 +96,7 @@ class Chat:
             check_fits(found, self._digest, self._model)
             await self._engine.load_adapter(found.name, Path(found.path))
             self._adapters[found.name] = found
+            self._metrics.adapters(len(self._adapters))
             return found
 
     async def unload_adapter(self, name: str) -> None:
@@ -104,6 +105,7 @@ class Chat:
             del self._adapters[name]
             await self._engine.unload_adapter(name)
             self._metrics.forget(name)
+            self._metrics.adapters(len(self._adapters))
 
     def info(self) -> ModelInfo:
         return ModelInfo(

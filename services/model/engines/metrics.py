@@ -8,7 +8,6 @@ from soliloquy.v1.model_pb2 import Finish
 
 from services.model.engines.engine import Engine, EngineRefused
 from services.runtime.instruments import counter, gauge, histogram
-from services.runtime.traces.spans import exemplar
 
 PROMPT_TOKENS = counter("soliloquy_model_prompt_tokens_total")
 COMPLETION_TOKENS = counter("soliloquy_model_completion_tokens_total")
@@ -28,9 +27,12 @@ class EngineMetrics:
         self._engine = engine
 
     def open(self) -> None:
-        RUNNING.labels(self._engine.name).set_function(lambda: self._engine.stats().running)
-        WAITING.labels(self._engine.name).set_function(lambda: self._engine.stats().waiting)
-        ADAPTERS.labels(self._engine.name).set_function(lambda: len(self._engine.stats().adapters))
+        for held in (RUNNING, WAITING, ADAPTERS):
+            held.labels(self._engine.name).set(0)
+
+    def adapters(self, number: int) -> None:
+        """So many are loaded."""
+        ADAPTERS.labels(self._engine.name).set(number)
 
     def close(self) -> None:
         for held in (RUNNING, WAITING, ADAPTERS):
@@ -47,6 +49,7 @@ class EngineMetrics:
     def request(self, adapter: str) -> Iterator["RequestMetrics"]:
         """Counts how a request ends, whichever way it does."""
         request = RequestMetrics(self._engine.name, adapter)
+        WAITING.labels(self._engine.name).inc()
         try:
             yield request
         except EngineRefused as refused:
@@ -58,6 +61,8 @@ class EngineMetrics:
         except BaseException:
             request.count("aborted")
             raise
+        finally:
+            request.left()
 
 
 class RequestMetrics:
@@ -72,12 +77,17 @@ class RequestMetrics:
     def generated(self, tokens: int) -> None:
         if not self._begun:
             self._begun = True
-            FIRST_TOKEN.labels(*self._labels).observe(time.monotonic() - self._asked, exemplar())
+            FIRST_TOKEN.labels(*self._labels).observe(time.monotonic() - self._asked)
+            RUNNING.labels(self._labels[0]).inc()
+            WAITING.labels(self._labels[0]).dec()
         COMPLETION_TOKENS.labels(*self._labels).inc(tokens)
 
     def ended(self, finish: Finish) -> None:
-        ANSWER.labels(*self._labels).observe(time.monotonic() - self._asked, exemplar())
+        ANSWER.labels(*self._labels).observe(time.monotonic() - self._asked)
         self.count(_ENDS[finish])
+
+    def left(self) -> None:
+        (RUNNING if self._begun else WAITING).labels(self._labels[0]).dec()
 
     def count(self, end: str) -> None:
         ENDED.labels(*self._labels, end).inc()

@@ -68,6 +68,11 @@ CURRENT: ContextVar[Span] = ContextVar("span", default=NOTHING)
 _recorder: Recorder | None = None
 
 
+def recording() -> bool:
+    """For those who would first have to find out what to tell."""
+    return _recorder is not None
+
+
 def record_with(recorder: Recorder | None) -> None:
     global _recorder
     _recorder = recorder
@@ -114,5 +119,5 @@ def carried() -> dict[str, str]:
 
 def exemplar() -> dict[str, str] | None:
     """The trace in which a duration was measured, for its histogram; None where none is recorded."""
-    traceparent = CURRENT.get().traceparent
-    return {"trace_id": traceparent.split("-")[1]} if traceparent else None
+    current = CURRENT.get()
+    return None if current is NOTHING else {"trace_id": current.traceparent.split("-")[1]}

@@ -1,28 +1,37 @@
-"""A real Prometheus over real services under load: the right alerts fire within their windows, and clear afterwards.
+"""A real Prometheus over real services at work: the right alerts fire within their windows, and clear afterwards.
 
 Of the rules, a minute passes in three seconds.
 """
 
+import asyncio
 import os
 import shutil
 import signal
 import time
+import uuid
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
+from soliloquy.v1.conversation_pb2 import Conversation
+from soliloquy.v1.events_pb2 import CodeWritten
 
 from services.runtime.bench.processes import family, stats
-from tests.chaos.kafka.installation import Installation, until
+from services.runtime.events import Event, first_event
+from services.runtime.transports.kafka import KafkaSettings, kafka_transport
+from services.runtime.transports.kafka.layout import apply
+from tests.chaos.kafka.installation import Installation, free_ports, until
 from tests.chaos.kafka.run import Run
 from tests.e2e.runs import SOLILOQUY, kill, said
 from tests.observability.alerting import Alerts, watching
+from tests.observability.serving import answer, reach, serving
 
 HASTE = 20
 CONVERSATIONS = 1000
 IN_FLIGHT = 16
 LATENCY = ("--latency", "100ms")
-# Below the ports that the system hands to outgoing connections, beside those of the installations.
-PORT = 11_990
+CALCULATIONS = 20
 RUNSC = """#!/bin/sh
 [ ! -e {broken} ] || {{ echo "out of order" >&2; exit 1; }}
 exec {runsc} "$@"
@@ -42,11 +51,12 @@ def fires(alerts: Alerts, alert: str, since: float) -> None:
     print(f"\n{alert} fired after {seconds:.1f} s: {told['annotations']['summary']}")
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(900)
 def test_a_service_that_is_killed_under_load_is_told_until_it_is_back(kafka: str, tmp_path: Path) -> None:
+    [port] = free_ports(1)
     with (
         Installation(tmp_path, kafka, *LATENCY) as installation,
-        watching(installation.addresses, PORT, tmp_path, HASTE) as alerts,
+        watching(installation.addresses, port, tmp_path, HASTE) as alerts,
         Run(installation, tmp_path / "out", conversations=CONVERSATIONS, in_flight=IN_FLIGHT) as run,
     ):
         run.reach(5)
@@ -66,7 +76,19 @@ def test_a_service_that_is_killed_under_load_is_told_until_it_is_back(kafka: str
         quiet(alerts)
 
 
-@pytest.mark.timeout(600)
+async def publish(settings: KafkaSettings, calculations: range) -> None:
+    async with kafka_transport(settings) as transport:
+        await transport.publish([calculation(number) for number in calculations])
+
+
+def calculation(number: int) -> Event:
+    conversation = Conversation(id=f"c{number}")
+    turn = conversation.turns.add(number=1)
+    turn.calculation.attempts.add(code=f"x = {number} + 1", result_variables=["x"])
+    return first_event(CodeWritten(conversation=conversation), source="test", time=time.time())
+
+
+@pytest.mark.timeout(900)
 def test_sandboxes_that_cannot_start_and_their_dead_letters_are_told_until_they_are_mended(
     kafka: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -75,34 +97,45 @@ def test_sandboxes_that_cannot_start_and_their_dead_letters_are_told_until_they_
     runsc.write_text(RUNSC.format(broken=broken, runsc=shutil.which("runsc")), "utf-8")
     runsc.chmod(0o755)
     monkeypatch.setenv("PATH", f"{runsc.parent}:{os.environ['PATH']}")
+    settings = KafkaSettings(bootstrap=kafka, prefix=f"alerts-{uuid.uuid4().hex[:8]}.")
+    asyncio.run(apply(settings, replication=1))
+    port, own_port = free_ports(2)
+    address = f"127.0.0.1:{port}"
+
+    def metric(name: str) -> float:
+        return sum(
+            sample.value
+            for metric in text_string_to_metric_families(answer(address, "/metrics")[1])
+            for sample in metric.samples
+            if sample.name == name
+        )
+
+    def done(count: int) -> bool:
+        return metric("soliloquy_events_succeeded_total") >= count
+
     with (
-        Installation(tmp_path, kafka, *LATENCY) as installation,
-        watching(installation.addresses, PORT, tmp_path, HASTE) as alerts,
-        Run(installation, tmp_path / "out", conversations=60, in_flight=IN_FLIGHT) as run,
+        serving("executor", settings, address, tmp_path / "executor.log", ["--sandboxes", "1"]) as executor,
+        watching({address: "executor-0"}, own_port, tmp_path, HASTE) as alerts,
     ):
-        run.reach(5)
+        asyncio.run(publish(settings, range(CALCULATIONS)))
+        until(lambda: done(CALCULATIONS), "calculations wait", 120)
         quiet(alerts)
         broken.touch()
-        executor = installation.pid("executor-0")
         for pid in family([executor], stats()) - {executor}:
             kill(pid)
-        fires(alerts, "SoliloquySandboxNotReady", time.monotonic())
-
-        def given_up() -> float:
-            return sum(installation.metric(post, "soliloquy_dead_letters") for post in installation.posts)
-
-        # Each calculation is tried five times before.
-        until(given_up, "nothing is given up", 300)
+        broken_at = time.monotonic()
+        asyncio.run(publish(settings, range(CALCULATIONS, 2 * CALCULATIONS)))
+        fires(alerts, "SoliloquySandboxNotReady", broken_at)
+        # Each calculation is tried five times before it is given up.
+        until(lambda: metric("soliloquy_dead_letters"), "nothing is given up", 300)
         fires(alerts, "SoliloquyDeadLetters", time.monotonic())
         broken.unlink()
         print(f"SoliloquySandboxNotReady cleared {alerts.clears('SoliloquySandboxNotReady'):.1f} s later")
-        reach = [f"--{name.replace('_', '-')}={value}" for name, value in installation.reach.items()]
-
-        def cleared() -> bool:
-            """What was waiting for its last attempt may become a letter after the first replay."""
-            assert said([SOLILOQUY, "dlq", "replay", *reach]).returncode == 0
-            return "SoliloquyDeadLetters" not in alerts.firing()
-
-        until(cleared, "letters stay", 120)
-        run.finish()
+        until(lambda: _replayed(settings, lambda: done(2 * CALCULATIONS)), "calculations are lost", 300)
         quiet(alerts)
+
+
+def _replayed(settings: KafkaSettings, done: Callable[[], bool]) -> bool:
+    """What waits for its last attempt may become a letter after others were put back."""
+    assert said([SOLILOQUY, "dlq", "replay", *reach(settings)]).returncode == 0
+    return done()

@@ -22,13 +22,21 @@ _SHORT = Sampling(temperature=0.0, top_p=1.0, max_tokens=4)
 
 
 @contextmanager
-def served(base: Path, *, replicas: int) -> Iterator[tuple[int, int]]:
-    """Its ports: of gRPC and of HTTP."""
+def served(base: Path, *, replicas: int, traces: str = "") -> Iterator[tuple[int, int]]:
+    """Its ports: of gRPC and of HTTP; its traces go to a collector, where one is named."""
     port, http = free_port(), free_port()
     command = ["-c", "from services.cli.main import main; main()", "model", "serve", "--engine", "transformers"]
     command += ["--model", str(base), "--grpc", f"127.0.0.1:{port}", "--http", f"127.0.0.1:{http}"]
     process = subprocess.Popen(
-        [sys.executable, *command, "--replicas", str(replicas), "--grace", "2s"],
+        [
+            sys.executable,
+            *command,
+            "--replicas",
+            str(replicas),
+            "--grace",
+            "2s",
+            *(["--traces", traces] if traces else []),
+        ],
         stdout=subprocess.PIPE,
         text=True,
         start_new_session=True,

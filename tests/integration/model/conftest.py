@@ -4,14 +4,21 @@ from pathlib import Path
 import pytest
 
 from tests.models.fixtures import adapters, base
+from tests.traces.collector import Collector, collecting
 
 __all__ = ["adapters", "base"]
 
 
 @pytest.fixture(scope="session")
-def replicas(base: Path) -> Iterator[tuple[int, int]]:
+def collector() -> Iterator[Collector]:
+    with collecting() as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def replicas(base: Path, collector: Collector) -> Iterator[tuple[int, int]]:
     """The ports of `soliloquy model serve` with the base in two replicas: of gRPC and of HTTP."""
     from tests.integration.model.asking import served
 
-    with served(base, replicas=2) as ports:
+    with served(base, replicas=2, traces=collector.url) as ports:
         yield ports

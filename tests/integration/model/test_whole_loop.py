@@ -1,13 +1,18 @@
 """The whole loop on weights: random ones, which hold to the shapes that the recipe asks for and to nothing else."""
 
 import json
+import time
+import urllib.request
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from services.cli.generate import INCOMPLETE
 from tests.e2e.runs import command, run
 from tests.models import needs_torch
+from tests.traces.collector import Collector, Span
 
 pytestmark = [
     needs_torch,
@@ -15,14 +20,37 @@ pytestmark = [
     pytest.mark.timeout(240),
 ]
 
+ASKED = {"model student", "model tutor", "model codegen", "model composer"}
+SERVICE = "model service"
+# By which both replicas have been asked.
+SCRAPES = 10
+SPANS_SECONDS = 20.0
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + SPANS_SECONDS
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def ended(http: str) -> dict[str, float]:
+    """The requests that the service has counted, by how they ended."""
+    with urllib.request.urlopen(f"http://{http}/metrics/", timeout=10) as response:
+        families = text_string_to_metric_families(response.read().decode())
+    samples = (sample for family in families for sample in family.samples)
+    return {one.labels["end"]: one.value for one in samples if one.name == "soliloquy_model_requests_ended_total"}
+
 
 def test_random_weights_give_turns_of_the_right_shape_and_the_manifest_names_their_engine(
-    replicas: tuple[int, int], tmp_path: Path
+    replicas: tuple[int, int], collector: Collector, tmp_path: Path
 ) -> None:
+    """Each answer is in the trace of its conversation, and counted whichever replica gave it and whichever is asked."""
     grpc, http = (f"127.0.0.1:{port}" for port in replicas)
     ways = {"ray": {"model_address": grpc}, "openai": {"base_url": f"http://{http}/v1", "model_name": "tiny"}}
     for model, way in ways.items():
-        out = tmp_path / model
+        out, known, counted = tmp_path / model, set(collector.traces), sum(ended(http).values())
+        way["traces"] = collector.url
         grown = run(command(out, conversations=1, model=model, max_turns=3, max_attempts=2, **way))
         # Nothing that they say is true, so no problem is accepted, nor the one in its place; every answer can be read.
         assert grown.returncode == INCOMPLETE, grown.stderr
@@ -35,3 +63,10 @@ def test_random_weights_give_turns_of_the_right_shape_and_the_manifest_names_the
             "ray": {("transformers", "tiny")},
             "openai": {("openai", "tiny")},
         }[model]
+        asked = {span.id for span in _new(collector, known) if span.name in ASKED}
+        wait_until(lambda: {span.parent for span in _new(collector, known) if span.name == SERVICE} == asked)  # noqa: B023
+        assert {sum(ended(http).values()) - counted for _ in range(SCRAPES)} == {len(asked)}
+
+
+def _new(collector: Collector, known: set[str]) -> list[Span]:
+    return [span for span in collector.spans if span.trace not in known]

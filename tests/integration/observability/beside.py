@@ -21,7 +21,7 @@ from tests.unit.training.growing import conversations, dataset
 from training.folder import Job
 from training.train import train
 
-PAUSE_SECONDS = 0.5
+PAUSE_SECONDS = 1.0
 
 
 async def ask(folder: Path) -> None:
@@ -39,7 +39,7 @@ async def ask(folder: Path) -> None:
 
 
 def learn(folder: Path, steps: int) -> None:
-    settings = SETTINGS.model_copy(update={"max_steps": steps, "learning_rate": 3e-3})
+    settings = SETTINGS.model_copy(update={"epochs": steps, "max_steps": steps})
     data = dataset(folder / "learned", conversations(3))
     job = Job(settings=settings, base=make_base(folder / "nano", "nano"), data=str(data), folder=folder / "training")
     with following(job.folder, Silent()):

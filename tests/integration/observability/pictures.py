@@ -22,12 +22,12 @@ STEP_SECONDS = 2.0
 
 @click.command(help=__doc__)
 @click.option("--minutes", default=4.0, show_default=True)
-@click.option("--conversations", default=600, show_default=True)
+@click.option("--conversations", default=400, show_default=True)
 def main(minutes: float, conversations: int) -> None:
     with ExitStack() as opened:
         place, brokers = (Path(opened.enter_context(tempfile.TemporaryDirectory())) for _ in range(2))
         kafka = opened.enter_context(KafkaCluster(brokers))
-        growing = watched(place, kafka.bootstrap, conversations=conversations, steps=150, latency="40ms")
+        growing = watched(place, kafka.bootstrap, conversations=conversations, steps=120, latency="300ms")
         run = opened.enter_context(growing)
         click.echo(f"a run is watched for {minutes:g} minutes", err=True)
         time.sleep(60 * minutes)

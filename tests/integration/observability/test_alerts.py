@@ -2,10 +2,8 @@
 
 import asyncio
 import time
-import urllib.request
 import uuid
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -18,12 +16,11 @@ from services.runtime.events import first_event
 from services.runtime.retry import dead
 from services.runtime.transports.kafka import KafkaSettings, kafka_transport
 from services.runtime.transports.kafka.layout import apply
-from tests.chaos.kafka.installation import free_ports, until
+from tests.chaos.kafka.installation import free_ports
 from tests.e2e.runs import SOLILOQUY, said
-from tests.kafka import processes
 from tests.observability.alerting import watching
+from tests.observability.serving import reach, serving
 
-READY_SECONDS = 60.0
 # An hour of the rules passes in a minute.
 HASTE = 60
 
@@ -37,46 +34,25 @@ async def bury(settings: KafkaSettings) -> None:
         await transport.publish([dead(event, RuntimeError("nobody was there"))])
 
 
-def is_ready(address: str) -> bool:
-    try:
-        with urllib.request.urlopen(f"http://{address}/readyz", timeout=5) as answer:
-            return bool(answer.status == 200)
-    except OSError:
-        return False
-
-
-@contextmanager
-def student(reach: list[str], address: str, log: Path) -> Iterator[None]:
-    """Ready; killed in the end."""
-    process = processes.start([SOLILOQUY, "service", "student", "--http", address, *reach], log)
-    try:
-        until(lambda: is_ready(address), f"the student is not ready: {log}", READY_SECONDS)
-        yield
-    finally:
-        process.kill()
-        process.wait()
-
-
 @pytest.mark.timeout(300)
 def test_a_dead_letter_and_a_killed_service_are_told_until_they_are_mended(kafka: str, tmp_path: Path) -> None:
     settings = KafkaSettings(bootstrap=kafka, prefix=f"alerts-{uuid.uuid4().hex[:8]}.")
     asyncio.run(apply(settings, replication=1))
-    reach = ["--kafka", settings.bootstrap, "--kafka-prefix", settings.prefix]
     port, own_port = free_ports(2)
     address, log = f"127.0.0.1:{port}", tmp_path / "student.log"
     with ExitStack() as running:
-        running.enter_context(student(reach, address, log))
+        running.enter_context(serving("student", settings, address, log))
         with watching({address: "student-0"}, own_port, tmp_path, HASTE) as alerts:
             assert alerts.firing() == {}
             asyncio.run(bury(settings))
             letter = alerts.fires("SoliloquyDeadLetters")
             assert letter["annotations"]["summary"] == "student has given up 1 of conversation.started"
-            assert said([SOLILOQUY, "dlq", "replay", *reach]).returncode == 0
+            assert said([SOLILOQUY, "dlq", "replay", *reach(settings)]).returncode == 0
             alerts.clears("SoliloquyDeadLetters")
             assert alerts.firing() == {}
             running.close()
             down = alerts.fires("SoliloquyTargetDown")
             assert down["annotations"]["summary"] == f"student-0 ({address}) does not answer"
-            with student(reach, address, log):
+            with serving("student", settings, address, log):
                 alerts.clears("SoliloquyTargetDown")
                 assert alerts.firing() == {}

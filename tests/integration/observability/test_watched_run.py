@@ -6,18 +6,18 @@ import subprocess
 import time
 import urllib.request
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from deploy.dashboards.board import boards
 from services.cli.wiring import MAKERS
-from tests.e2e.runs import SOLILOQUY, run
+from tests.e2e.runs import SOLILOQUY, said
 from tests.integration.observability.watched import Watched, watched
 from tests.models import needs_torch
+from tests.observability import needs_prometheus
 from tests.unit.deploy.queries import filled
 
-pytestmark = [needs_torch, pytest.mark.timeout(300)]
+pytestmark = [needs_prometheus, needs_torch, pytest.mark.timeout(300)]
 
 DATA_SECONDS = 120.0
 
@@ -56,7 +56,7 @@ def test_promtool_has_nothing_to_say_against_what_a_service_exports(seen: Watche
 
 
 def test_top_says_what_the_services_say(seen: Watched) -> None:
-    told = run([SOLILOQUY, "top", *seen.addresses, "--once", "--json", "--wanted", "400"])
+    told = said([SOLILOQUY, "top", *seen.addresses, "--once", "--json", "--wanted", "400"])
     assert (told.returncode, told.stderr) == (0, "")
     now = json.loads(told.stdout)
     assert (now["processes"], now["silent"]) == (len(seen.addresses), {})
@@ -68,9 +68,9 @@ def test_top_says_what_the_services_say(seen: Watched) -> None:
     assert sum(role["answers"] for role in now["roles"]) > 0
 
 
-def test_top_names_a_process_that_does_not_answer_and_shows_the_others(seen: Watched, tmp_path: Path) -> None:
+def test_top_names_a_process_that_does_not_answer_and_shows_the_others(seen: Watched) -> None:
     port = seen.addresses[0].rpartition(":")[2]
-    told = run([SOLILOQUY, "top", "--http-from", str(int(port) - 1), "--once"])
+    told = said([SOLILOQUY, "top", "--http-from", str(int(port) - 1), "--once"])
     assert told.returncode == 0, told.stderr
-    assert f"127.0.0.1:{int(port) - 1} does not answer" in told.stdout
+    assert f"curriculum-0 on 127.0.0.1:{int(port) - 1} does not answer" in told.stdout
     assert "accepted" in told.stdout

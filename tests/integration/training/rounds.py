@@ -81,7 +81,7 @@ class Evaluating:
 
 
 @dataclass
-class Told:
+class Noted:
     """Takes down what a retraining says, and ends the process once at each step of it where that is wanted."""
 
     fatal: bool = False

@@ -13,7 +13,7 @@ from services.client.dataset import Dataset
 from services.runtime.model import Model
 from services.runtime.weights import digest_of
 from tests.integration.training.conftest import SETTINGS
-from tests.integration.training.rounds import Evaluating, Killed, Told, grow, serving, until_done
+from tests.integration.training.rounds import Evaluating, Killed, Noted, grow, serving, until_done
 from tests.unit.training.evaluation.putting import SCRIPTED
 from tests.unit.training.evaluation.test_higgs import NEVER
 from tests.unit.training.growing import conversations
@@ -80,7 +80,7 @@ def retraining(base: Path, address: str, tmp_path_factory: pytest.TempPathFactor
             "canaries": [],
             "train": train,
             "evaluate": Evaluating(tutors=tutors, about=[GROWN[3].problem.id]),
-            "told": Told(),
+            "display": Noted(),
         }
         return Retraining(**chosen | differing)
 
@@ -160,7 +160,7 @@ def test_a_retraining_that_is_killed_at_every_step_comes_to_the_same_end_and_doe
     whole: Any, retraining: Callable[..., Any]
 ) -> None:
     cut = retraining("cut", SCRIPTED, SCRIPTED, NEVER)
-    cut.told.fatal = cut.served.registry.fatal = True
+    cut.display.fatal = cut.served.registry.fatal = True
     # A process that is started anew remembers nothing.
     done, killed = until_done(lambda: replace(cut).run(2))
     assert killed > 12

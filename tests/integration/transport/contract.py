@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import defaultdict
+from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +14,7 @@ from services.runtime.events import MAX_EVENT_BYTES, EventTooLarge, Outcome, Unk
 from services.runtime.handling import Service
 from services.runtime.retry import CannotServe, Refused, Transient
 from services.runtime.stage import Stage
+from services.runtime.transports.port import Delivery
 from tests.integration.transport.support import (
     QUICK,
     Connect,
@@ -51,6 +53,23 @@ class TransportContract:
             async with serving(student(reply), transport):
                 await until(lambda: idle(transport))
             assert len(await held(transport, "student.replied")) == 1
+
+    async def test_what_is_read_or_followed_begins_at_the_offsets_asked_for(self, connect: Connect) -> None:
+        async with connect() as transport:
+            await transport.publish([started(f"c{number}") for number in range(20)])
+            before = {
+                place.partition.number: place.offset + 1 for place in await held(transport, "conversation.started")
+            }
+            await transport.publish([started(f"later{number}") for number in range(20)])
+            read = [delivery async for delivery in transport.read("conversation.started", None, before)]
+            followed: list[Delivery] = []
+            async with aclosing(transport.follow("conversation.started", before)) as deliveries:
+                async for delivery in deliveries:
+                    followed.append(delivery)
+                    if len(followed) == 20:
+                        break
+        wanted = {f"later{number}" for number in range(20)}
+        assert {delivery.event.key for delivery in read} == {delivery.event.key for delivery in followed} == wanted
 
     async def test_each_group_reads_every_event(self, connect: Connect) -> None:
         seen: defaultdict[str, set[str]] = defaultdict(set)

@@ -1,5 +1,6 @@
 """What is frozen stays as it is: the same source gives the same bytes, whatever comes later."""
 
+import resource
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -91,6 +92,21 @@ def test_a_folder_that_is_there_is_not_written_over(tmp_path: Path) -> None:
     grown = dataset(tmp_path / "grown", conversations(1))
     with pytest.raises(CannotTrain, match="is there already: choose another --out"):
         freeze_dataset(str(grown), grown)
+
+
+def test_a_full_disk_is_one_line_and_leaves_no_folder(tmp_path: Path) -> None:
+    grown = str(dataset(tmp_path / "grown", conversations(4)))
+    unlimited, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    # What no file may grow beyond.
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, most))
+    try:
+        with pytest.raises(CannotTrain, match=r"frozen cannot be written \(.*\): make room") as refused:
+            freeze_dataset(grown, tmp_path / "frozen")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (unlimited, most))
+    assert "\n" not in str(refused.value)
+    assert not (tmp_path / "frozen").exists()
+    freeze_dataset(grown, tmp_path / "frozen")
 
 
 def test_offsets_come_from_a_frozen_topic(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from services.runtime.events import Outcome
 from services.runtime.retry import Refused
 from services.runtime.traces import spans
 from services.runtime.traces.ids import trace_of
+from services.runtime.transports.embedded import EmbeddedTransport
 from tests.integration.transport.support import idle, until
 from tests.traces.collector import Collector, collecting
 from tests.traces.trees import gaps, handlings, orphans, root
@@ -77,8 +78,8 @@ async def test_an_event_that_is_tried_again_and_one_that_is_replayed_stay_in_the
     assert not any(b"words of a student" in body for body in collector.bodies)
 
 
-async def _one_is_dead(transport: object) -> bool:
-    return sum((await transport.dead_letters()).values()) == 1  # type: ignore[attr-defined, no-any-return]
+async def _one_is_dead(transport: EmbeddedTransport) -> bool:
+    return sum((await transport.dead_letters()).values()) == 1
 
 
 async def test_a_duration_that_was_measured_in_a_trace_says_in_which(tmp_path: Path, collector: Collector) -> None:

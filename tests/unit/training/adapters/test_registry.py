@@ -3,6 +3,7 @@
 import re
 import uuid
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,14 @@ def test_what_is_pushed_comes_back_byte_for_byte(registry: Registry, tmp_path: P
     assert (version.base_digest, version.data_digest) == (BASE, DATA)
     assert version.metrics["validation"]["loss"] == 0.25
     # A second push of the same weights changes nothing.
+    assert not registry.push(version, files)
+
+
+def test_what_is_noted_of_a_version_stays_with_it_and_changes_nothing_else(registry: Registry, tmp_path: Path) -> None:
+    version, files = read_version(adapter(tmp_path / "made"), "tutor")
+    registry.push(version, files)
+    registry.note(version, "worse than the one before")
+    assert registry.versions() == [replace(version, note="worse than the one before")]
     assert not registry.push(version, files)
 
 

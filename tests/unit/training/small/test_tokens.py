@@ -36,6 +36,14 @@ def test_a_passage_that_every_prompt_has_is_one_token(tokenizer: Any) -> None:
     assert len(tokenizer) <= 1500
 
 
+def test_answers_can_be_held_to_a_grammar(tokenizer: Any) -> None:
+    import llguidance.hf
+
+    grammar = llguidance.LLMatcher.grammar_from_json_schema('{"type": "integer"}')
+    matcher = llguidance.LLMatcher(llguidance.hf.from_tokenizer(tokenizer), grammar)
+    assert matcher.consume_tokens(tokenizer.encode("42", add_special_tokens=False))
+
+
 def test_what_is_quoted_has_the_same_tokens_wherever_it_stands(tokenizer: Any) -> None:
     described, asked = (
         tokenizer.tokenize(text) for text in ("Use I = U / R, which is `U / R` in Python.", "`U / R`, is it?")

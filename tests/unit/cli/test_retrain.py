@@ -1,0 +1,35 @@
+"""`soliloquy retrain`: what it cannot begin with is one line."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from services.cli.main import commands
+from tests.models import needs_torch
+
+SERVED = ["--base", ".", "--name", "tutor", "--registry", "registry", "--model-address", "127.0.0.1:9"]
+
+
+@needs_torch
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        ([], "where do conversations come from? Name either --data or --kafka"),
+        (["--data", "grown", "--kafka", "127.0.0.1:9092"], "Name either --data or --kafka"),
+        (["--data", "grown", "--registry", "memory://kept"], "memory://kept is no folder: name one"),
+        (["--data", "grown", "--ray-address", "auto"], "--ray-address says nothing without --ray"),
+        (["--data", "grown", "--policy", "policy.toml"], "policy.toml: evaluation: Field required"),
+        (["--data", "grown", "--config", "smallest"], "there is no configuration 'smallest'"),
+    ],
+    ids=["no source", "two sources", "no place for copies", "no Ray", "no policy", "no configuration"],
+)
+def test_what_cannot_be_retrained_is_one_line(
+    options: list[str], line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("policy.toml").write_text("")
+    result = CliRunner().invoke(commands, ["retrain", "--config", "smoke", *SERVED, *options])
+    assert result.exit_code == 2
+    assert line in result.stderr or line in str(result.exception)
+    assert not Path("retraining").exists()
