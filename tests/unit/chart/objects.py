@@ -25,6 +25,17 @@ TRAINED: Values = {
 }
 
 
+RETRAINED: Values = {
+    **SERVED,
+    "training": {
+        "retraining": {
+            "enabled": True,
+            "args": ["--config", "higgs", "--base", "/models/base", "--name", "tutor", "--registry", "/adapters"],
+        }
+    },
+}
+
+
 def objects(*values: Values) -> list[Document]:
     """With a Kafka unless the values name another, on a cluster that need not have the operators."""
     return _objects(json.dumps([KAFKA, {"apiVersionsCheck": False}, *values]))

@@ -8,7 +8,7 @@ import yaml
 
 from services.model.serving import ENVIRONMENT, FAST, SERVICER
 from tests.chart.render import CHART, Document, Values
-from tests.unit.chart.objects import SERVED, TRAINED, environment, kinds, named, objects, services
+from tests.unit.chart.objects import RETRAINED, SERVED, TRAINED, container, environment, kinds, named, objects, services
 from training.ray import ENVIRONMENT as TRAINING
 
 
@@ -79,8 +79,12 @@ def test_a_replica_has_no_place_on_the_head_and_its_weights_are_only_read() -> N
     spec = service({"modelService": {"weights": {"existingClaim": "weights"}}})
     assert spec["rayClusterConfig"]["headGroupSpec"]["rayStartParams"]["num-cpus"] == "0"
     assert spec["excludeHeadPodFromServeSvc"] is True
-    for pod in groups(spec["rayClusterConfig"]):
-        assert {"name": "weights", "mountPath": "/models", "readOnly": True} in pod["containers"][0]["volumeMounts"]
+    head, worker = groups(spec["rayClusterConfig"])
+    mounts = [
+        {each["name"]: each.get("readOnly") for each in pod["containers"][0]["volumeMounts"]} for pod in (head, worker)
+    ]
+    assert ["weights" in each for each in mounts] == [False, True]
+    assert mounts[1]["weights"] is True
 
 
 def test_answers_under_way_have_longer_than_the_replica_that_ends() -> None:
@@ -88,6 +92,21 @@ def test_answers_under_way_have_longer_than_the_replica_that_ends() -> None:
     assert yaml.safe_load(spec["serveConfigV2"])["applications"][0]["args"]["grace"] == 300
     for pod in groups(spec["rayClusterConfig"]):
         assert pod["terminationGracePeriodSeconds"] > 300
+
+
+def test_retraining_judges_in_the_sandbox_by_the_rights_of_the_executor_and_writes_what_the_model_service_reads() -> (
+    None
+):
+    found = objects(RETRAINED, {"modelService": {"adapterVolume": {"existingClaim": "adapters"}}})
+    works = services(found)
+    retraining, executor = (container(works[name]) for name in ("retraining", "executor"))
+    assert retraining["securityContext"] == executor["securityContext"]
+    assert works["retraining"]["spec"]["strategy"] == {"type": "Recreate"}
+    _, worker = groups(named(found, "RayService")["spec"]["rayClusterConfig"])
+    for pod, read_only in ((retraining, False), (worker["containers"][0], True)):
+        assert {"name": "adapters", "mountPath": "/adapters", "readOnly": read_only} in pod["volumeMounts"]
+    address = environment(container(works["student"]))["SOLILOQUY_MODEL_ADDRESS"]
+    assert f"--model-address={address}" in retraining["args"]
 
 
 def trainings(*values: Values) -> list[Document]:

@@ -6,7 +6,7 @@ import pytest
 
 from services.cli.wiring import MAKERS
 from tests.chart.render import Document, Values
-from tests.unit.chart.objects import SERVED, TRAINED, kinds, objects, pods
+from tests.unit.chart.objects import RETRAINED, SERVED, TRAINED, kinds, objects, pods
 
 EVERYTHING: list[Values] = [
     SERVED,
@@ -123,3 +123,18 @@ def test_only_who_asks_reaches_the_model_service_and_only_kuberay_its_dashboard(
 def test_a_store_is_reached_by_who_writes_there() -> None:
     reaching = {name for name in MAKERS if 443 in set().union(*map(ports, rules(objects(*EVERYTHING), name, "egress")))}
     assert reaching == {"collector"}
+
+
+def test_traces_leave_by_a_policy_of_their_own() -> None:
+    found = objects({"traces": {"url": "http://tempo:4318"}})
+    sending = {
+        name for name in MAKERS if name != "planner" and 4318 in set().union(*map(ports, rules(found, name, "egress")))
+    }
+    assert sending == set(MAKERS) - {"planner", "executor"}
+
+
+def test_retraining_reaches_the_model_service() -> None:
+    found = objects(RETRAINED)
+    assert 9000 in set().union(*map(ports, rules(found, "retraining", "egress")))
+    [asking] = [rule for rule in rules(found, "model", "ingress") if 9000 in ports(rule)]
+    assert "retraining" in asking["from"][0]["podSelector"]["matchExpressions"][0]["values"]

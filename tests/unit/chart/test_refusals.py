@@ -53,6 +53,7 @@ def of(path: str, value: object) -> dict[str, Any]:
         ),
         ([KAFKA, of("model.engine", "ray")], "model.engine ray needs model.address, or modelService.enabled"),
         ([KAFKA, of("model.address", "model:9000")], 'model.address is "model:9000" and says nothing'),
+        ([KAFKA, of("model.existingSecret", "key")], 'model.existingSecret is "key" and says nothing'),
         ([KAFKA, of("model.name", "large")], 'model.name is "large" and says nothing'),
         ([KAFKA, of("sandbox.nested.seccompProfile", "")], "sandbox.nested.seccompProfile is empty"),
         ([KAFKA, of("sandbox.mode", "runtimeClass")], "sandbox.runtimeClass.name is empty"),
@@ -93,6 +94,11 @@ def of(path: str, value: object) -> dict[str, Any]:
         ([KAFKA, SERVED, of("modelService.workers.replicas.min", 5)], "modelService.workers.replicas.min is 5"),
         ([KAFKA, SERVED, of("modelService.requests.target", 200)], "modelService.requests.target is 200"),
         ([KAFKA, of("training.cronJob.enabled", True)], "training.args is empty"),
+        ([KAFKA, of("training.retraining.enabled", True)], "training.retraining.args is empty"),
+        (
+            [KAFKA, of("training.retraining", {"enabled": True, "args": ["--config", "higgs"]})],
+            "training.retraining.enabled needs model.engine ray",
+        ),
         (
             [KAFKA, TRAINED, of("training.persistence.accessModes", ["ReadWriteOnce"])],
             "training.persistence.accessModes is [ReadWriteOnce]: training.rayJob.enabled needs ReadWriteMany",

@@ -11,7 +11,7 @@ from services.cli.main import commands
 from services.cli.service import _SPEAKERS
 from services.cli.wiring import MAKERS, declared
 from tests.chart.render import CHART, Document, Values
-from tests.unit.chart.objects import TRAINED, container, environment, named, objects, pods, services
+from tests.unit.chart.objects import RETRAINED, TRAINED, container, environment, named, objects, pods, services
 
 ALL: Values = {"services": {"planner": {"enabled": True}}}
 SECURED: Values = {
@@ -77,6 +77,19 @@ def test_the_test_of_a_release_grows_a_conversation_by_its_services() -> None:
     assert (params["conversations"], str(params["out"])) == (1, "/tmp/test")
     assert environment(grows)["SOLILOQUY_KAFKA_PREFIX"] == "a."
     assert test["metadata"]["annotations"]["helm.sh/hook"] == "test"
+
+
+def test_retraining_takes_the_command_line_of_its_pod() -> None:
+    found, options = command(container(named(objects(RETRAINED), "Deployment", "retraining"))["args"])
+    known = {flag for option in found.params for flag in option.opts}
+    assert found.name == "retrain"
+    assert {option.split("=")[0] for option in options if option.startswith("--")} <= known
+
+
+def test_a_trace_of_each_conversation_is_sent_but_by_the_executor() -> None:
+    found = services(objects({"traces": {"url": "http://tempo:4318", "share": 0.1}}))
+    sending = {name: environment(container(each)).get("SOLILOQUY_TRACE_SHARE") for name, each in found.items()}
+    assert sending == dict.fromkeys(found, "0.1") | {"executor": None}
 
 
 def test_what_a_training_is_to_do_reaches_it_word_by_word() -> None:

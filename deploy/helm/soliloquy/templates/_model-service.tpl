@@ -54,16 +54,27 @@ lifecycle:
   preStop: {sleep: {seconds: 10}}
 {{- end }}
 
-{{/* A volume with a model's weights, which pods only read. */}}
-{{- define "soliloquy.weights.volume" -}}
-{{- if .existingClaim -}}
-- name: weights
-  persistentVolumeClaim: {claimName: {{ .existingClaim }}, readOnly: true}
+{{/* The volumes of the model's pods, which only read them. */}}
+{{- define "soliloquy.model.volumes" -}}
+{{- include "soliloquy.claimed.volume" (list "weights" .weights) }}
+{{ include "soliloquy.claimed.volume" (list "adapters" .adapterVolume) }}
+{{- end }}
+
+{{- define "soliloquy.model.mounts" -}}
+{{- include "soliloquy.claimed.mount" (list "weights" .weights true) }}
+{{ include "soliloquy.claimed.mount" (list "adapters" .adapterVolume true) }}
+{{- end }}
+
+{{/* An existing claim as a volume, by a name of ours, and where it is mounted; nothing where there is none. */}}
+{{- define "soliloquy.claimed.volume" -}}
+{{- with (index . 1).existingClaim -}}
+- name: {{ index $ 0 }}
+  persistentVolumeClaim: {claimName: {{ . }}}
 {{- end }}
 {{- end }}
 
-{{- define "soliloquy.weights.mount" -}}
-{{- if .existingClaim -}}
-- {name: weights, mountPath: {{ .mountPath }}, readOnly: true}
+{{- define "soliloquy.claimed.mount" -}}
+{{- if (index . 1).existingClaim -}}
+- {name: {{ index . 0 }}, mountPath: {{ (index . 1).mountPath }}, readOnly: {{ index . 2 }}}
 {{- end }}
 {{- end }}

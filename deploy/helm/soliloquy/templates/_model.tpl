@@ -11,7 +11,7 @@
 {{- end }}
 {{- if eq .engine "ray" }}
 - name: SOLILOQUY_MODEL_ADDRESS
-  value: {{ .address | default (include "soliloquy.model.address" $) | quote }}
+  value: {{ include "soliloquy.model.address" $ | quote }}
 {{- end }}
 {{- with .name }}
 - name: SOLILOQUY_MODEL_NAME
@@ -29,7 +29,7 @@
 {{- end }}
 {{- end }}
 
-{{/* KubeRay calls the Service of a RayService so. */}}
+{{/* The one that is named, or this release's: KubeRay calls the Service of a RayService so. */}}
 {{- define "soliloquy.model.address" -}}
-{{ include "soliloquy.fullname" . }}-model-serve-svc.{{ .Release.Namespace }}.svc:9000
+{{- with .Values.model.address }}{{ . }}{{ else }}{{ include "soliloquy.fullname" . }}-model-serve-svc.{{ .Release.Namespace }}.svc:9000{{ end }}
 {{- end }}

@@ -30,6 +30,12 @@
 {{- include "soliloquy.network.to" (list $peers (concat $ports .Values.networkPolicy.kafkaPorts)) }}
 {{- end }}
 
+{{/* The port that a URL names or means. */}}
+{{- define "soliloquy.network.port" -}}
+{{- $url := urlParse . -}}
+{{- regexFind ":[0-9]+$" $url.host | trimPrefix ":" | default (ternary "443" "80" (eq $url.scheme "https")) -}}
+{{- end }}
+
 {{/* Where those who ask a model find it. */}}
 {{- define "soliloquy.network.model" -}}
 {{- $model := .Values.model -}}
@@ -46,9 +52,7 @@
 {{- if eq $model.engine "ray" -}}
 {{- $ports = append $ports (splitList ":" $model.address | last) -}}
 {{- else if eq $model.engine "openai" -}}
-{{- $url := urlParse $model.baseUrl -}}
-{{- $given := regexFind ":[0-9]+$" $url.host | trimPrefix ":" -}}
-{{- $ports = append $ports ($given | default (ternary 443 80 (eq $url.scheme "https"))) -}}
+{{- $ports = append $ports (include "soliloquy.network.port" $model.baseUrl) -}}
 {{- end -}}
 {{- with $ports -}}
 {{- include "soliloquy.network.to" (list $policy.model .) }}

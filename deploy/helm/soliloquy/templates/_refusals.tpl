@@ -82,6 +82,9 @@
 {{- if and (ne .engine "ray") .address -}}
 {{- fail (printf "model.address is %q and says nothing without model.engine ray" .address) -}}
 {{- end -}}
+{{- if and .existingSecret (ne .engine "openai") (not .settings) -}}
+{{- fail (printf "model.existingSecret is %q and says nothing without model.engine openai, or model.settings" .existingSecret) -}}
+{{- end -}}
 {{- if and .name (not (has .engine (list "openai" "ray"))) -}}
 {{- fail (printf "model.name is %q and says nothing without model.engine openai or ray" .name) -}}
 {{- end -}}
@@ -165,9 +168,16 @@
 {{- end }}
 
 {{- define "soliloquy.refusals.training" -}}
+{{- $model := .Values.model -}}
 {{- with .Values.training -}}
 {{- if and (or .rayJob.enabled .cronJob.enabled) (not .args) -}}
 {{- fail "training.args is empty: say what `soliloquy train` is to do, as [--config, higgs, --base, /models/base, --data, s3://bucket/run, --name, tutor, --out, /trained]" -}}
+{{- end -}}
+{{- if and .retraining.enabled (not .retraining.args) -}}
+{{- fail "training.retraining.args is empty: say what `soliloquy retrain` is to do, as [--config, higgs, --base, /models/base, --name, tutor, --registry, s3://bucket/adapters, --cache, /adapters]" -}}
+{{- end -}}
+{{- if and .retraining.enabled (ne $model.engine "ray") -}}
+{{- fail "training.retraining.enabled needs model.engine ray: the model service that is to answer with what it trains" -}}
 {{- end -}}
 {{- if and .rayJob.enabled (not .persistence.existingClaim) (not (has "ReadWriteMany" .persistence.accessModes)) -}}
 {{- fail (printf "training.persistence.accessModes is %v: training.rayJob.enabled needs ReadWriteMany, its pods may be on several nodes" .persistence.accessModes) -}}

@@ -19,11 +19,7 @@ spec:
   {{- include "soliloquy.podSecurity" $root | nindent 2 }}
   {{- include "soliloquy.placement" (dict "root" $root "component" $name "settings" $settings) | nindent 2 }}
   {{- if eq $name "executor" }}
-  # Its pause process takes in what sandboxes leave behind when they end.
-  shareProcessNamespace: true
-  {{- if eq $root.Values.sandbox.mode "runtimeClass" }}
-  runtimeClassName: {{ $root.Values.sandbox.runtimeClass.name }}
-  {{- end }}
+  {{- include "soliloquy.executor.pod" $root | nindent 2 }}
   {{- end }}
   # What runs may take, what closes connections, and the pause before both.
   terminationGracePeriodSeconds: {{ add $settings.drainSeconds 15 }}
@@ -49,6 +45,11 @@ spec:
         # It keeps its name: a start anew makes nobody wait for the group.
         - name: SOLILOQUY_KAFKA_INSTANCE
           valueFrom: {fieldRef: {fieldPath: metadata.name}}
+        {{- end }}
+        {{- if and $root.Values.traces.url (ne $name "executor") }}
+        # The executor reaches no collector.
+        - {name: SOLILOQUY_TRACES, value: {{ $root.Values.traces.url | quote }}}
+        - {name: SOLILOQUY_TRACE_SHARE, value: {{ $root.Values.traces.share | quote }}}
         {{- end }}
         {{- with $settings.env }}
         {{- toYaml . | nindent 8 }}
@@ -138,6 +139,14 @@ spec:
 {{- end }}
 - --shard-rows={{ int .shardRows }}
 - --shard-seconds={{ .shardSeconds }}
+{{- end }}
+{{- end }}
+
+{{/* A pod in which gVisor starts: its pause process takes in what sandboxes leave behind when they end. */}}
+{{- define "soliloquy.executor.pod" -}}
+shareProcessNamespace: true
+{{- if eq .Values.sandbox.mode "runtimeClass" }}
+runtimeClassName: {{ .Values.sandbox.runtimeClass.name }}
 {{- end }}
 {{- end }}
 

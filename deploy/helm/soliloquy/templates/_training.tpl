@@ -6,7 +6,7 @@
 
 {{- define "soliloquy.training.mounts" -}}
 - {name: trained, mountPath: /trained}
-{{- with include "soliloquy.weights.mount" .Values.training.weights }}
+{{- with include "soliloquy.claimed.mount" (list "weights" .Values.training.weights true) }}
 {{ . }}
 {{- end }}
 {{- with include "soliloquy.kafka.mount" . }}
@@ -18,7 +18,7 @@
 - name: trained
   persistentVolumeClaim:
     claimName: {{ .Values.training.persistence.existingClaim | default (printf "%s-training" (include "soliloquy.fullname" .)) }}
-{{- with include "soliloquy.weights.volume" .Values.training.weights }}
+{{- with include "soliloquy.claimed.volume" (list "weights" .Values.training.weights) }}
 {{ . }}
 {{- end }}
 {{- with include "soliloquy.kafka.volume" . }}
