@@ -19,7 +19,7 @@ install = $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes 
 .PHONY: help demo test lint protos kafka observe faults bench dashboards docs pictures images-check chart-cluster lock clean
 
 help: ## Show this help
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
 
 demo: .venv/installed .venv/runsc ## Grow 50 conversations on this machine, set-up included
 	$(BIN)/soliloquy generate --problems physics --conversations 50 --seed 17 --out demo-dataset
