@@ -73,6 +73,8 @@ lock: .venv/dev ## Resolve the dependencies anew
 	$(RESOLVE) --extra build --output-file requirements.lock
 	$(RESOLVE) --extra dev --constraint requirements.lock --output-file requirements-dev.lock
 	$(RESOLVE) --extra dev --extra serve --extra train --constraint requirements-dev.lock --output-file requirements-serve.lock
+	$(BIN)/python -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['build-system']['requires'], sep='\n')" \
+		| $(RESOLVE:pyproject.toml=-) --constraint requirements-dev.lock --output-file deploy/images/build.lock
 	$(RESOLVE) --extra s3 --extra otlp --constraint requirements-dev.lock --output-file deploy/images/workers.lock
 	$(RESOLVE:--universal=--python-platform x86_64-manylinux_2_28) --extra s3 --extra otlp --extra vllm --extra train \
 		--override deploy/images/override.txt --output-file deploy/images/model.lock

@@ -57,11 +57,11 @@ def test_every_install_is_held_to_hashes() -> None:
         assert all("--hash=sha256:" in requirement for requirement in requirements), lock
 
 
-def test_the_workers_have_the_versions_that_the_tests_have() -> None:
+@pytest.mark.parametrize("lock", ["build.lock", "workers.lock"])
+def test_an_image_has_the_versions_that_the_tests_have(lock: str) -> None:
     tested = pinned(ROOT / "requirements-dev.lock")
-    assert {name: tested.get(name) for name in pinned(FILE.parent / "workers.lock")} == pinned(
-        FILE.parent / "workers.lock"
-    )
+    found = pinned(FILE.parent / lock)
+    assert {name: tested.get(name) for name in found} == found
 
 
 def test_the_builder_is_sent_all_that_is_copied() -> None:
