@@ -24,6 +24,10 @@ from tests.chart.render import (
 )
 
 
+# Minutes where other tests keep the cores busy.
+pytestmark = pytest.mark.timeout(600)
+
+
 @functools.cache
 def renders(program: str) -> list[str]:
     """Of each combination, with a Kubernetes that it may be installed on."""
