@@ -23,7 +23,6 @@ from tests.chart.render import (
     values_of,
 )
 
-
 # Minutes where other tests keep the cores busy.
 pytestmark = pytest.mark.timeout(600)
 
