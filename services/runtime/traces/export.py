@@ -20,8 +20,8 @@ from services.runtime.traces.spans import record_with
 # What the SDK reads from the environment, where that says nothing else. A process that is killed loses the spans of
 # about the last second.
 ENVIRONMENT = {OTEL_BSP_MAX_QUEUE_SIZE: "4096", OTEL_BSP_SCHEDULE_DELAY: "1000"}
-# For what is left at the end; a collector that is gone must not hold up a service.
-LAST_SECONDS = 1.0
+# For what is left at the end, within what a process has to end.
+LAST_SECONDS = 3.0
 
 _log = logging.getLogger(__name__)
 
@@ -47,7 +47,8 @@ class Watched(SpanExporter):
     def __init__(self, exporter: SpanExporter, url: str) -> None:
         self._exporter = exporter
         self._url = url
-        self._failing = False
+        # Whether what was sent last was not taken.
+        self.failing = False
         # Spans that were taken out of the queue.
         self.taken = 0
 
@@ -55,17 +56,17 @@ class Watched(SpanExporter):
         self.taken += len(spans)
         result = self._exporter.export(spans)
         if result is SpanExportResult.SUCCESS:
-            if self._failing:
+            if self.failing:
                 _log.warning("%s takes traces again", self._url)
-            self._failing = False
+            self.failing = False
         else:
             self.dropped(len(spans), "refused")
         return result
 
     def dropped(self, spans: int, reason: str) -> None:
         DROPPED.labels(reason).inc(spans)
-        if not self._failing:
-            self._failing = True
+        if not self.failing:
+            self.failing = True
             _log.warning("%s does not take traces: they are dropped until it does, and the work goes on", self._url)
 
     def shutdown(self) -> None:
@@ -92,10 +93,10 @@ class Queue(SpanProcessor):
         self._batches.on_end(span)
 
     def close(self, seconds: float) -> None:
-        """Sends what is left, for so many seconds."""
+        """Sends what is left, for so many seconds; nobody waits for a collector that is known to be gone."""
         closing = threading.Thread(target=self._batches.shutdown, daemon=True)
         closing.start()
-        closing.join(seconds)
+        closing.join(0.0 if self._exporter.failing else seconds)
         if closing.is_alive():
             self._exporter.shutdown()
             self._exporter.dropped(self._put - self._exporter.taken, "queue_full")
