@@ -1,5 +1,5 @@
 """A run of everything under the eyes of a Prometheus: conversations that are rejected, programs that fail, dead
-letters, and a model that throttles."""
+letters, a model that throttles, and a collector of traces that is away."""
 
 import asyncio
 import subprocess
@@ -51,7 +51,9 @@ def watched(folder: Path, bootstrap: str, *, conversations: int, steps: int, lat
         others.append(processes.start([SOLILOQUY, *answers], folder / "fake.log"))
         aside = ["-m", "tests.integration.observability.beside", str(folder), beside, str(steps)]
         others.append(processes.start([sys.executable, *aside], folder / "beside.log"))
-        installation = opened.enter_context(Installation(folder, bootstrap, "--model-settings", str(models)))
+        # Nobody takes the traces.
+        options = ["--model-settings", str(models), "--traces", "http://127.0.0.1:1", "--trace-share", "0.1"]
+        installation = opened.enter_context(Installation(folder, bootstrap, *options))
         asyncio.run(_poison(installation.settings))
         run = [SOLILOQUY, "generate", "--problems", "physics", "--seed", str(_SEED), "--in-flight", "16", "--quiet"]
         run += ["--conversations", str(conversations), "--out", str(folder / "grown"), "--model-settings", str(models)]
