@@ -16,10 +16,10 @@ ALONE := $(patsubst %,tests/integration/model/test_%.py,serve whole_loop adapter
 install = $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r $(1) \
 	|| $(BIN)/pip install --quiet --no-compile --require-hashes -r $(1)
 
-.PHONY: help demo test lint protos kafka observe faults bench dashboards docs pictures lock clean
+.PHONY: help demo test lint protos kafka observe faults bench dashboards docs pictures images-check chart-cluster lock clean
 
 help: ## Show this help
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
 
 demo: .venv/installed .venv/runsc ## Grow 50 conversations on this machine, set-up included
 	$(BIN)/soliloquy generate --problems physics --conversations 50 --seed 17 --out demo-dataset
@@ -63,10 +63,21 @@ docs: .venv/dev ## Write the pages that are made from data
 pictures: .venv/serve .venv/runsc .venv/kafka .venv/prometheus ## Draw the dashboards of a run of some minutes
 	$(BIN)/python -m tests.integration.observability.pictures
 
+images-check: .venv/dev ## Walk the images' build steps in roots of their own, and run what they make (root; minutes)
+	$(BIN)/python -m tests.images
+
+chart-cluster: .venv/chart ## Install, upgrade and roll back the chart in a real API server, which Go builds first (an hour)
+	$(BIN)/python -m pytest tests/cluster
+
 lock: .venv/dev ## Resolve the dependencies anew
 	$(RESOLVE) --extra build --output-file requirements.lock
 	$(RESOLVE) --extra dev --constraint requirements.lock --output-file requirements-dev.lock
 	$(RESOLVE) --extra dev --extra serve --extra train --constraint requirements-dev.lock --output-file requirements-serve.lock
+	$(BIN)/python -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['build-system']['requires'], sep='\n')" \
+		| $(RESOLVE:pyproject.toml=-) --constraint requirements-dev.lock --output-file deploy/images/build.lock
+	$(RESOLVE) --extra s3 --extra otlp --constraint requirements-dev.lock --output-file deploy/images/workers.lock
+	$(RESOLVE:--universal=--python-platform x86_64-manylinux_2_28) --extra s3 --extra otlp --extra vllm --extra train \
+		--override deploy/images/override.txt --output-file deploy/images/model.lock
 
 clean: ## Remove everything the build made
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache demo-dataset

@@ -15,8 +15,6 @@ ENVIRONMENT = {
     "RAY_COLOR_PREFIX": "0",
     "RAY_TRAIN_V2_ENABLED": "1",
     "RAY_TRAIN_ENABLE_PRINT_PATCH": "0",
-    # On a busy machine it takes longer to come up than the half minute that Ray waits by itself.
-    "RAY_raylet_start_wait_time_s": "300",
     # A worker that is lost is seen so soon.
     "RAY_TRAIN_HEALTH_CHECK_INTERVAL_S": "0.5",
     # Workers see this checkout as the driver does.

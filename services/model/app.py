@@ -24,7 +24,7 @@ from soliloquy.v1.model_pb2 import (
 
 from services.model import openai
 from services.model.answering import Answering
-from services.model.counting import VARIABLE, folder
+from services.model.counting import together
 from services.model.engines.engine import EngineFailed
 from services.model.following import SharedAdapters, ShelfAway
 from services.model.handler import ModelHandler
@@ -137,11 +137,7 @@ def application(build: Callable[[], Answering], settings: ServingSettings) -> An
         graceful_shutdown_wait_loop_s=_WAIT_LOOP_SECONDS,
         health_check_period_s=settings.health_seconds,
         health_check_timeout_s=settings.health_seconds + _HEALTH_PATIENCE_SECONDS,
-        ray_actor_options={
-            "num_cpus": 1,
-            "num_gpus": settings.gpus,
-            "runtime_env": {"env_vars": {VARIABLE: str(folder())}},
-        },
+        ray_actor_options={"num_cpus": 1, "num_gpus": settings.gpus, "runtime_env": {"env_vars": together()}},
         # What keeps the first replica from starting keeps all of them.
         max_constructor_retry_count=1,
         logging_config={"enable_access_log": False},

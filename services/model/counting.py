@@ -34,6 +34,11 @@ def counting_together() -> Iterator[None]:
         shutil.rmtree(folder(), ignore_errors=True)
 
 
+def together() -> dict[str, str]:
+    """What tells the replicas of this process' service where; nothing where another serves them, perhaps elsewhere."""
+    return {VARIABLE: str(folder())} if folder().exists() else {}
+
+
 def registry(loaded: Callable[[], Collection[str]]) -> CollectorRegistry:
     """What a replica shows: the counts of all of them where they count together, of the adapters that are loaded."""
     shared = os.environ.get(VARIABLE)
@@ -41,9 +46,9 @@ def registry(loaded: Callable[[], Collection[str]]) -> CollectorRegistry:
         return REGISTRY
     # Of an adapter that is unloaded, the files keep the counts, and it is not shown.
     warnings.filterwarnings("ignore", message="Removal of labels")
-    together = CollectorRegistry()
-    together.register(_Together(Path(shared), loaded))
-    return together
+    of_all = CollectorRegistry()
+    of_all.register(_Together(Path(shared), loaded))
+    return of_all
 
 
 class _Together(Collector):

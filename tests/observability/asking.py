@@ -1,11 +1,17 @@
 """What a Prometheus answers to queries."""
 
 import json
+import math
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+
+# There is nothing to be seen between two scrapes.
+_LOOK_SECONDS = 1.0
 
 # A series: its labels, and its values by time.
 Line = tuple[dict[str, str], list[tuple[float, float]]]
@@ -18,6 +24,17 @@ class Asked:
     def now(self, query: str) -> list[Line]:
         found = self._answer("query", query=query)["result"]
         return [_line(each["metric"], [each["value"]]) for each in found]
+
+    def wait_for(self, asked: Mapping[str, str], seconds: float) -> None:
+        """Returns when every query, by what it is called, has come to a number."""
+        deadline = time.monotonic() + seconds
+        while missing := {name: query for name, query in asked.items() if not self._has_number(query)}:
+            assert time.monotonic() < deadline, f"not within {seconds:g} s: {', '.join(missing)}"
+            asked = missing
+            time.sleep(_LOOK_SECONDS)
+
+    def _has_number(self, query: str) -> bool:
+        return any(math.isfinite(value) for _, points in self.now(query) for _, value in points)
 
     def over(self, query: str, *, start: float, end: float, step: float) -> list[Line]:
         found = self._answer("query_range", query=query, start=str(start), end=str(end), step=str(step))["result"]

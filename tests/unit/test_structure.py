@@ -49,3 +49,17 @@ def test_training_depends_on_no_service(path: Path) -> None:
 def test_every_service_has_the_same_anatomy(service: str) -> None:
     files = {path.name for path in (SERVICES / service).iterdir()}
     assert {"README.md", "handler.py", "app.py", "settings.py"} <= files
+
+
+# A copy of a process counts what nobody is told: these copy none that has a /metrics.
+FORKS = {
+    "curriculum/bank/sampling.py",  # a command that draws problems, and ends
+    "executor/guest/zygote.py",  # in the sandbox, where none of our metrics are
+    "executor/selftest.py",  # where it must be refused
+}
+
+
+def test_no_process_that_counts_is_forked() -> None:
+    ways = ("os.fork", "multiprocessing", "ProcessPoolExecutor")
+    found = {str(path.relative_to(SERVICES)) for path in MODULES if any(way in path.read_text("utf-8") for way in ways)}
+    assert found == FORKS

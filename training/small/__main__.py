@@ -6,6 +6,7 @@ question that is put in the end was in anything that was learned.
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -103,7 +104,11 @@ class Making:
 
     def _command(self, *arguments: str) -> None:
         print(f"$ soliloquy {' '.join(arguments)}", flush=True)
+        before = os.times()
         status = subprocess.run([*_SOLILOQUY, *arguments], check=False).returncode
+        after = os.times()
+        spent = after.children_user + after.children_system - before.children_user - before.children_system
+        print(f"{spent:.0f} s of one processor", flush=True)
         if status:
             sys.exit(status)
 

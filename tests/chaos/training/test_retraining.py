@@ -14,9 +14,9 @@ from soliloquy.v1.conversation_pb2 import Conversation
 
 from services.client.dataset import Dataset
 from services.runtime.transports.kafka import KafkaSettings, kafka_transport
-from tests.integration.model.asking import served
 from tests.integration.training.conftest import SETTINGS
 from tests.integration.training.processes import losses
+from tests.integration.training.rounds import serving
 from tests.integration.transport.kafka import fresh_address, settings
 from tests.kafka.fixtures import kafka as kafka
 from tests.unit.training.growing import conversations
@@ -38,8 +38,8 @@ canaries = {{ count = 1, readable = 0.0 }}
 
 @pytest.fixture(scope="module")
 def address(base: Path) -> Iterator[str]:
-    with served(base, replicas=1) as (port, _):
-        yield f"127.0.0.1:{port}"
+    with serving(base) as address:
+        yield address
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +57,7 @@ class Command:
 
     def line(self, rounds: int, *, margin: float = 0.0) -> list[str]:
         config, policy = self.folder / "smallest.yaml", self.folder / "policy.toml"
-        config.write_text(yaml.safe_dump(SETTINGS.model_dump(mode="json")), "utf-8")
+        config.write_text(yaml.safe_dump(SETTINGS.model_copy(update={"max_steps": 3}).model_dump(mode="json")), "utf-8")
         policy.write_text(_POLICY.format(margin=margin), "utf-8")
         given = {
             "config": config,

@@ -23,6 +23,9 @@ from tests.chart.render import (
     values_of,
 )
 
+# Minutes where other tests keep the cores busy.
+pytestmark = pytest.mark.timeout(600)
+
 
 @functools.cache
 def renders(program: str) -> list[str]:

@@ -18,9 +18,11 @@ library = ctypes.CDLL("libseccomp.so.2")
 library.seccomp_init.restype = ctypes.c_void_p
 rules = ctypes.c_void_p(library.seccomp_init(0x00050000 | profile["defaultErrnoRet"]))
 for rule in profile["syscalls"]:
+    action = 0x7FFF0000 if rule["action"] == "SCMP_ACT_ALLOW" else 0x00050000 | rule["errnoRet"]
     for name in rule["names"]:
         number = library.seccomp_syscall_resolve_name(name.encode())
-        assert number < 0 or library.seccomp_rule_add(rules, 0x7FFF0000, number, 0) == 0, name
+        # One that it has not heard of does not exist then.
+        assert number < 0 or library.seccomp_rule_add(rules, action, number, 0) == 0, name
 assert library.seccomp_load(rules) == 0
 exec(code)
 """

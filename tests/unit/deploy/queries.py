@@ -23,7 +23,7 @@ def filled(query: str, *, rate: str = "1m", window: str = "1h", wanted: int = 10
 
 
 def named(query: str) -> set[str]:
-    return {each.metric for each in rulebook.named(query) if each.metric}
+    return {each.metric or "" for each in rulebook.named(query)}
 
 
 @cache

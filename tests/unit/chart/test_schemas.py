@@ -1,0 +1,82 @@
+"""The schemas that custom resources are held to: strict where a definition is, open where it is."""
+
+from typing import Any
+
+import pytest
+from jsonschema.validators import Draft202012Validator
+
+from tests.chart.crds import strict
+from tests.chart.typescript import interface
+
+DECLARED = """
+import { Model } from "base";
+export interface IKafkaUser {
+    /** What it "may": do; { not; read */
+    "apiVersion": "kafka.example/v1";
+    "metadata"?: IObjectMeta;
+    "spec": {
+        "authentication"?: { "type": "tls" | "scram-sha-512"; };
+        "config"?: {};
+        "labels"?: { [key: string]: string; };
+        "port"?: number | string;
+        "acls": Array<{
+            "operations": Array<"Read" | "Write">;
+            "host"?: string;
+            "role"?: string;
+        } & ({
+            "host": any;
+        } | {
+            "role": any;
+        })>;
+    };
+}
+export declare class KafkaUser extends Model<IKafkaUser> {
+    "spec": IKafkaUser["spec"];
+}
+"""
+GOOD: dict[str, Any] = {"acls": []}
+
+
+def refusals(spec: dict[str, Any]) -> list[str]:
+    told = {"apiVersion": "kafka.example/v1", "metadata": {"name": "a", "anything": 1}, "spec": spec}
+    return [error.json_path for error in Draft202012Validator(strict(interface(DECLARED))).iter_errors(told)]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"authentication": {"type": "tls"}},
+        {"config": {"retention.ms": 1, "deep": {"er": []}}},
+        {"labels": {"team": "a"}},
+        {"port": 9092},
+        {"port": "kafka"},
+        {"acls": [{"operations": ["Read"], "host": "a"}, {"operations": [], "role": "b"}]},
+    ],
+)
+def test_what_a_declaration_allows_is_taken(more: dict[str, Any]) -> None:
+    assert refusals(GOOD | more) == []
+
+
+@pytest.mark.parametrize(
+    ("more", "where"),
+    [
+        ({"autentication": {}}, "$.spec"),
+        ({"authentication": {"type": "none"}}, "$.spec.authentication.type"),
+        ({"authentication": {}}, "$.spec.authentication"),
+        ({"labels": {"team": 1}}, "$.spec.labels.team"),
+        ({"port": []}, "$.spec.port"),
+        ({"acls": [{"operations": ["Rad"], "host": "a"}]}, "$.spec.acls[0].operations[0]"),
+        ({"acls": [{"operations": []}]}, "$.spec.acls[0]"),
+        ({"acls": [{"operations": [], "host": "a", "hosts": "b"}]}, "$.spec.acls[0]"),
+    ],
+)
+def test_what_it_does_not_know_is_found(more: dict[str, Any], where: str) -> None:
+    assert where in refusals(GOOD | more)
+
+
+def test_what_a_definition_leaves_open_stays_open() -> None:
+    free = {"type": "object", "properties": {"a": {"type": "string"}}, "x-kubernetes-preserve-unknown-fields": True}
+    assert list(Draft202012Validator(strict(free)).iter_errors({"b": 1})) == []
+    empty = {"type": "object", "properties": {"a": {"type": "string", "nullable": True}}}
+    assert list(Draft202012Validator(strict(empty)).iter_errors({"a": None})) == []
