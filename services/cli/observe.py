@@ -13,6 +13,8 @@ from services.cli.prometheus import Prometheus, Scraping, prometheus, shipped_ru
 from services.cli.service_options import option
 from services.cli.up import SCALE, places
 
+# Where Debian's package is installed, one of its own listens on 9090.
+_PORT = 9190
 _CONNECT_SECONDS = 0.5
 
 
@@ -27,7 +29,9 @@ _CONNECT_SECONDS = 0.5
 )
 @SCALE
 @option("--also", multiple=True, metavar="HOST:PORT", type=ADDRESS, help="Another that has /metrics, as a training.")
-@option("--port", default=9090, show_default=True, type=click.IntRange(min=1, max=65_535), help="Of Prometheus itself.")
+@option(
+    "--port", default=_PORT, show_default=True, type=click.IntRange(min=1, max=65_535), help="Of Prometheus itself."
+)
 def observe(*, http_from: int, scales: Mapping[str, int], also: Sequence[str], port: int) -> None:
     """Run a Prometheus with our rules against the services of `soliloquy up`, until Ctrl-C.
 
