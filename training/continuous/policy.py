@@ -48,10 +48,10 @@ class Policy(BaseModel):
     def complaint(self, before: Figures, after: Figures) -> str:
         """What is worse than it may be; empty where nothing is."""
         lost = [
-            f"{METRICS[name]} is {after[name]:.2f} and was {before[name]:.2f}"
+            f"{METRICS[name]} is {after[name]:.2f}, which was {before[name]:.2f} and may be {least:.2f} at the least"
             for name, margin in self.may_lose.items()
-            # Shares of a few cases: what is a rounding error below the margin is not below it.
-            if after[name] < before[name] - margin - 1e-9
+            # What is below it by no more than rounding is not below it.
+            if after[name] < (least := before[name] - margin) - 1e-9
         ]
         return "; ".join(lost)
 

@@ -101,12 +101,8 @@ async def test_what_finishes_on_a_topic_is_learned_evaluated_and_put_into_servic
     command = Command(folder=tmp_path, base=base, connection=connection, address=address)
     await published(connection, GROWN[:2])
     first = command.state / "round-0001"
-    for happened in (
-        (first / "plan.json").exists,
-        lambda: losses(first / "training"),
-        (first / "training" / "report.json").exists,
-        (tmp_path / "registry" / "active.json").exists,
-    ):
+    # A test without processes is killed at every other step.
+    for happened in (lambda: losses(first / "training"), (tmp_path / "registry" / "active.json").exists):
         command.killed_when(1, happened)
     await published(connection, [GROWN[1], *GROWN[2:4]])
     done = json.loads(subprocess.run(command.line(2), stdout=subprocess.PIPE, check=True).stdout)["rounds"]
