@@ -24,14 +24,14 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _make(folder: Path) -> None:
-    subprocess.run([sys.executable, "-m", "training.small", "--out", str(folder), *_TOY], check=True, timeout=500)
+    subprocess.run([sys.executable, "-m", "training.small", "--out", str(folder), *_TOY], check=True)
 
 
 def _report(folder: Path, name: str) -> Any:
     return json.loads((folder / f"higgs-{name}" / "report.json").read_text("utf-8"))
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1800)
 def test_all_three_stand_side_by_side_on_the_same_cases(made: Path) -> None:
     assert len({_report(made, name)["cases"]["sha256"] for name in _NAMES}) == 1
     head = next(
@@ -40,7 +40,7 @@ def test_all_three_stand_side_by_side_on_the_same_cases(made: Path) -> None:
     assert head == "| metric | untrained | pretrained | tuned |"
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1800)
 def test_no_question_that_is_put_was_learned(made: Path) -> None:
     from training.source import conversations
 
@@ -50,7 +50,7 @@ def test_no_question_that_is_put_was_learned(made: Path) -> None:
     assert learned.isdisjoint(case["question"] for case in put)
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1800)
 def test_a_stage_that_is_done_is_passed_over_and_one_that_is_lost_comes_out_the_same(made: Path) -> None:
     kept = (made / "pretrained" / "model" / "model.safetensors").stat().st_mtime_ns
     judged = (made / "higgs-tuned" / "cases.jsonl").read_bytes()
