@@ -166,6 +166,14 @@ def test_a_digest_goes_before_a_tag_and_each_pod_has_the_image_of_its_kind() -> 
         assert {each["image"] for each in pod["spec"]["containers"]} == {f"example.com/{kind}{tag}"}
 
 
+@pytest.mark.parametrize("alone", [False, True])
+def test_the_executor_sees_all_of_proc_only_as_a_user_of_a_namespace_of_its_own(alone: bool) -> None:
+    executor = services(objects({"sandbox": {"nested": {"userNamespace": alone}}}))["executor"]
+    shares_users = executor["spec"]["template"]["spec"].get("hostUsers", True)
+    proc = container(executor)["securityContext"].get("procMount", "Default")
+    assert (shares_users, proc) == ((False, "Unmasked") if alone else (True, "Default"))
+
+
 def test_pods_are_spread_by_their_own_service() -> None:
     spread = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway"}
     student = services(objects({"defaults": {"topologySpreadConstraints": [spread]}}))["student"]

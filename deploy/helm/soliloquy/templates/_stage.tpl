@@ -147,6 +147,8 @@ spec:
 shareProcessNamespace: true
 {{- if eq .Values.sandbox.mode "runtimeClass" }}
 runtimeClassName: {{ .Values.sandbox.runtimeClass.name }}
+{{- else if .Values.sandbox.nested.userNamespace }}
+hostUsers: false
 {{- end }}
 {{- end }}
 
@@ -155,6 +157,9 @@ runtimeClassName: {{ .Values.sandbox.runtimeClass.name }}
 {{- $security := include "soliloquy.containerSecurity" . | fromYaml -}}
 {{- with .Values.sandbox.nested -}}
 {{- $_ := set $security.securityContext "seccompProfile" (dict "type" "Localhost" "localhostProfile" .seccompProfile) -}}
+{{- if .userNamespace -}}
+{{- $_ := set $security.securityContext "procMount" "Unmasked" -}}
+{{- end -}}
 {{- with .appArmorProfile -}}
 {{- $_ := set $security.securityContext "appArmorProfile" (dict "type" "Localhost" "localhostProfile" .) -}}
 {{- end -}}
