@@ -4,7 +4,7 @@ import pytest
 
 from tests.chart import crds, tools
 from tests.cluster.binaries import NotBuilt
-from tests.cluster.control_plane import Cluster, running
+from tests.cluster.control_plane import Cluster, running, until
 
 
 @pytest.fixture(scope="session")
@@ -14,7 +14,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         tools.folder()
         with running(tmp_path_factory.mktemp("cluster")) as cluster:
             cluster.create(crds.definitions())
-            cluster.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=120s")
+            until(lambda: cluster.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=10s"))
             yield cluster
     except (NotBuilt, tools.ToolsUnavailable) as error:
         pytest.fail(f"no cluster: {error}", pytrace=False)

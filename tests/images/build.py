@@ -13,7 +13,7 @@ from tests.images.dockerfile import Stage, copied, line, variables
 ROOT = Path(__file__).parents[2]
 # A root of its own by pivot_root: in one of chroot nobody may make a user namespace, which gVisor needs.
 _ENTER = """
-mount -t overlay overlay -o "lowerdir=$LOWER,upperdir=$UPPER,workdir=$WORK" "$MERGED"
+mount -t overlay overlay -o "lowerdir=/,upperdir=$UPPER,workdir=$WORK" "$MERGED"
 mount --rbind /proc "$MERGED/proc"
 mount --rbind /dev "$MERGED/dev"
 mount -t tmpfs tmpfs "$MERGED/tmp"
@@ -63,18 +63,16 @@ class Builder:
         return self._enter(name, as_user, workdir=Path("/tmp"), sealed=True)
 
     def size(self, name: str) -> int:
-        """Bytes that the stage adds to the base, all that it is built on included."""
-        return sum(
-            file.lstat().st_size
-            for stage in line(self.stages, name)
-            for file in self._upper(stage.name).rglob("*")
-            if file.is_file() and not file.is_symlink()
-        )
+        """Bytes that the stage, with all that it is built on, adds to the base."""
+        files = (file for file in self._upper(name).rglob("*") if file.is_file() and not file.is_symlink())
+        return sum(file.stat().st_size for file in files)
 
     def _lay_out(self, stage: Stage) -> None:
         for kind in ("upper", "work", "merged"):
             (self.folder / stage.name / kind).mkdir(parents=True)
         if stage.base in self.stages:
+            # Two layers cannot lie over each other where one is within the other's folder, and all is within the root.
+            subprocess.run(["cp", "-a", f"{self._upper(stage.base)}/.", self._upper(stage.name)], check=True)
             return
         # In a base image everybody may look for Python, and no user has an account.
         for parent in Path(sys.base_prefix).parents:
@@ -102,7 +100,6 @@ class Builder:
                 shutil.copy2(origin, into)
 
     def _enter(self, name: str, words: list[str], *, workdir: Path, sealed: bool = False) -> str:
-        lower = ":".join([str(self._upper(each.name)) for each in reversed(line(self.stages, name)[:-1])] + ["/"])
         environment = os.environ | {"PATH": f"{sys.base_prefix}/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
         for stage in line(self.stages, name):
             for step in stage.steps:
@@ -112,7 +109,6 @@ class Builder:
         for variable in ("PYTHONPATH", "VIRTUAL_ENV"):
             environment.pop(variable, None)
         environment |= {
-            "LOWER": lower,
             "UPPER": str(self._upper(name)),
             "WORK": str(self.folder / name / "work"),
             "MERGED": str(self.folder / name / "merged"),
