@@ -9,7 +9,6 @@ from string import Template
 from typing import Any
 
 from services.dataset.statistics import LETTERS, Statistics
-from services.recipes.soliloquy.codes import WORDS
 
 CARD = "README.md"
 _TEMPLATE = Template(Path(__file__).with_name("card.md").read_text("utf-8"))
@@ -193,9 +192,13 @@ def _front(counted: Counted) -> str:
 
 def _codes(kept: Statistics) -> str:
     words = [word for word in LETTERS if any(evaluation == word for evaluation, _ in kept.codes)]
-    head = ("action", *(f"{LETTERS[word]} {WORDS['evaluations'][LETTERS[word]]}" for word in words))
+    evaluations, actions = (kept.recipe.words[kind] for kind in ("evaluations", "actions"))
+    head = ("action", *(f"{LETTERS[word]} {evaluations[LETTERS[word]]}" for word in words))
     rows = [
-        (f"{action} {WORDS['actions'].get(str(action), '')}", *(f"{kept.codes[word, action] or ''}" for word in words))
+        (
+            f"{action} {actions.get(str(action), '')}",
+            *(f"{kept.codes[word, action] or ''}" for word in words),
+        )
         for action in sorted({action for _, action in kept.codes})
     ]
     return table(head, rows)
@@ -203,7 +206,8 @@ def _codes(kept: Statistics) -> str:
 
 def _verdicts(kept: Statistics) -> str:
     words = [word for word in LETTERS if any(evaluation == word for _, evaluation in kept.verdicts)]
-    head = ("found", *(f"{LETTERS[word]} {WORDS['evaluations'][LETTERS[word]]}" for word in words))
+    meanings = kept.recipe.words["evaluations"]
+    head = ("found", *(f"{LETTERS[word]} {meanings[LETTERS[word]]}" for word in words))
     found = sorted({found for found, _ in kept.verdicts})
     return table(head, [(verdict, *(f"{kept.verdicts[verdict, word] or ''}" for word in words)) for verdict in found])
 

@@ -12,7 +12,7 @@ from soliloquy.v1.sandbox_pb2 import Value
 
 from services.dataset.exports.dialogue import Attempt, Dialogue, Exchange
 from services.dataset.exports.output import written
-from services.recipes.soliloquy.codes import EVALUATION_LETTERS, INTENTS, STATE_LETTERS, STRATEGIES
+from services.recipes.codes import EVALUATION_LETTERS, INTENTS, STATE_LETTERS, STRATEGIES
 from services.runtime.values import shown
 
 _INTENTS = {Intent.Name(intent): name for intent, name in INTENTS.items()}

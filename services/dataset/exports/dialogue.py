@@ -15,7 +15,7 @@ from soliloquy.v1.conversation_pb2 import (
 )
 
 from services.dataset.exports.output import execution
-from services.recipes.soliloquy.codes import EVALUATIONS, INTENTS, STATES, STRATEGIES
+from services.recipes.codes import EVALUATIONS, INTENTS, STATES, STRATEGIES
 from services.runtime.seeds import digest
 
 _INTENTS = {name: intent for intent, name in INTENTS.items()}

@@ -7,12 +7,12 @@ from pathlib import Path
 from services.dataset.exports.dialogue import Dialogue, Unfit
 from services.dataset.exports.format import Choice, Format, Row, text_of
 from services.dataset.exports.transcript import Transcript
-from services.recipes.soliloquy.codes import GIVING_ACTIONS
 
 _MOVES = {
     int(action): move
     for action, move in tomllib.loads(Path(__file__).with_name("moves.toml").read_text("utf-8")).items()
 }
+_TELLING = "telling"
 _END = "|EOM|"
 _TEACHER = re.compile(r"Teacher: (?:\((\w+)\))?(.*)", re.DOTALL)
 _STUDENT = re.compile(r"([^:|\n]{1,40}): (.*)", re.DOTALL)
@@ -52,7 +52,7 @@ def _correctness(dialogue: Dialogue) -> str | None:
         return None
     if dialogue.ending != "solved":
         return "No"
-    revealed = any(turn.action in GIVING_ACTIONS for turn in dialogue.turns)
+    revealed = any(_MOVES.get(turn.action) == _TELLING for turn in dialogue.turns)
     return "Yes, but I had to reveal the answer" if revealed else "Yes"
 
 

@@ -25,7 +25,7 @@ from soliloquy.v1.conversation_pb2 import (
 from soliloquy.v1.model_pb2 import Message
 from soliloquy.v1.sandbox_pb2 import Status
 
-from services.recipes.soliloquy.codes import INTENTS, STRATEGIES
+from services.recipes.codes import INTENTS, STRATEGIES
 from services.recipes.soliloquy.progress import Progress, progress_by_turn, progress_of
 from services.runtime.ask import BrokenPrompt, Prompt
 from services.runtime.values import shown

@@ -3,6 +3,7 @@
 from services.recipes.recipe import Recipe
 from services.recipes.soliloquy import (
     codegen,
+    codes,
     composer,
     lessons,
     planner,
@@ -13,6 +14,7 @@ from services.recipes.soliloquy import (
     student,
     tutor,
 )
+from services.recipes.soliloquy.scripted import SPEAKERS
 
 RECIPE = Recipe(
     enriching=prompting.enriching,
@@ -24,10 +26,14 @@ RECIPE = Recipe(
     faults=rules.faults,
     checked=rules.checked,
     agrees=rules.agrees,
+    agreeing=rules.POLICY["agreeing"],
+    words=codes.WORDS,
+    remark=codes.remark,
     record=records.record,
     restore=restoring.restored,
     fingerprints=prompting.fingerprints,
     prompts=prompting.given_prompts,
     lessons=lessons.lessons,
     dialogue=lessons.dialogue,
+    speakers=SPEAKERS,
 )

@@ -18,7 +18,7 @@ from soliloquy.v1.conversation_pb2 import (
     TutorReply,
 )
 
-from services.recipes.soliloquy.codes import EVALUATION_LETTERS, INTENTS, STATE_LETTERS, STRATEGIES
+from services.recipes.codes import EVALUATION_LETTERS, INTENTS, STATE_LETTERS, STRATEGIES
 from services.recipes.soliloquy.rules import agrees
 from services.runtime.values import lane_name, plain, status_name, verdict
 

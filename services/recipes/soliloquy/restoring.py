@@ -17,7 +17,7 @@ from soliloquy.v1.conversation_pb2 import (
 )
 from soliloquy.v1.sandbox_pb2 import Execution, NamedValue, Value
 
-from services.recipes.soliloquy.codes import EVALUATIONS, INTENTS, STATES, STRATEGIES
+from services.recipes.codes import EVALUATIONS, INTENTS, STATES, STRATEGIES
 
 _INTENTS = {name: intent for intent, name in INTENTS.items()}
 _STRATEGIES = {name: strategy for strategy, name in STRATEGIES.items()}

@@ -8,7 +8,8 @@ from pathlib import Path
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Intent, Turn
 from soliloquy.v1.sandbox_pb2 import Status
 
-from services.recipes.soliloquy.codes import EVALUATION_LETTERS, GIVING_ACTIONS, GOING_BACK, STATE_LETTERS
+from services.recipes.codes import EVALUATION_LETTERS, STATE_LETTERS
+from services.recipes.soliloquy.codes import GIVING_ACTIONS, GOING_BACK
 from services.recipes.soliloquy.truth import TurnTruth, assessed
 from services.runtime.values import verdict
 from services.truth.phrases import is_much_like
