@@ -36,7 +36,8 @@ def show_conversation(record: dict[str, Any], console: Console) -> None:
     if enrichment := problem.get("enrichment"):
         console.print(_enrichment(enrichment))
     for turn in record["turns"]:
-        console.print(_student(turn["student"]))
+        if turn["student"]:
+            console.print(_student(turn["student"]))
         console.print(Padding(_soliloquy(turn, remark=recipe.remark(turn)), (0, 0, 0, 4)))
         console.print(_tutor(turn["tutor"]))
     console.print(Text(f"\nended: {record['ending']} after {len(record['turns'])} turns", style="dim"))
@@ -59,7 +60,8 @@ def _enrichment(enrichment: dict[str, Any]) -> RenderableType:
 def _student(student: dict[str, Any]) -> RenderableType:
     line = Text.assemble(("\nStudent  ", "bold cyan"), student["text"])
     if student["intent"] == "wrong":
-        line.append(f"  (drawn wrong: {student['strategy']})", style="red dim")
+        how = student.get("strategy") or student.get("belief")
+        line.append(f"  (drawn wrong: {how})", style="red dim")
     return line
 
 

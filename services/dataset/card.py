@@ -9,6 +9,7 @@ from string import Template
 from typing import Any
 
 from services.dataset.statistics import LETTERS, Statistics
+from services.recipes.recipe import DEFAULT
 
 CARD = "README.md"
 _TEMPLATE = Template(Path(__file__).with_name("card.md").read_text("utf-8"))
@@ -125,6 +126,7 @@ def again(counted: Counted) -> tuple[str, str]:
         return "", "Nothing here says with which command: the run goes on, or the conversations are from elsewhere."
     origins = sorted(counted.accepted.origins)
     words = ["soliloquy", "generate", "--problems", origins[0] if len(origins) == 1 else "FILE"]
+    words += ["--recipe", run["recipe"]] if run.get("recipe", DEFAULT) != DEFAULT else []
     words += ["--conversations", str(run["conversations"]), "--seed", str(run["seed"])]
     for name, usual in _OPTIONS.items():
         if run.get(name, usual) != usual:

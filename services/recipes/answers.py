@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
@@ -11,7 +11,6 @@ from services.runtime.code import names, unfenced
 
 Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 _SPEAKER = re.compile(r"^\s*(student|tutor|tutorbot|teacher)\s*:\s*", re.IGNORECASE)
-_OTHER_SPEAKER = re.compile(r"^\s*(tutor|tutorbot|teacher)\s*:", re.IGNORECASE | re.MULTILINE)
 
 
 def _yes_or_no(value: object) -> object:
@@ -51,14 +50,16 @@ class Spoken(Answer):
     """A student's message: plain text."""
 
     text: Text
+    # By this a word on the other speaker's behalf is known.
+    other: ClassVar[re.Pattern[str]] = re.compile(r"^\s*(tutor|tutorbot|teacher)\s*:", re.IGNORECASE | re.MULTILINE)
 
     @classmethod
     def read(cls, text: str) -> tuple[Self, bool]:
         spoken = _SPEAKER.sub("", text).strip().strip('"')
         if not spoken:
             raise Unreadable("the message is empty")
-        if _OTHER_SPEAKER.search(spoken):
-            raise Unreadable("the message also speaks for the tutor; write the student's words only")
+        if other := cls.other.search(spoken):
+            raise Unreadable(f"the message also speaks for another ({other[0].strip()}); write your own words only")
         return cls(text=spoken), spoken == text
 
     @classmethod

@@ -52,6 +52,8 @@ class Told(NamedTuple):
 class Recipe:
     """One paper's way to grow a conversation: what each role does, what is kept, and how it is written down."""
 
+    # Whether a conversation cannot start without what the planner makes of its problem.
+    always_enriched: bool = False
     # What a model is asked of a problem before its conversation starts, where the run wants that; and what comes of it.
     enriching: Callable[[Problem], Prompt]
     planner: Callable[[Problem, Ask], Awaitable[Enrichment]]

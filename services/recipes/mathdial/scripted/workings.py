@@ -1,0 +1,101 @@
+"""Problems worked through on paper, rightly or with one mistake, and what a pupil's lines say."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from soliloquy.v1.conversation_pb2 import Problem, Slip, Step
+
+from services.recipes.mathdial.claims import miscalculated
+from services.recipes.scripted.reading import Reading
+from services.truth.expressions import compiled
+from services.truth.figures import tidy, written
+
+_NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")
+_NUMBERS = re.compile(r"[-+*/×÷().\d\s]+")
+_LINE = re.compile(r"^\s*\d+\.\s+", re.MULTILINE)
+_EQUATION = re.compile(r"((?:\(?-?\d[\d.]*\)?\s*[-+*/]\s*)+\(?-?\d[\d.]*\)?) = (-?\d[\d.]*\d|-?\d)")
+_SAME = 0.005
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Worked:
+    """A step on paper: the numbers put in, and what they come to."""
+
+    step: Step
+    numbers: str
+    value: float
+
+    @property
+    def equation(self) -> str:
+        return f"{self.numbers} = {written(self.value)}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pupil:
+    """What was handed in: its equations line by line, and where it goes wrong."""
+
+    equations: Sequence[str]
+    # The line and the step that are the first to be wrong.
+    line: int
+    step: Step
+    equation: str
+    answer: str
+
+
+def worked(problem: Problem, at: Step | None = None, slip: Slip | None = None) -> list[Worked]:
+    """Each step, with the mistake made at one of them and carried on; raises UNWORKABLE where that has no value."""
+    values: dict[str, float] = {}
+    lines = []
+    for step in problem.steps:
+        if not step.expression:
+            continue
+        for known in step.inputs:
+            values.setdefault(known.symbol, known.value)
+        if at is not None and slip is not None and step.number == at.number:
+            numbers, value = _put_in(slip), slip.value
+        else:
+            numbers, value = _filled(step.expression, values), tidy(compiled(step.expression).value(values))
+        values[step.result.symbol] = value
+        lines.append(Worked(step=step, numbers=numbers, value=value))
+    return lines
+
+
+def mistakes(problem: Problem) -> Iterator[tuple[Step, Slip, bool]]:
+    """The mistakes that can be written down as a calculation, and whether it is carried out without a slip."""
+    for step in problem.steps:
+        for slip in step.slips:
+            numbers = _put_in(slip)
+            if step.expression and numbers and any(sign in numbers for sign in "+-*/"):
+                yield step, slip, not miscalculated(f"<<{numbers}={written(slip.value)}>>")
+
+
+def pupil(reading: Reading) -> Pupil:
+    """The solution that a prompt quotes."""
+    lines = _LINE.sub("", reading.section("pupil")).splitlines()
+    right = [line.value for line in worked(reading.problem)]
+    steps = [step for step in reading.problem.steps if step.expression]
+    found = [(number, match[0], match[2]) for number, line in enumerate(lines, 1) for match in _EQUATION.finditer(line)]
+    wrong = next((at for at, row in enumerate(found) if not _among(float(row[2]), right)), len(found) - 1)
+    line, equation, _ = found[wrong]
+    return Pupil(
+        equations=[row[1] for row in found],
+        line=line,
+        step=steps[min(wrong, len(steps) - 1)],
+        equation=equation,
+        answer=found[-1][2],
+    )
+
+
+def _among(value: float, results: Sequence[float]) -> bool:
+    return any(abs(value - result) <= _SAME * abs(result) for result in results)
+
+
+def _put_in(slip: Slip) -> str:
+    """The numbers of a mistake's working; empty where it is not put in numbers."""
+    numbers = slip.working.rpartition(" = ")[2].replace("×", "*").replace("÷", "/")
+    return numbers if _NUMBERS.fullmatch(numbers) else ""
+
+
+def _filled(expression: str, values: Mapping[str, float]) -> str:
+    return _NAME.sub(lambda name: written(values[name[0]]) if name[0] in values else name[0], expression)
