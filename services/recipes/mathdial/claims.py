@@ -14,8 +14,9 @@ from services.truth.numbers import numbers_in_digits
 _FINAL = re.compile(r"####\s*(.*)")
 _EQUATION = re.compile(r"<<([^<>=]+)=\s*([^<>]+?)\s*>>")
 # "14 × 12 = 168", as people write it.
+_NUMBER = r"-?\d[\d,]*(?:\.\d+)?(?:e-?\d+)?"
 _WRITTEN = re.compile(
-    r"(?<![\w.,^])((?:\(?-?\d[\d,]*(?:\.\d+)?%?\)?)(?:\s*[-+*/×÷−x]\s*\(?-?\d[\d,]*(?:\.\d+)?\)?)+)\s*=\s*[$€£]?(-?\d[\d,]*(?:\.\d+)?)"
+    rf"(?<![\w.,^])((?:\(?{_NUMBER}%?\)?)(?:\s*[-+*/×÷−x]\s*\(?{_NUMBER}\)?)+)\s*=\s*[$€£]?({_NUMBER})(?![\d^])"
 )
 _SIGNS = str.maketrans({"×": "*", "÷": "/", "−": "-", "x": "*", ",": "", "$": "", "%": ""})
 # Of a result that was rounded by hand to the digits it is written with.

@@ -20,8 +20,8 @@ def refused(problem: Problem) -> str:
     """Why a problem's solutions are not sampled at all; empty where they are."""
     steps, most = len(problem.steps), POLICY["confusion"]["most_steps_sampled"]
     if not problem.HasField("answer"):
-        return "the problem has no number for its answer"
-    return f"the problem has {steps} steps; {most} at most are sampled" if steps > most else ""
+        return "no answer: the problem has no number for one"
+    return f"too many steps: {steps}; problems of {most} at most are sampled" if steps > most else ""
 
 
 def chosen(solutions: Sequence[str], problem: Problem) -> Confusion:
@@ -42,11 +42,11 @@ def chosen(solutions: Sequence[str], problem: Problem) -> Confusion:
         raise NoConfusion(f"no sample is wrong: {told}")
     common, agreeing = wrong.most_common(1)[0]
     if agreeing > len(solutions) - limits["disagreeing_at_least"]:
-        raise NoConfusion(f"{agreeing} of {len(solutions)} samples agree on {common:g}: its answer may be wrong")
+        raise NoConfusion(f"samples agree on a wrong answer: {agreeing} of {len(solutions)} on {common:g}")
     if not most:
         raise NoConfusion(f"no wrong sample will do: {told}")
     if steps > limits["most_steps"]:
-        raise NoConfusion(f"the problem has {steps} steps; {limits['most_steps']} at most are kept")
+        raise NoConfusion(f"too many steps: {steps}; problems of {limits['most_steps']} at most are kept")
     return Confusion(
         solution=bare(most[0]), answer=answer, samples=len(solutions), agreeing=wrong[answer], discarded=discarded
     )

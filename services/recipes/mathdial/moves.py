@@ -17,10 +17,17 @@ _TABLE = tomllib.loads((Path(__file__).parent / "prompts" / "moves.toml").read_t
 # What each move does, the intents it may have, and what each intent is, in words.
 MEANINGS: Mapping[str, str] = {move: row["meaning"] for move, row in _TABLE.items()}
 INTENTS: Mapping[str, Mapping[str, str]] = {move: row["intents"] for move, row in _TABLE.items()}
-CATEGORIES = {_word(name, "ERROR_CATEGORY_"): category for name, category in ErrorCategory.items()}
 OPENING = ("generic", "general_inquiry")
 FAREWELL = ("generic", "greeting_farewell")
-TELLING = "telling"
+CATEGORIES = {
+    "went_on": ErrorCategory.ERROR_CATEGORY_WENT_ON,
+    "quantity": ErrorCategory.ERROR_CATEGORY_QUANTITY,
+    "conversion": ErrorCategory.ERROR_CATEGORY_CONVERSION,
+    "calculation": ErrorCategory.ERROR_CATEGORY_CALCULATION,
+    "fact": ErrorCategory.ERROR_CATEGORY_FACT,
+    "question": ErrorCategory.ERROR_CATEGORY_QUESTION,
+    "other": ErrorCategory.ERROR_CATEGORY_OTHER,
+}
 
 
 def move_name(reply: TutorReply) -> str:

@@ -17,7 +17,7 @@ from services.runtime.ask import Ask, Unusable
 async def enrich(problem: Problem, ask: Ask) -> Enrichment:
     """The confusion of a problem; why there is none, where the samples hold none."""
     if why := refused(problem):
-        return Enrichment(plain_because=f"no confusion: {why}", confusion=Confusion())
+        return Enrichment(plain_because=why, confusion=Confusion())
     # Each sample has seeds of its own, so that all may be asked for at once.
     asks = [
         Ask(model=ask.model, role=ask.role, origin=(*ask.origin, number))
@@ -30,7 +30,7 @@ async def enrich(problem: Problem, ask: Ask) -> Enrichment:
         confusion = chosen([one.solution for one in sampled], problem)
         described = await ask(prompting.describing(problem, confusion), Described, partial(_check, confusion=confusion))
     except (NoConfusion, Unusable) as none:
-        return Enrichment(plain_because=f"no confusion: {none}", confusion=Confusion(), calls=ask.calls)
+        return Enrichment(plain_because=str(none), confusion=Confusion(), calls=ask.calls)
     confusion.description = described.confusion
     confusion.category = CATEGORIES[described.category]
     confusion.first_wrong_step = described.line

@@ -14,7 +14,8 @@ from services.truth.figures import tidy, written
 _NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")
 _NUMBERS = re.compile(r"[-+*/×÷().\d\s]+")
 _LINE = re.compile(r"^\s*\d+\.\s+", re.MULTILINE)
-_EQUATION = re.compile(r"((?:\(?-?\d[\d.]*\)?\s*[-+*/]\s*)+\(?-?\d[\d.]*\)?) = (-?\d[\d.]*\d|-?\d)")
+_NUMBER = r"-?\d+(?:\.\d+)?(?:e-?\d+)?"
+_EQUATION = re.compile(rf"((?:\(?{_NUMBER}\)?\s*[-+*/]\s*)+\(?{_NUMBER}\)?) = ({_NUMBER})")
 _SAME = 0.005
 
 
