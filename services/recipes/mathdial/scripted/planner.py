@@ -8,7 +8,6 @@ from soliloquy.v1.conversation_pb2 import ErrorStrategy, Problem
 from services.recipes.mathdial.scripted.phrases import book
 from services.recipes.mathdial.scripted.workings import Worked, mistakes, pupil, worked
 from services.recipes.scripted.reading import Reading
-from services.runtime.seeds import draw
 from services.truth.expressions import UNWORKABLE
 from services.truth.figures import told, written
 
@@ -36,7 +35,7 @@ def solve(reading: Reading, rng: Random) -> str:
 def describe(reading: Reading, rng: Random) -> str:
     found = pupil(reading)
     wrong = found.equation.rpartition(" = ")[0]
-    slip = next((slip for _, slip, _ in mistakes(reading.problem) if slip.working.endswith(wrong)), None)
+    slip = next((one.slip for one in mistakes(reading.problem) if one.slip.working.endswith(wrong)), None)
     category = _CATEGORIES.get(slip.strategy, "question") if slip else "question"
     answer = {
         "First Wrong Line": found.line,
@@ -50,16 +49,15 @@ def describe(reading: Reading, rng: Random) -> str:
 
 def _wrong(problem: Problem, rng: Random, *, slipping: bool) -> list[Worked]:
     """Worked with one mistake; empty where the problem has none that fits."""
-    fitting = [(step, slip) for step, slip, sound in mistakes(problem) if sound != slipping]
-    # The same for every sample of a problem: what one pupil gets wrong, others do.
-    draw(problem.id, "mistakes").shuffle(fitting)
+    fitting = [one for one in mistakes(problem) if one.sound != slipping]
     weights = [book().tables["planner"]["rates"]["rarer"] ** place for place in range(len(fitting))]
-    for step, slip in rng.choices(fitting, weights) if fitting else []:
-        try:
-            return worked(problem, step, slip)
-        except UNWORKABLE:
-            return []
-    return []
+    if not fitting:
+        return []
+    (mistake,) = rng.choices(fitting, weights)
+    try:
+        return worked(problem, mistake)
+    except UNWORKABLE:
+        return []
 
 
 def _line(line: Worked, rng: Random) -> str:

@@ -3,11 +3,13 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from soliloquy.v1.conversation_pb2 import Problem, Slip, Step
 
 from services.recipes.mathdial.claims import miscalculated
 from services.recipes.scripted.reading import Reading
+from services.runtime.seeds import draw
 from services.truth.expressions import compiled
 from services.truth.figures import tidy, written
 
@@ -33,6 +35,14 @@ class Worked:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Mistake:
+    step: Step
+    slip: Slip
+    # Whether its calculation is carried out rightly.
+    sound: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Pupil:
     """What was handed in: its equations line by line, and where it goes wrong."""
 
@@ -44,7 +54,7 @@ class Pupil:
     answer: str
 
 
-def worked(problem: Problem, at: Step | None = None, slip: Slip | None = None) -> list[Worked]:
+def worked(problem: Problem, mistake: Mistake | None = None) -> list[Worked]:
     """Each step, with the mistake made at one of them and carried on; raises UNWORKABLE where that has no value."""
     values: dict[str, float] = {}
     lines = []
@@ -53,8 +63,8 @@ def worked(problem: Problem, at: Step | None = None, slip: Slip | None = None) -
             continue
         for known in step.inputs:
             values.setdefault(known.symbol, known.value)
-        if at is not None and slip is not None and step.number == at.number:
-            numbers, value = _put_in(slip), slip.value
+        if mistake is not None and step.number == mistake.step.number:
+            numbers, value = _put_in(mistake.slip), mistake.slip.value
         else:
             numbers, value = _filled(step.expression, values), tidy(compiled(step.expression).value(values))
         values[step.result.symbol] = value
@@ -62,20 +72,41 @@ def worked(problem: Problem, at: Step | None = None, slip: Slip | None = None) -
     return lines
 
 
-def mistakes(problem: Problem) -> Iterator[tuple[Step, Slip, bool]]:
-    """The mistakes that can be written down as a calculation, and whether it is carried out without a slip."""
+def mistakes(problem: Problem) -> Sequence[Mistake]:
+    """The mistakes that can be written down as a calculation: the typical ones first."""
+    return _mistakes(problem.SerializeToString(deterministic=True))
+
+
+@lru_cache(256)
+def _mistakes(serialised: bytes) -> Sequence[Mistake]:
+    problem = Problem.FromString(serialised)
+    found = list(_written_down(problem))
+    # The same for every sample of a problem: what one pupil gets wrong, others do.
+    draw(problem.id, "mistakes").shuffle(found)
+    return found
+
+
+def _written_down(problem: Problem) -> Iterator[Mistake]:
     for step in problem.steps:
         for slip in step.slips:
             numbers = _put_in(slip)
             if step.expression and numbers and any(sign in numbers for sign in "+-*/"):
-                yield step, slip, not miscalculated(f"<<{numbers}={written(slip.value)}>>")
+                sound = not miscalculated(f"<<{numbers}={written(slip.value)}>>")
+                yield Mistake(step=step, slip=slip, sound=sound)
 
 
 def pupil(reading: Reading) -> Pupil:
     """The solution that a prompt quotes."""
-    lines = _LINE.sub("", reading.section("pupil")).splitlines()
-    right = [line.value for line in worked(reading.problem)]
-    steps = [step for step in reading.problem.steps if step.expression]
+    return _pupil(reading.section("pupil"), reading.problem.SerializeToString(deterministic=True))
+
+
+# The same for all prompts of the conversations about a problem.
+@lru_cache(1024)
+def _pupil(quoted: str, serialised: bytes) -> Pupil:
+    problem = Problem.FromString(serialised)
+    lines = _LINE.sub("", quoted).splitlines()
+    right = [line.value for line in worked(problem)]
+    steps = [step for step in problem.steps if step.expression]
     found = [(number, match[0], match[2]) for number, line in enumerate(lines, 1) for match in _EQUATION.finditer(line)]
     wrong = next((at for at, row in enumerate(found) if not _among(float(row[2]), right)), len(found) - 1)
     line, equation, _ = found[wrong]
