@@ -14,7 +14,7 @@ from services.truth.numbers import numbers_in_digits
 _FINAL = re.compile(r"####\s*(.*)")
 _EQUATION = re.compile(r"<<([^<>=]+)=\s*([^<>]+?)\s*>>")
 # "14 × 12 = 168", as people write it.
-_NUMBER = r"-?\d[\d,]*(?:\.\d+)?(?:e-?\d+)?"
+_NUMBER = r"-?\d+(?:,\d{3})*(?:\.\d+)?(?:e-?\d+)?"
 _WRITTEN = re.compile(
     rf"(?<![\w.,^])((?:\(?{_NUMBER}%?\)?)(?:\s*[-+*/×÷−x]\s*\(?{_NUMBER}\)?)+)\s*=\s*[$€£]?({_NUMBER})(?![\d^])"
 )
@@ -77,4 +77,5 @@ def _is_so(left: str, right: str) -> bool:
     except (BadExpression, Unworkable):
         return False
     digits = len(right.partition(".")[2].strip())
-    return math.isclose(value, said, rel_tol=_ROUNDED) or abs(value - said) <= 0.5 * 10.0**-digits
+    # Half a person is no rounding.
+    return math.isclose(value, said, rel_tol=_ROUNDED) or (digits > 0 and abs(value - said) <= 0.5 * 10.0**-digits)
