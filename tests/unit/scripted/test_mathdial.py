@@ -17,7 +17,7 @@ from services.recipes.mathdial.rules import faults, letter
 from services.recipes.recipe import find
 from tests.unit.scripted.dialling import dialled, shares, tells_within
 
-COUNT, PROBLEMS, SEED = 400, 40, 11
+COUNT, PROBLEMS, SEED = 200, 25, 11
 RECIPE = find("mathdial")
 
 
