@@ -42,6 +42,7 @@ def card(counted: Counted) -> str:
         "topics": counts("topic", kept.topics),
         "codes": _codes(kept),
         "states": counts("step", kept.states),
+        "moves": counts("move", kept.moves) + "\n\n" + counts("resolved", kept.resolutions),
         "programs": counts("program", kept.statuses) + "\n\n" + counts("lane", kept.lanes),
         "errors": counts("failed with", kept.errors),
         "verdicts": _verdicts(kept),

@@ -45,6 +45,9 @@ class Statistics:
     # By evaluation and action.
     codes: Counter[tuple[str, int]] = field(default_factory=Counter)
     states: Counter[str] = field(default_factory=Counter)
+    # Of the tutor's replies, where the recipe has them chosen; and how conversations that have them were resolved.
+    moves: Counter[str] = field(default_factory=Counter)
+    resolutions: Counter[str] = field(default_factory=Counter)
     python_turns: int = 0
     # How many calculations took so many attempts.
     attempts: Counter[int] = field(default_factory=Counter)
@@ -81,6 +84,8 @@ class Statistics:
         self.strategies += occurring(named(below(student, "strategy"), "ERROR_STRATEGY_"))
         self.codes += occurring(evaluations, below(tutor, "action"))
         self.states += occurring(named(below(tutor, "state"), "STEP_STATE_"))
+        self.moves += occurring(named(below(tutor, "move"), "MOVE_"))
+        self.resolutions += occurring(named(batch["resolution"], "RESOLUTION_"))
         self._add_calculations(below(turns, "calculation"), evaluations)
         self._add_calls(below(turns, "calls"))
         self._add_calls(below(batch["problem"], "enrichment", "calls"))
