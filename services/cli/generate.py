@@ -31,7 +31,7 @@ from services.dataset.frames import DamagedFrames
 from services.dataset.place import Place, Unavailable
 from services.executor.gvisor import runsc
 from services.executor.gvisor.runsc import SandboxUnavailable
-from services.recipes.recipe import find
+from services.recipes.recipe import DEFAULT, find, known_recipes
 from services.runtime.ask import BrokenPrompt
 from services.runtime.events import EventTooLarge
 from services.runtime.retry import CannotServe
@@ -48,6 +48,9 @@ _REPORTED = ("enrichment", "turns", "python_turns", "executions", "parse", "verd
 
 @click.command()
 @click.option("--problems", required=True, metavar="BANK|FILE", help="A bank's name (physics) or a JSONL file.")
+@click.option(
+    "--recipe", default=DEFAULT, show_default=True, type=click.Choice(list(known_recipes())), help="How they are grown."
+)
 @click.option("--conversations", required=True, type=click.IntRange(min=1), help="Accepted conversations wanted.")
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="All draws follow from it.")
 @click.option("--out", required=True, metavar="DIR|URL", type=PLACE, help="The dataset's folder, here or in a store.")
@@ -72,7 +75,9 @@ def generate(
     /,
     *,
     kafka: KafkaSettings | None,
+    recipe: str,
     problems: str,
+    enrich: bool,
     out: Place,
     work: Path | None,
     as_json: bool,
@@ -88,13 +93,13 @@ def generate(
     The same command resumes what was interrupted. The same seed gives the same files, byte for byte, whatever the
     number of workers and conversations in flight, and wherever they grow.
     """
-    recipe = "soliloquy"
     _refuse_with_kafka(context, kafka)
     try:
         if kafka is None:
             asyncio.run(runsc.find())
         source = problem_source(problems)
-        prompts = find(recipe).fingerprints()
+        chosen = find(recipe)
+        prompts = chosen.fingerprints()
     except (SandboxUnavailable, BadProblemFile, UnknownProblems, BrokenPrompt) as unusable:
         raise Failure(str(unusable)) from unusable
     plan = Plan(
@@ -102,6 +107,7 @@ def generate(
         problems=problems,
         problems_sha256=source.digest,
         prompts_sha256=prompts,
+        enrich=enrich or chosen.always_enriched,
         **settings,
     )
     started = time.monotonic()

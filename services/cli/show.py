@@ -9,10 +9,9 @@ from soliloquy.v1.conversation_pb2 import Conversation
 from services.cli.failure import Failure
 from services.cli.view import show_conversation, show_index, show_prompts
 from services.client.dataset import Dataset, NoDataset
-from services.recipes.recipe import find
+from services.recipes.recipe import DEFAULT, find
 
 # How a conversation is shown that names no recipe: an imported one.
-DEFAULT = "soliloquy"
 
 
 @click.command()

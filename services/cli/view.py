@@ -10,7 +10,7 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
-from services.recipes.soliloquy.codes import WORDS
+from services.recipes.recipe import DEFAULT, find
 
 
 def show_index(records: Iterable[dict[str, Any]], console: Console) -> None:
@@ -28,16 +28,17 @@ def show_index(records: Iterable[dict[str, Any]], console: Console) -> None:
 
 
 def show_conversation(record: dict[str, Any], console: Console) -> None:
-    problem = record["problem"]
+    problem, recipe = record["problem"], find(record["recipe"] or DEFAULT)
     model = next((call["model"] for turn in record["turns"] for call in turn["calls"]), "unknown")
     student = record["persona"]
     console.print(Text(f"{record['id']}  {problem['source']}  model: {model}  student: {student}", style="dim"))
     console.print(Panel(Text(problem["question"]), title="problem", title_align="left"))
     if enrichment := problem.get("enrichment"):
-        console.print(_enrichment(enrichment))
+        console.print(_enrichment(enrichment, record.get("confusion")))
     for turn in record["turns"]:
-        console.print(_student(turn["student"]))
-        console.print(Padding(_soliloquy(turn), (0, 0, 0, 4)))
+        if turn["student"]:
+            console.print(_student(turn["student"]))
+        console.print(Padding(_soliloquy(turn, remark=recipe.remark(turn)), (0, 0, 0, 4)))
         console.print(_tutor(turn["tutor"]))
     console.print(Text(f"\nended: {record['ending']} after {len(record['turns'])} turns", style="dim"))
 
@@ -50,20 +51,23 @@ def show_prompts(prompts: list[tuple[int, Any]], console: Console) -> None:
             console.print(Text(message.text))
 
 
-def _enrichment(enrichment: dict[str, Any]) -> RenderableType:
+def _enrichment(enrichment: dict[str, Any], confusion: dict[str, Any] | None) -> RenderableType:
     if enrichment["plain_because"]:
         return Text(f"not enriched: {enrichment['plain_because']}", style="red dim")
+    if confusion:
+        return Panel(Text(confusion["solution"]), title="the student's solution", title_align="left", style="red")
     return Panel(Text(enrichment["outline"], style="dim"), title="outline", title_align="left", border_style="dim")
 
 
 def _student(student: dict[str, Any]) -> RenderableType:
     line = Text.assemble(("\nStudent  ", "bold cyan"), student["text"])
     if student["intent"] == "wrong":
-        line.append(f"  (drawn wrong: {student['strategy']})", style="red dim")
+        how = student.get("strategy") or student.get("belief")
+        line.append(f"  (drawn wrong: {how})", style="red dim")
     return line
 
 
-def _soliloquy(turn: dict[str, Any]) -> RenderableType:
+def _soliloquy(turn: dict[str, Any], remark: str) -> RenderableType:
     soliloquy = turn["soliloquy"]
     parts: list[RenderableType] = []
     if not soliloquy["use_python"]:
@@ -73,14 +77,7 @@ def _soliloquy(turn: dict[str, Any]) -> RenderableType:
     for attempt in soliloquy["attempts"]:
         parts.append(Syntax(attempt["code"], "python", theme="ansi_dark", background_color="default", word_wrap=True))
         parts.append(_output(attempt))
-    tutor = turn["tutor"]
-    parts.append(
-        Text(
-            f"step {tutor['step']}: the message is {_words(WORDS['evaluations'], tutor['evaluation'])}; "
-            f"action {tutor['action']}; {_words(WORDS['states'], tutor['state'])}",
-            style="dim",
-        )
-    )
+    parts.append(Text(remark, style="dim"))
     return Panel(Group(*parts), title="soliloquy", title_align="left", style="yellow", border_style="dim")
 
 
@@ -93,8 +90,3 @@ def _output(attempt: dict[str, Any]) -> Text:
 
 def _tutor(tutor: dict[str, Any]) -> RenderableType:
     return Text.assemble(("Tutor    ", "bold magenta"), tutor["text"])
-
-
-def _words(meanings: dict[str, str], code: str | None) -> str:
-    """An imported conversation may say nothing of it."""
-    return f"{meanings[code]} ({code})" if code in meanings else "unknown"

@@ -9,7 +9,7 @@ from string import Template
 from typing import Any
 
 from services.dataset.statistics import LETTERS, Statistics
-from services.recipes.soliloquy.codes import WORDS
+from services.recipes.recipe import DEFAULT
 
 CARD = "README.md"
 _TEMPLATE = Template(Path(__file__).with_name("card.md").read_text("utf-8"))
@@ -42,6 +42,7 @@ def card(counted: Counted) -> str:
         "topics": counts("topic", kept.topics),
         "codes": _codes(kept),
         "states": counts("step", kept.states),
+        "moves": counts("move", kept.moves) + "\n\n" + counts("resolved", kept.resolutions),
         "programs": counts("program", kept.statuses) + "\n\n" + counts("lane", kept.lanes),
         "errors": counts("failed with", kept.errors),
         "verdicts": _verdicts(kept),
@@ -126,6 +127,7 @@ def again(counted: Counted) -> tuple[str, str]:
         return "", "Nothing here says with which command: the run goes on, or the conversations are from elsewhere."
     origins = sorted(counted.accepted.origins)
     words = ["soliloquy", "generate", "--problems", origins[0] if len(origins) == 1 else "FILE"]
+    words += ["--recipe", run["recipe"]] if run.get("recipe", DEFAULT) != DEFAULT else []
     words += ["--conversations", str(run["conversations"]), "--seed", str(run["seed"])]
     for name, usual in _OPTIONS.items():
         if run.get(name, usual) != usual:
@@ -193,9 +195,13 @@ def _front(counted: Counted) -> str:
 
 def _codes(kept: Statistics) -> str:
     words = [word for word in LETTERS if any(evaluation == word for evaluation, _ in kept.codes)]
-    head = ("action", *(f"{LETTERS[word]} {WORDS['evaluations'][LETTERS[word]]}" for word in words))
+    evaluations, actions = (kept.recipe.words[kind] for kind in ("evaluations", "actions"))
+    head = ("action", *(f"{LETTERS[word]} {evaluations[LETTERS[word]]}" for word in words))
     rows = [
-        (f"{action} {WORDS['actions'].get(str(action), '')}", *(f"{kept.codes[word, action] or ''}" for word in words))
+        (
+            f"{action} {actions.get(str(action), '')}",
+            *(f"{kept.codes[word, action] or ''}" for word in words),
+        )
         for action in sorted({action for _, action in kept.codes})
     ]
     return table(head, rows)
@@ -203,7 +209,8 @@ def _codes(kept: Statistics) -> str:
 
 def _verdicts(kept: Statistics) -> str:
     words = [word for word in LETTERS if any(evaluation == word for _, evaluation in kept.verdicts)]
-    head = ("found", *(f"{LETTERS[word]} {WORDS['evaluations'][LETTERS[word]]}" for word in words))
+    meanings = kept.recipe.words["evaluations"]
+    head = ("found", *(f"{LETTERS[word]} {meanings[LETTERS[word]]}" for word in words))
     found = sorted({found for found, _ in kept.verdicts})
     return table(head, [(verdict, *(f"{kept.verdicts[verdict, word] or ''}" for word in words)) for verdict in found])
 

@@ -11,18 +11,13 @@ import pyarrow.compute as pc
 from soliloquy.v1.conversation_pb2 import Evaluation, StepState
 
 from services.dataset.columns import below, named, occurring, word
-from services.recipes.soliloquy.codes import EVALUATIONS, STATES
-from services.recipes.soliloquy.rules import POLICY
+from services.recipes.codes import EVALUATIONS, STATES
+from services.recipes.recipe import DEFAULT, Recipe, find
 from services.truth.report import bigram_entropy
 
 # By the names that the columns have.
 LETTERS = {word(Evaluation.Name(code), "EVALUATION_"): letter for letter, code in EVALUATIONS.items()}
 STATE_LETTERS = {word(StepState.Name(code), "STEP_STATE_"): letter for letter, code in STATES.items()}
-# By what the code found of the student's number, the evaluations that agree with it.
-_AGREEING = {
-    found: [evaluation for evaluation, letter in LETTERS.items() if letter in letters]
-    for found, letters in POLICY["agreeing"].items()
-}
 _EXCEPTION = re.compile(r"[A-Za-z_.]+(?=: |$)")
 _ROLE_AND_KIND = ("prompt", "completion")
 
@@ -32,6 +27,7 @@ class Statistics:
     """Counts of conversations; those of two parts of a dataset add up to those of the whole."""
 
     conversations: int = 0
+    recipes: Counter[str] = field(default_factory=Counter)
     endings: Counter[str] = field(default_factory=Counter)
     topics: Counter[str] = field(default_factory=Counter)
     personas: Counter[str] = field(default_factory=Counter)
@@ -49,6 +45,9 @@ class Statistics:
     # By evaluation and action.
     codes: Counter[tuple[str, int]] = field(default_factory=Counter)
     states: Counter[str] = field(default_factory=Counter)
+    # Of the tutor's replies, where the recipe has them chosen; and how conversations that have them were resolved.
+    moves: Counter[str] = field(default_factory=Counter)
+    resolutions: Counter[str] = field(default_factory=Counter)
     python_turns: int = 0
     # How many calculations took so many attempts.
     attempts: Counter[int] = field(default_factory=Counter)
@@ -69,6 +68,7 @@ class Statistics:
     def add(self, batch: pa.RecordBatch) -> None:
         """Counts the rows of a shard, accepted or rejected."""
         self.conversations += len(batch)
+        self.recipes += occurring(below(batch["run"], "recipe"))
         self.endings += occurring(named(batch["ending"], "ENDING_"))
         self.topics += occurring(below(batch["problem"], "topic"))
         self.personas += occurring(batch["persona"])
@@ -84,6 +84,8 @@ class Statistics:
         self.strategies += occurring(named(below(student, "strategy"), "ERROR_STRATEGY_"))
         self.codes += occurring(evaluations, below(tutor, "action"))
         self.states += occurring(named(below(tutor, "state"), "STEP_STATE_"))
+        self.moves += occurring(named(below(tutor, "move"), "MOVE_"))
+        self.resolutions += occurring(named(batch["resolution"], "RESOLUTION_"))
         self._add_calculations(below(turns, "calculation"), evaluations)
         self._add_calls(below(turns, "calls"))
         self._add_calls(below(batch["problem"], "enrichment", "calls"))
@@ -92,6 +94,11 @@ class Statistics:
         for counted in fields(self):
             mine, theirs = getattr(self, counted.name), getattr(other, counted.name)
             setattr(self, counted.name, mine + theirs)
+
+    @property
+    def recipe(self) -> Recipe:
+        """Whose words its codes are to be told in: a dataset is grown by one."""
+        return find(next((name for name, _ in self.recipes.most_common(1)), "") or DEFAULT)
 
     @property
     def turns(self) -> int:
@@ -110,7 +117,8 @@ class Statistics:
     @property
     def agreeing(self) -> int:
         """The evaluations that agree with what the code found."""
-        return sum(count for (found, evaluation), count in self.verdicts.items() if evaluation in _AGREEING[found])
+        agreeing = self.recipe.agreeing
+        return sum(n for (found, evaluation), n in self.verdicts.items() if LETTERS.get(evaluation) in agreeing[found])
 
     def utterances(self, speaker: str) -> int:
         return sum(count for (who, _), count in self.words.items() if who == speaker)

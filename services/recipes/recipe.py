@@ -2,7 +2,7 @@
 
 import functools
 import importlib
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,11 +19,15 @@ from soliloquy.v1.events_pb2 import (
     TutorReplied,
 )
 
+from services.recipes.scripted.reading import Speaker
 from services.runtime.ask import Ask, Prompt, Unusable
 from services.runtime.events import ConversationEvent, Outcome, emit
 from services.runtime.model import Model
 from services.runtime.retry import Refused
 from services.truth.report import Checked
+
+# Of conversations that name no recipe: those that were imported.
+DEFAULT = "soliloquy"
 
 
 class Lesson(NamedTuple):
@@ -48,6 +52,8 @@ class Told(NamedTuple):
 class Recipe:
     """One paper's way to grow a conversation: what each role does, what is kept, and how it is written down."""
 
+    # Whether a conversation cannot start without what the planner makes of its problem.
+    always_enriched: bool = False
     # What a model is asked of a problem before its conversation starts, where the run wants that; and what comes of it.
     enriching: Callable[[Problem], Prompt]
     planner: Callable[[Problem, Ask], Awaitable[Enrichment]]
@@ -63,6 +69,12 @@ class Recipe:
     checked: Callable[[Conversation], Checked]
     # Whether the tutor's evaluation agrees with what its code found; None where that found no verdict.
     agrees: Callable[[Turn], bool | None]
+    # The letters of the evaluations that agree with a verdict of the code, "right" or "wrong".
+    agreeing: Mapping[str, Collection[str]]
+    # Evaluations, actions and states in words, as people read them.
+    words: Mapping[str, Mapping[str, str]]
+    # What the tutor made of the student's message, in a line for people: from a turn of a record.
+    remark: Callable[[dict[str, Any]], str]
     record: Callable[[Conversation], dict[str, Any]]
     restore: Callable[[dict[str, Any]], Conversation]
     # A hash of each prompt file; raises BrokenPrompt for one that cannot be filled in.
@@ -73,6 +85,8 @@ class Recipe:
     lessons: Callable[[Conversation], list[Lesson]]
     # The same as one chat, for a model that is to play all of the tutor at once.
     dialogue: Callable[[Conversation], list[Told]]
+    # What answers each of its prompts, by the prompt's name, where no language model is there.
+    speakers: Mapping[str, Speaker]
 
 
 class UnknownRecipe(Refused):

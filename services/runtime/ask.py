@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from soliloquy.v1.conversation_pb2 import ModelCall, ParseOutcome
-from soliloquy.v1.model_pb2 import GenerateRequest, Message
+from soliloquy.v1.model_pb2 import GenerateRequest, Message, Sampling
 
 from services.runtime.answers import Answer, Unreadable
 from services.runtime.model import Model
@@ -23,6 +23,8 @@ class Prompt:
 
     name: str
     messages: Sequence[Message]
+    # What the recipe wants it sampled at; 0 where that is left to the settings of the role.
+    temperature: float = 0.0
 
 
 class BrokenPrompt(Exception):
@@ -58,6 +60,7 @@ class Ask:
                 prompt=prompt.name,
                 messages=messages,
                 schema=answer.json_schema(),
+                sampling=Sampling(temperature=prompt.temperature) if prompt.temperature else None,
                 seed=seed(*ask),
                 id=digest(*ask),
             )

@@ -1,13 +1,17 @@
-"""Five thousand scripted conversations, in one process and without a transport: what is so in all of them."""
+"""Thousands of scripted conversations, in one process and without a transport: what is so in all of them."""
 
 import asyncio
 import json
 
 import pytest
+from soliloquy.v1.conversation_pb2 import Conversation, Ending
 
+from services.recipes.mathdial.moves import belongs, intent_name, move_name
+from services.recipes.mathdial.rules import faults
 from services.recipes.soliloquy.codes import ACTIONS
 from services.recipes.soliloquy.rules import checked
 from services.truth.report import Report
+from tests.unit.scripted.dialling import MOVES, dialled, shares, tells_within
 from tests.unit.scripted.growing import grown
 
 SEED = 17
@@ -34,3 +38,27 @@ async def _grown() -> Report:
         conversation = await grown(ordinal, seed=SEED)
         report.add(conversation.id, checked(conversation))
     return report
+
+
+@pytest.mark.timeout(1800)
+def test_two_thousand_dialogues_move_as_people_do() -> None:
+    every = asyncio.run(_dialled(2_000))
+    fit = [one for one in every if one.ending != Ending.ENDING_UNFIT]
+    moves, telling = shares(fit), [shares(fit, slice(turn, turn + 1))["telling"] for turn in range(7)]
+    solved = sum(one.ending == Ending.ENDING_SOLVED for one in fit) / len(fit)
+    told = [sum(tells_within(one, k) for one in fit) / len(fit) for k in range(1, 11)]
+    kept = sum(not faults(one) for one in fit) / len(fit)
+    figures = {"dialogues": len(fit), "moves": moves, "telling": telling, "solved": solved, "told": told, "kept": kept}
+    print(json.dumps(figures, indent=1))
+    assert moves["focus"] == pytest.approx(0.37, abs=0.05)
+    assert sorted(MOVES, key=lambda move: -moves[move]) == list(MOVES)
+    # The opening tells nothing; from then on ever more often.
+    assert sorted(telling) == telling
+    assert solved >= 0.85
+    assert told[4] <= 0.2
+    assert kept >= 0.97
+    assert all(belongs(move_name(turn.tutor), intent_name(turn.tutor)) for one in fit for turn in one.turns)
+
+
+async def _dialled(count: int) -> list[Conversation]:
+    return [one async for one in dialled(count, problems=count // 10, seed=SEED)]

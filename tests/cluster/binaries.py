@@ -25,7 +25,8 @@ def apiserver() -> Path:
 
 
 def _version() -> str:
-    return re.findall(r"k8s.io/kubernetes v(\S+)", _MODULE.read_text("utf-8"))[0]
+    [version] = re.findall(r"k8s.io/kubernetes v(\S+)", _MODULE.read_text("utf-8"))
+    return str(version)
 
 
 def _build(folder: Path) -> str | None:

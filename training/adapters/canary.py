@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from soliloquy.v1.conversation_pb2 import Calculation, Conversation, Intent, Problem
 from soliloquy.v1.model_pb2 import GenerateRequest, Sampling
 
+from services.recipes.answers import Decision, Program
 from services.recipes.soliloquy import prompting
-from services.recipes.soliloquy.answers import Decision, Program, Reply
+from services.recipes.soliloquy.answers import Reply
 from services.runtime.answers import Answer, Unreadable
 from services.runtime.ask import Prompt
 from services.truth.figures import told

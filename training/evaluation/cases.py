@@ -13,9 +13,9 @@ from soliloquy.v1.conversation_pb2 import STEP_KIND_REARRANGE, Conversation, Int
 from soliloquy.v1.model_pb2 import GenerateRequest
 from soliloquy.v1.runs_pb2 import Run
 
+from services.recipes.answers import Spoken
+from services.recipes.codes import STRATEGIES
 from services.recipes.soliloquy import prompting
-from services.recipes.soliloquy.answers import Spoken
-from services.recipes.soliloquy.codes import STRATEGIES
 from services.recipes.soliloquy.rules import POLICY
 from services.recipes.soliloquy.truth import TurnTruth, assessed
 from services.runtime.ask import Prompt

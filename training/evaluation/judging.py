@@ -9,7 +9,7 @@ from typing import Any
 from soliloquy.v1.conversation_pb2 import Calculation, Conversation, ModelCall, ParseOutcome, Turn
 from soliloquy.v1.sandbox_pb2 import Execution, Status
 
-from services.recipes.soliloquy.codes import EVALUATION_LETTERS, STRATEGIES
+from services.recipes.codes import EVALUATION_LETTERS, STRATEGIES
 from services.runtime.values import plain, status_name, verdict
 from services.truth.units import unit
 from training.evaluation.cases import Case, Kind

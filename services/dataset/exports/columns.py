@@ -12,7 +12,7 @@ from soliloquy.v1.sandbox_pb2 import Value
 
 from services.dataset.exports.dialogue import Attempt, Dialogue, Exchange
 from services.dataset.exports.output import written
-from services.recipes.soliloquy.codes import EVALUATION_LETTERS, INTENTS, STATE_LETTERS, STRATEGIES
+from services.recipes.codes import EVALUATION_LETTERS, INTENTS, STATE_LETTERS, STRATEGIES
 from services.runtime.values import shown
 
 _INTENTS = {Intent.Name(intent): name for intent, name in INTENTS.items()}
@@ -35,16 +35,21 @@ def dialogues(batch: pa.RecordBatch) -> Iterator[Dialogue]:
         _texts(rows, "problem", "enrichment", "detailed_solution"),
         _texts(rows, "problem", "enrichment", "outline"),
         _texts(rows, "persona"),
-        map(_ending, _texts(rows, "ending")),
+        (_set(name, "ENDING_") for name in _texts(rows, "ending")),
         _lists(rows, "turns", made=_exchanges),
         _plain(rows, "problem", "answer", "value"),
         (steps or () for steps in _plain(rows, "problem", "steps")),
         (json.loads(extra) if extra else {} for extra in _texts(rows, "extra")),
+        _texts(rows, "student_name"),
+        _texts(rows, "problem", "enrichment", "confusion", "solution"),
+        _texts(rows, "problem", "enrichment", "confusion", "description"),
+        (_set(name, "RESOLUTION_") for name in _texts(rows, "resolution")),
     )
 
 
-def _ending(name: str) -> str:
-    return "" if name == "ENDING_UNSPECIFIED" else name.removeprefix("ENDING_").lower()
+def _set(name: str, prefix: str) -> str:
+    """An enum's value in lower case; empty where it is unset."""
+    return "" if name == f"{prefix}UNSPECIFIED" else name.removeprefix(prefix).lower()
 
 
 def _exchanges(turns: pa.Array) -> Iterator[Exchange]:
@@ -61,6 +66,7 @@ def _exchanges(turns: pa.Array) -> Iterator[Exchange]:
         (number or 0 for number in _plain(turns, "tutor", "step")),
         (_STATES.get(name, "") for name in _texts(turns, "tutor", "state")),
         _plain(turns, "tutor", "text"),
+        (_set(name, "MOVE_") for name in _texts(turns, "tutor", "move")),
     )
 
 

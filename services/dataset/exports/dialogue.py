@@ -15,7 +15,7 @@ from soliloquy.v1.conversation_pb2 import (
 )
 
 from services.dataset.exports.output import execution
-from services.recipes.soliloquy.codes import EVALUATIONS, INTENTS, STATES, STRATEGIES
+from services.recipes.codes import EVALUATIONS, INTENTS, STATES, STRATEGIES
 from services.runtime.seeds import digest
 
 _INTENTS = {name: intent for intent, name in INTENTS.items()}
@@ -44,6 +44,8 @@ class Exchange(NamedTuple):
     step: int = 0
     state: str = ""
     reply: str | None = None
+    # By which a reply moves the conversation on, where the recipe has it chosen.
+    move: str = ""
 
     @property
     def is_plain(self) -> bool:
@@ -69,6 +71,12 @@ class Dialogue(NamedTuple):
     steps: Sequence[dict[str, Any]] = ()
     # What an imported conversation's source said besides.
     extra: dict[str, Any] = {}  # noqa: RUF012
+    student_name: str = ""
+    # The wrong solution that the student believes in, and what is behind it.
+    wrong_solution: str = ""
+    confusion: str = ""
+    # Whether the student came to the answer: solved, revealed, unsolved.
+    resolution: str = ""
 
     @property
     def about(self) -> str:

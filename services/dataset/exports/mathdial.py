@@ -7,19 +7,17 @@ from pathlib import Path
 from services.dataset.exports.dialogue import Dialogue, Unfit
 from services.dataset.exports.format import Choice, Format, Row, text_of
 from services.dataset.exports.transcript import Transcript
-from services.recipes.soliloquy.codes import GIVING_ACTIONS
 
 _MOVES = {
     int(action): move
     for action, move in tomllib.loads(Path(__file__).with_name("moves.toml").read_text("utf-8")).items()
 }
+_TELLING = "telling"
 _END = "|EOM|"
 _TEACHER = re.compile(r"Teacher: (?:\((\w+)\))?(.*)", re.DOTALL)
 _STUDENT = re.compile(r"([^:|\n]{1,40}): (.*)", re.DOTALL)
 _EMPTY = (
     "scenario",
-    "student_incorrect_solution",
-    "teacher_described_confusion",
     "self-typical-confusion",
     "self-typical-interactions",
 )
@@ -27,8 +25,10 @@ _EMPTY = (
 
 def columns(choice: Choice) -> list[str]:
     solution = ["problem.solution"] if choice.solutions else []
-    turns = ["turns.student.text", "turns.tutor.text", "turns.tutor.action"]
-    return ["problem.question", *solution, *turns, "persona", "ending", "extra"]
+    turns = ["turns.student.text", "turns.tutor.text", "turns.tutor.action", "turns.tutor.move"]
+    confusion = ["problem.enrichment.confusion.solution", "problem.enrichment.confusion.description"]
+    whole = ["persona", "student_name", "ending", "resolution", "extra"]
+    return ["problem.question", *solution, *confusion, *turns, *whole]
 
 
 def row(dialogue: Dialogue, choice: Choice) -> Row:
@@ -37,9 +37,9 @@ def row(dialogue: Dialogue, choice: Choice) -> Row:
         "scenario": None,
         "question": dialogue.question,
         "ground_truth": dialogue.solution if choice.solutions else None,
-        "student_incorrect_solution": None,
+        "student_incorrect_solution": dialogue.wrong_solution or None,
         "student_profile": dialogue.persona,
-        "teacher_described_confusion": None,
+        "teacher_described_confusion": dialogue.confusion or None,
         "self-correctness": _correctness(dialogue),
         "self-typical-confusion": None,
         "self-typical-interactions": None,
@@ -52,14 +52,14 @@ def _correctness(dialogue: Dialogue) -> str | None:
         return None
     if dialogue.ending != "solved":
         return "No"
-    revealed = any(turn.action in GIVING_ACTIONS for turn in dialogue.turns)
+    revealed = dialogue.resolution == "revealed" or any(_MOVES.get(turn.action) == _TELLING for turn in dialogue.turns)
     return "Yes, but I had to reveal the answer" if revealed else "Yes"
 
 
 def _said(dialogue: Dialogue) -> list[str]:
     """An imported dialogue has moves and a student's name of its own."""
-    moves = dialogue.extra.get("moves") or [_MOVES.get(turn.action) for turn in dialogue.turns]
-    student = dialogue.extra.get("student", "Student")
+    moves = dialogue.extra.get("moves") or [turn.move or _MOVES.get(turn.action) for turn in dialogue.turns]
+    student = dialogue.extra.get("student", dialogue.student_name or "Student")
     said = []
     for turn, move in zip(dialogue.turns, moves, strict=True):
         if turn.student is not None:

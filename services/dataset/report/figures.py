@@ -8,7 +8,6 @@ from services.dataset.card import share
 from services.dataset.durations import BINS_A_DECADE, Durations, Histogram, beginning, seconds_of
 from services.dataset.report.plots import bars, curves, histogram, round_ticks, short
 from services.dataset.statistics import LETTERS, Statistics
-from services.recipes.soliloquy.codes import WORDS
 
 _WORDS_A_BIN, _MOST_WORDS = 4, 100
 _BINS_A_BAR = BINS_A_DECADE // 8
@@ -145,10 +144,10 @@ def _times(durations: Durations) -> str:
 def _codes(kept: Statistics) -> str:
     """How often each action follows each evaluation, darker the more often."""
     words = [word for word in LETTERS if any(evaluation == word for evaluation, _ in kept.codes)]
-    most = max(kept.codes.values())
-    head = "".join(_code("col", LETTERS[word], WORDS["evaluations"][LETTERS[word]]) for word in words)
+    most, meanings = max(kept.codes.values()), kept.recipe.words
+    head = "".join(_code("col", LETTERS[word], meanings["evaluations"][LETTERS[word]]) for word in words)
     rows = "".join(
-        f"<tr>{_code('row', str(action), WORDS['actions'].get(str(action), ''))}"
+        f"<tr>{_code('row', str(action), meanings['actions'].get(str(action), ''))}"
         f"{''.join(_cell(kept.codes[word, action], most) for word in words)}</tr>"
         for action in sorted({action for _, action in kept.codes})
     )

@@ -18,8 +18,6 @@ from services.dataset.report.blocks import ROWS_A_BLOCK, columns, packed
 from services.dataset.report.index import Index
 from services.dataset.report.overview import overview
 from services.dataset.statistics import LETTERS, STATE_LETTERS, Statistics
-from services.recipes.soliloquy.codes import WORDS
-from services.recipes.soliloquy.rules import POLICY
 
 REPORT = "report.html"
 # More than that makes a file that browsers open slowly.
@@ -65,11 +63,12 @@ def _add_blocks(batch: pa.RecordBatch, index: Index, body: IO[str]) -> None:
 def _page(counted: Counted, durations: Durations, index: Index) -> str:
     style = (_PAGE / "page.css").read_text("utf-8")
     script = '"use strict";\n' + "\n".join((_PAGE / f"{name}.js").read_text("utf-8") for name in _SCRIPTS)
+    recipe = counted.accepted.recipe
     words = {
-        **WORDS,
+        **recipe.words,
         "letters": LETTERS,
         "state_letters": STATE_LETTERS,
-        "agreeing": POLICY["agreeing"],
+        "agreeing": recipe.agreeing,
     }
     return Template((_PAGE / "page.html").read_text("utf-8")).substitute(
         title=escape(title(counted.accepted)),

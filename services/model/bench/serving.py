@@ -22,7 +22,8 @@ from services.model.bench.echo import Echo
 from services.model.bench.replicas import replicas
 from services.model.serving import CannotStart, deploy, serving
 from services.model.settings import ServingSettings
-from services.recipes.soliloquy.answers import Decision, Program, Reply
+from services.recipes.answers import Decision, Program
+from services.recipes.soliloquy.answers import Reply
 from services.runtime.bench import machine
 from services.runtime.bench.figures import merged, quantile, spread
 from services.runtime.bench.targets import judged

@@ -5,10 +5,13 @@ import asyncio
 from soliloquy.v1.model_pb2 import Completion, Finish, GenerateRequest
 
 from services.model.engines.noise import Noise
-from services.recipes.soliloquy.scripted import SPEAKERS
-from services.recipes.soliloquy.scripted.reading import Book, Reading
+from services.recipes.recipe import find, known_recipes
+from services.recipes.scripted.reading import Book, Reading
 from services.runtime.model import ModelRefused
 from services.runtime.seeds import draw
+
+# By the prompt's name, which begins with its recipe's.
+SPEAKERS = {prompt: speak for name in known_recipes() for prompt, speak in find(name).speakers.items()}
 
 
 class ScriptedEngine:

@@ -2,8 +2,8 @@
 
 from soliloquy.v1.events_pb2 import CalculationNeeded, CodeFailed, CodeWritten
 
+from services.recipes.answers import Program
 from services.recipes.soliloquy import prompting
-from services.recipes.soliloquy.answers import Program
 from services.runtime.ask import Ask
 from services.runtime.events import Outcome, emit
 

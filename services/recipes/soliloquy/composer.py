@@ -3,9 +3,9 @@
 from soliloquy.v1.conversation_pb2 import Ending, TutorReply
 from soliloquy.v1.events_pb2 import ConversationFinished, ReplyNeeded, TutorReplied
 
+from services.recipes.codes import EVALUATIONS, STATES
 from services.recipes.soliloquy import prompting
 from services.recipes.soliloquy.answers import Reply
-from services.recipes.soliloquy.codes import EVALUATIONS, STATES
 from services.runtime.ask import Ask
 from services.runtime.events import Outcome, emit
 

@@ -6,9 +6,10 @@ from pathlib import Path
 from soliloquy.v1.conversation_pb2 import CodeAttempt, Conversation, Turn, TutorReply
 from soliloquy.v1.sandbox_pb2 import Status
 
+from services.recipes.answers import Decision, Program
+from services.recipes.codes import EVALUATION_LETTERS, STATE_LETTERS
 from services.recipes.recipe import Lesson, Told
-from services.recipes.soliloquy.answers import Decision, Program, Reply
-from services.recipes.soliloquy.codes import EVALUATION_LETTERS, STATE_LETTERS
+from services.recipes.soliloquy.answers import Reply
 from services.recipes.soliloquy.prompting import output, outset, tutor_prompts
 
 # How a chat with tools begins; no prompt that a run is grown with.

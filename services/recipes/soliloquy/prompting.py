@@ -5,11 +5,7 @@ to know from them; everything else in a template may be rewritten freely.
 """
 
 import functools
-import hashlib
-import re
-import string
-import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,12 +18,12 @@ from soliloquy.v1.conversation_pb2 import (
     Problem,
     Turn,
 )
-from soliloquy.v1.model_pb2 import Message
 from soliloquy.v1.sandbox_pb2 import Status
 
-from services.recipes.soliloquy.codes import INTENTS, STRATEGIES
+from services.recipes.codes import INTENTS, STRATEGIES
 from services.recipes.soliloquy.progress import Progress, progress_by_turn, progress_of
-from services.runtime.ask import BrokenPrompt, Prompt
+from services.recipes.templates import Templates, filled
+from services.runtime.ask import Prompt
 from services.runtime.values import shown
 
 FOLDER = Path(__file__).with_name("prompts")
@@ -46,6 +42,9 @@ SLOTS = {
 }
 
 
+TEMPLATES = Templates(FOLDER, SLOTS)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Persona:
     """A student as others know them: how many are like that, and what they are like."""
@@ -55,7 +54,7 @@ class Persona:
 
 
 def enriching(problem: Problem) -> Prompt:
-    return _prompt(
+    return TEMPLATES.prompt(
         "enriching",
         question=problem.question,
         solution=problem.solution,
@@ -69,7 +68,7 @@ def student(conversation: Conversation, intent: Intent, strategy: ErrorStrategy)
 
 
 def deciding(conversation: Conversation) -> Prompt:
-    return _prompt("deciding", **_tutoring(conversation))
+    return TEMPLATES.prompt("deciding", **_tutoring(conversation))
 
 
 def use_python(calculation: Calculation) -> Prompt:
@@ -94,7 +93,7 @@ def tutor_prompts(conversation: Conversation) -> Iterator[tuple[Turn, list[Promp
         attempts = turn.calculation.attempts
         shown_before = [None, *attempts][: len(attempts)]
         programs = [_use_python(turn.calculation.description, before) for before in shown_before]
-        yield turn, [_prompt("deciding", **told), *programs, _composing(told, turn)]
+        yield turn, [TEMPLATES.prompt("deciding", **told), *programs, _composing(told, turn)]
 
 
 def output(calculation: Calculation) -> str:
@@ -106,8 +105,8 @@ def output(calculation: Calculation) -> str:
 def outset(conversation: Conversation, template: str) -> str:
     """A text of one's own with the problem and the rules of the tutor's replies put in."""
     problem = conversation.problem
-    slots = {"question": problem.question, "solution": _solution(problem), "control": _filled("control")}
-    return _put_in(_pieces(template), slots)
+    slots = {"question": problem.question, "solution": _solution(problem), "control": TEMPLATES.filled("control")}
+    return filled(template, **slots)
 
 
 def given_prompts(conversation: Conversation) -> list[tuple[int, Prompt]]:
@@ -125,20 +124,9 @@ def given_prompts(conversation: Conversation) -> list[tuple[int, Prompt]]:
     return given
 
 
-def fingerprints() -> dict[str, str]:
-    """A hash of each prompt file: a dataset is grown with one set of prompts."""
-    for name, slots in SLOTS.items():
-        template = string.Template(_text(name))
-        unknown = sorted(set(template.get_identifiers()) - slots)
-        if unknown or not template.is_valid():
-            wrong = f"${unknown[0]} stands for nothing" if unknown else "a lone $ must be written $$"
-            raise BrokenPrompt(f"prompt {FOLDER.name}/{name}.txt: {wrong}; its slots are {', '.join(sorted(slots))}")
-    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(FOLDER.iterdir())}
-
-
 def _student(conversation: Conversation, history: str, intent: Intent, strategy: ErrorStrategy) -> Prompt:
     kind = INTENTS[intent]
-    return _prompt(
+    return TEMPLATES.prompt(
         "student",
         question=conversation.problem.question,
         persona=conversation.persona,
@@ -154,8 +142,8 @@ def _use_python(description: str, failed: CodeAttempt | None) -> Prompt:
     failure = ""
     if failed:
         error = _error(failed.execution.error, failed.execution.error_line)
-        failure = _filled("use_python_again", code=failed.code, error=error)
-    return _prompt("use_python", description=description, failure=failure)
+        failure = TEMPLATES.filled("use_python_again", code=failed.code, error=error)
+    return TEMPLATES.prompt("use_python", description=description, failure=failure)
 
 
 def _composing(told: Mapping[str, str], turn: Turn) -> Prompt:
@@ -166,10 +154,10 @@ def _composing(told: Mapping[str, str], turn: Turn) -> Prompt:
 
 
 def _received_python(told: Mapping[str, str], calculation: Calculation) -> Prompt:
-    return _prompt(
+    return TEMPLATES.prompt(
         "received_python",
         **told,
-        control=_filled("control"),
+        control=TEMPLATES.filled("control"),
         description=calculation.description,
         output=output(calculation),
     )
@@ -177,8 +165,11 @@ def _received_python(told: Mapping[str, str], calculation: Calculation) -> Promp
 
 def _no_python(told: Mapping[str, str], turn: Turn) -> Prompt:
     failed = turn.HasField("calculation")
-    return _prompt(
-        "no_python", **told, control=_filled("control"), failure=_filled("no_python_failed") if failed else ""
+    return TEMPLATES.prompt(
+        "no_python",
+        **told,
+        control=TEMPLATES.filled("control"),
+        failure=TEMPLATES.filled("no_python_failed") if failed else "",
     )
 
 
@@ -239,57 +230,11 @@ def _error(error: str, line: int) -> str:
     return f"line {line}: {error}" if line else error
 
 
-def _prompt(state: str, **slots: str) -> Prompt:
-    return Prompt(
-        name=f"soliloquy/{state}",
-        messages=[Message(role=role, text=_put_in(pieces, slots)) for role, pieces in _templates(state)],
-    )
-
-
-def _filled(name: str, **slots: str) -> str:
-    return _put_in(_pieces(_text(name)), slots)
-
-
-def _put_in(pieces: Sequence[str], slots: Mapping[str, str]) -> str:
-    """Every second piece is a slot's name."""
-    filled = list(pieces)
-    filled[1::2] = [slots[name] for name in pieces[1::2]]
-    return "".join(filled)
-
-
-@functools.cache
-def _templates(state: str) -> list[tuple[str, Sequence[str]]]:
-    sections = re.split(r"^\[(system|user)\]\n", _text(state), flags=re.MULTILINE)
-    return [(role, _pieces(text.strip())) for role, text in zip(sections[1::2], sections[2::2], strict=True)]
-
-
-@functools.cache
-def _pieces(template: str) -> Sequence[str]:
-    """What string.Template would put together, ten times as fast: a conversation has a dozen prompts."""
-    pieces = [""]
-    end = 0
-    for found in string.Template.pattern.finditer(template):
-        pieces[-1] += template[end : found.start()]
-        if name := found["named"] or found["braced"]:
-            pieces += [name, ""]
-        else:
-            pieces[-1] += "$"
-        end = found.end()
-    pieces[-1] += template[end:]
-    return pieces
-
-
-@functools.cache
-def _text(name: str) -> str:
-    return (FOLDER / f"{name}.txt").read_text("utf-8").rstrip("\n")
-
-
 @functools.cache
 def personas() -> Mapping[str, Persona]:
-    table = tomllib.loads((FOLDER / "personas.toml").read_text("utf-8"))
-    return {name: Persona(**persona) for name, persona in table.items()}
+    return {name: Persona(**persona) for name, persona in TEMPLATES.table("personas").items()}
 
 
 @functools.cache
-def _instructions() -> dict[str, str]:
-    return tomllib.loads((FOLDER / "intents.toml").read_text("utf-8"))
+def _instructions() -> Mapping[str, str]:
+    return TEMPLATES.table("intents")

@@ -3,6 +3,7 @@
 from services.recipes.recipe import Recipe
 from services.recipes.soliloquy import (
     codegen,
+    codes,
     composer,
     lessons,
     planner,
@@ -13,6 +14,7 @@ from services.recipes.soliloquy import (
     student,
     tutor,
 )
+from services.recipes.soliloquy.scripted import SPEAKERS
 
 RECIPE = Recipe(
     enriching=prompting.enriching,
@@ -25,10 +27,14 @@ RECIPE = Recipe(
     judged=rules.judged,
     checked=rules.checked,
     agrees=rules.agrees,
+    agreeing=rules.POLICY["agreeing"],
+    words=codes.WORDS,
+    remark=codes.remark,
     record=records.record,
     restore=restoring.restored,
-    fingerprints=prompting.fingerprints,
+    fingerprints=prompting.TEMPLATES.fingerprints,
     prompts=prompting.given_prompts,
     lessons=lessons.lessons,
     dialogue=lessons.dialogue,
+    speakers=SPEAKERS,
 )

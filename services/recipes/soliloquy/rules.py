@@ -1,26 +1,23 @@
 """The rules that a finished conversation must keep to be kept. A fault names the rule, the turn and the evidence."""
 
-import re
 import tomllib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Intent, Turn
 from soliloquy.v1.sandbox_pb2 import Status
 
-from services.recipes.soliloquy.codes import EVALUATION_LETTERS, GIVING_ACTIONS, GOING_BACK, STATE_LETTERS
+from services.recipes import manners
+from services.recipes.codes import EVALUATION_LETTERS, STATE_LETTERS
+from services.recipes.manners import Found
+from services.recipes.soliloquy.codes import GIVING_ACTIONS, GOING_BACK
 from services.recipes.soliloquy.truth import TurnTruth, assessed
 from services.runtime.values import verdict
-from services.truth.phrases import is_much_like
 from services.truth.report import Checked, CheckedTurn
 
 POLICY = tomllib.loads(Path(__file__).with_name("rules.toml").read_text("utf-8"))
 
 SOLUTION_AFTER_WRONG, SOLUTION_ON_REQUEST = 2, 9
-_LABEL = re.compile(r"(?:^|\n|(?<=[.!?])\s)\s*(student|tutor|tutorbot|teacher)\s*:", re.IGNORECASE)
-_WORD = re.compile(r"\w+")
-
-Found = Iterator[tuple[int, str]]
 
 
 def faults(conversation: Conversation) -> list[str]:
@@ -72,33 +69,6 @@ def agrees(turn: Turn) -> bool | None:
         return None
     found = verdict(turn.calculation.attempts[-1].execution)
     return None if found is None else _letter(turn) in POLICY["agreeing"]["right" if found else "wrong"]
-
-
-def _length(conversation: Conversation, truths: Sequence[TurnTruth]) -> Found:
-    if len(conversation.turns) < POLICY["shortest_turns"]:
-        yield len(conversation.turns), f"the last one; at least {POLICY['shortest_turns']} are wanted"
-    for turn in conversation.turns:
-        for speaker, text in _messages(turn):
-            words = len(text.split())
-            if words > POLICY[f"longest_{speaker}_words"]:
-                yield turn.number, f"the {speaker} uses {words} words"
-
-
-def _empty(conversation: Conversation, truths: Sequence[TurnTruth]) -> Found:
-    for turn in conversation.turns:
-        for speaker, text in _messages(turn):
-            if not _WORD.search(text):
-                yield turn.number, f"the {speaker} says {text!r}"
-
-
-def _speaks_for(conversation: Conversation, truths: Sequence[TurnTruth]) -> Found:
-    for turn in conversation.turns:
-        for speaker, text in _messages(turn):
-            if ":" not in text:
-                continue
-            others = (label for label in _LABEL.finditer(text) if label.start() or label[1].lower() != speaker)
-            if label := next(others, None):
-                yield turn.number, f"the {speaker}'s message holds {label[0].strip()!r}"
 
 
 def _contradiction(conversation: Conversation, truths: Sequence[TurnTruth]) -> Found:
@@ -172,31 +142,25 @@ def _early_answer(conversation: Conversation, truths: Sequence[TurnTruth]) -> Fo
                 yield truth.turn.number, f"gives {given.text!r} of step {given.step}"
 
 
-def _repeated(conversation: Conversation, truths: Sequence[TurnTruth]) -> Found:
-    said: dict[str, list[str]] = {"student": [], "tutor": []}
-    for turn in conversation.turns:
-        for speaker, text in _messages(turn):
-            before = said[speaker]
-            long = len(text.split()) >= POLICY["same_words_from"]
-            if text in before or (long and any(is_much_like(text, one, POLICY["same_words"]) for one in before)):
-                yield turn.number, f"the {speaker} repeats {text[:40]!r}"
-            # A single word or number may be said twice.
-            if len(text.split()) >= POLICY["repeated_from"]:
-                before.append(text)
-
-
 def _farewell(conversation: Conversation, truths: Sequence[TurnTruth]) -> Found:
     finished = False
     for turn in conversation.turns:
-        if finished and all(_has_cue("farewell", text) for _, text in _messages(turn)):
+        if finished and all(_has_cue("farewell", text) for _, text in manners.messages(turn)):
             yield turn.number, "goodbyes after the end"
         finished = finished or STATE_LETTERS.get(turn.tutor.state) == "t"
 
 
-_RULES: dict[str, Callable[[Conversation, Sequence[TurnTruth]], Found]] = {
-    "length": _length,
-    "empty": _empty,
-    "speaks_for": _speaks_for,
+Rule = Callable[[Conversation, Sequence[TurnTruth]], Found]
+
+
+def _of_manners(rule: Callable[[Conversation, manners.Policy], Found]) -> Rule:
+    return lambda conversation, truths: rule(conversation, POLICY)
+
+
+_RULES: dict[str, Rule] = {
+    "length": _of_manners(manners.length),
+    "empty": _of_manners(manners.empty),
+    "speaks_for": _of_manners(manners.speaks_for),
     "contradiction": _contradiction,
     "verdict": _verdict,
     "blind": _blind,
@@ -204,13 +168,9 @@ _RULES: dict[str, Callable[[Conversation, Sequence[TurnTruth]], Found]] = {
     "three_wrong": _three_wrong,
     "unasked": _unasked,
     "early_answer": _early_answer,
-    "repeated": _repeated,
+    "repeated": _of_manners(manners.repeated),
     "farewell": _farewell,
 }
-
-
-def _messages(turn: Turn) -> tuple[tuple[str, str], tuple[str, str]]:
-    return ("student", turn.student.text), ("tutor", turn.tutor.text)
 
 
 def _claimed(truth: TurnTruth) -> str:

@@ -3,9 +3,9 @@
 from soliloquy.v1.conversation_pb2 import Conversation, ErrorStrategy, Intent, StudentReply
 from soliloquy.v1.events_pb2 import ConversationStarted, StudentReplied, TutorReplied
 
+from services.recipes.answers import Spoken
+from services.recipes.codes import STRATEGIES
 from services.recipes.soliloquy import prompting
-from services.recipes.soliloquy.answers import Spoken
-from services.recipes.soliloquy.codes import STRATEGIES
 from services.runtime.ask import Ask
 from services.runtime.events import Outcome, emit
 from services.runtime.seeds import draw

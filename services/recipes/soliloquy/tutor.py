@@ -3,8 +3,8 @@
 from soliloquy.v1.conversation_pb2 import Calculation
 from soliloquy.v1.events_pb2 import CalculationNeeded, ReplyNeeded, StudentReplied
 
+from services.recipes.answers import Decision
 from services.recipes.soliloquy import prompting
-from services.recipes.soliloquy.answers import Decision
 from services.runtime.ask import Ask
 from services.runtime.events import Outcome, emit
 

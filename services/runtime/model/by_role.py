@@ -28,5 +28,7 @@ class ByRole:
         except KeyError:
             known = ", ".join(self._cast)
             raise ModelRefused(f"nothing says how the role {request.role!r} is asked; there are: {known}") from None
+        own = request.sampling.temperature
         request.MergeFrom(manner)
+        request.sampling.temperature = own or manner.sampling.temperature
         return await model.generate(request)

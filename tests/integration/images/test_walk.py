@@ -55,5 +55,5 @@ def test_nothing_of_it_is_on_the_machine_itself(built: Builder) -> None:
 
 def test_a_step_that_fails_says_what_it_said(tmp_path: Path) -> None:
     builder = Builder(stages=stages("FROM base AS bad\nRUN echo so it is >&2; exit 3\n"), folder=tmp_path)
-    with pytest.raises(BuildFailed, match="bad: .*so it is"):
+    with pytest.raises(BuildFailed, match=r"bad: .*so it is"):
         builder.build("bad")

@@ -9,7 +9,8 @@ import pytest
 from soliloquy.v1.model_pb2 import Finish
 
 from services.model.engines.engine import InvalidRequest
-from services.recipes.soliloquy.answers import Decision, Program, Reply
+from services.recipes.answers import Decision, Program
+from services.recipes.soliloquy.answers import Reply
 from services.runtime.answers import Answer
 from tests.integration.model.support import answer, request, started
 from tests.models import needs_torch

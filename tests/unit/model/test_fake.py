@@ -16,7 +16,8 @@ from services.model.engines.scripted import ScriptedEngine
 from services.model.fake.from_schema import CannotFollow, value_of
 from services.model.fake.server import FakeServer, FakeSettings
 from services.model.fake.weather import Fate, Weather
-from services.recipes.soliloquy.answers import Decision, Program, Reply
+from services.recipes.answers import Decision, Program
+from services.recipes.soliloquy.answers import Reply
 from services.runtime.answers import Answer
 from services.runtime.model import remote
 from services.runtime.model.faults import EndpointRefuses

@@ -16,7 +16,7 @@ from soliloquy.v1.conversation_pb2 import (
 from soliloquy.v1.runs_pb2 import Run
 from soliloquy.v1.sandbox_pb2 import Execution, Lane, NamedValue, Status, Value
 
-from services.recipes.soliloquy.codes import EVALUATIONS, INTENTS, STATES
+from services.recipes.codes import EVALUATIONS, INTENTS, STATES
 
 _INTENTS = {name: intent for intent, name in INTENTS.items()}
 

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from services.recipes.soliloquy.answers import Decision, Enriched, Program, Reply, Spoken
+from services.recipes.answers import Decision, Program, Spoken
+from services.recipes.soliloquy.answers import Enriched, Reply
 from services.runtime.answers import Unreadable
 
 REPLY = {

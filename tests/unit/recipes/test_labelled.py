@@ -10,7 +10,7 @@ from soliloquy.v1.sandbox_pb2 import Execution, NamedValue, Status, Value
 
 from services.curriculum.files.problem_of_row import problem_of
 from services.curriculum.files.problem_rows import ProblemRow
-from services.recipes.soliloquy.codes import EVALUATIONS, STATES
+from services.recipes.codes import EVALUATIONS, STATES
 from services.recipes.soliloquy.rules import POLICY, checked
 from services.recipes.soliloquy.truth import assessed
 

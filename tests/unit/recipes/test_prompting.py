@@ -1,7 +1,6 @@
 """Prompts are complete, keep the solution from the student, and can be edited without breaking a run."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ from soliloquy.v1.sandbox_pb2 import Status
 from services.recipes.soliloquy import prompting
 from services.recipes.soliloquy.records import record
 from services.recipes.soliloquy.restoring import restored
+from services.recipes.templates import Templates
 from services.runtime.ask import BrokenPrompt, Prompt
 from tests.unit.recipes.conversations import (
     calculated,
@@ -110,28 +110,22 @@ def test_a_record_gives_back_the_prompts_of_its_conversation(made: Conversation)
     ]
 
 
-def forget_templates() -> None:
-    """A process reads its prompts once; an edit is for the next one."""
-    prompting._text.cache_clear()
-    prompting._templates.cache_clear()
-
-
 @pytest.fixture
-def edited_prompts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def edited_prompts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "soliloquy" / "prompts"
+    folder.mkdir(parents=True)
     for path in prompting.FOLDER.iterdir():
-        (tmp_path / path.name).write_bytes(path.read_bytes())
-    monkeypatch.setattr(prompting, "FOLDER", tmp_path)
-    forget_templates()
-    yield tmp_path
-    forget_templates()
+        (folder / path.name).write_bytes(path.read_bytes())
+    monkeypatch.setattr(prompting, "TEMPLATES", Templates(folder, prompting.SLOTS))
+    return folder
 
 
 def test_an_edited_prompt_changes_its_fingerprint_and_what_is_sent(edited_prompts: Path) -> None:
-    before = prompting.fingerprints()
+    before = Templates(edited_prompts, prompting.SLOTS).fingerprints()
     path = edited_prompts / "deciding.txt"
     path.write_text(path.read_text("utf-8").replace("inner voice", "quiet conscience"), "utf-8")
-    forget_templates()
-    assert {name for name, hash in prompting.fingerprints().items() if before[name] != hash} == {"deciding.txt"}
+    after = prompting.TEMPLATES.fingerprints()
+    assert {name for name, hash in after.items() if before[name] != hash} == {"deciding.txt"}
     assert "quiet conscience" in text(prompting.deciding(sound_conversation()))
 
 
@@ -140,4 +134,4 @@ def test_a_prompt_that_cannot_be_filled_in_is_refused_by_name(edited_prompts: Pa
     with (edited_prompts / "control.txt").open("a", encoding="utf-8") as file:
         file.write(added)
     with pytest.raises(BrokenPrompt, match=f"control.txt: .*{reason}"):
-        prompting.fingerprints()
+        prompting.TEMPLATES.fingerprints()

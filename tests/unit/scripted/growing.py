@@ -58,7 +58,11 @@ def begun(ordinal: int, *, seed: int) -> Conversation:
 
 async def grown(ordinal: int, *, seed: int, engine: ScriptedEngine = ENGINE) -> Conversation:
     """The conversation at this place of a run over the physics bank, from its problem to its end."""
-    event: ConversationEvent = ConversationStarted(conversation=begun(ordinal, seed=seed))
+    return await finished(ConversationStarted(conversation=begun(ordinal, seed=seed)), engine=engine)
+
+
+async def finished(event: ConversationEvent, *, engine: ScriptedEngine) -> Conversation:
+    """The conversation that an event leads to in the end."""
     while not isinstance(event, ConversationFinished):
         (event,) = await _following(event, engine)
     return event.conversation

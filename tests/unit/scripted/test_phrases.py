@@ -4,7 +4,7 @@ import pytest
 
 from services.model.engines.scripted import ScriptedEngine
 from services.recipes.soliloquy.prompting import personas
-from services.recipes.soliloquy.scripted.phrases import book, phrases
+from services.recipes.soliloquy.scripted.phrases import book
 from services.recipes.soliloquy.scripted.voice import Voice
 from tests.unit.scripted.driver import conversation, request
 from tests.unit.scripted.problems import CART, STONE_FALL, Shelf
@@ -26,15 +26,17 @@ def _lists(table: object, path: str = "") -> list[tuple[str, list[str]]]:
     return [(path, table)] if isinstance(table, list) and all(isinstance(item, str) for item in table) else []
 
 
-@pytest.mark.parametrize(("path", "options"), _lists({key: table for key, table in book().items() if key != "cues"}))
+@pytest.mark.parametrize(
+    ("path", "options"), _lists({key: table for key, table in book().tables.items() if key != "cues"})
+)
 def test_every_situation_has_five_wordings(path: str, options: list[str]) -> None:
-    said = {phrase.text for phrase in phrases(*path.strip(".").split("."))} - {""}
+    said = {phrase.text for phrase in book().phrases(*path.strip(".").split("."))} - {""}
     # A persona may have nothing to say where others do.
     assert len(said) >= 5 or options == [""]
 
 
 def test_every_persona_has_a_voice() -> None:
-    assert set(book()["voices"]) == set(personas())
+    assert set(book().tables["voices"]) == set(personas())
 
 
 @pytest.mark.parametrize("persona", ["", *personas()])

@@ -4,8 +4,9 @@ from soliloquy.v1.conversation_pb2 import CodeAttempt, Conversation
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 from soliloquy.v1.sandbox_pb2 import STATUS_ERROR, Execution
 
+from services.recipes.answers import Decision, Program
 from services.recipes.recipe import find
-from services.recipes.soliloquy.answers import Decision, Program, Reply
+from services.recipes.soliloquy.answers import Reply
 from services.runtime.answers import Answer
 from tests.unit.recipes.conversations import sound_conversation
 from tests.unit.scripted.growing import ENGINE, grown

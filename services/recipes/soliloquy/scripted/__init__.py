@@ -1,18 +1,16 @@
 """What each prompt of the recipe is answered with when no language model is there."""
 
-from collections.abc import Callable, Mapping
-from random import Random
+from collections.abc import Mapping
 
-from services.recipes.soliloquy.scripted import codegen, composer, planner, student, tutor
-from services.recipes.soliloquy.scripted.reading import Reading
-
-Speaker = Callable[[Reading, Random], str]
+from services.recipes.scripted import programs
+from services.recipes.scripted.reading import Speaker
+from services.recipes.soliloquy.scripted import composer, planner, student, tutor
 
 SPEAKERS: Mapping[str, Speaker] = {
     "soliloquy/enriching": planner.enrich,
     "soliloquy/student": student.reply,
     "soliloquy/deciding": tutor.decide,
-    "soliloquy/use_python": codegen.code,
+    "soliloquy/use_python": programs.code,
     "soliloquy/received_python": composer.reply,
     "soliloquy/no_python": composer.reply,
 }

@@ -8,20 +8,11 @@ from random import Random
 
 from soliloquy.v1.conversation_pb2 import ErrorStrategy
 
-from services.recipes.soliloquy.codes import STRATEGIES
+from services.recipes.codes import STRATEGIES
+from services.recipes.scripted.phrasebook import Part, anew, capitalised, verbatim
+from services.recipes.scripted.reading import Reading
 from services.recipes.soliloquy.scripted.hints import about, hints, more, tactful, told_of
-from services.recipes.soliloquy.scripted.phrases import (
-    Part,
-    anew,
-    capitalised,
-    cue,
-    one_of,
-    optional,
-    part,
-    verbatim,
-    wordings,
-)
-from services.recipes.soliloquy.scripted.reading import Reading
+from services.recipes.soliloquy.scripted.phrases import book
 from services.recipes.soliloquy.scripted.replies import Gist, Reply, read_reply
 from services.recipes.soliloquy.scripted.steps import answer, answer_form, is_numeric, sentences, working
 from services.recipes.soliloquy.scripted.tutor import PATIENCE
@@ -44,7 +35,7 @@ class Move:
 def reply(reading: Reading, rng: Random) -> str:
     move = _move(reading, read_reply(reading))
     fields = {
-        "Thoughts of Tutorbot": one_of(rng, "hidden", "thoughts", move.thought, step=str(move.step)),
+        "Thoughts of Tutorbot": book().one_of(rng, "hidden", "thoughts", move.thought, step=str(move.step)),
         "Evaluation of Student Response": move.evaluation,
         "Action Based on Evaluation": str(move.action),
         "Step Number": str(move.step),
@@ -56,7 +47,7 @@ def reply(reading: Reading, rng: Random) -> str:
 
 def _move(reading: Reading, said: Reply) -> Move:
     if reading.has("calculation") and reading.section("calculation") == "failed":
-        return _stay(reading, "d", 6, "uncalculated", [part("tutor", "show_working")])
+        return _stay(reading, "d", 6, "uncalculated", [book().part("tutor", "show_working")])
     match said.gist:
         case Gist.OPENING:
             return _opened(reading, said.text)
@@ -68,50 +59,50 @@ def _move(reading: Reading, said: Reply) -> Move:
             return _solve(reading, "c", 5, "partial_solved", "partial_solved")
         case Gist.PARTIAL:
             left = "number" if is_numeric(reading.step) else "knowns"
-            return _stay(reading, "c", 4, "partial", [part("tutor", "partial", left, **told_of(reading))])
+            return _stay(reading, "c", 4, "partial", [book().part("tutor", "partial", left, **told_of(reading))])
         case Gist.HINT:
-            hinting = optional("tutor", "hinting", name=reading.step.result.name)
+            hinting = book().optional("tutor", "hinting", name=reading.step.result.name)
             return _stay(reading, "f", 8, "hint", [hinting, Part(options=hints(reading))])
         case Gist.SOLUTION:
             return _solve(reading, "f", 9, "solution", "gladly")
         case Gist.BACK if reading.step.number > 1:
             return _back(reading)
         case Gist.BACK:
-            return _stay(reading, "f", 11, "concept", [part("tutor", "at_the_start")])
+            return _stay(reading, "f", 11, "concept", [book().part("tutor", "at_the_start")])
         case Gist.CONCEPT:
             concept = Part(options=about(reading, said.text))
-            return _stay(reading, "f", 11, "concept", [optional("tutor", "good_question"), concept])
+            return _stay(reading, "f", 11, "concept", [book().optional("tutor", "good_question"), concept])
         case Gist.OFF_TOPIC:
-            return _stay(reading, "e", 7, "off_topic", [part("tutor", "refocus", **told_of(reading))])
+            return _stay(reading, "e", 7, "off_topic", [book().part("tutor", "refocus", **told_of(reading))])
         case _:
-            return _stay(reading, "d", 6, "unclear", [part("tutor", "clarify", **told_of(reading))])
+            return _stay(reading, "d", 6, "unclear", [book().part("tutor", "clarify", **told_of(reading))])
 
 
 def _opened(reading: Reading, text: str) -> Move:
     """A hint for those who ask how to begin; a welcome for all others."""
     for sentence in sentences(reading.problem.question):
         text = text.replace(sentence, "")
-    if not cue("begin").search(text):
-        return _stay(reading, "g", 12, "opening", [part("tutor", "welcome")])
+    if not book().cue("begin").search(text):
+        return _stay(reading, "g", 12, "opening", [book().part("tutor", "welcome")])
     hint = Part(options=hints(reading))
-    return _stay(reading, "f", 8, "opening", [part("tutor", "way_in"), hint])
+    return _stay(reading, "f", 8, "opening", [book().part("tutor", "way_in"), hint])
 
 
 def _judged(reading: Reading, said: Reply, right: bool | None) -> Move:
     if right is None:
-        return _stay(reading, "d", 6, "uncalculated", [part("tutor", "show_working")])
+        return _stay(reading, "d", 6, "uncalculated", [book().part("tutor", "show_working")])
     facts = told_of(reading)
     if right:
         form = "number" if is_numeric(reading.step) else answer_form(reading.step)
-        return _advance(reading, "b", 3, "right", [part("tutor", "right", form, **facts, more=more(reading))])
+        return _advance(reading, "b", 3, "right", [book().part("tutor", "right", form, **facts, more=more(reading))])
     if reading.wrong_before >= PATIENCE:
         return _solve(reading, "a", 2, "wrong_solved", "wrong_solved")
     slip = said.slip(reading.step)
     kind = ErrorStrategy.Name(slip.strategy).removeprefix("ERROR_STRATEGY_").lower() if slip else "unspecified"
-    mistake = Part(options=tactful(wordings("tutor", "mistake", kind, **facts), reading))
+    mistake = Part(options=tactful(book().wordings("tutor", "mistake", kind, **facts), reading))
     # Where the kind of mistake is known, what to look at instead goes with it.
     hint = [] if kind in STRATEGIES.values() else [Part(options=hints(reading), optional=True)]
-    return _stay(reading, "a", 1, "wrong", [part("tutor", "wrong", **facts), mistake, *hint])
+    return _stay(reading, "a", 1, "wrong", [book().part("tutor", "wrong", **facts), mistake, *hint])
 
 
 def _stay(reading: Reading, evaluation: str, action: int, thought: str, parts: Sequence[Part]) -> Move:
@@ -123,16 +114,16 @@ def _stay(reading: Reading, evaluation: str, action: int, thought: str, parts: S
         thought=thought,
         step=reading.step.number,
         state="q",
-        parts=[*parts, optional("tutor", lead), verbatim(reading.step.ask)],
+        parts=[*parts, book().optional("tutor", lead), verbatim(reading.step.ask)],
     )
 
 
 def _advance(reading: Reading, evaluation: str, action: int, thought: str, parts: Sequence[Part]) -> Move:
     """The step is done: on to the next one's question, or a farewell."""
     if reading.last_step:
-        onward = [part("tutor", "farewell", name=reading.step.result.name)]
+        onward = [book().part("tutor", "farewell", name=reading.step.result.name)]
     else:
-        onward = [optional("tutor", "next"), verbatim(reading.problem.steps[reading.step.number].ask)]
+        onward = [book().optional("tutor", "next"), verbatim(reading.problem.steps[reading.step.number].ask)]
     return Move(
         evaluation=evaluation,
         action=action,
@@ -144,7 +135,7 @@ def _advance(reading: Reading, evaluation: str, action: int, thought: str, parts
 
 
 def _solve(reading: Reading, evaluation: str, action: int, thought: str, lead: str) -> Move:
-    return _advance(reading, evaluation, action, thought, [optional("tutor", lead), _solution(reading)])
+    return _advance(reading, evaluation, action, thought, [book().optional("tutor", lead), _solution(reading)])
 
 
 def _back(reading: Reading) -> Move:
@@ -155,7 +146,7 @@ def _back(reading: Reading) -> Move:
         thought="back",
         step=before.number,
         state="q",
-        parts=[part("tutor", "back"), verbatim(before.ask)],
+        parts=[book().part("tutor", "back"), verbatim(before.ask)],
     )
 
 
@@ -165,10 +156,10 @@ def _solution(reading: Reading) -> Part:
     if not is_numeric(step):
         explanation = step.explanation if answer_form(step) == "formula" else ""
         slots = {"answer": answer(step), "explanation": explanation, "more": more(reading)}
-        return part("tutor", "solution", answer_form(step), **slots)
+        return book().part("tutor", "solution", answer_form(step), **slots)
     number = _calculated(reading.output) if reading.has("output") else None
     value = told(step.result) if number is None else with_unit(rounded(number, 4), step.result.unit)
-    return part(
+    return book().part(
         "tutor",
         "solution",
         "number",

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from soliloquy.v1.conversation_pb2 import Quantity, Step, StepKind
 
-from services.recipes.soliloquy.scripted.phrases import cue, wordings
-from services.recipes.soliloquy.scripted.reading import Reading
+from services.recipes.scripted.reading import Reading
+from services.recipes.soliloquy.scripted.phrases import book
 from services.recipes.soliloquy.scripted.steps import answer_form, gives_away, is_numeric, listed, named, sentences
 from services.truth.figures import told
 from services.truth.phrases import says
@@ -20,7 +20,7 @@ def hints(reading: Reading) -> Sequence[str]:
     options = [
         hint
         for misbelief in misbeliefs or [""]
-        for hint in wordings("tutor", "hints", kind, **facts, misbelief=misbelief)
+        for hint in book().wordings("tutor", "hints", kind, **facts, misbelief=misbelief)
     ]
     return tactful(options, reading)
 
@@ -48,7 +48,7 @@ def tactful(options: Sequence[str], reading: Reading) -> list[str]:
 def about(reading: Reading, text: str) -> Sequence[str]:
     """What can be said about the quantity a student asks about, or of what use the step is."""
     step, later = reading.step, reading.problem.steps[reading.step.number :]
-    asked = None if cue("why").search(text) else _named_in(text, step)
+    asked = None if book().cue("why").search(text) else _named_in(text, step)
     if asked is not None:
         known = asked.symbol != step.result.symbol
         quantity = {"name": asked.name, "symbol": asked.symbol, "unit": asked.unit}
@@ -57,7 +57,7 @@ def about(reading: Reading, text: str) -> Sequence[str]:
         kind, slots = "step", {"name": step.result.name, "later": later[0].ask}
     else:
         kind, slots = "last_step", {}
-    return tactful(wordings("tutor", "concept", kind, **slots), reading)
+    return tactful(book().wordings("tutor", "concept", kind, **slots), reading)
 
 
 def more(reading: Reading) -> str:

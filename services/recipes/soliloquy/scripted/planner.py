@@ -5,8 +5,8 @@ from random import Random
 
 from soliloquy.v1.conversation_pb2 import Step, StepKind
 
-from services.recipes.soliloquy.scripted.phrases import one_of
-from services.recipes.soliloquy.scripted.reading import Reading
+from services.recipes.scripted.reading import Reading
+from services.recipes.soliloquy.scripted.phrases import book
 from services.recipes.soliloquy.scripted.steps import is_numeric, named, working
 from services.truth.figures import with_unit, written
 
@@ -27,12 +27,12 @@ def _explained(step: Step, rng: Random) -> str:
         # A solution in prose calculates in its own words.
         return step.explanation
     worked = f"{step.formula} = {working(step)} = {with_unit(written(step.result.value), step.result.unit)}"
-    return f"{step.explanation} {one_of(rng, 'planner', 'worked')} {worked}."
+    return f"{step.explanation} {book().one_of(rng, 'planner', 'worked')} {worked}."
 
 
 def _outlined(step: Step, rng: Random) -> str:
     symbolic = not is_numeric(step) or bool(step.inputs)
-    return one_of(
+    return book().one_of(
         rng,
         "planner",
         "outline",

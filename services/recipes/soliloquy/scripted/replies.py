@@ -6,8 +6,8 @@ from enum import Enum, auto
 
 from soliloquy.v1.conversation_pb2 import STEP_KIND_KNOWNS, Problem, Slip, Step
 
-from services.recipes.soliloquy.scripted.phrases import cue
-from services.recipes.soliloquy.scripted.reading import Reading
+from services.recipes.scripted.reading import Reading
+from services.recipes.soliloquy.scripted.phrases import book
 from services.recipes.soliloquy.scripted.steps import answer, is_numeric, same, stated_answer
 from services.truth.numbers import numbers_in_digits
 from services.truth.phrases import says, says_exactly, without
@@ -67,7 +67,7 @@ def _inquiry(text: str, step: Step) -> Gist | None:
     """What the student asks for, unless the question only accompanies an answer."""
     if "=" in without(text, step.formula):
         return None
-    return next((gist for situation, gist in _INQUIRIES.items() if cue(situation).search(text)), None)
+    return next((gist for situation, gist in _INQUIRIES.items() if book().cue(situation).search(text)), None)
 
 
 def _statement(text: str, step: Step) -> Gist | None:
@@ -89,11 +89,11 @@ def _statement(text: str, step: Step) -> Gist | None:
 
 def _aside(text: str, problem: Problem) -> Gist | None:
     """Off the topic or too vague to judge."""
-    if cue("off_topic").search(text):
+    if book().cue("off_topic").search(text):
         return Gist.OFF_TOPIC
-    if cue("unclear").search(text) or len(text.split()) < 3:
+    if book().cue("unclear").search(text) or len(text.split()) < 3:
         return Gist.UNCLEAR
-    return None if _words(text) & _problem_words(problem) or cue("study").search(text) else Gist.OFF_TOPIC
+    return None if _words(text) & _problem_words(problem) or book().cue("study").search(text) else Gist.OFF_TOPIC
 
 
 def _words(text: str) -> set[str]:

@@ -7,8 +7,9 @@ from random import Random
 
 from soliloquy.v1.conversation_pb2 import STEP_KIND_KNOWNS, ErrorStrategy, Problem, Quantity, Slip, Step
 
-from services.recipes.soliloquy.scripted.phrases import Part, anew, book, compose, cue
-from services.recipes.soliloquy.scripted.reading import Reading
+from services.recipes.scripted.phrasebook import Part, anew, compose
+from services.recipes.scripted.reading import Reading
+from services.recipes.soliloquy.scripted.phrases import book
 from services.recipes.soliloquy.scripted.steps import (
     answer,
     answer_form,
@@ -74,7 +75,7 @@ def _at(reading: Reading) -> tuple[Step, list[str]]:
 
 def _behaviour(step: Step, answered: int, voice: Voice, rng: Random) -> str:
     """An answer in most cases; else one of the behaviours, as likely as it is after so many replies to the step."""
-    rates: Mapping[str, Sequence[float]] = book()["student"]["rates"]
+    rates: Mapping[str, Sequence[float]] = book().tables["student"]["rates"]
     chance, drawn = 0.0, rng.random()
     for behaviour, by_reply in rates.items():
         if not _is_possible(behaviour, step):
@@ -116,7 +117,7 @@ def _lead(step: Step, before: Sequence[str], voice: Voice) -> Part:
     if _answers(before[-1], step):
         return voice.optional("after", "wrong")
     asides = ("hint", "concept", "back", "off_topic", "unclear")
-    aside = next((aside for aside in asides if cue(aside).search(before[-1])), "")
+    aside = next((aside for aside in asides if book().cue(aside).search(before[-1])), "")
     return voice.optional("after", aside) if aside else voice.optional("lead")
 
 
@@ -181,7 +182,7 @@ def _name(slip: Slip) -> str:
 
 def _improvised(step: Step, rng: Random) -> Slip:
     """A mistake for a step that lists none."""
-    factor = rng.choice(book()["student"]["slip_factors"])
+    factor = rng.choice(book().tables["student"]["slip_factors"])
     if is_numeric(step):
         return Slip(working=working(step), value=step.result.value * factor or factor, unit=step.result.unit)
     if step.kind != STEP_KIND_KNOWNS or not step.inputs:

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from services.recipes.soliloquy.scripted.phrases import Part, Wordings, book, capitalised, wordings
+from services.recipes.scripted.phrasebook import Part, Wordings, capitalised
+from services.recipes.soliloquy.scripted.phrases import book
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -12,7 +13,7 @@ class Voice:
     persona: str
 
     def wordings(self, *situation: str, **slots: str) -> Wordings:
-        return wordings(*self._path(situation), **slots)
+        return book().wordings(*self._path(situation), **slots)
 
     def part(self, *situation: str, **slots: str) -> Part:
         return Part(options=self.wordings(*situation, **slots))
@@ -29,7 +30,7 @@ class Voice:
 
     @property
     def _own(self) -> Mapping[str, Any]:
-        own: Mapping[str, Any] = book()["voices"].get(self.persona, {})
+        own: Mapping[str, Any] = book().tables["voices"].get(self.persona, {})
         return own
 
     def _path(self, situation: Sequence[str]) -> Sequence[str]:
@@ -42,5 +43,5 @@ class Voice:
 def mid_sentence(statement: str) -> str:
     """The statement as it goes on after "I think"; empty where its first word may be a name."""
     first = statement.split(maxsplit=1)[0]
-    common = first.lower() in book()["student"]["common_words"]
+    common = first.lower() in book().tables["student"]["common_words"]
     return statement[:1].lower() + statement[1:] if common else ""

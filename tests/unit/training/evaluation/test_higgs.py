@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from services.recipes.codes import STRATEGIES
 from services.recipes.soliloquy import prompting
-from services.recipes.soliloquy.codes import STRATEGIES
 from services.recipes.soliloquy.truth import assessed
 from services.truth.quantities import quantities_in
 from tests.unit.training.evaluation.putting import (

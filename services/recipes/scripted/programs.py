@@ -1,22 +1,27 @@
-"""The code of a calculation, written from its description alone."""
+"""The description of a calculation, and its code, which is written from the description alone."""
 
 import json
 import keyword
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from random import Random
 
-from services.recipes.soliloquy.scripted.phrases import one_of
-from services.recipes.soliloquy.scripted.reading import Reading
-from services.recipes.soliloquy.scripted.steps import NAME
-from services.runtime.model import ModelRefused
+from soliloquy.v1.conversation_pb2 import Quantity, Step
 
-# The marks that every wording of a description shares: see [description] in phrases/hidden.toml.
+from services.recipes.scripted.phrasebook import Phrasebook, compose, tables_in
+from services.recipes.scripted.reading import Reading
+from services.runtime.model import ModelRefused
+from services.truth.figures import exact, with_unit
+
+# The marks that every wording of a description shares: see phrases/programs.toml.
 _VALUE = r"([-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)"
 _TARGET = re.compile(r"`\w+` \(([^`)]*)\)(?! =)")
 _INPUT = re.compile(rf"`(\w+)` \(([^`)]*)\) = {_VALUE}(?: ([^;`]*?))?(?:;|\.\s|\.?$)")
 _EXPRESSION = re.compile(r"`(\w+) = ([^`]+)`")
+_NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")
 _STUDENT = re.compile(rf"`student_\w+` = {_VALUE}")
 
 
@@ -39,16 +44,39 @@ class Brief:
     student: str
 
 
+@cache
+def _book() -> Phrasebook:
+    return Phrasebook(tables_in(Path(__file__).with_name("phrases")))
+
+
+def description(step: Step, student: float | None, rng: Random) -> str:
+    """What is to be calculated at a step, and the student's value to compare it with where there is one."""
+    parts = [
+        _book().part("programs", "task", target=_target(step.result)),
+        _book().part("programs", "inputs", inputs="; ".join(map(_given, step.inputs))),
+        _book().part(
+            "programs",
+            "relation",
+            formula=step.formula or f"{step.result.symbol} = {step.expression}",
+            expression=f"{step.result.symbol} = {step.expression}",
+        ),
+    ]
+    if student is None:
+        return compose(parts, rng)
+    value = f"`student_{step.result.symbol}` = {exact(student)}"
+    return f"{compose(parts, rng)} {_book().one_of(rng, 'programs', 'student', student=value)}"
+
+
 def code(reading: Reading, rng: Random) -> str:
     brief = _understood(reading.section("description"))
     names = _names(brief, rng)
     result = names[brief.symbol]
-    lines = [f"# {one_of(rng, 'hidden', 'codegen', 'comment', name=brief.name)}", "import math", ""]
+    lines = [f"# {_book().one_of(rng, 'programs', 'comment', name=brief.name)}", "import math", ""]
     commented = rng.random() < 0.5
     for known in brief.inputs:
         line = f"{names[known.symbol]} = {known.value}"
         lines.append(f"{line}  # {known.name}{known.unit and f' in {known.unit}'}" if commented else line)
-    expression = NAME.sub(lambda name: names.get(name.group(), name.group()), brief.expression)
+    expression = _NAME.sub(lambda name: names.get(name.group(), name.group()), brief.expression)
     lines.append(f"{result} = {expression}")
     variables = [result]
     if brief.student:
@@ -101,3 +129,16 @@ def _usable(names: list[str]) -> bool:
     return len(set(names)) == len(names) and all(
         name.isidentifier() and not keyword.iskeyword(name) and name not in reserved for name in names
     )
+
+
+def _target(quantity: Quantity) -> str:
+    return f"`{quantity.symbol}` ({_plain(quantity.name)})" + (f", in {quantity.unit}" if quantity.unit else "")
+
+
+def _given(quantity: Quantity) -> str:
+    return f"`{quantity.symbol}` ({_plain(quantity.name)}) = {with_unit(exact(quantity.value), quantity.unit)}"
+
+
+def _plain(name: str) -> str:
+    """A name free of the marks that set it off."""
+    return name.replace("(", "").replace(")", "").replace("`", "'")

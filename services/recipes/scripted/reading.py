@@ -1,9 +1,10 @@
 """What a prompt says, read from its tagged sections."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from random import Random
 from typing import Protocol
 
 from soliloquy.v1.conversation_pb2 import Problem, Step
@@ -148,3 +149,7 @@ class Reading:
         if found is None:
             raise ModelRefused(f"the <progress> section of {self.prompt} has no line like {example!r}: {progress!r}")
         return int(found.group(1))
+
+
+# What answers a prompt by rule: the same source of randomness, the same answer.
+Speaker = Callable[[Reading, Random], str]

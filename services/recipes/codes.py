@@ -1,0 +1,29 @@
+"""How records, prompts and other formats write the contract's enums down."""
+
+from soliloquy.v1.conversation_pb2 import ErrorStrategy, Evaluation, Intent, StepState
+
+EVALUATIONS = {
+    "a": Evaluation.EVALUATION_INCORRECT,
+    "b": Evaluation.EVALUATION_CORRECT,
+    "c": Evaluation.EVALUATION_PARTIAL,
+    "d": Evaluation.EVALUATION_UNCLEAR,
+    "e": Evaluation.EVALUATION_OFF_TOPIC,
+    "f": Evaluation.EVALUATION_INQUIRY,
+    "g": Evaluation.EVALUATION_NOT_APPLICABLE,
+}
+STATES = {
+    "p": StepState.STEP_STATE_NOT_APPLICABLE,
+    "q": StepState.STEP_STATE_IN_PROGRESS,
+    "r": StepState.STEP_STATE_FINISHED,
+    "t": StepState.STEP_STATE_ALL_FINISHED,
+}
+EVALUATION_LETTERS = {evaluation: letter for letter, evaluation in EVALUATIONS.items()}
+STATE_LETTERS = {state: letter for letter, state in STATES.items()}
+
+INTENTS = {Intent.INTENT_OPENING: "opening", Intent.INTENT_RIGHT: "right", Intent.INTENT_WRONG: "wrong"}
+STRATEGIES = {
+    ErrorStrategy.ERROR_STRATEGY_FORMULA: "formula",
+    ErrorStrategy.ERROR_STRATEGY_REARRANGEMENT: "rearrangement",
+    ErrorStrategy.ERROR_STRATEGY_CONVERSION: "conversion",
+    ErrorStrategy.ERROR_STRATEGY_ARITHMETIC: "arithmetic",
+}

@@ -1,0 +1,54 @@
+"""The paper's teacher moves: four categories, eleven intents, and which of them belong together."""
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+
+from soliloquy.v1.conversation_pb2 import Belief, ErrorCategory, Move, MoveIntent, Resolution, TutorReply
+
+
+def _word(name: str, prefix: str) -> str:
+    """Empty where nothing is set."""
+    word = name.removeprefix(prefix).lower()
+    return "" if word == "unspecified" else word
+
+
+_TABLE = tomllib.loads((Path(__file__).parent / "prompts" / "moves.toml").read_text("utf-8"))
+# What each move does, the intents it may have, and what each intent is, in words.
+MEANINGS: Mapping[str, str] = {move: row["meaning"] for move, row in _TABLE.items()}
+INTENTS: Mapping[str, Mapping[str, str]] = {move: row["intents"] for move, row in _TABLE.items()}
+OPENING = ("generic", "general_inquiry")
+FAREWELL = ("generic", "greeting_farewell")
+CATEGORIES = {
+    "went_on": ErrorCategory.ERROR_CATEGORY_WENT_ON,
+    "quantity": ErrorCategory.ERROR_CATEGORY_QUANTITY,
+    "conversion": ErrorCategory.ERROR_CATEGORY_CONVERSION,
+    "calculation": ErrorCategory.ERROR_CATEGORY_CALCULATION,
+    "fact": ErrorCategory.ERROR_CATEGORY_FACT,
+    "question": ErrorCategory.ERROR_CATEGORY_QUESTION,
+    "other": ErrorCategory.ERROR_CATEGORY_OTHER,
+}
+
+
+def move_name(reply: TutorReply) -> str:
+    return _word(Move.Name(reply.move), "MOVE_")
+
+
+def intent_name(reply: TutorReply) -> str:
+    return _word(MoveIntent.Name(reply.move_intent), "MOVE_INTENT_")
+
+
+def belief_name(belief: Belief) -> str:
+    return _word(Belief.Name(belief), "BELIEF_")
+
+
+def category_name(category: ErrorCategory) -> str:
+    return _word(ErrorCategory.Name(category), "ERROR_CATEGORY_")
+
+
+def resolution_name(resolution: Resolution) -> str:
+    return _word(Resolution.Name(resolution), "RESOLUTION_")
+
+
+def belongs(move: str, intent: str) -> bool:
+    return intent in INTENTS.get(move, {})

@@ -1,0 +1,43 @@
+"""The planner: samples solutions, chooses the confusion among them, and says what is behind it."""
+
+import asyncio
+from functools import partial
+
+from soliloquy.v1.conversation_pb2 import Confusion, Enrichment, Problem
+
+from services.recipes.mathdial import prompting
+from services.recipes.mathdial.answers import Described, Sampled
+from services.recipes.mathdial.confusion import NoConfusion, chosen, lines, refused
+from services.recipes.mathdial.moves import CATEGORIES
+from services.recipes.mathdial.policy import POLICY
+from services.runtime.answers import Unreadable
+from services.runtime.ask import Ask, Unusable
+
+
+async def enrich(problem: Problem, ask: Ask) -> Enrichment:
+    """The confusion of a problem; why there is none, where the samples hold none."""
+    if why := refused(problem):
+        return Enrichment(plain_because=why, confusion=Confusion())
+    # Each sample has seeds of its own, so that all may be asked for at once.
+    asks = [
+        Ask(model=ask.model, role=ask.role, origin=(*ask.origin, number))
+        for number in range(POLICY["confusion"]["samples"])
+    ]
+    sampled = await asyncio.gather(*(one(prompting.enriching(problem), Sampled) for one in asks))
+    for one in asks:
+        ask.calls += one.calls
+    try:
+        confusion = chosen([one.solution for one in sampled], problem)
+        described = await ask(prompting.describing(problem, confusion), Described, partial(_check, confusion=confusion))
+    except (NoConfusion, Unusable) as none:
+        return Enrichment(plain_because=str(none), confusion=Confusion(), calls=ask.calls)
+    confusion.description = described.confusion
+    confusion.category = CATEGORIES[described.category]
+    confusion.first_wrong_step = described.line
+    return Enrichment(confusion=confusion, calls=ask.calls)
+
+
+def _check(described: Described, confusion: Confusion) -> None:
+    count = len(lines(confusion))
+    if described.line > count:
+        raise Unreadable(f'"First Wrong Line" is {described.line}, and the solution has {count} lines')

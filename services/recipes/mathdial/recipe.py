@@ -1,0 +1,42 @@
+"""MathDial: a student who believes in a wrong solution, and a tutor who chooses a move before each reply."""
+
+from services.recipes.mathdial import (
+    codegen,
+    composer,
+    lessons,
+    planner,
+    prompting,
+    records,
+    restoring,
+    rules,
+    student,
+    tutor,
+    words,
+)
+from services.recipes.mathdial.policy import POLICY
+from services.recipes.mathdial.scripted import SPEAKERS
+from services.recipes.recipe import Recipe
+
+RECIPE = Recipe(
+    always_enriched=True,
+    enriching=prompting.enriching,
+    planner=planner.enrich,
+    student=student.reply,
+    tutor=tutor.decide,
+    codegen=codegen.write,
+    composer=composer.reply,
+    faults=rules.faults,
+    judged=rules.judged,
+    checked=rules.checked,
+    agrees=rules.agrees,
+    agreeing=POLICY["agreeing"],
+    words=words.WORDS,
+    remark=words.remark,
+    record=records.record,
+    restore=restoring.restored,
+    fingerprints=prompting.TEMPLATES.fingerprints,
+    prompts=prompting.given_prompts,
+    lessons=lessons.lessons,
+    dialogue=lessons.dialogue,
+    speakers=SPEAKERS,
+)

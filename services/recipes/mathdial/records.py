@@ -1,0 +1,92 @@
+"""A conversation as one JSON record: everything said, chosen, run and drawn, and what is to be noted of the whole."""
+
+from typing import Any
+
+from soliloquy.v1.conversation_pb2 import Confusion, Conversation, Ending, StudentReply, Turn, TutorReply
+
+from services.recipes.codes import EVALUATION_LETTERS, INTENTS
+from services.recipes.mathdial.moves import (
+    belief_name,
+    category_name,
+    intent_name,
+    move_name,
+    resolution_name,
+)
+from services.recipes.mathdial.rules import agrees, consistent
+from services.recipes.records import attempt_record, call_record, enum_name, problem_record
+from services.runtime.values import verdict
+
+
+def record(conversation: Conversation) -> dict[str, Any]:
+    return {
+        "id": conversation.id,
+        "run": conversation.run.id,
+        "ordinal": conversation.ordinal,
+        "attempt": conversation.attempt,
+        "recipe": conversation.run.recipe,
+        "problem": problem_record(conversation.problem),
+        "confusion": _confusion(conversation.problem.enrichment.confusion),
+        "persona": conversation.persona,
+        "student": {
+            "name": conversation.student_name,
+            "pronoun": conversation.pronoun,
+            "reasons_wanted": conversation.reasons_wanted,
+        },
+        "turns": [_turn(turn) for turn in conversation.turns],
+        "ending": enum_name(Ending.Name(conversation.ending), "ENDING_"),
+        "ending_reason": conversation.ending_reason,
+        "annotation": {
+            "resolution": resolution_name(conversation.resolution),
+            "student_consistent": consistent(conversation),
+        },
+    }
+
+
+def _confusion(confusion: Confusion) -> dict[str, Any]:
+    return {
+        "solution": confusion.solution,
+        "answer": confusion.answer,
+        "description": confusion.description,
+        "category": category_name(confusion.category),
+        "first_wrong_step": confusion.first_wrong_step,
+        "samples": confusion.samples,
+        "agreeing": confusion.agreeing,
+        "discarded": {one.because: one.samples for one in confusion.discarded},
+    }
+
+
+def _turn(turn: Turn) -> dict[str, Any]:
+    calculation = turn.calculation
+    return {
+        "number": turn.number,
+        "student": _student(turn.student, turn) if turn.HasField("student") else None,
+        "soliloquy": {
+            "use_python": turn.HasField("calculation"),
+            "description": calculation.description,
+            "attempts": [attempt_record(attempt) for attempt in calculation.attempts],
+            "agrees": agrees(turn),
+        },
+        "tutor": _tutor(turn.tutor),
+        "calls": [call_record(call) for call in turn.calls],
+    }
+
+
+def _student(reply: StudentReply, turn: Turn) -> dict[str, Any]:
+    attempts = turn.calculation.attempts
+    return {
+        "text": reply.text,
+        "intent": INTENTS.get(reply.intent),
+        "belief": belief_name(reply.belief),
+        "reasons": reply.reasons,
+        "found_right": verdict(attempts[-1].execution) if attempts else None,
+    }
+
+
+def _tutor(reply: TutorReply) -> dict[str, Any]:
+    return {
+        "text": reply.text,
+        "thoughts": reply.thoughts,
+        "evaluation": EVALUATION_LETTERS.get(reply.evaluation),
+        "move": move_name(reply),
+        "intent": intent_name(reply),
+    }

@@ -1,0 +1,48 @@
+"""What is accepted as a move, and what is asked for again."""
+
+import json
+
+import pytest
+
+from services.recipes.mathdial.answers import Choice, Message
+from services.recipes.mathdial.moves import INTENTS
+from services.runtime.answers import Unreadable
+
+
+def choice(**fields: str) -> str:
+    usual = {"Thoughts": "Hm.", "Evaluation": "incorrect", "Move": "focus", "Intent": "guide_focus", "Solved": "n"}
+    return json.dumps(usual | fields)
+
+
+def test_there_are_four_moves_with_eleven_intents() -> None:
+    assert {move: len(intents) for move, intents in INTENTS.items()} == {
+        "focus": 3,
+        "probing": 4,
+        "telling": 2,
+        "generic": 2,
+    }
+
+
+def test_a_move_is_read_however_it_is_spelled() -> None:
+    read, strict = Choice.read(choice(Move="Probing", Intent="Seek self-correction", Solved="No"))
+    assert (read.move, read.intent, read.solved, strict) == ("probing", "seek_self_correction", "n", False)
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"Move": "scolding"}, "Move"),
+        ({"Intent": "reveal_answer"}, "does not belong to the move"),
+        ({"Solved": "y"}, "the evaluation is"),
+        ({"Evaluation": "great"}, "Evaluation"),
+    ],
+)
+def test_a_move_that_is_none_is_asked_for_again_with_the_reason(fields: dict[str, str], reason: str) -> None:
+    with pytest.raises(Unreadable, match=reason):
+        Choice.read(choice(**fields))
+
+
+def test_a_tutor_never_speaks_for_the_student() -> None:
+    assert Message.read("Teacher: Why?")[0].text == "Why?"
+    with pytest.raises(Unreadable, match="speaks for another"):
+        Message.read("Why did you add?\nStudent: Because.")

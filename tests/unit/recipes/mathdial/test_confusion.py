@@ -1,0 +1,115 @@
+"""Which of the sampled solutions a student is to believe in, and when there is none."""
+
+import pytest
+from soliloquy.v1.conversation_pb2 import Problem, Quantity, Step
+
+from services.recipes.mathdial.claims import final_answer, gives_right_answer, miscalculated, slips
+from services.recipes.mathdial.confusion import NoConfusion, chosen, refused
+
+RIGHT = 28.0
+LONG = "The bags hold the same number, so I put the numbers of the problem together as it tells me to. " * 3
+
+
+def problem(steps: int = 2) -> Problem:
+    listed = [Step(number=number, expression="a * b") for number in range(1, steps + 1)]
+    return Problem(question="How many?", steps=listed, answer=Quantity(value=RIGHT), tolerance=0.01)
+
+
+def solution(answer: float, *, equation: str = "14*12=168", text: str = LONG) -> str:
+    return f"{text}\n14 * 12 = <<{equation}>>168.\n#### {answer:g}"
+
+
+def samples(*answers: float) -> list[str]:
+    """Fifty: these, and right ones."""
+    return [solution(answer) for answer in answers] + [solution(RIGHT)] * (50 - len(answers))
+
+
+def test_the_most_frequent_wrong_answer_is_the_confusion() -> None:
+    confusion = chosen(samples(162, 280, 280, 280, 162), problem())
+    assert (confusion.answer, confusion.agreeing, confusion.samples) == (280, 3, 50)
+    assert "<<" not in confusion.solution
+    assert "####" not in confusion.solution
+    assert [(one.because, one.samples) for one in confusion.discarded] == [("right", 45)]
+
+
+@pytest.mark.parametrize(
+    ("spoiled", "because"),
+    [
+        (LONG + "\n14 * 12 = 168.", "without a final answer"),
+        (solution(280, equation="14*12=186"), "miscalculated"),
+        (solution(28.1), "nearly right"),
+        (solution(280, text="Short."), "too short"),
+        (solution(280, text=LONG * 2), "too long"),
+    ],
+)
+def test_a_sample_that_is_no_confusion_is_passed_over_and_counted(spoiled: str, because: str) -> None:
+    confusion = chosen([spoiled] * 20 + samples(162)[:30], problem())
+    assert confusion.answer == 162
+    assert {one.because: one.samples for one in confusion.discarded} == {because: 20, "right": 29}
+    with pytest.raises(NoConfusion, match=f"no (wrong sample will do|sample is wrong): .*20 {because}"):
+        chosen([spoiled] * 20 + samples()[:30], problem())
+
+
+def test_a_problem_that_no_sample_gets_wrong_is_refused() -> None:
+    with pytest.raises(NoConfusion, match="no sample is wrong: 50 right"):
+        chosen(samples(), problem())
+
+
+@pytest.mark.parametrize("agreeing", [49, 50])
+def test_a_problem_whose_samples_agree_on_a_wrong_answer_is_refused(agreeing: int) -> None:
+    with pytest.raises(NoConfusion, match=f"samples agree on a wrong answer: {agreeing} of 50 on 162"):
+        chosen(samples(*[162] * agreeing), problem())
+    assert chosen(samples(*[162] * 48), problem()).agreeing == 48
+
+
+def test_of_five_steps_a_problem_is_sampled_and_not_kept_of_six_not_sampled() -> None:
+    assert refused(problem(5)) == ""
+    assert refused(problem(6)) == "too many steps: 6; problems of 5 at most are sampled"
+    with pytest.raises(NoConfusion, match="too many steps: 5"):
+        chosen(samples(162), problem(5))
+
+
+def test_a_problem_without_a_number_for_its_answer_is_refused() -> None:
+    assert refused(Problem(question="Why?", steps=[Step(number=1)])).startswith("no answer")
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("#### 1,234", 1234),
+        ("#### $18.50 in all", 18.5),
+        ("#### -3", -3),
+        ("so 12\n####7", 7),
+        ("12", None),
+        ("####", None),
+    ],
+)
+def test_the_final_answer_is_the_first_number_behind_the_mark(text: str, answer: float | None) -> None:
+    assert final_answer(text) == answer
+
+
+@pytest.mark.parametrize("equation", ["3*4=12", "1/3=0.33", "(2+3)*4=20", "1,200/2=600", "2*50%=100", "7-9=-2"])
+def test_an_equation_that_is_so_is_no_miscalculation(equation: str) -> None:
+    assert miscalculated(f"It is <<{equation}>>.") == []
+
+
+@pytest.mark.parametrize("equation", ["3*4=13", "10/4=3", "5/0=0", "import os=1", "x*2=4"])
+def test_an_equation_that_is_not_so_or_is_none_is_a_miscalculation(equation: str) -> None:
+    assert miscalculated(f"It is <<{equation}>>.") == [equation]
+
+
+def test_a_slip_is_found_in_what_a_student_writes() -> None:
+    assert list(slips("I took 14 × 12 = 186, and then 186 / 6 = 31.")) == ["14 × 12 = 186"]
+
+
+@pytest.mark.parametrize(
+    ("said", "right"),
+    [
+        ("So I get 28.", True),
+        ("The answer is 280.", False),
+        ("28 of them at first, but my answer is 162.", False),
+        ("Hm?", False),
+    ],
+)
+def test_the_right_answer_is_the_number_that_a_message_ends_up_with(said: str, right: bool) -> None:
+    assert gives_right_answer(said, problem()) is right

@@ -1,0 +1,46 @@
+"""Whole conversations of the recipe mathdial in one process, a few about each problem."""
+
+from collections.abc import AsyncIterator, Sequence
+
+from soliloquy.v1.conversation_pb2 import Conversation
+from soliloquy.v1.events_pb2 import EnrichmentNeeded
+from soliloquy.v1.runs_pb2 import Run
+
+from services.curriculum.bank.bank import load_bank
+from services.curriculum.handler import attempt_at
+from services.model.engines.scripted import ScriptedEngine
+from services.planner.enrichments import Enrichments
+from services.planner.handler import enrich
+from services.recipes.mathdial.claims import holds_answer
+from services.recipes.mathdial.moves import move_name
+from tests.unit.scripted.growing import finished
+
+BANK = load_bank("arithmetic")
+ENGINE = ScriptedEngine(BANK.book)
+MOVES = ("focus", "generic", "probing", "telling")
+
+
+async def dialled(count: int, *, problems: int, seed: int) -> AsyncIterator[Conversation]:
+    """So many conversations, each from its problem to its end."""
+    enrichments = Enrichments(ENGINE, remembered=problems)
+    run = Run(id=f"run-{seed}", recipe="mathdial", seed=seed, max_turns=20, max_attempts=1, enrich=True)
+    for ordinal in range(count):
+        conversation = attempt_at(BANK.problem(seed, ordinal % problems), run=run, ordinal=ordinal, attempt=0)
+        (event,) = await enrich(EnrichmentNeeded(conversation=conversation), enrichments)
+        yield await finished(event, engine=ENGINE)
+
+
+def shares(conversations: Sequence[Conversation], turns: slice = slice(None)) -> dict[str, float]:
+    """Of each move, among the tutor's messages of these turns."""
+    moves = [move_name(turn.tutor) for one in conversations for turn in one.turns[turns]]
+    return {move: moves.count(move) / len(moves) for move in MOVES}
+
+
+def tells_within(conversation: Conversation, turns: int) -> bool:
+    """Whether the tutor states the final answer in its first messages, before the student has it."""
+    for turn in conversation.turns[:turns]:
+        if holds_answer(turn.student.text, conversation.problem):
+            return False
+        if holds_answer(turn.tutor.text, conversation.problem):
+            return True
+    return False

@@ -1,0 +1,147 @@
+"""What is so in many conversations of the recipe mathdial, and what a single one keeps to."""
+
+import asyncio
+import json
+from copy import deepcopy
+from functools import cache
+
+import pytest
+from soliloquy.v1.conversation_pb2 import Belief, Conversation, Ending, Resolution
+
+from services.recipes.mathdial.beliefs import belief_after, reasons_given
+from services.recipes.mathdial.claims import claimed, gives_right_answer
+from services.recipes.mathdial.moves import OPENING, belongs, intent_name, move_name
+from services.recipes.mathdial.records import record
+from services.recipes.mathdial.restoring import restored
+from services.recipes.mathdial.rules import faults, letter
+from services.recipes.recipe import find
+from tests.unit.scripted.dialling import dialled, shares, tells_within
+
+COUNT, PROBLEMS, SEED = 200, 25, 11
+RECIPE = find("mathdial")
+
+
+@cache
+def grown() -> list[Conversation]:
+    async def grow() -> list[Conversation]:
+        return [conversation async for conversation in dialled(COUNT, problems=PROBLEMS, seed=SEED)]
+
+    return asyncio.run(grow())
+
+
+@cache
+def conversations() -> list[Conversation]:
+    """Those about problems that will do."""
+    return [one for one in grown() if one.ending != Ending.ENDING_UNFIT]
+
+
+def test_most_problems_have_a_confusion_and_the_others_say_why_not() -> None:
+    unfit = [one for one in grown() if one.ending == Ending.ENDING_UNFIT]
+    assert len(unfit) < 0.2 * COUNT
+    for one in unfit:
+        assert faults(one) == [one.problem.enrichment.plain_because] != [""]
+
+
+def test_nearly_all_are_kept() -> None:
+    broken = [fault for one in conversations() for fault in faults(one)]
+    assert len(broken) <= 0.05 * COUNT, broken
+
+
+def test_moves_are_made_as_often_as_people_make_them() -> None:
+    found = shares(conversations())
+    assert found["focus"] == pytest.approx(0.37, abs=0.05)
+    assert sorted(found, key=lambda move: -found[move]) == ["focus", "generic", "probing", "telling"]
+
+
+def test_telling_grows_more_likely_as_a_conversation_goes_on() -> None:
+    early, middle, late = (
+        shares(conversations(), turns)["telling"] for turns in (slice(1, 3), slice(3, 5), slice(5, 8))
+    )
+    assert early < middle < late
+
+
+def test_every_move_is_one_of_the_four_with_an_intent_of_its_own() -> None:
+    for one in conversations():
+        assert all(belongs(move_name(turn.tutor), intent_name(turn.tutor)) for turn in one.turns)
+
+
+def test_most_students_come_to_the_answer_and_few_are_told_it_early() -> None:
+    solved = [one.ending == Ending.ENDING_SOLVED for one in conversations()]
+    told = [tells_within(one, 5) for one in conversations()]
+    assert sum(solved) >= 0.85 * len(solved)
+    assert sum(told) <= 0.2 * len(told)
+
+
+def test_the_tutor_opens_by_asking_for_the_solution() -> None:
+    for one in conversations():
+        first = one.turns[0]
+        assert not first.HasField("student")
+        assert (move_name(first.tutor), intent_name(first.tutor)) == OPENING
+
+
+def test_a_student_holds_its_belief_until_it_has_reasons_enough() -> None:
+    for one in conversations():
+        for number, turn in enumerate(one.turns[1:], start=1):
+            before = Conversation(turns=one.turns[:number])
+            assert turn.student.reasons == reasons_given(before)
+            assert turn.student.belief == belief_after(turn.student.reasons, one.reasons_wanted)
+            given_up = turn.student.belief == Belief.BELIEF_GIVEN_UP
+            assert gives_right_answer(turn.student.text, one.problem) is given_up
+
+
+def test_the_same_reason_twice_counts_once() -> None:
+    one = deepcopy(conversations()[0])
+    given = reasons_given(one)
+    one.turns.add().CopyFrom(one.turns[1])
+    assert reasons_given(one) == given
+
+
+def test_a_number_is_judged_by_a_program_that_ran_or_not_at_all() -> None:
+    for one in conversations():
+        for turn in one.turns:
+            if claimed(turn.student.text, one.problem) is not None:
+                assert turn.calculation.attempts
+                assert RECIPE.agrees(turn) or letter(turn) == "d"
+
+
+def test_how_it_was_resolved_goes_with_how_it_ended() -> None:
+    for one in conversations():
+        solved = one.resolution in (Resolution.RESOLUTION_SOLVED, Resolution.RESOLUTION_REVEALED)
+        assert solved is (one.ending == Ending.ENDING_SOLVED)
+        assert one.resolution != Resolution.RESOLUTION_UNSPECIFIED
+    assert any(one.resolution == Resolution.RESOLUTION_REVEALED for one in conversations())
+
+
+def test_every_profile_and_pronoun_occurs() -> None:
+    assert len({one.persona for one in conversations()}) == 6
+    assert {one.pronoun for one in conversations()} == {"she", "he", "they"}
+
+
+def test_a_record_gives_back_the_prompts_and_the_faults() -> None:
+    for one in conversations()[:20]:
+        again = restored(json.loads(json.dumps(record(one))))
+        assert RECIPE.prompts(again) == RECIPE.prompts(one)
+        assert faults(again) == faults(one)
+
+
+def test_a_tutor_learns_each_of_its_answers_under_the_prompt_that_was_asked() -> None:
+    for one in conversations()[:20]:
+        asked = [prompt.name for _, prompt in RECIPE.prompts(one)]
+        for lesson in RECIPE.lessons(one):
+            assert lesson.prompt.name in asked
+            assert lesson.answer
+        learned = [told.text for told in RECIPE.dialogue(one) if told.learned]
+        assert all(any(turn.tutor.text in text for text in learned) for turn in one.turns)
+
+
+def test_the_right_answer_before_its_time_is_a_fault() -> None:
+    one = deepcopy(conversations()[0])
+    one.turns[1].student.text = f"I see, it is {one.problem.answer.value:g} {one.problem.answer.unit}."
+    assert any(fault.startswith("belief: turn 2: gives the right answer after 0 of") for fault in faults(one))
+    assert record(one)["annotation"]["student_consistent"] is False
+
+
+def test_a_tutor_that_tells_the_answer_by_another_move_is_a_fault() -> None:
+    one = deepcopy(conversations()[0])
+    one.turns[0].tutor.text = f"Hi! Did you get {one.problem.answer.value:g}?"
+    assert any(fault.startswith("told: turn 1: a generic move") for fault in faults(one))
