@@ -137,7 +137,7 @@ def application(build: Callable[[], Answering], settings: ServingSettings) -> An
         graceful_shutdown_wait_loop_s=_WAIT_LOOP_SECONDS,
         health_check_period_s=settings.health_seconds,
         health_check_timeout_s=settings.health_seconds + _HEALTH_PATIENCE_SECONDS,
-        ray_actor_options={"num_cpus": 1, "num_gpus": settings.gpus, "runtime_env": {"env_vars": together()}},
+        ray_actor_options={"num_cpus": 1, "num_gpus": settings.gpus, **together()},
         # What keeps the first replica from starting keeps all of them.
         max_constructor_retry_count=1,
         logging_config={"enable_access_log": False},

@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from prometheus_client import REGISTRY, CollectorRegistry, Metric
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
@@ -34,9 +35,9 @@ def counting_together() -> Iterator[None]:
         shutil.rmtree(folder(), ignore_errors=True)
 
 
-def together() -> dict[str, str]:
-    """What tells the replicas of this process' service where; nothing where another serves them, perhaps elsewhere."""
-    return {VARIABLE: str(folder())} if folder().exists() else {}
+def together() -> dict[str, Any]:
+    """By which Ray tells replicas of this process' service; nothing where another serves them, perhaps elsewhere."""
+    return {"runtime_env": {"env_vars": {VARIABLE: str(folder())}}} if folder().exists() else {}
 
 
 def registry(loaded: Callable[[], Collection[str]]) -> CollectorRegistry:

@@ -21,6 +21,10 @@ from services.model.bench.echo import Echo
 from services.model.engines.engine import EngineBusy, EngineFailed, TooLong
 from services.model.handler import MAX_REQUEST_BYTES, ModelHandler
 from services.runtime.listening import listening
+from services.runtime.traces.export import sending
+from services.runtime.traces.ids import trace_of
+from services.runtime.traces.settings import TraceSettings
+from tests.traces.collector import PATH, collecting
 from tests.unit.model.answers import Held
 
 # In CI a missing library is a failure, not a reason to skip.
@@ -275,3 +279,20 @@ async def test_the_scripted_engine_answers_by_role_and_prompt() -> None:
     status, kind, message = await refused(engine, model="scripted")
     assert (status, kind) == (400, "invalid_request_error")
     assert "the scripted engine has no lines for the prompt ''" in message
+
+
+async def test_an_answer_is_in_the_trace_of_who_asks_whole_or_in_pieces() -> None:
+    caller = f"00-{trace_of('c1')}-00f067aa0ba902b7-01"
+    with collecting() as collector:
+        with sending(TraceSettings(url=collector.url + PATH)):
+            async with served(ModelHandler(Echo())) as port:
+                for asked in ({}, {"stream": True}):
+                    body = json.dumps({"model": "echo", "messages": TWO_WORDS, **asked}).encode()
+                    await asyncio.to_thread(send, port, "POST", "/v1/chat/completions", body, {"traceparent": caller})
+                    await asyncio.to_thread(send, port, "POST", "/v1/chat/completions", body)
+        spans = collector.spans
+    assert {(span.service, span.name, span.trace, span.parent) for span in spans} == {
+        ("model", "model service", trace_of("c1"), "00f067aa0ba902b7")
+    }
+    assert [span.attributes["gen_ai.response.model"] for span in spans] == ["echo", "echo"]
+    assert not any(b"two words" in body for body in collector.bodies)
