@@ -22,4 +22,5 @@ async def test_both_rates_and_the_share_between_them_are_told() -> None:
     figures = await measure(None, pairs=1, batches=1, tell=lambda _: None)
     rates = {name: rate["median"] for name, rate in figures["events_per_cpu_second"].items()}
     assert min(rates.values()) > 0
-    assert abs(figures["share_of_cpu"]["median"] - (1 - rates["with"] / rates["without"])) < 0.01
+    assert abs(figures["share_by_difference"]["median"] - (1 - rates["with"] / rates["without"])) < 0.01
+    assert 0 < figures["share_of_cpu"]["median"] < 1
