@@ -7,7 +7,7 @@ from services.recipes.mathdial.answers import EVALUATIONS
 WORDS = {
     "evaluations": {letter: word for word, letter in EVALUATIONS.items()} | {"g": "nothing to judge"},
     # Its moves are no numbered actions, and a problem is not gone through step by step.
-    "actions": {},
+    "actions": {"0": "see the moves"},
     "states": {},
 }
 

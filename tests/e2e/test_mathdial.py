@@ -1,0 +1,30 @@
+"""The recipe mathdial from the command to the published rows."""
+
+import json
+from pathlib import Path
+
+from tests.e2e.runs import SOLILOQUY, dataset, grown, records, run
+
+RECIPE = "mathdial"
+
+
+def test_a_run_of_mathdial_is_the_same_however_it_is_grown_and_goes_out_as_published_rows(tmp_path: Path) -> None:
+    out, again, rows = tmp_path / "out", tmp_path / "again", tmp_path / "rows.jsonl"
+    report = grown(out, problems="arithmetic", conversations=4, recipe=RECIPE, noise="real")
+    assert (report["accepted"], report["failed"], report["verdicts"]["contradict"]) == (4, 0, 0)
+    grown(again, problems="arithmetic", conversations=4, recipe=RECIPE, noise="real", workers=2, in_flight=3)
+    assert dataset(again) == dataset(out)
+
+    for record in records(out):
+        assert record["recipe"] == RECIPE
+        assert record["confusion"]["samples"] == 50
+        assert record["annotation"]["resolution"] in ("solved", "revealed", "unsolved")
+        ran = [one for turn in record["turns"] for one in turn["soliloquy"]["attempts"] if one["status"] == "ok"]
+        assert {one["isolation"].split("-")[0] for one in ran} == {"gvisor"}
+
+    exported = run([SOLILOQUY, "export", str(out), "--format", RECIPE, "--out", str(rows)])
+    assert exported.returncode == 0, exported.stderr
+    for row in map(json.loads, rows.read_text("utf-8").splitlines()):
+        assert row["conversation"].startswith("Teacher: (generic)")
+        assert row["student_incorrect_solution"]
+        assert row["self-correctness"].startswith(("Yes", "No"))
