@@ -93,7 +93,8 @@ class Builder:
             if not origin.exists():
                 raise BuildFailed(f"{name}: COPY finds no {each} in {source or 'the checkout'}")
             if origin.is_dir():
-                shutil.copytree(origin, place, symlinks=True, dirs_exist_ok=True, ignore=_IGNORED)
+                ignored = None if source else _IGNORED
+                shutil.copytree(origin, place, symlinks=True, dirs_exist_ok=True, ignore=ignored)
             else:
                 into = place / origin.name if target.endswith("/") else place
                 into.parent.mkdir(parents=True, exist_ok=True)
@@ -129,4 +130,5 @@ class Builder:
         return self._upper(name) / path.relative_to("/")
 
 
+# Of the checkout, as .dockerignore has it.
 _IGNORED = shutil.ignore_patterns("__pycache__", "*_pb2*.py", "*_pb2*.pyi")
