@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from soliloquy.v1.conversation_pb2 import Ending
+
 from services.dataset.exports.dialogue import Attempt, Dialogue, Exchange, Unfit
 from services.dataset.exports.format import Choice, Format, Row, text_of
 from services.dataset.exports.replies import RESPONSE, program, read_program, read_six, six_fields
@@ -18,7 +20,7 @@ _TEXTS = {
     "Ending": "ending",
 }
 _SOLUTIONS = ("Solution", "Detailed Solution", "Solution Outline")
-_ENDINGS = ("solved", "turn_limit", "unparsable")
+_ENDINGS = {name.removeprefix("ENDING_").lower() for name, ending in Ending.items() if ending}
 
 
 def columns(choice: Choice) -> list[str]:

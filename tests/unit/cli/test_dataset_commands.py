@@ -41,7 +41,7 @@ def test_an_export_says_what_it_wrote(folder: Path, tmp_path: Path) -> None:
 def test_an_export_says_what_the_format_cannot_have_of_ours(folder: Path, tmp_path: Path) -> None:
     result = soliloquy("export", folder, "--format", "mathdial", "--out", tmp_path / "rows.csv")
     assert result.exit_code == 0
-    assert "student_incorrect_solution" in result.stderr
+    assert "self-typical-confusion" in result.stderr
     conceptual = small(3)
     conceptual.problem.ClearField("steps")
     mixed = dataset(tmp_path / "mixed", [small(0), conceptual])

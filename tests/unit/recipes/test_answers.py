@@ -101,7 +101,7 @@ def test_a_decision_in_words_is_read(text: str, read: str) -> None:
 def test_a_student_who_is_announced_is_heard_and_one_who_plays_the_tutor_is_not() -> None:
     spoken, strict = Spoken.read("Student: is it 5 N?")
     assert (spoken.text, strict) == ("is it 5 N?", False)
-    with pytest.raises(Unreadable, match="speaks for the tutor"):
+    with pytest.raises(Unreadable, match="speaks for another"):
         Spoken.read("Is it 5 N?\nTutor: Yes!")
 
 
