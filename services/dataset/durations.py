@@ -29,7 +29,7 @@ class Durations:
         """Counts the rows of a shard of timings."""
         self.collected += occurring(pc.floor(batch["collected_at"]).cast(pa.int64()))
         executions = pc.list_flatten(batch["executions"])
-        _add(self.executions, below(executions, "seconds"), by=_lanes(executions))
+        _add(self.executions, below(executions, "seconds"), by=named(below(executions, "lane"), "LANE_"))
         self.waits += _binned(below(executions, "waited_seconds"))
         calls = pc.list_flatten(batch["calls"])
         _add(self.calls, below(calls, "seconds"), by=below(calls, "role"))
@@ -50,14 +50,9 @@ class Durations:
         return self.collected.total() / self.seconds if self.collected else 0.0
 
 
-def _lanes(executions: pa.Array) -> pa.Array:
-    if executions.type.get_field_index("lane") < 0:
-        # A dataset from before they were told.
-        return pa.repeat("", len(executions))
-    return pc.fill_null(named(below(executions, "lane"), "LANE_"), "")
-
-
 def _add(histograms: dict[str, Histogram], seconds: pa.Array, *, by: pa.Array) -> None:
+    # Of a dataset from before lanes were told, they are unset.
+    by = pc.fill_null(by, "")
     for key in sorted(occurring(by)):
         histograms[key] = histograms.get(key, Counter()) + _binned(seconds.filter(pc.equal(by, key)))
 

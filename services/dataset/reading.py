@@ -17,7 +17,7 @@ from services.dataset.frames import payloads
 from services.dataset.layout import ACCEPTED, REJECTED, TIMED
 from services.dataset.manifest import Shard, UnreadableManifest, read_manifest, shards_of
 from services.dataset.place import Place
-from services.dataset.rows import SCHEMA, messages
+from services.dataset.rows import REASONS, SCHEMA, TIMINGS, completed, messages
 
 ROWS_AT_ONCE = 500
 # Of a column; else a whole row group of it would be held.
@@ -88,8 +88,9 @@ class Dataset:
         condition = pq.filters_to_expression([_nested(where)]) if where else None
         for name, start in self._from(after, rejected):
             with self._opened(name) as shard:
-                leaves = _leaves(shard, wanted, without)
-                promising = self._promising(name, condition)
+                is_complete = shard.schema_arrow.equals(SCHEMA.append(REASONS) if rejected else SCHEMA)
+                leaves = _leaves(shard, wanted, without) if is_complete else None
+                promising = self._promising(name, condition) if is_complete else None
                 first = 0
                 for group in range(shard.num_row_groups):
                     behind = first + shard.metadata.row_group(group).num_rows
@@ -97,6 +98,7 @@ class Dataset:
                         for batch in shard.iter_batches(ROWS_AT_ONCE, row_groups=[group], columns=leaves):
                             first += batch.num_rows
                             left = batch.slice(max(0, batch.num_rows - max(0, first - start)))
+                            left = left if is_complete else completed(left)
                             kept = left if condition is None else left.filter(condition)
                             if kept.num_rows:
                                 yield kept.replace_schema_metadata({AFTER: f"{name}:{first}"})
@@ -106,7 +108,8 @@ class Dataset:
         """What the clock said of each conversation, accepted or not, in the order in which they came."""
         for shard in shards_of(self.manifest, TIMED):
             with self._opened(shard.name) as file:
-                yield from file.iter_batches(ROWS_AT_ONCE)
+                is_complete = file.schema_arrow.equals(TIMINGS)
+                yield from (batch if is_complete else completed(batch) for batch in file.iter_batches(ROWS_AT_ONCE))
 
     def messages(self, *, rejected: bool = False, where: Filter = (), after: str | None = None) -> Iterator[bytes]:
         """Each conversation as the serialised protobuf message that it was."""

@@ -47,6 +47,14 @@ def timing_rows(serialised: Iterable[bytes]) -> pa.RecordBatch:
     return _TIMINGS.list_to_record_batch(list(serialised))
 
 
+def completed(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Rows that were written before the contract had all its columns, with all of them."""
+    if "collected_at" in batch.schema.names:
+        return timing_rows(_TIMINGS.record_batch_to_array(batch).to_pylist())
+    made = rows(messages(batch))
+    return made.append_column(REASONS, batch[REASONS.name]) if REASONS.name in batch.schema.names else made
+
+
 def messages(batch: pa.RecordBatch) -> list[bytes]:
     """The serialised Conversation of each row."""
     serialised: list[bytes] = _CONVERSATIONS.record_batch_to_array(batch).to_pylist()

@@ -3,6 +3,8 @@
 from pathlib import Path
 
 import fsspec
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from services.client.dataset import Dataset, NoDataset, place_after
@@ -31,6 +33,30 @@ def test_only_the_columns_asked_for_are_read(folder: Path) -> None:
         {"student": {"text": 'It\'s "12" m/s'}},
         {"student": {"text": "s by t, so 3 m/s"}},
     ]
+
+
+def test_a_dataset_from_before_some_columns_were_there_reads_as_if_they_were_unset(tmp_path: Path) -> None:
+    folder = dataset(tmp_path, [small(1), small(2)], rejected=[small(3)])
+    whole = list(Dataset(folder).batches())
+    for shard in folder.glob("*ted/*.parquet"):
+        table = pq.read_table(shard)
+        schema = pa.schema(_before(list(table.schema), "move", "resolution"))
+        pq.write_table(table.select(schema.names).cast(schema), shard)
+    older = Dataset(folder)
+    assert list(older) == [small(1), small(2)]
+    assert [batch.to_pylist() for batch in older.batches()] == [batch.to_pylist() for batch in whole]
+    [rejected] = older.batches(["id", "resolution"], rejected=True, where=[("problem.topic", "==", "motion")])
+    assert rejected["reasons"].to_pylist() == [["repeated: turn 2"]]
+
+
+def _before(columns: list[pa.Field], *later: str) -> list[pa.Field]:
+    return [column.with_type(_without(column.type, *later)) for column in columns if column.name not in later]
+
+
+def _without(kind: pa.DataType, *later: str) -> pa.DataType:
+    if pa.types.is_struct(kind):
+        return pa.struct(_before(list(kind), *later))
+    return pa.list_(kind.value_field.with_type(_without(kind.value_type, *later))) if pa.types.is_list(kind) else kind
 
 
 def test_rejected_rows_have_their_reasons(folder: Path) -> None:

@@ -4,7 +4,6 @@ import asyncio
 from collections import Counter
 from math import log2
 
-import pyarrow as pa
 import pytest
 from soliloquy.v1.conversation_pb2 import (
     Conversation,
@@ -158,11 +157,3 @@ def test_times_are_counted_in_bins_and_told_within_six_percent() -> None:
     assert seconds_of(durations.programs, 0.5) == pytest.approx(0.001, rel=0.06)
     assert seconds_of(durations.waits, 0.99) == pytest.approx(0.002, rel=0.06)
     assert seconds_of(durations.calls["tutor"], 0.5) == pytest.approx(0.01, rel=0.06)
-
-
-def test_programs_of_a_dataset_from_before_lanes_were_timed_count_without_one() -> None:
-    batch = timing_rows([conversation()], begun=1_000, apart=1)
-    kept = [field for field in batch.schema.field("executions").type.value_type if field.name != "lane"]
-    durations = Durations()
-    durations.add(batch.set_column(2, "executions", batch["executions"].cast(pa.list_(pa.struct(kept)))))
-    assert {lane: took.total() for lane, took in durations.executions.items()} == {"": 2}
