@@ -117,7 +117,7 @@ def test_every_switch_is_taken_both_ways() -> None:
     assert {name for name, values in seen.items() if len(values) == 1} <= TAKEN_ONE_WAY
 
 
-# One says nothing of what is rendered; one makes of the executor what is not restricted, which tests/unit/chart looks at.
+# One says nothing of what is rendered, the other of an executor that is not restricted, which tests/unit/chart holds.
 TAKEN_ONE_WAY = {"apiVersionsCheck", "sandbox.nested.userNamespace"}
 
 
