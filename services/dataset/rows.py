@@ -32,6 +32,7 @@ _CONVERSATIONS = _HANDLERS.get_for_message(
 )
 _TIMINGS = _HANDLERS.get_for_message(_DESCRIPTORS.FindMessageTypeByName(dataset_pb2.Timings.DESCRIPTOR.full_name))
 SCHEMA: pa.Schema = _CONVERSATIONS.list_to_record_batch([]).schema
+_FROM_THE_FIRST = ["id", "run", "problem", "turns"]
 # Of a rejected conversation: why it is.
 REASONS = pa.field("reasons", pa.list_(pa.string()))
 TIMINGS: pa.Schema = _TIMINGS.list_to_record_batch([]).schema
@@ -48,9 +49,10 @@ def timing_rows(serialised: Iterable[bytes]) -> pa.RecordBatch:
 
 
 def completed(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Rows that were written before the contract had all its columns, with all of them."""
+    """Rows that were written before the contract had all its columns, with all of them; KeyError for other rows."""
     if "collected_at" in batch.schema.names:
         return timing_rows(_TIMINGS.record_batch_to_array(batch).to_pylist())
+    batch.select(_FROM_THE_FIRST)
     made = rows(messages(batch))
     return made.append_column(REASONS, batch[REASONS.name]) if REASONS.name in batch.schema.names else made
 
