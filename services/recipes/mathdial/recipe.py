@@ -1,7 +1,7 @@
 """MathDial: a student who believes in a wrong solution, and a tutor who chooses a move before each reply."""
 
+from services.recipes import codegen
 from services.recipes.mathdial import (
-    codegen,
     composer,
     lessons,
     planner,
@@ -23,7 +23,7 @@ RECIPE = Recipe(
     planner=planner.enrich,
     student=student.reply,
     tutor=tutor.decide,
-    codegen=codegen.write,
+    codegen=codegen.writing(prompting.use_python),
     composer=composer.reply,
     faults=rules.faults,
     judged=rules.judged,

@@ -1,8 +1,8 @@
 """Code Soliloquies: a tutor that calculates before it answers."""
 
+from services.recipes import codegen
 from services.recipes.recipe import Recipe
 from services.recipes.soliloquy import (
-    codegen,
     codes,
     composer,
     lessons,
@@ -21,7 +21,7 @@ RECIPE = Recipe(
     planner=planner.enrich,
     student=student.reply,
     tutor=tutor.decide,
-    codegen=codegen.write,
+    codegen=codegen.writing(prompting.use_python),
     composer=composer.reply,
     faults=rules.faults,
     judged=rules.judged,
