@@ -1,6 +1,7 @@
 """Runs of the real command, as a user has them."""
 
 import json
+import logging
 import os
 import signal
 import subprocess
@@ -50,8 +51,12 @@ def run(arguments: list[str], *, environment: Mapping[str, str] | None = None) -
 
 
 def said(arguments: list[str], *, environment: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    """The same of a command that starts no other process, without the second that starting Python takes."""
+    """The same of a command that starts no other process, without the second that starting Python takes.
+
+    What gRPC still has for the closed loops of other tests is not the command's word.
+    """
     with (
+        patch.object(logging.getLogger("asyncio"), "disabled", new=True),
         patch.object(sys, "argv", arguments),
         CliRunner().isolation(env=environment) as (output, errors, _),
         pytest.raises(SystemExit) as ended,

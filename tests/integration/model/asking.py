@@ -68,7 +68,7 @@ class Asking:
     port: int
     adapter: str
     callers: int = 4
-    digests: list[str] = field(default_factory=list)
+    answers: list[tuple[float, str]] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
 
     async def __aenter__(self) -> "Asking":
@@ -82,19 +82,19 @@ class Asking:
 
     async def more(self, answers: int = 20) -> list[str]:
         """The digests of so many further answers, all of them asked for from here on."""
-        begun = len(self.digests) + self.callers
-        deadline = time.monotonic() + 60
-        while len(self.digests) < begun + answers:
-            assert time.monotonic() < deadline, self.failures
+        begun = time.monotonic()
+        while len(digests := [digest for asked, digest in self.answers if asked > begun]) < answers:
+            assert time.monotonic() < begun + 60, self.failures
             await asyncio.sleep(0.02)
-        return self.digests[begun:]
+        return digests
 
     async def _ask(self, number: int) -> None:
         async with channel(self.port) as opened:
             call: Call = caller(opened)
             while not self._over:
+                asked = time.monotonic()
                 try:
-                    answer = await call(short(self.adapter, f"Why, {number}-{len(self.digests)}?"))
-                    self.digests.append(answer.adapter_digest)
+                    answer = await call(short(self.adapter, f"Why, {number}-{len(self.answers)}?"))
+                    self.answers.append((asked, answer.adapter_digest))
                 except grpc.aio.AioRpcError as error:
                     self.failures.append(f"{error.code().name}: {error.details()}")
