@@ -8,7 +8,6 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.dataset
 import pyarrow.parquet as pq
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Collected
@@ -163,8 +162,10 @@ class Dataset:
         """The row groups that may hold a row of the kind, by Parquet's statistics; None for all."""
         if condition is None:
             return None
-        parquet = pyarrow.dataset.ParquetFileFormat()
-        fragment = parquet.make_fragment(f"{self._root}/{name}", filesystem=self._files)
+        # It loads pandas, where that is installed.
+        from pyarrow.dataset import ParquetFileFormat
+
+        fragment = ParquetFileFormat().make_fragment(f"{self._root}/{name}", filesystem=self._files)
         return {group.id for group in fragment.subset(condition).row_groups}
 
 

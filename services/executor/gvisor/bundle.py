@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -94,15 +95,24 @@ def _package(name: str) -> list[Path]:
 
 def _libraries(executable: Path, stdlib: Path) -> list[Path]:
     """The shared libraries and the loader, by the paths at which the loader looks for them."""
-    modules = [file for name in EXTENSIONS for file in (stdlib / "lib-dynload").glob(f"{name}.*.so")]
+    dynload = stdlib / "lib-dynload"
     packages = {folder for kind in KINDS.values() for name in kind.packages for folder in _package(name)}
-    modules += [file for folder in sorted(packages) for file in folder.rglob("*.so") if "tests" not in file.parts]
-    try:
-        listing = subprocess.run(["ldd", executable, *modules], capture_output=True, text=True, check=False).stdout
-    except OSError as error:
-        raise SandboxUnavailable(f"cannot list the libraries that {executable} needs: ldd: {error.strerror}") from error
-    found = {Path(os.path.normpath(path)) for path in re.findall(r"(/\S+) \(0x", listing)}
+    modules = {dynload: [file for name in EXTENSIONS for file in dynload.glob(f"{name}.*.so")]}
+    modules |= {folder: [file for file in folder.rglob("*.so") if "tests" not in file.parts] for folder in packages}
+    found = {library for folder, files in modules.items() for library in _needed(executable, folder, files)}
     return sorted(library for library in found if packages.isdisjoint(library.parents))
+
+
+def _needed(executable: Path, folder: Path, modules: list[Path]) -> Iterator[Path]:
+    """What the loader loads with modules of the folder; ldd says the same, and starts it twice for each of them."""
+    # Relative: the loader takes a space for the end of a name.
+    named = ":".join(f"./{file.relative_to(folder)}" for file in modules)
+    asked = {**os.environ, "LD_TRACE_LOADED_OBJECTS": "1", "LD_PRELOAD": named}
+    told = subprocess.run(
+        [executable], cwd=folder, env=asked, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True
+    )
+    for path in re.findall(r"^\s(?:\S+ => )?(/\S+) \(0x", told.stdout, re.MULTILINE):
+        yield Path(os.path.normpath(path))
 
 
 def _link_libraries(root: Path, libraries: list[Path]) -> None:
