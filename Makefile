@@ -8,7 +8,9 @@ RESOLVE = $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-vers
 # Hundreds of processes are started by the tests, and each would compile all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-# What is held to times, starts Ray, or looks at all of the machine for what was left on it, has the machine to itself.
+# Three processes keep two cores busy, since tests wait too; tests/conftest.py says what one of them takes together.
+SHARED := --dist loadgroup --no-loadscope-reorder
+# What is held to times, or starts Ray, has a core to itself; in an order in which the two do not meet for long.
 ALONE := $(patsubst %,tests/integration/model/test_%.py,serve whole_loop adapters_in_service) \
 	$(patsubst %,tests/integration/executor/test_%.py,containment hostile_jobs jobs lanes pool)
 
@@ -27,8 +29,8 @@ demo: .venv/installed .venv/runsc ## Grow 50 conversations on this machine, set-
 	@$(BIN)/soliloquy report demo-dataset
 
 test: .venv/serve .venv/runsc .venv/kafka .venv/chromium .venv/prometheus .venv/chart ## Run the tests, set-up included
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(ALONE:%=--ignore %)
-	$(BIN)/python -m pytest $(ALONE)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 3 $(SHARED) $(ALONE:%=--ignore %)
+	$(BIN)/python -m pytest -n 2 $(SHARED) $(ALONE)
 
 lint: .venv/dev ## Check style, types and the protobuf contract
 	$(BIN)/ruff check .

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from soliloquy.v1.sandbox_pb2 import LANE_FAST, STATUS_OK, Execution, Job, Lane, Value
+from soliloquy.v1.sandbox_pb2 import LANE_FAST, STATUS_OK, Execution, Job, Lane, Limits, Value
 
 from services.executor.gvisor.runsc import SandboxUnavailable
 from services.executor.pool import SandboxPool
@@ -33,8 +33,8 @@ is_student_correct = math.isclose(tutor_range, student_range, rel_tol=0.01)
 """
 
 
-def job(code: str, *names: str, single_use: bool = False) -> Job:
-    return Job(id="a-job", code=code, result_variables=names, single_use=single_use)
+def job(code: str, *names: str, single_use: bool = False, limits: Limits | None = None) -> Job:
+    return Job(id="a-job", code=code, result_variables=names, single_use=single_use, limits=limits)
 
 
 async def value_of(pool: SandboxPool, code: str, name: str = "x") -> Value:
