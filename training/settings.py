@@ -34,6 +34,8 @@ class TrainingSettings(BaseModel):
     # "states": each prompt that the recipe asks its tutor, as it asks it. "dialogue": the conversation as one chat
     # with tool calls.
     layout: Literal["states", "dialogue"] = "states"
+    # "tutor": its own words. "everything": what it reads too, as a model without any knowledge is to learn to read.
+    learn: Literal["tutor", "everything"] = "tutor"
     # Tokens of a packed sequence, into which several samples go.
     sequence_length: int = Field(default=4096, ge=8)
     # Packed sequences a step, over all workers and accumulated; and those that a worker computes at once.
