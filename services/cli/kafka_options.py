@@ -12,8 +12,7 @@ from click.core import ParameterSource
 
 from services.cli.addresses import ADDRESS
 from services.cli.failure import Failure
-from services.runtime.transports.kafka.connection import KafkaUnavailable, client_options
-from services.runtime.transports.kafka.settings import KafkaSettings
+from services.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -127,6 +126,9 @@ def _settings(chosen: dict[str, Any], *, required: bool) -> KafkaSettings | None
     )
     if misfit := _misfit(settings):
         raise click.UsageError(misfit)
+    # Loaded where a Kafka is named.
+    from services.runtime.transports.kafka.connection import client_options
+
     try:
         # What is wrong with a certificate is wrong with an option.
         client_options(settings)

@@ -10,9 +10,8 @@ import uvloop
 from services.cli.failure import Failure
 from services.cli.kafka_options import kafka_options
 from services.runtime.transports.kafka import layout
-from services.runtime.transports.kafka.connection import KafkaUnavailable
 from services.runtime.transports.kafka.layout import Change, LayoutRefused
-from services.runtime.transports.kafka.settings import KafkaSettings
+from services.runtime.transports.kafka.settings import KafkaSettings, KafkaUnavailable
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

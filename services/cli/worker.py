@@ -15,7 +15,6 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 import uvloop
-from aiokafka.errors import KafkaError
 
 from services.cli.failure import Failure
 from services.cli.supervision import READY
@@ -24,7 +23,6 @@ from services.collector.live_datasets import LiveDatasets
 from services.curriculum.problems import BadProblemFile, UnknownProblems
 from services.executor.gvisor.runsc import SandboxUnavailable
 from services.executor.pool import SandboxPool
-from services.executor.serving import SandboxServer
 from services.runtime.handling import Service
 from services.runtime.listening import CannotListen
 from services.runtime.logs import JSON, set_up
@@ -37,7 +35,6 @@ from services.runtime.topics import RETRY
 from services.runtime.traces.opening import CannotTrace, recorded
 from services.runtime.transports.embedded import EmbeddedTransport, LogUnavailable
 from services.runtime.transports.kafka import KafkaSettings, KafkaUnavailable, kafka_transport
-from services.runtime.transports.kafka.layout import check
 from services.runtime.transports.port import Transport, Unanswered
 
 LOOK_SECONDS = 0.1
@@ -60,7 +57,6 @@ _HOPELESS = (
     BadModelSettings,
     CannotServe,
 )
-_PASSING = (Unanswered, KafkaError)
 
 
 class Broken(Failure):
@@ -148,6 +144,9 @@ class Worker:
             stage.stop(self._assignment.grace)
 
     async def _answer_calls(self, sandboxes: SandboxPool, address: str) -> None:
+        # It loads gRPC.
+        from services.executor.serving import SandboxServer
+
         server = SandboxServer(sandboxes, self._assignment.sandbox)
         self.addresses.append(f"grpc on {await server.start(address)}")
         try:
@@ -162,13 +161,15 @@ class Worker:
         while True:
             try:
                 return await self._kafka(where, services, opened)
-            except (KafkaUnavailable, *_PASSING) as error:
+            except (KafkaUnavailable, *_passing()) as error:
                 if not self._assignment.patient:
                     raise
                 self._delay = f"waits for Kafka: {error}"
             await asyncio.sleep(PAUSE_SECONDS)
 
     async def _kafka(self, settings: KafkaSettings, services: Sequence[Service], opened: AsyncExitStack) -> Transport:
+        from services.runtime.transports.kafka.layout import check
+
         read = [topic for service in services for topic in service.topics]
         await check(settings, [topic + suffix for topic in read for suffix in ("", RETRY)])
         return await opened.enter_async_context(kafka_transport(settings))
@@ -196,11 +197,18 @@ async def _tell_standing(worker: Worker, tell: Callable[[str], None]) -> None:
         await asyncio.sleep(LOOK_SECONDS)
 
 
+def _passing() -> tuple[type[Exception], ...]:
+    """What may be over when it is tried again; aiokafka is loaded where there is a Kafka, or a fault."""
+    from aiokafka.errors import KafkaError
+
+    return Unanswered, KafkaError
+
+
 def _said(error: Exception) -> Exception:
     """The first of what went wrong, in one line where a person can mend it."""
     while isinstance(error, ExceptionGroup):
         error = error.exceptions[0]
-    if isinstance(error, _PASSING):
+    if isinstance(error, _passing()):
         return Broken(str(error))
     return Failure(str(error)) if isinstance(error, _HOPELESS) else error
 

@@ -10,9 +10,6 @@ from services.recipes.scripted.reading import Book, Reading
 from services.runtime.model import ModelRefused
 from services.runtime.seeds import draw
 
-# By the prompt's name, which begins with its recipe's.
-SPEAKERS = {prompt: speak for name in known_recipes() for prompt, speak in find(name).speakers.items()}
-
 
 class ScriptedEngine:
     """Answers about the problems of its book, after `latency` seconds, as badly as `noise` says."""
@@ -36,11 +33,13 @@ class ScriptedEngine:
         )
 
     def _answer(self, request: GenerateRequest) -> str:
-        speak = SPEAKERS.get(request.prompt)
+        # A prompt's name begins with its recipe's, which alone is loaded.
+        recipe, _, _ = request.prompt.partition("/")
+        speakers = find(recipe).speakers if recipe in known_recipes() else {}
+        speak = speakers.get(request.prompt)
         if speak is None:
-            raise ModelRefused(
-                f"the scripted engine has no lines for the prompt {request.prompt!r}; it knows {', '.join(SPEAKERS)}"
-            )
+            known = ", ".join(speakers or (f"{name}/.." for name in known_recipes()))
+            raise ModelRefused(f"the scripted engine has no lines for the prompt {request.prompt!r}; it knows {known}")
         prompt = "\n\n".join(message.text for message in request.messages)
         if self._noise is None:
             return speak(Reading(request.prompt, prompt, self._book), draw(request.seed, request.prompt))

@@ -14,9 +14,9 @@ from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from services.runtime.events import MAX_EVENT_BYTES
 from services.runtime.topics import DLQ, RETRY, shapes
 from services.runtime.transports.kafka.admin import Found, admin
-from services.runtime.transports.kafka.connection import KafkaUnavailable, client_options
+from services.runtime.transports.kafka.connection import client_options
 from services.runtime.transports.kafka.layout import LayoutRefused, apply, check, plan
-from services.runtime.transports.kafka.settings import KafkaSettings
+from services.runtime.transports.kafka.settings import KafkaSettings, KafkaUnavailable
 from tests.e2e.runs import SOLILOQUY, run
 from tests.integration.transport.support import until
 

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-SLOW = ("aiohttp", "faststream", "uvicorn", "numpy", "pyarrow", "pint", "sympy")
+SLOW = ("aiohttp", "aiokafka", "faststream", "uvicorn", "numpy", "pyarrow", "pint", "sympy")
 
 
 @pytest.mark.parametrize("module", ["main", "generate", "dead_letters", "sandbox", "worker"])

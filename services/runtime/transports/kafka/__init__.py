@@ -2,8 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from services.runtime.transports.kafka.connection import KafkaUnavailable
-from services.runtime.transports.kafka.settings import KafkaSettings
+from services.runtime.transports.kafka.settings import KafkaSettings, KafkaUnavailable
 
 if TYPE_CHECKING:
     from services.runtime.transports.kafka.transport import KafkaTransport

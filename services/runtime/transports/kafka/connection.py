@@ -12,17 +12,13 @@ from aiokafka import errors
 from aiokafka.conn import AIOKafkaConnection, collect_hosts
 from aiokafka.protocol.metadata import MetadataRequest
 
-from services.runtime.transports.kafka.settings import KafkaSettings
+from services.runtime.transports.kafka.settings import KafkaSettings, KafkaUnavailable
 
 REACH_SECONDS = 8.0
 # Where a length is expected, TLS begins with the kind of its record: 21 is an alert.
 _TLS_ALERT = 21
 _LOG = logging.getLogger("aiokafka")
 _levels: list[int] = []
-
-
-class KafkaUnavailable(Exception):
-    """No work can be done with this Kafka; the message says why and what can be done, in one line."""
 
 
 def client_options(settings: KafkaSettings) -> dict[str, Any]:

@@ -19,13 +19,12 @@ from faststream.kafka import KafkaBroker
 from services.runtime.events import Event
 from services.runtime.topics import is_retry
 from services.runtime.transports.kafka.batches import undecoded, unparsed
-from services.runtime.transports.kafka.connection import KafkaUnavailable
 from services.runtime.transports.kafka.held import Held
 from services.runtime.transports.kafka.names import Names
 from services.runtime.transports.kafka.positions import position_of
 from services.runtime.transports.kafka.reader import ANSWER_SECONDS, Reader, patiently
 from services.runtime.transports.kafka.records import Record, delivery_of
-from services.runtime.transports.kafka.settings import KafkaSettings
+from services.runtime.transports.kafka.settings import KafkaSettings, KafkaUnavailable
 from services.runtime.transports.port import Delivery, Lag, Listener, Partition, Result
 from services.runtime.transports.watermark import Watermark
 

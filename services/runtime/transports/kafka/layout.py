@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from services.runtime.topics import TOPICS, Shape, is_retry, origin, shapes
 from services.runtime.transports.kafka.admin import Admin, Found, admin
-from services.runtime.transports.kafka.connection import KafkaUnavailable
-from services.runtime.transports.kafka.settings import KafkaSettings
+from services.runtime.transports.kafka.settings import KafkaSettings, KafkaUnavailable
 
 # For changes to be known to every broker, and for every partition to have a leader.
 SETTLE_SECONDS = 30.0

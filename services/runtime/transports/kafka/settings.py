@@ -4,6 +4,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 
+class KafkaUnavailable(Exception):
+    """No work can be done with this Kafka; the message says why and what can be done, in one line."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class KafkaSettings:
     # HOST:PORT, or several with commas between.

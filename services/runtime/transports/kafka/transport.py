@@ -19,19 +19,14 @@ from prometheus_client import REGISTRY
 
 from services.runtime.events import Event, checked
 from services.runtime.topics import DLQ, TOPICS, origin
-from services.runtime.transports.kafka.connection import (
-    KafkaUnavailable,
-    client_options,
-    connecting,
-    described,
-)
+from services.runtime.transports.kafka.connection import client_options, connecting, described
 from services.runtime.transports.kafka.consumer import KafkaConsumer
 from services.runtime.transports.kafka.names import Names
 from services.runtime.transports.kafka.positions import position_of
 from services.runtime.transports.kafka.publishing import EventProducer, Unpublished
 from services.runtime.transports.kafka.reader import PAUSE_SECONDS, Reader, patiently
 from services.runtime.transports.kafka.security import faststream_security
-from services.runtime.transports.kafka.settings import KafkaSettings
+from services.runtime.transports.kafka.settings import KafkaSettings, KafkaUnavailable
 from services.runtime.transports.port import Backlog, Delivery, Listener, Partition, Unanswered
 from services.runtime.transports.watermark import Watermark
 
