@@ -51,7 +51,7 @@ def run(arguments: list[str], *, environment: Mapping[str, str] | None = None) -
 
 
 def said(arguments: list[str], *, environment: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    """The same of a command that starts no other process, without the second that starting Python takes.
+    """The same without the second that starting Python takes: for a command that is not killed, and ends alone.
 
     What gRPC still has for the closed loops of other tests is not the command's word.
     """
@@ -70,7 +70,7 @@ def said(arguments: list[str], *, environment: Mapping[str, str] | None = None) 
 
 def grown(out: Path | str, **options: Any) -> dict[str, Any]:
     """The report of a run that must succeed."""
-    result = run(command(out, **options))
+    result = said(command(out, **options))
     assert result.returncode == 0, result.stderr
     return dict(json.loads(result.stdout))
 
