@@ -1,25 +1,24 @@
 """`soliloquy evaluate`: a report with its evidence, which a rerun repeats, and reports side by side."""
 
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.e2e.runs import SOLILOQUY, run
+from tests.e2e.runs import SOLILOQUY, run, said
 
 FILES = ("report.json", "report.md", "report.svg", "cases.jsonl")
 
 
-def evaluate(out: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    return run([SOLILOQUY, "evaluate", "higgs", "--questions", "3", "--seed", "9", "--out", str(out), *options])
+def evaluate(out: Path, *options: str) -> list[str]:
+    return [SOLILOQUY, "evaluate", "higgs", "--questions", "3", "--seed", "9", "--out", str(out), *options]
 
 
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("evaluated") / "sound"
-    result = evaluate(out)
+    result = said(evaluate(out))
     assert result.returncode == 0, result.stderr
     assert "calculation verification" in result.stdout
     return out
@@ -42,10 +41,10 @@ def test_the_report_has_the_figures_with_their_intervals_and_every_case(sound: P
 
 
 def test_a_rerun_writes_the_same_files_and_stands_beside_the_first(sound: Path, tmp_path: Path) -> None:
-    assert evaluate(tmp_path, "--in-flight", "2", "--quiet").returncode == 0
+    assert run(evaluate(tmp_path, "--in-flight", "2", "--quiet")).returncode == 0
     for name in FILES:
         assert (tmp_path / name).read_bytes() == (sound / name).read_bytes(), name
-    compared = run([SOLILOQUY, "evaluate", "compare", str(sound), str(tmp_path), "--out", str(tmp_path)])
+    compared = said([SOLILOQUY, "evaluate", "compare", str(sound), str(tmp_path), "--out", str(tmp_path)])
     assert (compared.returncode, compared.stderr) == (0, "")
     assert f"| metric | scripted ({sound}) | scripted ({tmp_path}) |" in (tmp_path / "comparison.md").read_text("utf-8")
     assert (tmp_path / "comparison.svg").exists()

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from tests.e2e.runs import SOLILOQUY, dataset, grown, records, run
+from tests.e2e.runs import SOLILOQUY, dataset, grown, records, said
 
 RECIPE = "mathdial"
 
@@ -22,7 +22,7 @@ def test_a_run_of_mathdial_is_the_same_however_it_is_grown_and_goes_out_as_publi
         ran = [one for turn in record["turns"] for one in turn["soliloquy"]["attempts"] if one["status"] == "ok"]
         assert {one["isolation"].split("-")[0] for one in ran} == {"gvisor"}
 
-    exported = run([SOLILOQUY, "export", str(out), "--format", RECIPE, "--out", str(rows)])
+    exported = said([SOLILOQUY, "export", str(out), "--format", RECIPE, "--out", str(rows)])
     assert exported.returncode == 0, exported.stderr
     for row in map(json.loads, rows.read_text("utf-8").splitlines()):
         assert row["conversation"].startswith("Teacher: (generic)")

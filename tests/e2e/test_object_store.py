@@ -10,6 +10,7 @@ from tests.e2e.runs import (
     kill_run,
     paced,
     run,
+    said,
     start,
     wait_for_end,
     wait_for_frames,
@@ -18,29 +19,28 @@ from tests.objects.fixtures import bucket as bucket
 from tests.objects.fixtures import object_store as object_store
 
 
-def test_a_run_into_an_object_store_is_killed_and_goes_on(bucket: str, tmp_path: Path) -> None:
+def test_a_run_into_an_object_store_is_killed_and_goes_on(bucket: str, reference: Path, tmp_path: Path) -> None:
     out, work = f"{bucket}/dataset", tmp_path / "work"
     process = start(paced(out, work=str(work)))
     wait_for_frames(work, 3, process)
     wait_for_end(kill_run(process))
-    elsewhere = run(command(out, conversations=12, work=str(tmp_path / "elsewhere")))
+    elsewhere = said(command(out, conversations=12, work=str(tmp_path / "elsewhere")))
     assert (elsewhere.returncode, elsewhere.stdout) == (2, "")
     assert f"writes {out} since" in elsewhere.stderr
     grown(out, conversations=12, work=str(work))
-    grown(tmp_path / "here", conversations=12)
-    assert dataset(out) == dataset(tmp_path / "here")
+    assert dataset(out) == dataset(reference)
     verified = run([SOLILOQUY, "verify", out])
     assert (verified.returncode, verified.stderr) == (0, "")
 
 
 def test_where_a_run_keeps_what_is_not_in_the_store_yet_must_be_said(bucket: str) -> None:
-    result = run(command(f"{bucket}/dataset"))
+    result = said(command(f"{bucket}/dataset"))
     assert (result.returncode, result.stdout) == (2, "")
     assert "name a folder for it with --work" in result.stderr
 
 
 def test_a_store_that_is_not_there_is_one_line(bucket: str, tmp_path: Path) -> None:
-    result = run(command(f"{bucket}-without/dataset", work=str(tmp_path)))
+    result = said(command(f"{bucket}-without/dataset", work=str(tmp_path)))
     assert (result.returncode, result.stdout) == (2, "")
     [line] = result.stderr.splitlines()
     assert f"{bucket}-without/dataset does not answer as it should" in line

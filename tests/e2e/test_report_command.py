@@ -5,17 +5,17 @@ from pathlib import Path
 import pytest
 
 from tests.datasets import accepted_rows, written
-from tests.e2e.runs import SOLILOQUY, run
+from tests.e2e.runs import SOLILOQUY, said
 from tests.unit.dataset.test_statistics import conversation
 
 
 def test_a_card_that_is_there_is_left_alone(tmp_path: Path) -> None:
     folder = written(tmp_path, [("accepted/00000.parquet", accepted_rows([conversation()]))])
-    assert run([SOLILOQUY, "report", str(folder)]).returncode == 0
+    assert said([SOLILOQUY, "report", str(folder)]).returncode == 0
     card = folder / "README.md"
     assert "# Tutoring conversations on physics problems" in card.read_text("utf-8").splitlines()
     card.write_text("my own words", "utf-8")
-    assert run([SOLILOQUY, "report", str(folder), "--out", str(folder / "other.html")]).returncode == 0
+    assert said([SOLILOQUY, "report", str(folder), "--out", str(folder / "other.html")]).returncode == 0
     assert card.read_text("utf-8") == "my own words"
     assert (folder / "other.html").read_bytes() == (folder / "report.html").read_bytes()
 
@@ -31,7 +31,7 @@ def test_a_card_that_is_there_is_left_alone(tmp_path: Path) -> None:
 def test_what_cannot_be_done_is_one_line(tmp_path: Path, manifest: bool, out: str | None, complaint: str) -> None:
     if manifest:
         written(tmp_path, [])
-    result = run([SOLILOQUY, "report", str(tmp_path), *(["--out", str(tmp_path / out)] if out else [])])
+    result = said([SOLILOQUY, "report", str(tmp_path), *(["--out", str(tmp_path / out)] if out else [])])
     assert (result.returncode, result.stdout) == (2, "")
     [line] = result.stderr.splitlines()
     assert complaint in line

@@ -8,7 +8,7 @@ import pytest
 from services.collector.dataset import write_dataset
 from services.collector.journal import Journal
 from services.dataset.place import Place
-from tests.e2e.runs import SOLILOQUY, run
+from tests.e2e.runs import SOLILOQUY, run, said
 from tests.unit.collector.collecting import numbered
 
 
@@ -29,16 +29,16 @@ def test_a_sound_dataset_is_said_to_be_sound(folder: Path) -> None:
 
 def test_what_is_wrong_is_a_line_each_and_the_status_says_so(folder: Path) -> None:
     (folder / "accepted" / "00000.parquet").write_bytes(b"no shard")
-    result = run([SOLILOQUY, "verify", str(folder)])
+    result = said([SOLILOQUY, "verify", str(folder)])
     assert (result.returncode, result.stderr) == (1, "")
     assert [line.partition(" ")[0] for line in result.stdout.splitlines()] == ["accepted/00000.parquet"] * 2
-    told = run([SOLILOQUY, "verify", str(folder), "--json"])
+    told = said([SOLILOQUY, "verify", str(folder), "--json"])
     assert told.returncode == 1
     assert json.loads(told.stdout) == {"dataset": str(folder), "findings": result.stdout.splitlines()}
 
 
 def test_a_place_that_cannot_be_reached_is_one_line() -> None:
-    result = run([SOLILOQUY, "verify", "nowhere://x"])
+    result = said([SOLILOQUY, "verify", "nowhere://x"])
     assert (result.returncode, result.stdout) == (2, "")
     [line] = result.stderr.splitlines()
     assert "nowhere://x cannot be opened" in line
