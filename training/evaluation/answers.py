@@ -1,10 +1,10 @@
 """Whether a message gives the answer of a problem, and not merely a number that looks like it.
 
 A number is the answer where it has its value, sign included, in its unit or another of the kind, in digits, fractions
-or words, with or without separators of thousands; rounding is allowed to the decimals that are written, never of a whole
-number. It is not where the sentence denies it, reports it of somebody else, takes it back or supposes it, nor where it
-is a term of a calculation. Where a number of the question or the result of another step has the same value, the
-sentence has to name it: as the answer, or by the answer's own name.
+or words, with or without separators of thousands; it may be rounded to the decimals that are written, and never to
+tens or hundreds. It is not where the sentence denies it, reports it of somebody else, takes it back or supposes it, nor
+where it is a term of a calculation. Where a number of the question or the result of another step has the same value,
+the sentence has to name it: as the answer, or by the answer's own name.
 """
 
 import re
