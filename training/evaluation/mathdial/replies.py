@@ -113,10 +113,8 @@ def reply_figures(results: Sequence[Replied], likeness: Likeness | None) -> dict
     figures: dict[str, Mapping[str, Any]] = {}
     for part in PARTS:
         of = [place for place, one in enumerate(results) if part in ("all", one.history.part)]
-        means = {name: _mean(scores[place] for place in of) for name, scores in alike.items()}
-        figures[part] = (
-            _measures([results[place] for place in of]) | {"bertscore": None, "bertscore_problem": None} | means
-        )
+        means = {name: _mean(scores[place] for place in of if scores) for name, scores in alike.items()}
+        figures[part] = _measures([results[place] for place in of]) | means
     return figures
 
 
