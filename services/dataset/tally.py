@@ -7,6 +7,7 @@ from typing import Any, Self
 
 from soliloquy.v1.conversation_pb2 import Conversation, ModelCall, ParseOutcome
 
+from services.recipes.agreement import agrees
 from services.recipes.recipe import find
 from services.runtime.values import status_name
 
@@ -63,7 +64,7 @@ class Tally:
 
     def add(self, conversation: Conversation, *, accepted: bool) -> None:
         # What was imported may have no recipe, and so no rules.
-        agrees = find(conversation.run.recipe).agrees if conversation.run.recipe else None
+        agreeing = find(conversation.run.recipe).agreeing if conversation.run.recipe else None
         self.accepted += accepted
         self.rejected += not accepted
         if conversation.problem.HasField("enrichment"):
@@ -78,7 +79,7 @@ class Tally:
             if turn.HasField("calculation"):
                 self.python_turns += 1
                 self.executions.update(status_name(attempt.execution) for attempt in turn.calculation.attempts)
-                if agrees and (found := agrees(turn)) is not None:
+                if agreeing and (found := agrees(turn, agreeing)) is not None:
                     self.verdicts[_VERDICTS[found]] += 1
 
     def _add_calls(self, calls: Iterable[ModelCall]) -> None:

@@ -2,13 +2,13 @@
 
 import functools
 import importlib
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from soliloquy.v1.conversation_pb2 import Conversation, Ending, Enrichment, Problem, Turn
+from soliloquy.v1.conversation_pb2 import Conversation, Ending, Enrichment, Problem
 from soliloquy.v1.events_pb2 import (
     CalculationNeeded,
     CodeFailed,
@@ -19,6 +19,7 @@ from soliloquy.v1.events_pb2 import (
     TutorReplied,
 )
 
+from services.recipes.agreement import Agreeing
 from services.recipes.scripted.reading import Speaker
 from services.runtime.ask import Ask, Prompt, Unusable
 from services.runtime.events import ConversationEvent, Outcome, emit
@@ -67,10 +68,7 @@ class Recipe:
     judged: Callable[[Conversation], Checked]
     # The same of any conversation.
     checked: Callable[[Conversation], Checked]
-    # Whether the tutor's evaluation agrees with what its code found; None where that found no verdict.
-    agrees: Callable[[Turn], bool | None]
-    # The letters of the evaluations that agree with a verdict of the code, "right" or "wrong".
-    agreeing: Mapping[str, Collection[str]]
+    agreeing: Agreeing
     # Evaluations, actions and states in words, as people read them.
     words: Mapping[str, Mapping[str, str]]
     # What the tutor made of the student's message, in a line for people: from a turn of a record.

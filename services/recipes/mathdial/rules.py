@@ -6,12 +6,11 @@ from soliloquy.v1.conversation_pb2 import Belief, Conversation, Ending, Turn
 from soliloquy.v1.sandbox_pb2 import Status
 
 from services.recipes import manners
-from services.recipes.codes import EVALUATION_LETTERS
+from services.recipes.agreement import contradiction, letter
 from services.recipes.manners import Found
 from services.recipes.mathdial.claims import claimed, gives_right_answer, holds_answer, is_right, slips
 from services.recipes.mathdial.moves import OPENING, belongs, intent_name, move_name
 from services.recipes.mathdial.policy import POLICY
-from services.runtime.values import verdict
 from services.truth.report import Checked, CheckedTurn
 
 _ENDED = (Ending.ENDING_SOLVED, Ending.ENDING_TURN_LIMIT)
@@ -37,21 +36,9 @@ def checked(conversation: Conversation) -> Checked:
     )
 
 
-def agrees(turn: Turn) -> bool | None:
-    """Whether the tutor's evaluation agrees with what its code found; None where the code found no verdict."""
-    if not turn.calculation.attempts:
-        return None
-    found = verdict(turn.calculation.attempts[-1].execution)
-    return None if found is None else letter(turn) in POLICY["agreeing"]["right" if found else "wrong"]
-
-
 def consistent(conversation: Conversation) -> bool:
     """Whether the student keeps to its belief for as long as it is to, and to the right answer from then on."""
     return not list(_belief(conversation))
-
-
-def letter(turn: Turn) -> str:
-    return EVALUATION_LETTERS.get(turn.tutor.evaluation, "")
 
 
 def _broken(conversation: Conversation) -> list[str]:
@@ -93,12 +80,6 @@ def _opening(conversation: Conversation) -> Found:
     opened = (move_name(first.tutor), intent_name(first.tutor))
     if opened != OPENING or first.HasField("student"):
         yield 1, f"the conversation begins with {' '.join(opened)}"
-
-
-def _contradiction(conversation: Conversation) -> Found:
-    for turn in conversation.turns:
-        if agrees(turn) is False:
-            yield turn.number, f"evaluated {letter(turn)!r} against the code's verdict"
 
 
 def _blind(conversation: Conversation) -> Found:
@@ -154,7 +135,7 @@ _RULES: dict[str, Callable[[Conversation], Found]] = {
     "speaks_for": _of_manners(manners.speaks_for),
     "moves": _moves,
     "opening": _opening,
-    "contradiction": _contradiction,
+    "contradiction": lambda conversation: contradiction(conversation, POLICY["agreeing"]),
     "blind": _blind,
     "solved": _solved,
     "belief": _belief,
