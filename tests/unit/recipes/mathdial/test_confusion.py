@@ -64,7 +64,7 @@ def test_a_solution_has_300_to_500_characters(characters: int, kept: bool) -> No
     if kept:
         assert chosen(solutions, problem()).answer == 280
     else:
-        with pytest.raises(NoConfusion, match="1 too (short|long)"):
+        with pytest.raises(NoConfusion, match=r"1 too (short|long)"):
             chosen(solutions, problem())
 
 
