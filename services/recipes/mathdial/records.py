@@ -14,7 +14,7 @@ from services.recipes.mathdial.moves import (
     resolution_name,
 )
 from services.recipes.mathdial.policy import POLICY
-from services.recipes.mathdial.rules import consistent
+from services.recipes.mathdial.rules import calculates, consistent
 from services.recipes.records import attempt_record, call_record, enum_name, problem_record
 from services.runtime.values import verdict
 
@@ -38,8 +38,11 @@ def record(conversation: Conversation) -> dict[str, Any]:
         "ending": enum_name(Ending.Name(conversation.ending), "ENDING_"),
         "ending_reason": conversation.ending_reason,
         "annotation": {
-            "resolution": resolution_name(conversation.resolution),
+            "resolution": resolution_name(conversation.resolution) or None,
             "student_consistent": consistent(conversation),
+            "student_calculates": calculates(conversation),
+            "typical_confusion": conversation.typical_confusion or None,
+            "typical_interactions": conversation.typical_interactions or None,
         },
     }
 

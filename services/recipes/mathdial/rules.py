@@ -36,9 +36,17 @@ def checked(conversation: Conversation) -> Checked:
     )
 
 
-def consistent(conversation: Conversation) -> bool:
-    """Whether the student keeps to its belief for as long as it is to, and to the right answer from then on."""
-    return not list(_belief(conversation))
+def consistent(conversation: Conversation) -> bool | None:
+    """Whether the student keeps to its belief for as long as it is to, and to the right answer from then on.
+
+    None where nobody knows what it is to believe: its conversation was imported.
+    """
+    return not list(_belief(conversation)) if conversation.reasons_wanted else None
+
+
+def calculates(conversation: Conversation) -> bool:
+    """Whether all calculations of the student's come out as it says."""
+    return not list(_arithmetic(conversation))
 
 
 def _broken(conversation: Conversation) -> list[str]:
@@ -76,10 +84,10 @@ def _moves(conversation: Conversation) -> Found:
 
 
 def _opening(conversation: Conversation) -> Found:
-    first = conversation.turns[0]
-    opened = (move_name(first.tutor), intent_name(first.tutor))
-    if opened != OPENING or first.HasField("student"):
-        yield 1, f"the conversation begins with {' '.join(opened)}"
+    for first in conversation.turns[:1]:
+        opened = (move_name(first.tutor), intent_name(first.tutor))
+        if opened != OPENING or first.HasField("student"):
+            yield 1, f"the conversation begins with {' '.join(opened)}"
 
 
 def _blind(conversation: Conversation) -> Found:
@@ -92,12 +100,12 @@ def _blind(conversation: Conversation) -> Found:
 
 
 def _solved(conversation: Conversation) -> Found:
-    *before, last = conversation.turns
-    problem = conversation.problem
-    ended = conversation.ending == Ending.ENDING_SOLVED
-    if ended and not gives_right_answer(last.student.text, problem):
-        yield last.number, "said to be solved without the right answer"
-    for turn in before if ended else conversation.turns:
+    problem, turns = conversation.problem, list(conversation.turns)
+    if turns and conversation.ending == Ending.ENDING_SOLVED:
+        last = turns.pop()
+        if not gives_right_answer(last.student.text, problem):
+            yield last.number, "said to be solved without the right answer"
+    for turn in turns:
         if turn.student.belief == Belief.BELIEF_GIVEN_UP and gives_right_answer(turn.student.text, problem):
             yield turn.number, "the right answer, and the conversation goes on"
 
