@@ -2,7 +2,7 @@
 
 import csv
 import json
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
@@ -62,25 +62,33 @@ def seen(path: Path) -> Dialect | None:
         start = file.read(_LOOKED_AT)
         file.seek(-min(1, len(start)), 2)
         ended = file.read() == b"\n"
-    first = start.removeprefix(_BYTE_ORDER_MARK).partition(b"\n")[0]
+    # The last line is whole only where the file was looked at to its end.
+    lines = start.removeprefix(_BYTE_ORDER_MARK).splitlines(keepends=True)[: None if len(start) < _LOOKED_AT else -1]
+    if not lines:
+        return None
     common = Dialect(
-        line_end="\r\n" if first.endswith(b"\r") else "\n",
+        line_end="\r\n" if lines[0].endswith(b"\r\n") else "\n",
         byte_order_mark=start.startswith(_BYTE_ORDER_MARK),
         ended=ended,
     )
     if path.suffix == ".csv":
-        text = first.decode("utf-8", "replace")
+        text = lines[0].decode("utf-8", "replace")
         return replace(common, delimiter=max(",;\t", key=text.count), all_quoted=text.startswith('"'))
-    return next(_writing(first.removesuffix(b"\r"), common), None)
+    return _writing([line.rstrip(b"\r\n") for line in lines], common)
 
 
-def _writing(line: bytes, common: Dialect) -> Iterator[Dialect]:
-    """The ways in which a row comes out as this line."""
-    try:
-        row = json.loads(line)
-    except ValueError:
-        return
-    for spaced, ascii, strokes_escaped in product((False, True), repeat=3):
-        dialect = replace(common, spaced=spaced, ascii=ascii, strokes_escaped=strokes_escaped)
-        if dialect.line(row) == line:
-            yield dialect
+def _writing(lines: Sequence[bytes], common: Dialect) -> Dialect | None:
+    """The way in which rows come out as these lines."""
+    left = [
+        replace(common, spaced=spaced, ascii=ascii, strokes_escaped=strokes_escaped)
+        for spaced, ascii, strokes_escaped in product((False, True), repeat=3)
+    ]
+    for line in filter(None, lines):
+        try:
+            row = json.loads(line)
+        except ValueError:
+            return None
+        left = [dialect for dialect in left if dialect.line(row) == line]
+        if len(left) <= 1:
+            break
+    return left[0] if left else None
