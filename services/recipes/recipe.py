@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from pydantic import ConfigDict
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Enrichment, Problem
 from soliloquy.v1.events_pb2 import (
     CalculationNeeded,
@@ -37,6 +38,17 @@ class Lesson(NamedTuple):
     turn: int
     prompt: Prompt
     answer: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Given:
+    """What a reply is learned from besides what was said before it."""
+
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
+    # The move that it is to make; and the problem with its solutions.
+    move: bool = True
+    grounding: bool = True
 
 
 class Told(NamedTuple):
@@ -83,6 +95,8 @@ class Recipe:
     lessons: Callable[[Conversation], list[Lesson]]
     # The same as one chat, for a model that is to play all of the tutor at once.
     dialogue: Callable[[Conversation], list[Told]]
+    # The same for a model that is to write the tutor's messages and nothing else; None where there is no such task.
+    replies: Callable[[Conversation, Given], list[Lesson]] | None = None
     # What answers each of its prompts, by the prompt's name, where no language model is there.
     speakers: Mapping[str, Speaker]
 

@@ -7,6 +7,7 @@ from services.recipes.mathdial import (
     planner,
     prompting,
     records,
+    responding,
     restoring,
     rules,
     student,
@@ -37,5 +38,6 @@ RECIPE = Recipe(
     prompts=prompting.given_prompts,
     lessons=lessons.lessons,
     dialogue=lessons.dialogue,
+    replies=responding.replies,
     speakers=SPEAKERS,
 )
