@@ -15,7 +15,7 @@ from training.journal import steps
 from training.loop import Loop, Step
 from training.model import build
 from training.report import peak_memory_mib
-from training.samples import samples
+from training.samples import states
 from training.settings import TrainingSettings
 from training.source import conversations
 from training.templating import Template
@@ -65,7 +65,7 @@ def builder(data: str) -> dict[str, float]:
     made = list(conversations(data))
 
     def build() -> int:
-        return sum(bool(samples(conversation, "states")) for conversation in made)
+        return sum(bool(states(conversation)) for conversation in made)
 
     # The first time it reads the recipe's prompts.
     build()

@@ -146,7 +146,7 @@ def _parts(
 def _chats(conversations: Iterator[Conversation], settings: TrainingSettings) -> Iterator[tuple[str, Sequence[Told]]]:
     for conversation in conversations:
         try:
-            found = samples(conversation, settings.layout)
+            found = samples(conversation, settings.layout, settings.given)
         except Refused as error:
             raise CannotTrain(f"conversation {conversation.id}: {error}") from error
         yield from ((sample.id, sample.messages) for sample in found)

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from soliloquy.v1.conversation_pb2 import Conversation
 
-from services.recipes.recipe import Told, find
+from services.recipes.recipe import Given, Lesson, Told, find
+from services.runtime.retry import Refused
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -15,22 +16,21 @@ class Sample:
     messages: Sequence[Told]
 
 
-def samples(conversation: Conversation, layout: str) -> list[Sample]:
-    return _LAYOUTS[layout](conversation)
+def samples(conversation: Conversation, layout: str, given: Given) -> list[Sample]:
+    """`given` is for replies alone. Raises Refused for a conversation that has no such samples."""
+    match layout:
+        case "states":
+            return states(conversation)
+        case "dialogue":
+            return dialogue(conversation)
+        case _:
+            return replies(conversation, given)
 
 
 def states(conversation: Conversation) -> list[Sample]:
     """One sample a prompt of the recipe's: what it asks when the model is served, and the answer to it."""
-    return [
-        Sample(
-            id=conversation.id,
-            messages=[
-                *(Told(message.role, message.text, lesson.turn) for message in lesson.prompt.messages),
-                Told("assistant", lesson.answer, lesson.turn, learned=True),
-            ],
-        )
-        for lesson in find(conversation.run.recipe).lessons(conversation)
-    ]
+    lessons = find(conversation.run.recipe).lessons(conversation)
+    return [_sample(conversation, lesson) for lesson in lessons]
 
 
 def dialogue(conversation: Conversation) -> list[Sample]:
@@ -38,4 +38,18 @@ def dialogue(conversation: Conversation) -> list[Sample]:
     return [Sample(id=conversation.id, messages=find(conversation.run.recipe).dialogue(conversation))]
 
 
-_LAYOUTS = {"states": states, "dialogue": dialogue}
+def replies(conversation: Conversation, given: Given) -> list[Sample]:
+    """One sample a message of the tutor's, from what was said before it and what is given besides."""
+    name = conversation.run.recipe
+    learned = find(name).replies
+    if learned is None:
+        raise Refused(f"the recipe {name} has no replies apart from what it asks: use layout: states")
+    return [_sample(conversation, lesson) for lesson in learned(conversation, given)]
+
+
+def _sample(conversation: Conversation, lesson: Lesson) -> Sample:
+    asked = (Told(message.role, message.text, lesson.turn) for message in lesson.prompt.messages)
+    return Sample(
+        id=conversation.id,
+        messages=[*asked, Told("assistant", lesson.answer, lesson.turn, learned=True)],
+    )

@@ -7,6 +7,7 @@ from typing import Any, Literal, Self
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from services.recipes.recipe import Given
 from services.runtime.seeds import digest
 
 
@@ -32,8 +33,9 @@ class TrainingSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     # "states": each prompt that the recipe asks its tutor, as it asks it. "dialogue": the conversation as one chat
-    # with tool calls.
-    layout: Literal["states", "dialogue"] = "states"
+    # with tool calls. "replies": the tutor's messages alone, from what was said before and what is given besides.
+    layout: Literal["states", "dialogue", "replies"] = "states"
+    given: Given = Given()
     # "tutor": its own words. "everything": what it reads too, as a model without any knowledge is to learn to read.
     learn: Literal["tutor", "everything"] = "tutor"
     # Tokens of a packed sequence, into which several samples go.
@@ -45,7 +47,8 @@ class TrainingSettings(BaseModel):
     # Steps of all epochs where that is fewer.
     max_steps: int | None = Field(default=None, ge=1)
     learning_rate: float = Field(default=1e-4, gt=0)
-    # Shares of all steps, and of the learning rate at the end of the cosine.
+    decay: Literal["cosine", "linear"] = "cosine"
+    # Shares of all steps, and of the learning rate at the end of the decay.
     warmup_share: float = Field(default=0.03, ge=0, lt=1)
     final_share: float = Field(default=0.0, ge=0, le=1)
     weight_decay: float = Field(default=0.0, ge=0)
@@ -72,6 +75,8 @@ class TrainingSettings(BaseModel):
             raise ValueError("quantize: 4bit keeps the base frozen: use tune: lora")
         if self.patience and not self.validation_share:
             raise ValueError("patience needs a validation_share above 0")
+        if self.given != Given() and self.layout != "replies":
+            raise ValueError(f"given says nothing with layout: {self.layout}: use layout: replies")
         return self
 
     @property

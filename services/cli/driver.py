@@ -3,6 +3,7 @@
 import asyncio
 import signal
 import time
+from itertools import count
 
 from soliloquy.v1.events_pb2 import ProblemSubmitted
 
@@ -39,21 +40,25 @@ class Driver:
     @property
     def given_up(self) -> int:
         """Problems none of whose attempts was accepted."""
-        return self._journal.rejected_at(self._plan.max_attempts - 1)
+        return self._journal.given_up(self._plan.max_attempts)
 
     @property
     def settled(self) -> bool:
         """Whether there is nothing left to grow: all are accepted, or enough problems were tried."""
-        return self._journal.tally.accepted >= self._plan.conversations or self._settled >= self._plan.most_problems
+        return self._journal.tally.accepted >= self._plan.conversations or self._settled >= self._most
 
     @property
     def _settled(self) -> int:
         return self._journal.tally.accepted + self.given_up
 
     @property
+    def _most(self) -> int:
+        return self._plan.most_problems(self._journal.unfit)
+
+    @property
     def _wanted(self) -> int:
         """Problems to submit: no more than must be, so that the same ones are accepted whatever comes when."""
-        return min(self._plan.conversations + self.given_up, self._plan.most_problems)
+        return min(self._plan.conversations + self.given_up, self._most)
 
     async def grow(self, display: Display) -> None:
         """Until the run is settled, or only dead letters are left, or someone interrupts."""
@@ -73,7 +78,7 @@ class Driver:
         settled = self._journal.settled_ordinals(self._plan.max_attempts)
         # Submitted again, one under way would wait behind those that are waiting, and be grown once more.
         begun = await under_way(transport, self._run) - settled
-        left = (number for number in range(self._plan.most_problems) if number not in settled and number not in begun)
+        left = (number for number in count() if number not in settled and number not in begun)
         for submitted, ordinal in enumerate(left, start=len(begun)):
             ahead = self._plan.in_flight + SUBMITTED_AHEAD
             while ordinal >= self._wanted or submitted - (self._settled - len(settled)) >= ahead:

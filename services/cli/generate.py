@@ -43,7 +43,7 @@ from services.runtime.transports.port import Unanswered
 
 INCOMPLETE = 1
 _WORK = "For what is not in the dataset yet.  [default: .run in the dataset's folder]"
-_REPORTED = ("enrichment", "turns", "python_turns", "executions", "parse", "verdicts")
+_REPORTED = ("enrichment", "unfit", "turns", "python_turns", "executions", "parse", "verdicts")
 
 
 @click.command()
@@ -226,13 +226,17 @@ def _finished(plan: Plan, counts: dict[str, Any]) -> Growth:
     given_up = plan.conversations - counts["accepted"]
     if not given_up:
         return Growth(requested=plan.conversations, counts=counts, failed=0)
+    unfit = sum(counts["unfit"].values())
+    tried = plan.most_problems(unfit)
+    why = [f"{unfit} are no use to {plan.recipe} ({_listed(counts['unfit'])})"] if unfit else []
+    if tried > counts["accepted"] + unfit:
+        why.append(f"all {plan.max_attempts} conversations of each of the others were rejected")
     return Growth(
         requested=plan.conversations,
         counts=counts,
         failed=given_up,
-        shortfall=f"{counts['accepted']} of {plan.conversations} after {plan.most_problems} problems: all "
-        f"{plan.max_attempts} conversations of each of the others were rejected; rejected/ says why. "
-        "A higher --max-attempts tries them more often",
+        shortfall=f"{counts['accepted']} of {plan.conversations} after {tried} problems: {' and '.join(why)}; "
+        "rejected/ says why. A higher --max-attempts tries the others more often",
         exit_code=INCOMPLETE,
     )
 
@@ -265,7 +269,11 @@ def _print_table(report: dict[str, Any], out: Place) -> None:
     table.add_column(style="dim")
     table.add_column()
     for name, value in report.items():
-        shown = ", ".join(f"{count} {key}" for key, count in value.items()) if isinstance(value, dict) else str(value)
+        shown = _listed(value) if isinstance(value, dict) else str(value)
         table.add_row(name.replace("_", " "), shown or "none")
     table.add_row("dataset", str(out))
     Console().print(table)
+
+
+def _listed(counts: dict[str, int]) -> str:
+    return ", ".join(f"{count} {key}" for key, count in counts.items())

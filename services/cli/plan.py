@@ -13,6 +13,9 @@ from services.runtime.model.accounting import cost
 from services.runtime.model.settings import Models
 from services.runtime.seeds import digest
 
+# Of five problems MathDial had a use for one.
+_UNFIT_A_CONVERSATION = 8
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Plan:
@@ -34,10 +37,12 @@ class Plan:
     # The folder of answers that are not asked for again.
     model_cache: Path | None = None
 
-    @property
-    def most_problems(self) -> int:
-        """A problem that is given up is replaced by another, until there were twice as many as are wanted."""
-        return 2 * self.conversations
+    def most_problems(self, unfit: int) -> int:
+        """A problem that is given up is replaced by another, until there were twice as many as are wanted.
+
+        Those that are no use to the recipe do not count, until they are many times as many.
+        """
+        return 2 * self.conversations + min(unfit, _UNFIT_A_CONVERSATION * self.conversations)
 
     def identity(self) -> dict[str, Any]:
         """All that the dataset follows from: two runs with the same identity make the same files."""

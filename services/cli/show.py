@@ -11,8 +11,6 @@ from services.cli.view import show_conversation, show_index, show_prompts
 from services.client.dataset import Dataset, NoDataset
 from services.recipes.recipe import DEFAULT, find
 
-# How a conversation is shown that names no recipe: an imported one.
-
 
 @click.command()
 @click.argument("folder", metavar="DIR|URL")
@@ -34,7 +32,7 @@ def show(folder: str, *, conversation_id: str | None, as_list: bool, prompts: bo
         raise Failure(f"{folder} holds no accepted conversation so far")
     if not prompts:
         show_conversation(record_of(conversation), console)
-    elif not conversation.persona:
+    elif not conversation.run.max_turns:
         raise Failure(f"{conversation.id} was imported: nobody knows its prompts")
     else:
         show_prompts(find(conversation.run.recipe).prompts(conversation), console)

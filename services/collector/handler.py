@@ -32,5 +32,6 @@ async def collect(event: ConversationFinished, store: Store) -> Outcome:
         ordinal=conversation.ordinal,
         attempt=conversation.attempt,
         problem=conversation.problem if faults else None,
+        ending=conversation.ending,
     )
     return emit(ConversationCollected(conversation=judged, accepted=not faults, reasons=faults))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Self
 
-from soliloquy.v1.conversation_pb2 import Conversation
+from soliloquy.v1.conversation_pb2 import Conversation, Ending
 from soliloquy.v1.dataset_pb2 import Collected, Origin
 
 from services.dataset.frames import Frames
@@ -26,6 +26,8 @@ class Journal:
         self._ids = Ids()
         self._index = array("q")
         self._rejected_at: Counter[int] = Counter()
+        # Problems that are no use to the recipe, by ordinal.
+        self._unfit: set[int] = set()
         self.tally = Tally()
         self.duplicates = 0
         self._frames = Frames(path)
@@ -39,14 +41,19 @@ class Journal:
     def __exit__(self, *_: object) -> None:
         self._frames.close()
 
-    def rejected_at(self, attempt: int) -> int:
-        """How many problems had this attempt rejected."""
-        return self._rejected_at[attempt]
+    @property
+    def unfit(self) -> int:
+        """How many problems are no use to the recipe."""
+        return len(self._unfit)
+
+    def given_up(self, max_attempts: int) -> int:
+        """How many problems have no attempt left, and none that was accepted."""
+        return self._rejected_at[max_attempts - 1] + self.unfit
 
     def settled_ordinals(self, max_attempts: int) -> set[int]:
-        """Problems that have an accepted conversation or no attempt left."""
+        """Problems that have an accepted conversation, or no attempt left, or are no use to the recipe."""
         ordinals, attempts, accepted = (self._index[column::_COLUMNS] for column in range(3))
-        return {
+        return self._unfit | {
             ordinal
             for ordinal, attempt, kept in zip(ordinals, attempts, accepted, strict=True)
             if kept or attempt + 1 >= max_attempts
@@ -88,7 +95,9 @@ class Journal:
             return
         accepted = not collected.reasons
         self._index.extend((collected.ordinal, collected.attempt, accepted, start))
-        if not accepted:
+        if conversation.ending == Ending.ENDING_UNFIT:
+            self._unfit.add(collected.ordinal)
+        elif not accepted:
             self._rejected_at[collected.attempt] += 1
         self.tally.add(conversation, accepted=accepted)
 

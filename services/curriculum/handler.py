@@ -1,6 +1,6 @@
 """Turns submitted problems into conversations, as many at a time as the run allows."""
 
-from soliloquy.v1.conversation_pb2 import Conversation, Problem
+from soliloquy.v1.conversation_pb2 import Conversation, Ending, Problem
 from soliloquy.v1.events_pb2 import (
     ConversationCollected,
     ConversationStarted,
@@ -28,10 +28,11 @@ async def start(event: ProblemSubmitted, admission: Admission) -> AnyOutcome:
 async def follow_up(event: ConversationCollected, admission: Admission) -> AnyOutcome:
     """A rejected conversation is followed by another attempt at its problem: the run ends with all it asked for.
 
-    The problem comes back as it was enriched for the first attempt.
+    The problem comes back as it was enriched for the first attempt; one that is no use to the recipe does not.
     """
     collected = event.conversation
-    if event.accepted or collected.attempt + 1 >= collected.run.max_attempts:
+    last = collected.ending == Ending.ENDING_UNFIT or collected.attempt + 1 >= collected.run.max_attempts
+    if event.accepted or last:
         return emit(admission.standing(collected.run)) if admission.leave(collected) else emit()
     metrics.STARTED.labels(collected.run.recipe).inc()
     again = attempt_at(collected.problem, run=collected.run, ordinal=collected.ordinal, attempt=collected.attempt + 1)

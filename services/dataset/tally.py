@@ -3,16 +3,18 @@
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, Self
 
-from soliloquy.v1.conversation_pb2 import Conversation, ModelCall, ParseOutcome
+from soliloquy.v1.conversation_pb2 import Conversation, Ending, ModelCall, ParseOutcome
 
+from services.recipes.agreement import agrees
 from services.recipes.recipe import find
 from services.runtime.values import status_name
 
 ANSWERED_BY = ("role", "engine", "model", "adapter_digest")
 _COUNTS = ("accepted", "rejected", "turns", "python_turns")
-_COUNTERS = ("enrichment", "executions", "parse", "verdicts", "tokens", "answered")
+_COUNTERS = ("enrichment", "discarded", "unfit", "executions", "parse", "verdicts", "tokens", "answered")
 _VERDICTS = {True: "agree", False: "contradict"}
 
 
@@ -24,6 +26,9 @@ class Tally:
     rejected: int = 0
     # How many have a detailed solution, and how many were to have one and have the plain one.
     enrichment: Counter[str] = field(default_factory=Counter)
+    # What the planner made of problems and did not take; and why problems were no use to the recipe.
+    discarded: Counter[str] = field(default_factory=Counter)
+    unfit: Counter[str] = field(default_factory=Counter)
     turns: int = 0
     python_turns: int = 0
     executions: Counter[str] = field(default_factory=Counter)
@@ -63,22 +68,26 @@ class Tally:
 
     def add(self, conversation: Conversation, *, accepted: bool) -> None:
         # What was imported may have no recipe, and so no rules.
-        agrees = find(conversation.run.recipe).agrees if conversation.run.recipe else None
+        agreeing = find(conversation.run.recipe).agreeing if conversation.run.recipe else None
         self.accepted += accepted
         self.rejected += not accepted
+        if conversation.ending == Ending.ENDING_UNFIT:
+            self.unfit[conversation.ending_reason.partition(":")[0]] += 1
         if conversation.problem.HasField("enrichment"):
             enrichment = conversation.problem.enrichment
             self.enrichment["plain" if enrichment.plain_because else "detailed"] += 1
             if conversation.problem.id not in self.enriched:
                 self.enriched.add(conversation.problem.id)
                 self._add_calls(enrichment.calls)
+                for one in chain(enrichment.confusion.discarded, enrichment.plan.discarded):
+                    self.discarded[one.because] += one.samples
         for turn in conversation.turns:
             self.turns += 1
             self._add_calls(turn.calls)
             if turn.HasField("calculation"):
                 self.python_turns += 1
                 self.executions.update(status_name(attempt.execution) for attempt in turn.calculation.attempts)
-                if agrees and (found := agrees(turn)) is not None:
+                if agreeing and (found := agrees(turn, agreeing)) is not None:
                     self.verdicts[_VERDICTS[found]] += 1
 
     def _add_calls(self, calls: Iterable[ModelCall]) -> None:
@@ -104,6 +113,8 @@ class Tally:
             "accepted": self.accepted,
             "rejected": self.rejected,
             "enrichment": dict(sorted(self.enrichment.items())),
+            "discarded": dict(sorted(self.discarded.items())),
+            "unfit": dict(sorted(self.unfit.items())),
             "turns": self.turns,
             "python_turns": self.python_turns,
             "executions": dict(sorted(self.executions.items())),

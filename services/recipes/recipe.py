@@ -2,13 +2,14 @@
 
 import functools
 import importlib
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from soliloquy.v1.conversation_pb2 import Conversation, Ending, Enrichment, Problem, Turn
+from pydantic import ConfigDict
+from soliloquy.v1.conversation_pb2 import Conversation, Ending, Enrichment, Problem
 from soliloquy.v1.events_pb2 import (
     CalculationNeeded,
     CodeFailed,
@@ -19,6 +20,7 @@ from soliloquy.v1.events_pb2 import (
     TutorReplied,
 )
 
+from services.recipes.agreement import Agreeing
 from services.recipes.scripted.reading import Speaker
 from services.runtime.ask import Ask, Prompt, Unusable
 from services.runtime.events import ConversationEvent, Outcome, emit
@@ -36,6 +38,17 @@ class Lesson(NamedTuple):
     turn: int
     prompt: Prompt
     answer: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Given:
+    """What a reply is learned from besides what was said before it."""
+
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
+    # The move that it is to make; and the problem with its solutions.
+    move: bool = True
+    grounding: bool = True
 
 
 class Told(NamedTuple):
@@ -67,10 +80,7 @@ class Recipe:
     judged: Callable[[Conversation], Checked]
     # The same of any conversation.
     checked: Callable[[Conversation], Checked]
-    # Whether the tutor's evaluation agrees with what its code found; None where that found no verdict.
-    agrees: Callable[[Turn], bool | None]
-    # The letters of the evaluations that agree with a verdict of the code, "right" or "wrong".
-    agreeing: Mapping[str, Collection[str]]
+    agreeing: Agreeing
     # Evaluations, actions and states in words, as people read them.
     words: Mapping[str, Mapping[str, str]]
     # What the tutor made of the student's message, in a line for people: from a turn of a record.
@@ -85,6 +95,8 @@ class Recipe:
     lessons: Callable[[Conversation], list[Lesson]]
     # The same as one chat, for a model that is to play all of the tutor at once.
     dialogue: Callable[[Conversation], list[Told]]
+    # The same for a model that is to write the tutor's messages and nothing else; None where there is no such task.
+    replies: Callable[[Conversation, Given], list[Lesson]] | None = None
     # What answers each of its prompts, by the prompt's name, where no language model is there.
     speakers: Mapping[str, Speaker]
 

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from tests.e2e.runs import SOLILOQUY, dataset, grown, records, said
+from tests.e2e.runs import SOLILOQUY, command, dataset, grown, records, run, said
 
 RECIPE = "mathdial"
 
@@ -28,3 +28,14 @@ def test_a_run_of_mathdial_is_the_same_however_it_is_grown_and_goes_out_as_publi
         assert row["conversation"].startswith("Teacher: (generic)")
         assert row["student_incorrect_solution"]
         assert row["self-correctness"].startswith(("Yes", "No"))
+
+
+def test_problems_that_are_no_use_are_tried_once_and_the_command_says_why(tmp_path: Path) -> None:
+    problems, out = tmp_path / "mine.jsonl", tmp_path / "out"
+    problems.write_text(json.dumps({"question": "Why is half of a half a quarter?", "solution": "Step 1) Fold it."}))
+    result = run(command(out, problems=problems, conversations=1, recipe=RECIPE))
+    report = json.loads(result.stdout)
+    assert (result.returncode, report["accepted"], report["rejected"]) == (1, 0, 10)
+    assert report["unfit"] == {"no answer": 10}
+    assert "0 of 1 after 10 problems: 10 are no use to mathdial (10 no answer)" in result.stderr
+    assert {record["ending"] for record in records(out, rejected=True)} == {"unfit"}

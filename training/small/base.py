@@ -10,7 +10,7 @@ from soliloquy.v1.conversation_pb2 import Conversation
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from services.recipes.soliloquy.prompting import FOLDER
-from training.samples import samples
+from training.samples import states
 from training.small.tokens import train_tokenizer
 
 # Conversations that the tokenizer is trained on: more of them teach it no further words.
@@ -20,7 +20,7 @@ READ = 1000
 def make_base(folder: Path, conversations: Iterable[Conversation], shape: dict[str, Any], *, seed: int) -> int:
     """Returns how many parameters it has."""
     read = islice(conversations, READ)
-    texts = (message.text for each in read for sample in samples(each, "states") for message in sample.messages)
+    texts = (message.text for each in read for sample in states(each) for message in sample.messages)
     tokenizer = train_tokenizer(texts, FOLDER, vocabulary=shape["vocab_size"])
     torch.manual_seed(seed)
     config = LlamaConfig(

@@ -44,6 +44,8 @@ def dialogues(batch: pa.RecordBatch) -> Iterator[Dialogue]:
         _texts(rows, "problem", "enrichment", "confusion", "solution"),
         _texts(rows, "problem", "enrichment", "confusion", "description"),
         (_set(name, "RESOLUTION_") for name in _texts(rows, "resolution")),
+        (number or 0 for number in _plain(rows, "typical_confusion")),
+        (number or 0 for number in _plain(rows, "typical_interactions")),
     )
 
 

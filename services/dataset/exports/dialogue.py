@@ -77,6 +77,9 @@ class Dialogue(NamedTuple):
     confusion: str = ""
     # Whether the student came to the answer: solved, revealed, unsolved.
     resolution: str = ""
+    # How typical of a pupil its confusion and its messages are, as a person found: 1 to 5, 0 where nobody said.
+    typical_confusion: int = 0
+    typical_interactions: int = 0
 
     @property
     def about(self) -> str:
@@ -108,6 +111,9 @@ def conversation_of(dialogue: Dialogue, run: str, ordinal: int) -> Conversation:
     if dialogue.detailed_solution or dialogue.outline:
         problem.enrichment.detailed_solution = dialogue.detailed_solution
         problem.enrichment.outline = dialogue.outline
+    if dialogue.wrong_solution or dialogue.confusion:
+        problem.enrichment.confusion.solution = dialogue.wrong_solution
+        problem.enrichment.confusion.description = dialogue.confusion
     if dialogue.answer is not None:
         problem.answer.value = dialogue.answer
     conversation = Conversation(
@@ -115,6 +121,10 @@ def conversation_of(dialogue: Dialogue, run: str, ordinal: int) -> Conversation:
         ordinal=ordinal,
         problem=problem,
         persona=dialogue.persona,
+        student_name=dialogue.student_name,
+        resolution=f"RESOLUTION_{(dialogue.resolution or 'unspecified').upper()}",
+        typical_confusion=dialogue.typical_confusion,
+        typical_interactions=dialogue.typical_interactions,
         ending=f"ENDING_{(dialogue.ending or 'unspecified').upper()}",
         turns=[_turn(turn, number) for number, turn in enumerate(dialogue.turns, start=1)],
         extra=json.dumps(dialogue.extra, ensure_ascii=False) if dialogue.extra else "",
@@ -148,6 +158,7 @@ def _turn(turn: Exchange, number: int) -> Turn:
                 action=turn.action,
                 step=turn.step,
                 state=STATES.get(turn.state),
+                move=f"MOVE_{(turn.move or 'unspecified').upper()}",
             )
         )
     return made

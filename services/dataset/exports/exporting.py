@@ -1,13 +1,14 @@
 """A dataset into files of another format."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from services.dataset.exports import hf
 from services.dataset.exports.columns import dialogues
+from services.dataset.exports.dialect import Dialect
 from services.dataset.exports.dialogue import Dialogue, Unfit
 from services.dataset.exports.files import Rows, Taken, opened, unfinished
 from services.dataset.exports.format import Choice, Format, Row, find
@@ -63,8 +64,10 @@ def told_rows(
     """The row of each conversation; what an import of the same format kept word for word is in it again."""
     for dialogue in told:
         row = form.row(dialogue, choice)
-        if row is not None and name in dialogue.extra:
-            row |= dialogue.extra[name]
+        if row is not None:
+            row |= dialogue.extra.get(name, {})
+            if columns := dialogue.extra.get("columns", {}).get(name):
+                row = {column: row[column] for column in columns}
         yield dialogue, row
 
 
@@ -82,7 +85,7 @@ def _export_rows(
     form = find(name)
     seen: set[str] = set()
     with ExitStack() as stack:
-        files = _files(form, out, place, shares, stack)
+        files = _files(form, out, place, shares, stack, _dialect(dataset, name))
         for batch in dataset.batches(
             ["id", "problem.id", "problem.question", *form.columns(choice)], rejected=rejected
         ):
@@ -107,14 +110,30 @@ def _export_rows(
                 _file_of(form, place, part).unlink()
 
 
-def _files(form: Format, out: Path, place: Path, shares: Shares | None, stack: ExitStack) -> dict[str, Rows]:
+def _dialect(dataset: Dataset, name: str) -> Mapping[str, Dialect]:
+    """By suffix, how the file was written that the dataset was imported from."""
+    origin = dataset.manifest.get("run", {}).get("imported", {})
+    if origin.get("format") != name or "written" not in origin:
+        return {}
+    return {Path(origin["file"]).suffix: Dialect(**origin["written"])}
+
+
+def _files(
+    form: Format,
+    out: Path,
+    place: Path,
+    shares: Shares | None,
+    stack: ExitStack,
+    dialects: Mapping[str, Dialect],
+) -> dict[str, Rows]:
     if shares is None:
         if out.suffix not in form.suffixes:
             raise CannotExport(f"{out} says nothing of how to write it: end it with {' or '.join(form.suffixes)}")
-        return {out.name: stack.enter_context(opened(place, out.suffix))}
+        return {out.name: stack.enter_context(opened(place, out.suffix, dialects.get(out.suffix)))}
     place.mkdir()
     paths = {part: _file_of(form, place, part) for part in shares.of}
-    return {part: stack.enter_context(opened(path, path.suffix)) for part, path in paths.items()}
+    dialect = dialects.get(form.suffixes[0])
+    return {part: stack.enter_context(opened(path, path.suffix, dialect)) for part, path in paths.items()}
 
 
 def _file_of(form: Format, folder: Path, part: str) -> Path:

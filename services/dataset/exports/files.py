@@ -1,6 +1,5 @@
 """The files of an export: there whole or not at all, and never in place of another."""
 
-import csv
 import shutil
 from abc import abstractmethod
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ from typing import BinaryIO, Protocol
 
 from pydantic_core import to_json
 
+from services.dataset.exports.dialect import OURS, Dialect
 from services.dataset.exports.format import Row
 
 
@@ -41,26 +41,34 @@ def unfinished(out: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def opened(path: Path, suffix: str) -> Iterator[Rows]:
-    """To write rows into, as the suffix says."""
-    with path.open("wb") as file:
-        if suffix == ".jsonl":
-            yield _Lines(file)
-        elif suffix == ".csv":
-            with TextIOWrapper(file, "utf-8", newline="") as text:
-                yield _Table(text)
-        else:
+def opened(path: Path, suffix: str, dialect: Dialect | None = None) -> Iterator[Rows]:
+    """To write rows into, as the suffix says; in the dialect of another file where one is given."""
+    with path.open("w+b") as file:
+        if suffix not in OURS:
             array = _Array(file)
             yield array
             array.close()
+            return
+        dialect = dialect or OURS[suffix]
+        file.write(dialect.beginning)
+        if suffix == ".jsonl":
+            yield _Lines(file, dialect)
+        else:
+            text = TextIOWrapper(file, "utf-8", newline="")
+            yield _Table(text, dialect)
+            text.detach()
+        if not dialect.ended:
+            file.truncate(file.tell() - len(dialect.line_end))
 
 
 class _Lines:
-    def __init__(self, file: BinaryIO) -> None:
+    def __init__(self, file: BinaryIO, dialect: Dialect) -> None:
         self._file = file
+        self._dialect = dialect
+        self._end = dialect.line_end.encode()
 
     def add(self, row: Row) -> None:
-        self._file.write(to_json(row) + b"\n")
+        self._file.write(self._dialect.line(row) + self._end)
 
 
 class _Array:
@@ -81,8 +89,8 @@ class _Array:
 class _Table:
     """The first row names the columns; null is an empty cell."""
 
-    def __init__(self, file: TextIOWrapper) -> None:
-        self._writer = csv.writer(file, lineterminator="\r\n")
+    def __init__(self, file: TextIOWrapper, dialect: Dialect) -> None:
+        self._writer = dialect.table(file)
         self._columns: list[str] | None = None
 
     def add(self, row: Row) -> None:

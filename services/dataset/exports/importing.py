@@ -3,13 +3,15 @@
 import hashlib
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from pydantic_core import to_json
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Collected
 
-from services.dataset.exports import hf
+from services.dataset.exports import dialect, hf
 from services.dataset.exports.dialogue import Dialogue, Exchange, Unfit, conversation_of
 from services.dataset.exports.files import Taken, unfinished
 from services.dataset.exports.format import Choice, Row, find
@@ -20,8 +22,6 @@ from services.dataset.rows import messages
 from services.dataset.shards import DatasetWriter
 from services.dataset.tally import Tally
 from services.runtime.seeds import digest
-
-_ABSENT = object()
 
 
 class CannotImport(ValueError):
@@ -65,13 +65,20 @@ def restored(row: Row, name: str, taken: Container[str] = ()) -> Dialogue:
         dialogue = dialogue._replace(id="")
     again = form.row(dialogue, Choice()) or {}
     kept = {
-        field: value for field, value in row.items() if again.get(field, _ABSENT) != value and field not in form.made
+        field: value
+        for field, value in row.items()
+        if field not in form.made and (field not in again or to_json(again[field]) != to_json(value))
     }
-    return dialogue._replace(extra=dialogue.extra | {name: kept}) if kept else dialogue
+    extra = dialogue.extra | ({name: kept} if kept else {})
+    if [field for field in again if field not in form.made] != [field for field in row if field not in form.made]:
+        extra |= {"columns": {name: list(row)}}
+    return dialogue._replace(extra=extra)
 
 
 def _write(source: Path, name: str, out: Path, conversations: Iterable[bytes], known: Counter[str] | None) -> int:
     origin: dict[str, Any] = {"format": name, "file": source.name}
+    if source.is_file() and (written := dialect.seen(source)):
+        origin["written"] = asdict(written)
     try:
         with unfinished(out) as folder:
             place, tally = Place(folder), Tally()
@@ -104,12 +111,19 @@ _PATHS = {
     "outline": "problem.enrichment.outline",
     "answer": "problem.answer",
     "persona": "persona",
+    "student_name": "student_name",
+    "wrong_solution": "problem.enrichment.confusion.solution",
+    "confusion": "problem.enrichment.confusion.description",
     "ending": "ending",
+    "resolution": "resolution",
+    "typical_confusion": "typical_confusion",
+    "typical_interactions": "typical_interactions",
     "student": "turns.student.text",
     "intent": "turns.student.intent",
     "strategy": "turns.student.strategy",
     "description": "turns.calculation",
     "reply": "turns.tutor.text",
+    "move": "turns.tutor.move",
     "thoughts": "turns.tutor.thoughts",
     "evaluation": "turns.tutor.evaluation",
     "action": "turns.tutor.action",

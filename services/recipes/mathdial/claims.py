@@ -8,6 +8,7 @@ from soliloquy.v1.conversation_pb2 import Problem
 
 from services.truth.answers import answer_in
 from services.truth.expressions import BadExpression, Unworkable, compiled
+from services.truth.figures import SIGNIFICANT_DIGITS
 from services.truth.numbers import numbers_in_digits
 
 # "#### 1,234", with what may stand around the number.
@@ -18,9 +19,11 @@ _NUMBER = r"-?\d+(?:,\d{3})*(?:\.\d+)?(?:e-?\d+)?"
 _WRITTEN = re.compile(
     rf"(?<![\w.,^])((?:\(?{_NUMBER}%?\)?)(?:\s*[-+*/×÷−x]\s*\(?{_NUMBER}\)?)+)\s*=\s*[$€£]?({_NUMBER})(?![\d^])"
 )
-_SIGNS = str.maketrans({"×": "*", "÷": "/", "−": "-", "x": "*", ",": "", "$": "", "%": ""})
-# Of a result that was rounded by hand to the digits it is written with.
+_OPERATOR = re.compile(r"[-+*/×÷−x()]")
+_SIGNS = str.maketrans({"×": "*", "÷": "/", "−": "-", "x": "*", ",": "", "$": ""})
+# Of a result that was rounded to a whole number, and of one with as many digits as the bank's numbers have.
 _ROUNDED = 0.01
+_TIDIED = 10.0**-SIGNIFICANT_DIGITS / 2
 
 
 def final_answer(solution: str) -> float | None:
@@ -65,17 +68,32 @@ def slips(text: str) -> Iterator[str]:
             yield f"{left.strip()} = {right}"
 
 
+def equations(text: str) -> Iterator[tuple[list[float], float]]:
+    """What each calculation of a text puts in, and what it says that comes out."""
+    for left, right in _WRITTEN.findall(text):
+        yield [number.value for number in numbers_in_digits(_OPERATOR.sub(" ", left))], float(right.replace(",", ""))
+
+
 def bare(solution: str) -> str:
     """A solution as a pupil would hand it in: without the marks around its equations, without its last line."""
     return _FINAL.sub("", _EQUATION.sub("", solution)).strip()
 
 
 def _is_so(left: str, right: str) -> bool:
+    left, right = left.translate(_SIGNS), right.translate(_SIGNS)
+    # Some mean a hundredth by the sign, and some the number before it.
+    return any(_comes_to(left.replace("%", percent), right.replace("%", percent)) for percent in ("", "/100"))
+
+
+def _comes_to(left: str, right: str) -> bool:
     try:
-        value = compiled(left.translate(_SIGNS)).value({})
-        said = compiled(right.translate(_SIGNS)).value({})
+        value, said = compiled(left).value({}), compiled(right).value({})
     except (BadExpression, Unworkable):
         return False
+    if math.isclose(value, said, rel_tol=_TIDIED):
+        return True
     digits = len(right.partition(".")[2].strip())
-    # Half a person is no rounding.
-    return math.isclose(value, said, rel_tol=_ROUNDED) or (digits > 0 and abs(value - said) <= 0.5 * 10.0**-digits)
+    if digits:
+        return abs(value - said) <= 10.0**-digits
+    # Half a person is no rounding, and neither is a whole number in place of another.
+    return not value.is_integer() and math.isclose(value, said, rel_tol=_ROUNDED)

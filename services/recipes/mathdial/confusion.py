@@ -13,7 +13,11 @@ _SAME = 1e-6
 
 
 class NoConfusion(Exception):
-    """Nothing among the samples is a confusion; the message says why."""
+    """Nothing among the samples is a confusion; the message says why, and `confusion` what became of the samples."""
+
+    def __init__(self, why: str, confusion: Confusion) -> None:
+        super().__init__(why)
+        self.confusion = confusion
 
 
 def refused(problem: Problem) -> str:
@@ -36,17 +40,18 @@ def chosen(solutions: Sequence[str], problem: Problem) -> Confusion:
             left.setdefault(answer, []).append(solution)
     discarded = [Discarded(because=reason, samples=n) for reason, n in sorted(because.items()) if reason]
     told = ", ".join(f"{one.samples} {one.because}" for one in discarded)
+    none = Confusion(samples=len(solutions), discarded=discarded)
     answer, most = max(left.items(), key=lambda group: len(group[1]), default=(0.0, []))
     steps = len(problem.steps)
     if not wrong:
-        raise NoConfusion(f"no sample is wrong: {told}")
+        raise NoConfusion(f"no sample is wrong: {told}", none)
     common, agreeing = wrong.most_common(1)[0]
     if agreeing > len(solutions) - limits["disagreeing_at_least"]:
-        raise NoConfusion(f"samples agree on a wrong answer: {agreeing} of {len(solutions)} on {common:g}")
+        raise NoConfusion(f"samples agree on a wrong answer: {agreeing} of {len(solutions)} on {common:g}", none)
     if not most:
-        raise NoConfusion(f"no wrong sample will do: {told}")
+        raise NoConfusion(f"no wrong sample will do: {told}", none)
     if steps > limits["most_steps"]:
-        raise NoConfusion(f"too many steps: {steps}; problems of {limits['most_steps']} at most are kept")
+        raise NoConfusion(f"too many steps: {steps}; problems of {limits['most_steps']} at most are kept", none)
     return Confusion(
         solution=bare(most[0]), answer=answer, samples=len(solutions), agreeing=wrong[answer], discarded=discarded
     )

@@ -11,12 +11,14 @@ from services.recipes.mathdial.answers import EVALUATIONS, Choice
 from services.recipes.mathdial.moves import FAREWELL, intent_name, move_name
 from services.recipes.mathdial.prompting import output, outset, tutor_prompts
 from services.recipes.recipe import Lesson, Told
+from services.runtime.retry import Refused
 
 _WORDS = {letter: word for word, letter in EVALUATIONS.items()}
 
 
 def lessons(conversation: Conversation) -> list[Lesson]:
     """In the order in which they were asked; a program that did not run is nothing to learn, one that mended it is."""
+    _check(conversation)
     return [
         Lesson(turn=turn.number, prompt=prompt, answer=answer)
         for turn, prompts in tutor_prompts(conversation)
@@ -27,6 +29,7 @@ def lessons(conversation: Conversation) -> list[Lesson]:
 
 def dialogue(conversation: Conversation) -> list[Told]:
     """The student's messages, the tutor's decision and program, the output as a tool's, the move and the reply."""
+    _check(conversation)
     told = [Told("system", outset(conversation), turn=0)]
     for turn in conversation.turns:
         if not turn.HasField("student"):
@@ -39,6 +42,11 @@ def dialogue(conversation: Conversation) -> list[Told]:
             told.append(Told("tool", output(turn.calculation), turn=turn.number))
         told.append(Told("assistant", f"{choice}\n{reply}", turn=turn.number, learned=True))
     return told
+
+
+def _check(conversation: Conversation) -> None:
+    if not conversation.reasons_wanted:
+        raise Refused("it was imported, and nobody knows what its tutor was asked: use layout: replies")
 
 
 def _answers(turn: Turn) -> Iterator[str]:

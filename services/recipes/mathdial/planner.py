@@ -5,7 +5,7 @@ from functools import partial
 
 from soliloquy.v1.conversation_pb2 import Confusion, Enrichment, Problem
 
-from services.recipes.mathdial import prompting
+from services.recipes.mathdial import errors, prompting
 from services.recipes.mathdial.answers import Described, Sampled
 from services.recipes.mathdial.confusion import NoConfusion, chosen, lines, refused
 from services.recipes.mathdial.moves import CATEGORIES
@@ -28,12 +28,17 @@ async def enrich(problem: Problem, ask: Ask) -> Enrichment:
         ask.calls += one.calls
     try:
         confusion = chosen([one.solution for one in sampled], problem)
+    except NoConfusion as none:
+        return Enrichment(plain_because=str(none), confusion=none.confusion, calls=ask.calls)
+    try:
         described = await ask(prompting.describing(problem, confusion), Described, partial(_check, confusion=confusion))
-    except (NoConfusion, Unusable) as none:
-        return Enrichment(plain_because=str(none), confusion=Confusion(), calls=ask.calls)
+    except Unusable as unusable:
+        undescribed = Confusion(samples=confusion.samples, discarded=confusion.discarded)
+        return Enrichment(plain_because=f"not described: {unusable}", confusion=undescribed, calls=ask.calls)
     confusion.description = described.confusion
-    confusion.category = CATEGORIES[described.category]
-    confusion.first_wrong_step = described.line
+    decided = errors.decided(confusion, problem)
+    confusion.category = CATEGORIES[decided.category if decided else described.category]
+    confusion.first_wrong_step = decided.line if decided else described.line
     return Enrichment(confusion=confusion, calls=ask.calls)
 
 

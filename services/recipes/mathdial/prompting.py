@@ -155,7 +155,7 @@ def _use_python(description: str, failed: CodeAttempt | None) -> Prompt:
 
 def outset(conversation: Conversation) -> str:
     """How a chat with the tutor begins that is to be learned as a whole; no prompt that a run is grown with."""
-    grounds = _grounded(conversation, conversation.turns)
+    grounds = grounded(conversation, conversation.turns)
     del grounds["conversation"]
     return filled(_DIALOGUE.read_text("utf-8").strip(), **grounds, name=conversation.student_name, moves=_moves())
 
@@ -163,7 +163,7 @@ def outset(conversation: Conversation) -> str:
 def _choosing(conversation: Conversation, turns: Sequence[Turn]) -> Prompt:
     return TEMPLATES.prompt(
         "choosing",
-        **_grounded(conversation, turns),
+        **grounded(conversation, turns),
         moves=_moves(),
         calculated=_calculated(turns[-1]),
     )
@@ -193,7 +193,7 @@ def _replying(conversation: Conversation, turns: Sequence[Turn]) -> Prompt:
     move, intent = move_name(reply), intent_name(reply)
     return TEMPLATES.prompt(
         "replying",
-        **_grounded(conversation, turns),
+        **grounded(conversation, turns),
         name=conversation.student_name,
         thoughts=reply.thoughts,
         move=move,
@@ -202,7 +202,8 @@ def _replying(conversation: Conversation, turns: Sequence[Turn]) -> Prompt:
     )
 
 
-def _grounded(conversation: Conversation, turns: Sequence[Turn]) -> dict[str, str]:
+def grounded(conversation: Conversation, turns: Sequence[Turn]) -> dict[str, str]:
+    """What a tutor knows that is to reply to the last of these turns."""
     confusion = conversation.problem.enrichment.confusion
     return _told(conversation, turns) | {"wrong": _wrong(conversation), "confusion": confusion.description}
 
@@ -225,7 +226,8 @@ def _history(turns: Sequence[Turn]) -> str:
 def _said(turn: Turn) -> Iterator[str]:
     if turn.HasField("student"):
         yield f"Student: {_one_line(turn.student.text)}"
-    yield f"Tutor: {_one_line(turn.tutor.text)}"
+    if turn.HasField("tutor"):
+        yield f"Tutor: {_one_line(turn.tutor.text)}"
 
 
 def _wrong(conversation: Conversation) -> str:

@@ -7,6 +7,7 @@ from services.recipes.mathdial import (
     planner,
     prompting,
     records,
+    responding,
     restoring,
     rules,
     student,
@@ -28,7 +29,6 @@ RECIPE = Recipe(
     faults=rules.faults,
     judged=rules.judged,
     checked=rules.checked,
-    agrees=rules.agrees,
     agreeing=POLICY["agreeing"],
     words=words.WORDS,
     remark=words.remark,
@@ -38,5 +38,6 @@ RECIPE = Recipe(
     prompts=prompting.given_prompts,
     lessons=lessons.lessons,
     dialogue=lessons.dialogue,
+    replies=responding.replies,
     speakers=SPEAKERS,
 )

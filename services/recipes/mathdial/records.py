@@ -4,6 +4,7 @@ from typing import Any
 
 from soliloquy.v1.conversation_pb2 import Confusion, Conversation, Ending, StudentReply, Turn, TutorReply
 
+from services.recipes.agreement import agrees
 from services.recipes.codes import EVALUATION_LETTERS, INTENTS
 from services.recipes.mathdial.moves import (
     belief_name,
@@ -12,7 +13,8 @@ from services.recipes.mathdial.moves import (
     move_name,
     resolution_name,
 )
-from services.recipes.mathdial.rules import agrees, consistent
+from services.recipes.mathdial.policy import POLICY
+from services.recipes.mathdial.rules import calculates, consistent
 from services.recipes.records import attempt_record, call_record, enum_name, problem_record
 from services.runtime.values import verdict
 
@@ -36,8 +38,11 @@ def record(conversation: Conversation) -> dict[str, Any]:
         "ending": enum_name(Ending.Name(conversation.ending), "ENDING_"),
         "ending_reason": conversation.ending_reason,
         "annotation": {
-            "resolution": resolution_name(conversation.resolution),
+            "resolution": resolution_name(conversation.resolution) or None,
             "student_consistent": consistent(conversation),
+            "student_calculates": calculates(conversation),
+            "typical_confusion": conversation.typical_confusion or None,
+            "typical_interactions": conversation.typical_interactions or None,
         },
     }
 
@@ -64,7 +69,7 @@ def _turn(turn: Turn) -> dict[str, Any]:
             "use_python": turn.HasField("calculation"),
             "description": calculation.description,
             "attempts": [attempt_record(attempt) for attempt in calculation.attempts],
-            "agrees": agrees(turn),
+            "agrees": agrees(turn, POLICY["agreeing"]),
         },
         "tutor": _tutor(turn.tutor),
         "calls": [call_record(call) for call in turn.calls],

@@ -6,12 +6,11 @@ from soliloquy.v1.conversation_pb2 import Belief, Conversation, Ending, Turn
 from soliloquy.v1.sandbox_pb2 import Status
 
 from services.recipes import manners
-from services.recipes.codes import EVALUATION_LETTERS
+from services.recipes.agreement import contradiction, letter
 from services.recipes.manners import Found
 from services.recipes.mathdial.claims import claimed, gives_right_answer, holds_answer, is_right, slips
 from services.recipes.mathdial.moves import OPENING, belongs, intent_name, move_name
 from services.recipes.mathdial.policy import POLICY
-from services.runtime.values import verdict
 from services.truth.report import Checked, CheckedTurn
 
 _ENDED = (Ending.ENDING_SOLVED, Ending.ENDING_TURN_LIMIT)
@@ -37,21 +36,17 @@ def checked(conversation: Conversation) -> Checked:
     )
 
 
-def agrees(turn: Turn) -> bool | None:
-    """Whether the tutor's evaluation agrees with what its code found; None where the code found no verdict."""
-    if not turn.calculation.attempts:
-        return None
-    found = verdict(turn.calculation.attempts[-1].execution)
-    return None if found is None else letter(turn) in POLICY["agreeing"]["right" if found else "wrong"]
+def consistent(conversation: Conversation) -> bool | None:
+    """Whether the student keeps to its belief for as long as it is to, and to the right answer from then on.
+
+    None where nobody knows what it is to believe: its conversation was imported.
+    """
+    return not list(_belief(conversation)) if conversation.reasons_wanted else None
 
 
-def consistent(conversation: Conversation) -> bool:
-    """Whether the student keeps to its belief for as long as it is to, and to the right answer from then on."""
-    return not list(_belief(conversation))
-
-
-def letter(turn: Turn) -> str:
-    return EVALUATION_LETTERS.get(turn.tutor.evaluation, "")
+def calculates(conversation: Conversation) -> bool:
+    """Whether all calculations of the student's come out as it says."""
+    return not list(_arithmetic(conversation))
 
 
 def _broken(conversation: Conversation) -> list[str]:
@@ -89,16 +84,10 @@ def _moves(conversation: Conversation) -> Found:
 
 
 def _opening(conversation: Conversation) -> Found:
-    first = conversation.turns[0]
-    opened = (move_name(first.tutor), intent_name(first.tutor))
-    if opened != OPENING or first.HasField("student"):
-        yield 1, f"the conversation begins with {' '.join(opened)}"
-
-
-def _contradiction(conversation: Conversation) -> Found:
-    for turn in conversation.turns:
-        if agrees(turn) is False:
-            yield turn.number, f"evaluated {letter(turn)!r} against the code's verdict"
+    for first in conversation.turns[:1]:
+        opened = (move_name(first.tutor), intent_name(first.tutor))
+        if opened != OPENING or first.HasField("student"):
+            yield 1, f"the conversation begins with {' '.join(opened)}"
 
 
 def _blind(conversation: Conversation) -> Found:
@@ -111,12 +100,12 @@ def _blind(conversation: Conversation) -> Found:
 
 
 def _solved(conversation: Conversation) -> Found:
-    *before, last = conversation.turns
-    problem = conversation.problem
-    ended = conversation.ending == Ending.ENDING_SOLVED
-    if ended and not gives_right_answer(last.student.text, problem):
-        yield last.number, "said to be solved without the right answer"
-    for turn in before if ended else conversation.turns:
+    problem, turns = conversation.problem, list(conversation.turns)
+    if turns and conversation.ending == Ending.ENDING_SOLVED:
+        last = turns.pop()
+        if not gives_right_answer(last.student.text, problem):
+            yield last.number, "said to be solved without the right answer"
+    for turn in turns:
         if turn.student.belief == Belief.BELIEF_GIVEN_UP and gives_right_answer(turn.student.text, problem):
             yield turn.number, "the right answer, and the conversation goes on"
 
@@ -154,7 +143,7 @@ _RULES: dict[str, Callable[[Conversation], Found]] = {
     "speaks_for": _of_manners(manners.speaks_for),
     "moves": _moves,
     "opening": _opening,
-    "contradiction": _contradiction,
+    "contradiction": lambda conversation: contradiction(conversation, POLICY["agreeing"]),
     "blind": _blind,
     "solved": _solved,
     "belief": _belief,

@@ -37,9 +37,6 @@ def _begun(conversation: Conversation) -> Outcome:
     if not enrichment.confusion.solution:
         conversation.ending = Ending.ENDING_UNFIT
         conversation.ending_reason = enrichment.plain_because or "nobody sampled solutions of its problem"
-        if conversation.attempt:
-            # The first attempt tells what was sampled.
-            del enrichment.calls[:]
         return emit(ConversationFinished(conversation=conversation))
     choice = draw(conversation.run.seed, conversation.id, "student")
     conversation.persona = choice.choice(sorted(prompting.profiles()))

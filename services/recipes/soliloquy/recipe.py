@@ -26,7 +26,6 @@ RECIPE = Recipe(
     faults=rules.faults,
     judged=rules.judged,
     checked=rules.checked,
-    agrees=rules.agrees,
     agreeing=rules.POLICY["agreeing"],
     words=codes.WORDS,
     remark=codes.remark,

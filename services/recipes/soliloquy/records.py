@@ -10,9 +10,10 @@ from soliloquy.v1.conversation_pb2 import (
     TutorReply,
 )
 
+from services.recipes.agreement import agrees
 from services.recipes.codes import EVALUATION_LETTERS, INTENTS, STATE_LETTERS, STRATEGIES
 from services.recipes.records import attempt_record, call_record, enum_name, problem_record
-from services.recipes.soliloquy.rules import agrees
+from services.recipes.soliloquy.rules import POLICY
 from services.runtime.values import verdict
 
 
@@ -40,7 +41,7 @@ def _turn(turn: Turn) -> dict[str, Any]:
             "use_python": turn.HasField("calculation"),
             "description": calculation.description,
             "attempts": [attempt_record(attempt) for attempt in calculation.attempts],
-            "agrees": agrees(turn),
+            "agrees": agrees(turn, POLICY["agreeing"]),
         },
         "tutor": _tutor(turn.tutor),
         "calls": [call_record(call) for call in turn.calls],

@@ -4,15 +4,15 @@ import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from soliloquy.v1.conversation_pb2 import Conversation, Ending, Intent, Turn
+from soliloquy.v1.conversation_pb2 import Conversation, Ending, Intent
 from soliloquy.v1.sandbox_pb2 import Status
 
 from services.recipes import manners
-from services.recipes.codes import EVALUATION_LETTERS, STATE_LETTERS
+from services.recipes.agreement import contradiction, letter
+from services.recipes.codes import STATE_LETTERS
 from services.recipes.manners import Found
 from services.recipes.soliloquy.codes import GIVING_ACTIONS, GOING_BACK
 from services.recipes.soliloquy.truth import TurnTruth, assessed
-from services.runtime.values import verdict
 from services.truth.report import Checked, CheckedTurn
 
 POLICY = tomllib.loads(Path(__file__).with_name("rules.toml").read_text("utf-8"))
@@ -54,7 +54,7 @@ def _checked_turn(truth: TurnTruth) -> CheckedTurn:
         right=truth.claim.right,
         verdict_true=_is_true(truth),
         codes={
-            "evaluation": _letter(truth.turn),
+            "evaluation": letter(truth.turn),
             "action": str(tutor.action),
             "state": STATE_LETTERS.get(tutor.state, ""),
         },
@@ -63,41 +63,27 @@ def _checked_turn(truth: TurnTruth) -> CheckedTurn:
     )
 
 
-def agrees(turn: Turn) -> bool | None:
-    """Whether the tutor's evaluation agrees with what its code found; None where the code found no verdict."""
-    if not turn.calculation.attempts:
-        return None
-    found = verdict(turn.calculation.attempts[-1].execution)
-    return None if found is None else _letter(turn) in POLICY["agreeing"]["right" if found else "wrong"]
-
-
-def _contradiction(conversation: Conversation, truths: Sequence[TurnTruth]) -> Found:
-    for turn in conversation.turns:
-        if agrees(turn) is False:
-            yield turn.number, f"evaluated {_letter(turn)!r} against the code's verdict"
-
-
 def _verdict(conversation: Conversation, truths: Sequence[TurnTruth]) -> Found:
     for truth in truths:
         if _is_true(truth) is False:
             claimed = "right" if truth.claim.right else "wrong"
-            yield truth.turn.number, f"evaluated {_letter(truth.turn)!r} although {_claimed(truth)} is {claimed}"
+            yield truth.turn.number, f"evaluated {letter(truth.turn)!r} although {_claimed(truth)} is {claimed}"
 
 
 def _is_true(truth: TurnTruth) -> bool | None:
     """Whether the tutor's verdict is what it should be; None where it gives none, or the student claims nothing."""
-    letter = _letter(truth.turn)
-    if truth.claim.right is None or letter not in "ab":
+    given = letter(truth.turn)
+    if truth.claim.right is None or given not in "ab":
         return None
-    return (letter == "b") == truth.claim.right
+    return (given == "b") == truth.claim.right
 
 
 def _blind(conversation: Conversation, truths: Sequence[TurnTruth]) -> Found:
     for truth in truths:
         turn = truth.turn
         attempts, numeric = turn.calculation.attempts, truth.claim.quantity is not None
-        if numeric and attempts and attempts[-1].execution.status != Status.STATUS_OK and _letter(turn) in "abc":
-            yield turn.number, f"evaluated {_letter(turn)!r} although no program ran"
+        if numeric and attempts and attempts[-1].execution.status != Status.STATUS_OK and letter(turn) in "abc":
+            yield turn.number, f"evaluated {letter(turn)!r} although no program ran"
 
 
 def _steps(conversation: Conversation, truths: Sequence[TurnTruth]) -> Found:
@@ -117,7 +103,7 @@ def _steps(conversation: Conversation, truths: Sequence[TurnTruth]) -> Found:
 def _three_wrong(conversation: Conversation, truths: Sequence[TurnTruth]) -> Found:
     enough = POLICY["wrong_answers_before_solution"]
     for truth in truths:
-        if _letter(truth.turn) != "a":
+        if letter(truth.turn) != "a":
             continue
         wrong = truth.progress.wrong_answers + 1
         given = truth.turn.tutor.action == SOLUTION_AFTER_WRONG
@@ -161,7 +147,7 @@ _RULES: dict[str, Rule] = {
     "length": _of_manners(manners.length),
     "empty": _of_manners(manners.empty),
     "speaks_for": _of_manners(manners.speaks_for),
-    "contradiction": _contradiction,
+    "contradiction": lambda conversation, _: contradiction(conversation, POLICY["agreeing"]),
     "verdict": _verdict,
     "blind": _blind,
     "steps": _steps,
@@ -183,7 +169,3 @@ def _claimed(truth: TurnTruth) -> str:
 def _has_cue(kind: str, text: str) -> bool:
     plain = text.casefold()
     return any(cue in plain for cue in POLICY["cues"][kind])
-
-
-def _letter(turn: Turn) -> str:
-    return EVALUATION_LETTERS.get(turn.tutor.evaluation, "")

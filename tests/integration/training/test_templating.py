@@ -9,9 +9,10 @@ import pytest
 from soliloquy.v1.model_pb2 import Message
 
 from services.model.engines.wording import Wording
-from services.recipes.recipe import Told
-from tests.unit.training.growing import conversations
-from training.samples import dialogue, states
+from services.recipes.recipe import Given, Told
+from tests.unit.training.growing import conversations, dialogues
+from tests.unit.training.test_replies import VARIANTS
+from training.samples import dialogue, replies, states
 from training.settings import CannotTrain
 from training.templating import Template
 
@@ -62,6 +63,13 @@ def test_the_prompt_of_a_sample_is_token_for_token_what_the_model_service_makes_
         assert tokens
         assert tokens.ids[: len(prompt)] == prompt
         assert tokens.learned == [False] * len(prompt) + [True] * (len(tokens.ids) - len(prompt))
+
+
+@pytest.mark.parametrize("given", VARIANTS, ids=str)
+def test_of_a_reply_its_words_and_its_end_are_learned_whatever_is_given_with_it(base: Path, given: Given) -> None:
+    template = Template(base)
+    for sample in replies(dialogues()[0], given):
+        assert learned_text(template, list(sample.messages)) == f"{sample.messages[-1].text}<|end|>"
 
 
 @pytest.mark.parametrize("source", [None, CHATML, THINKING])

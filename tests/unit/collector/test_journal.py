@@ -4,7 +4,7 @@ import resource
 from pathlib import Path
 
 import pytest
-from soliloquy.v1.conversation_pb2 import Conversation
+from soliloquy.v1.conversation_pb2 import Conversation, Ending
 
 from services.collector.dataset import write_dataset
 from services.collector.journal import Journal
@@ -79,7 +79,21 @@ async def test_a_problem_is_settled_by_an_accepted_conversation_or_its_last_atte
         await journal.add(numbered(0, attempt=1), ["fault"])
         await journal.add(numbered(1, attempt=0), [])
         assert journal.settled_ordinals(max_attempts=2) == {0, 1}
-        assert journal.rejected_at(1) == 1
+        assert journal.given_up(max_attempts=2) == 1
+
+
+async def test_a_problem_that_is_no_use_to_the_recipe_is_settled_and_counted_with_its_reason(path: Path) -> None:
+    unfit = numbered(3)
+    unfit.ending, unfit.ending_reason = Ending.ENDING_UNFIT, "no sample is wrong: 50 right"
+    unfit.problem.enrichment.confusion.discarded.add(because="right", samples=50)
+    with Journal(path) as journal:
+        await journal.add(unfit, ["no sample is wrong: 50 right"])
+    with Journal(path) as journal:
+        assert journal.settled_ordinals(max_attempts=5) == {3}
+        assert (journal.given_up(max_attempts=5), journal.unfit) == (1, 1)
+        counts = journal.tally.as_json()
+    assert counts["unfit"] == {"no sample is wrong": 1}
+    assert counts["discarded"] == {"right": 50}
 
 
 async def test_the_dataset_is_the_same_whatever_the_order_of_arrival_and_who_grew_it(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """No run has more conversations under way than it asked for, before and after a restart."""
 
 import pytest
-from soliloquy.v1.conversation_pb2 import Problem
+from soliloquy.v1.conversation_pb2 import Ending, Problem
 from soliloquy.v1.events_pb2 import (
     ConversationCollected,
     ConversationStarted,
@@ -102,6 +102,15 @@ async def test_a_problem_is_given_up_after_its_last_attempt() -> None:
     await follow_up(collected(event, accepted=False), admission)
     await started(1, admission)
     assert await has_room(admission)
+
+
+async def test_a_problem_that_is_no_use_to_the_recipe_is_not_tried_again() -> None:
+    admission = Admission()
+    event = await started(0, admission)
+    event.conversation.ending = Ending.ENDING_UNFIT
+    [standing] = await follow_up(collected(event, accepted=False), admission)
+    assert isinstance(standing, RunStanding)
+    assert not standing.under_way
 
 
 async def test_the_count_is_recalled_from_the_latest_standing() -> None:

@@ -20,7 +20,8 @@ from soliloquy.v1.sandbox_pb2 import Execution, Lane, NamedValue, Status, Value
 
 from services.dataset.durations import Durations, seconds_of
 from services.dataset.statistics import Statistics
-from services.recipes.soliloquy.rules import agrees
+from services.recipes.agreement import agrees
+from services.recipes.soliloquy.rules import POLICY
 from services.truth.utterances import bigram_entropy
 from tests.datasets import accepted_rows, rejected_rows, timing_rows
 from tests.unit.scripted.growing import grown
@@ -114,7 +115,7 @@ def test_the_rows_say_what_the_messages_say(conversations: list[Conversation]) -
     statistics = Statistics()
     statistics.add(accepted_rows(conversations))
     turns = [turn for conversation in conversations for turn in conversation.turns]
-    verdicts = [verdict for turn in turns if (verdict := agrees(turn)) is not None]
+    verdicts = [verdict for turn in turns if (verdict := agrees(turn, POLICY["agreeing"])) is not None]
     assert statistics.verdicts.total() == len(verdicts) > 0
     assert statistics.agreeing == sum(verdicts)
     assert statistics.bigram_entropy == pytest.approx(sum(bigram_entropy(t.tutor.text) for t in turns) / len(turns))

@@ -8,12 +8,13 @@ from functools import cache
 import pytest
 from soliloquy.v1.conversation_pb2 import Belief, Conversation, Ending, Resolution
 
+from services.recipes.agreement import agrees, letter
 from services.recipes.mathdial.beliefs import belief_after, reasons_given
 from services.recipes.mathdial.claims import claimed, gives_right_answer
 from services.recipes.mathdial.moves import OPENING, belongs, intent_name, move_name
 from services.recipes.mathdial.records import record
 from services.recipes.mathdial.restoring import restored
-from services.recipes.mathdial.rules import faults, letter
+from services.recipes.mathdial.rules import faults
 from services.recipes.recipe import find
 from tests.unit.scripted.dialling import dialled, shares, tells_within
 
@@ -101,7 +102,7 @@ def test_a_number_is_judged_by_a_program_that_ran_or_not_at_all() -> None:
         for turn in one.turns:
             if claimed(turn.student.text, one.problem) is not None:
                 assert turn.calculation.attempts
-                assert RECIPE.agrees(turn) or letter(turn) == "d"
+                assert agrees(turn, RECIPE.agreeing) or letter(turn) == "d"
 
 
 def test_how_it_was_resolved_goes_with_how_it_ended() -> None:

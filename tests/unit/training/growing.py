@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from soliloquy.v1.conversation_pb2 import Conversation
+from soliloquy.v1.conversation_pb2 import Conversation, Ending
 
 from services.dataset.manifest import Shard, write_manifest
 from services.dataset.place import Place
 from services.dataset.rows import rows
+from tests.unit.scripted.dialling import dialled
 from tests.unit.scripted.growing import grown
 
 SEED = 5
@@ -22,6 +23,16 @@ SEED = 5
 def conversations(count: int) -> Sequence[Conversation]:
     async def grow() -> list[Conversation]:
         return [await grown(ordinal, seed=SEED) for ordinal in range(count)]
+
+    return asyncio.run(grow())
+
+
+@cache
+def dialogues() -> Sequence[Conversation]:
+    """A few of the recipe mathdial."""
+
+    async def grow() -> list[Conversation]:
+        return [one async for one in dialled(6, problems=3, seed=SEED) if one.ending != Ending.ENDING_UNFIT]
 
     return asyncio.run(grow())
 

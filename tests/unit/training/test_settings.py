@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 import training
+from services.recipes.recipe import Given
 from training.settings import CannotTrain, read_settings
 
 CONFIGS = Path(training.__file__).with_name("configs")
@@ -18,6 +19,8 @@ CONFIGS = Path(training.__file__).with_name("configs")
         ("learning_rat: 1", "learning_rat: Extra inputs are not permitted"),
         ("quantize: 4bit\ntune: full", "quantize: 4bit keeps the base frozen"),
         ("patience: 2\nvalidation_share: 0", "patience needs a validation_share"),
+        ("given: {move: false}", "given says nothing with layout: states"),
+        ("layout: replies\ngiven: {moves: false}", "given.moves: "),
         ("[", "cannot be read"),
     ],
 )
@@ -45,3 +48,19 @@ def test_scaffold_is_trained_as_the_paper_says() -> None:
     settings = read_settings(CONFIGS / "scaffold.yaml")
     assert (settings.learning_rate, settings.epochs, settings.batch) == (1e-5, 2, 64)
     assert (settings.sequence_length, settings.validation_share, settings.precision) == (12_288, 0.01, "bf16")
+
+
+def test_mathdial_is_trained_as_the_paper_says_and_its_ablation_is_a_setting(tmp_path: Path) -> None:
+    settings = read_settings(CONFIGS / "mathdial.yaml")
+    assert (settings.learning_rate, settings.epochs, settings.decay, settings.warmup_share) == (
+        6.25e-5,
+        10,
+        "linear",
+        0,
+    )
+    assert (settings.tune, settings.layout, settings.given) == ("full", "replies", Given(move=True, grounding=True))
+    variant = tmp_path / "without.yaml"
+    text = (CONFIGS / "mathdial.yaml").read_text("utf-8")
+    variant.write_text(text.replace("given: {move: true, grounding: true}", "given: {move: false, grounding: false}"))
+    assert read_settings(variant).given == Given(move=False, grounding=False)
+    assert read_settings(variant).digest != settings.digest

@@ -51,8 +51,30 @@ def test_a_sample_that_is_no_confusion_is_passed_over_and_counted(spoiled: str, 
 
 
 def test_a_problem_that_no_sample_gets_wrong_is_refused() -> None:
-    with pytest.raises(NoConfusion, match="no sample is wrong: 50 right"):
+    with pytest.raises(NoConfusion, match="no sample is wrong: 50 right") as none:
         chosen(samples(), problem())
+    assert [(one.because, one.samples) for one in none.value.confusion.discarded] == [("right", 50)]
+
+
+@pytest.mark.parametrize(("characters", "kept"), [(299, False), (300, True), (500, True), (501, False)])
+def test_a_solution_has_300_to_500_characters(characters: int, kept: bool) -> None:
+    shortest = len(solution(280, text=""))
+    solutions = [solution(280, text="x" * (characters - shortest)), *samples()[:49]]
+    assert len(solutions[0]) == characters
+    if kept:
+        assert chosen(solutions, problem()).answer == 280
+    else:
+        with pytest.raises(NoConfusion, match=r"1 too (short|long)"):
+            chosen(solutions, problem())
+
+
+@pytest.mark.parametrize(("answer", "kept"), [(27.9, False), (28.1, False), (28.11, True), (27.8, True)])
+def test_within_a_tenth_of_the_right_answer_nobody_is_confused(answer: float, kept: bool) -> None:
+    if kept:
+        assert chosen(samples(answer), problem()).answer == answer
+    else:
+        with pytest.raises(NoConfusion, match="1 nearly right"):
+            chosen(samples(answer), problem())
 
 
 @pytest.mark.parametrize("agreeing", [49, 50])
@@ -88,12 +110,20 @@ def test_the_final_answer_is_the_first_number_behind_the_mark(text: str, answer:
     assert final_answer(text) == answer
 
 
-@pytest.mark.parametrize("equation", ["3*4=12", "1/3=0.33", "(2+3)*4=20", "1,200/2=600", "2*50%=100", "7-9=-2"])
+@pytest.mark.parametrize(
+    "equation",
+    [
+        *("3*4=12", "1/3=0.33", "2/3=0.66", "200/3=67", "(2+3)*4=20", "1,200/2=600", "2*50%=100", "50*20%=10"),
+        *("7-9=-2", "0.1+0.2=0.3", "$3*4=$12"),
+    ],
+)
 def test_an_equation_that_is_so_is_no_miscalculation(equation: str) -> None:
     assert miscalculated(f"It is <<{equation}>>.") == []
 
 
-@pytest.mark.parametrize("equation", ["3*4=13", "10/4=3", "5/0=0", "import os=1", "x*2=4"])
+@pytest.mark.parametrize(
+    "equation", ["3*4=13", "14*52=729", "7.28*52=379.5", "10/4=3", "5/0=0", "import os=1", "x*2=4"]
+)
 def test_an_equation_that_is_not_so_or_is_none_is_a_miscalculation(equation: str) -> None:
     assert miscalculated(f"It is <<{equation}>>.") == [equation]
 

@@ -1,0 +1,66 @@
+"""Tutor response generation: what each of the four variants is told, and that a reply is all that it learns."""
+
+from itertools import product
+
+import pytest
+from soliloquy.v1.conversation_pb2 import Conversation, Move, Turn
+
+from services.recipes.mathdial.moves import move_name
+from services.recipes.recipe import Given
+from services.runtime.retry import Refused
+from tests.unit.training.growing import conversations, dialogues
+from training.samples import Sample, replies, states
+
+VARIANTS = [Given(move=move, grounding=grounding) for move, grounding in product((True, False), repeat=2)]
+
+
+def asked(sample: Sample) -> str:
+    return "\n".join(message.text for message in sample.messages if not message.learned)
+
+
+@pytest.mark.parametrize("given", VARIANTS, ids=str)
+def test_each_message_of_the_tutor_is_learned_word_for_word_and_nothing_else(given: Given) -> None:
+    for one in dialogues():
+        learned = [[message for message in sample.messages if message.learned] for sample in replies(one, given)]
+        assert [[message.text for message in each] for each in learned] == [[turn.tutor.text] for turn in one.turns]
+        assert {message.role for each in learned for message in each} == {"assistant"}
+
+
+@pytest.mark.parametrize("given", VARIANTS, ids=str)
+def test_the_move_and_the_solutions_are_told_where_they_are_given_and_only_there(given: Given) -> None:
+    for one in dialogues():
+        for sample, turn in zip(replies(one, given), one.turns, strict=True):
+            told = asked(sample)
+            assert (f'<move kind="{move_name(turn.tutor)}">' in told, "<move" in told) == (given.move, given.move)
+            for secret in (one.problem.question, one.problem.solution, one.problem.enrichment.confusion.solution[:40]):
+                assert (secret in told) is given.grounding
+
+
+@pytest.mark.parametrize("given", VARIANTS, ids=str)
+def test_a_reply_knows_all_that_was_said_before_it_and_nothing_behind(given: Given) -> None:
+    for one in dialogues():
+        for number, sample in enumerate(replies(one, given)):
+            conversation = asked(sample).rpartition("<conversation>")[2].partition("</conversation>")[0]
+            said = [text for turn in one.turns[:number] for text in (turn.student.text, turn.tutor.text) if text]
+            said += [one.turns[number].student.text] if one.turns[number].HasField("student") else []
+            assert [line.partition(": ")[2] for line in conversation.strip().splitlines()] == [
+                " ".join(text.split()) for text in said
+            ]
+
+
+def test_an_imported_dialogue_teaches_its_replies_and_no_states() -> None:
+    imported = Conversation(turns=[Turn(number=1), Turn(number=2)])
+    imported.run.recipe = "mathdial"
+    first, second = imported.turns
+    first.tutor.text, first.tutor.move = "Hi Ana!", Move.MOVE_GENERIC
+    second.student.text, second.tutor.text = "Hi.", "(praise)Good!"
+    plain = replies(imported, Given(move=False))
+    assert [sample.messages[-1].text for sample in plain] == ["Hi Ana!", "(praise)Good!"]
+    assert [sample.messages[-1].text for sample in replies(imported, Given())] == ["Hi Ana!"]
+    with pytest.raises(Refused, match="use layout: replies"):
+        states(imported)
+
+
+def test_a_recipe_without_such_replies_says_so() -> None:
+    with pytest.raises(Refused, match="the recipe soliloquy has no replies"):
+        replies(conversations(1)[0], Given())
