@@ -12,8 +12,8 @@ from tests import cache
 from tests.images.dockerfile import Stage, copied, line, variables
 
 ROOT = Path(__file__).parents[2]
-# A root of its own by pivot_root: in one of chroot nobody may make a user namespace, which gVisor needs. One that is sealed
-# has a /proc of its own, masked as container runtimes mask it.
+# A root of its own by pivot_root: in one of chroot nobody may make a user namespace, which gVisor needs. One that is
+# sealed has a /proc of its own, masked as container runtimes mask it.
 _ENTER = """
 mount -t overlay overlay -o "lowerdir=/,upperdir=$UPPER,workdir=$WORK" "$MERGED"
 mount --rbind /dev "$MERGED/dev"

@@ -1,6 +1,7 @@
 """A sandbox reaches nothing outside itself, is bounded from outside too, and when it ends nothing of it is left."""
 
 import asyncio
+import contextlib
 import os
 import shutil
 import signal
@@ -123,12 +124,13 @@ def put_before_runsc(folder: Path, monkeypatch: pytest.MonkeyPatch, lines: str) 
 
 def killed(site: Site, title: str) -> bool:
     """Kills the process of a site's sandboxes that calls itself so."""
-    found = [
-        int(process.name)
-        for process in Path("/proc").glob("[0-9]*")
-        if (command := (process / "cmdline").read_bytes().split(b"\0"))[0].endswith(title.encode())
-        and str(site.folder.path).encode() in b" ".join(command)
-    ]
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        # Others on the machine come and go.
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            command = (process / "cmdline").read_bytes().split(b"\0")
+            if command[0].endswith(title.encode()) and str(site.folder.path).encode() in b" ".join(command):
+                found.append(int(process.name))
     for pid in found:
         os.kill(pid, signal.SIGKILL)
     return bool(found)
