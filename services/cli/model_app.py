@@ -8,10 +8,12 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from services.cli.model_serve import answering
+from services.cli.observing import endpoint
 from services.cli.wiring import ModelSettings
 from services.curriculum.bank.bank import bank_names
 from services.model.app import application
 from services.model.settings import ServingSettings
+from services.runtime.traces.settings import TraceSettings
 
 
 class Args(BaseModel):
@@ -30,10 +32,19 @@ class Args(BaseModel):
     max_ongoing: int
     max_queued: int
     grace: float
+    # As --traces and --trace-share.
+    traces: str = ""
+    trace_share: float = 1.0
 
 
 def build(args: Args) -> Any:
     """The cluster's own processes bind the addresses: which ones is no matter of the application."""
     scripted = ModelSettings(problems=bank_names())
-    settings = ServingSettings(**args.model_dump(exclude={"engine", "model"}))
-    return application(partial(answering, args.engine, args.model, scripted), settings)
+    return application(partial(answering, args.engine, args.model, scripted), serving_settings(args))
+
+
+def serving_settings(args: Args) -> ServingSettings:
+    """Of what is said of the engine nothing is in them."""
+    traces = TraceSettings(url=endpoint(args.traces), share=args.trace_share)
+    rest = args.model_dump(exclude={"engine", "model", "traces", "trace_share"})
+    return ServingSettings(**rest, traces=traces)

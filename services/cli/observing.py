@@ -19,7 +19,8 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 _PATH = "/v1/traces"
 
 
-def _url(_: click.Context, __: click.Parameter, given: str) -> str:
+def endpoint(given: str) -> str:
+    """Where spans are sent, of the address of a collector; click.BadParameter where it is none."""
     if not given:
         return ""
     parts = urlsplit(given)
@@ -35,7 +36,7 @@ _OPTIONS = (
         "--traces",
         default="",
         metavar="URL",
-        callback=_url,
+        callback=lambda _, __, given: endpoint(given),
         help="Send a trace of each conversation to this collector, by OTLP over HTTP.",
     ),
     option(

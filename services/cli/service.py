@@ -11,6 +11,7 @@ import click
 import uvloop
 
 from services.cli.addresses import ADDRESS
+from services.cli.durations import DURATION
 from services.cli.kafka_options import kafka_options
 from services.cli.model_options import model_options
 from services.cli.observing import observing
@@ -34,6 +35,14 @@ _OWN = (
     option("--http", metavar="HOST:PORT", type=ADDRESS, help="Serve /healthz, /readyz and /metrics there."),
     option("--max-in-flight", type=click.IntRange(min=1), help="Events handled at once."),
     GRACE,
+    option(
+        "--kafka-wait",
+        "patience",
+        default="0s",
+        show_default=True,
+        type=DURATION,
+        help="For a Kafka that cannot be used yet when it starts.",
+    ),
 )
 _SPEAKERS = {
     "planner": "Enrich problems, where a run asks for it, before their conversations start.",

@@ -99,7 +99,7 @@ def up(
         datasets=live_settings(data=data, store=store, shard_rows=shard_rows, shard_seconds=shard_seconds),
         sandbox=sandbox_settings(sandboxes=sandboxes, wall=wall, memory=memory, audit=audit),
         # One process that starts anew while the broker is down must not end the others.
-        patient=True,
+        patience=None,
         **options,
     )
     uvloop.run(_keep_up(kafka, list(_posts(whole, kafka, scales, http_from))))

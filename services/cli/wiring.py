@@ -74,8 +74,8 @@ class Assignment:
     grpc: str | None = None
     # For what runs when the process is to end.
     grace: float = 20.0
-    # Whether a broker that does not answer at the start is waited for.
-    patient: bool = False
+    # Seconds that a Kafka which cannot be used at the start is waited for; None for as long as it takes.
+    patience: float | None = 0.0
 
 
 # As it travels to a process: passwords in it are on no command line.

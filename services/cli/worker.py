@@ -5,6 +5,7 @@ One of its own has its standard input as a lifeline: the assignment comes in by 
 
 import asyncio
 import contextlib
+import math
 import os
 import re
 import signal
@@ -158,11 +159,13 @@ class Worker:
         where = self._assignment.transport
         if isinstance(where, Path):
             return await opened.enter_async_context(EmbeddedTransport(where))
+        patience = self._assignment.patience
+        given_up_at = math.inf if patience is None else time.monotonic() + patience
         while True:
             try:
                 return await self._kafka(where, services, opened)
             except (KafkaUnavailable, *_passing()) as error:
-                if not self._assignment.patient:
+                if time.monotonic() >= given_up_at:
                     raise
                 self._delay = f"waits for Kafka: {error}"
             await asyncio.sleep(PAUSE_SECONDS)

@@ -8,22 +8,43 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests import cache
 from tests.images.dockerfile import Stage, copied, line, variables
 
 ROOT = Path(__file__).parents[2]
-# A root of its own by pivot_root: in one of chroot nobody may make a user namespace, which gVisor needs.
+# A root of its own by pivot_root: in one of chroot nobody may make a user namespace, which gVisor needs. One that is
+# sealed has a /proc of its own, masked as container runtimes mask it.
 _ENTER = """
 mount -t overlay overlay -o "lowerdir=/,upperdir=$UPPER,workdir=$WORK" "$MERGED"
-mount --rbind /proc "$MERGED/proc"
 mount --rbind /dev "$MERGED/dev"
 mount -t tmpfs tmpfs "$MERGED/tmp"
-[ -z "$SEALED" ] || mount -o remount,ro "$MERGED"
+proc="$MERGED/proc"
+if [ -z "$SEALED" ]; then
+  mount --rbind /proc "$proc"
+  mount --bind "$KEPT" "$MERGED$KEPT"
+else
+  mount -o remount,ro "$MERGED"
+  mount -t proc proc "$proc"
+  for file in kcore keys latency_stats sched_debug timer_list; do
+    [ ! -e "$proc/$file" ] || mount --bind /dev/null "$proc/$file"
+  done
+  for folder in acpi asound scsi; do
+    [ ! -e "$proc/$folder" ] || mount -t tmpfs -o ro tmpfs "$proc/$folder"
+  done
+  for path in bus fs irq sys sysrq-trigger; do
+    [ ! -e "$proc/$path" ] || { mount --bind "$proc/$path" "$proc/$path"; mount -o remount,bind,ro "$proc/$path"; }
+  done
+fi
 cd "$MERGED"
 pivot_root . .
 umount -l .
 cd "$FOLDER"
 exec "$@"
 """
+_PROFILE = ROOT / "deploy/helm/soliloquy/files/executor/seccomp.json"
+_CONFINE = Path(__file__).with_name("confine.py")
+# What Go downloads and compiles, gVisor being a matter of a quarter of an hour.
+_KEPT = cache.place("runsc", ROOT / "deploy/images/runsc/go.mod")
 # As a restricted pod has it.
 _AS_USER = ("setpriv", "--clear-groups", "--no-new-privs", "--bounding-set=-all", "--inh-caps=-all")
 
@@ -57,9 +78,10 @@ class Builder:
                     self._enter(stage.name, ["sh", "-ec", step.told], workdir=workdir)
 
     def run(self, name: str, words: list[str]) -> str:
-        """As a restricted pod would: a user's rights, a root that nobody can write to, an empty /tmp."""
+        """As the executor's pod would: a user's rights, the profile, a root that nobody can write to, an empty /tmp."""
         user, _, group = (self.stages[name].last("USER") or "").partition(":")
-        as_user = [*_AS_USER, f"--reuid={user}", f"--regid={group}", *words]
+        confined = ["python3", "-c", _CONFINE.read_text("utf-8"), _PROFILE.read_text("utf-8"), *words]
+        as_user = [*_AS_USER, f"--reuid={user}", f"--regid={group}", *confined]
         return self._enter(name, as_user, workdir=Path("/tmp"), sealed=True)
 
     def size(self, name: str) -> int:
@@ -101,7 +123,7 @@ class Builder:
                 shutil.copy2(origin, into)
 
     def _enter(self, name: str, words: list[str], *, workdir: Path, sealed: bool = False) -> str:
-        environment = os.environ | {"PATH": f"{sys.base_prefix}/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
+        environment = os.environ | {"PATH": f"{sys.base_prefix}/bin:/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/go/bin"}
         for stage in line(self.stages, name):
             for step in stage.steps:
                 if step.instruction == "ENV":
@@ -116,8 +138,15 @@ class Builder:
             "FOLDER": str(workdir),
             "SEALED": "yes" if sealed else "",
             "HOME": "/tmp",
+            "KEPT": str(_KEPT),
+            "GOCACHE": str(_KEPT / "build"),
+            "GOMODCACHE": str(_KEPT / "mod"),
+            # How this machine comes by modules.
+            "GOENV": str(Path.home() / ".config/go/env"),
         }
-        command = ["unshare", "--mount", "--propagation=private", "sh", "-ec", _ENTER, "sh", *words]
+        _KEPT.mkdir(parents=True, exist_ok=True)
+        own = ["--mount", "--propagation=private", *(["--pid", "--fork", "--kill-child"] if sealed else [])]
+        command = ["unshare", *own, "sh", "-ec", _ENTER, "sh", *words]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise BuildFailed(f"{name}: {' '.join(words)}: {(done.stderr or done.stdout).strip()[-2000:]}")

@@ -8,6 +8,7 @@ import struct
 _AUDIT_ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _X32_BIT = 0x40000000
 
+_PR_SET_KEEPCAPS = 8
 _PR_SET_SECCOMP = 22
 _SECCOMP_MODE_FILTER = 2
 _ALLOW = 0x7FFF0000
@@ -48,13 +49,21 @@ class Jail:
         resource.setrlimit(resource.RLIMIT_NPROC, (1, 1))
         os.setresgid(uid, uid, uid)
         os.setresuid(uid, uid, uid)
-        self._require(self._libc.capset(self._capability_header, self._no_capabilities), "capset")
-        self._require(self._libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, self._program_pointer, 0, 0), "seccomp")
+        _require(self._libc.capset(self._capability_header, self._no_capabilities), "capset")
+        _require(self._libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, self._program_pointer, 0, 0), "seccomp")
 
-    def _require(self, returned: int, call: str) -> None:
-        if returned != 0:
-            code = ctypes.get_errno()
-            raise OSError(code, f"{call}: {os.strerror(code)}")
+
+def step_down(uid: int) -> None:
+    """From root to a user without an account who keeps the capabilities that the bundle gave, and no others."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    header, held = struct.pack("=Ii", _CAPABILITY_VERSION_3, 0), ctypes.create_string_buffer(24)
+    _require(libc.capget(header, held), "capget")
+    _require(libc.prctl(_PR_SET_KEEPCAPS, 1, 0, 0, 0), "prctl")
+    os.setgroups([])
+    os.setresgid(uid, uid, uid)
+    os.setresuid(uid, uid, uid)
+    _require(libc.capset(header, held.raw), "capset")
+    _require(libc.prctl(_PR_SET_KEEPCAPS, 0, 0, 0, 0), "prctl")
 
 
 def limit(*, memory_bytes: int, file_bytes: int, open_files: int) -> None:
@@ -80,6 +89,12 @@ def seccomp_filter(machine: str, denied: list[int]) -> bytes:
             _instruction(_RETURN, _REFUSE),
         ]
     )
+
+
+def _require(returned: int, call: str) -> None:
+    if returned != 0:
+        code = ctypes.get_errno()
+        raise OSError(code, f"{call}: {os.strerror(code)}")
 
 
 def _instruction(code: int, operand: int, if_true: int = 0, if_false: int = 0) -> bytes:

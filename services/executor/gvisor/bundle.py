@@ -18,7 +18,14 @@ from services.executor.policy import ENVIRONMENT, EXTENSIONS, KINDS, LIMITS, ZYG
 _GUEST = Path(__file__).parents[1] / "guest"
 _GUEST_HOME = "/soliloquy"
 _ROOT, _HIDDEN = "rootfs", "hidden"
-_START = "import sys; sys.path += {}; from guest.zygote import main; main()"
+_START = """
+import sys
+sys.path += {places}
+from guest import jail
+jail.step_down({uid})
+from guest.zygote import main
+main()
+"""
 # Isolated, but for the hash seed in the environment, which -I would ignore and without which sets print in any order.
 _FLAGS = ("-s", "-P", "-S", "-B")
 # The zygote gives each child a uid of its own, kills it and tidies what it left; children keep none of these.
@@ -52,10 +59,11 @@ def config(home: Path, kind: str, limits: dict[str, Any]) -> str:
         "hostname": "sandbox",
         "root": {"path": str(home / _ROOT), "readonly": True},
         "process": {
-            "args": [str(_executable()), *_FLAGS, "-c", _START.format([_GUEST_HOME, place])],
+            "args": [str(_executable()), *_FLAGS, "-c", _START.format(places=[_GUEST_HOME, place], uid=ZYGOTE_UID)],
             "env": [*ENVIRONMENT, *KINDS[kind].environment],
             "cwd": "/tmp",
-            "user": {"uid": ZYGOTE_UID, "gid": ZYGOTE_UID},
+            # gVisor has no ambient capabilities: whoever is not root would start without any.
+            "user": {"uid": 0, "gid": 0},
             "capabilities": dict.fromkeys(sets, _CAPABILITIES),
             "noNewPrivileges": True,
         },

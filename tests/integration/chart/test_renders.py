@@ -117,8 +117,8 @@ def test_every_switch_is_taken_both_ways() -> None:
     assert {name for name, values in seen.items() if len(values) == 1} <= TAKEN_ONE_WAY
 
 
-# One says nothing of what is rendered, the other of an executor that is not restricted, which tests/unit/chart holds.
-TAKEN_ONE_WAY = {"apiVersionsCheck", "sandbox.nested.userNamespace"}
+# It says nothing of what is rendered.
+TAKEN_ONE_WAY = {"apiVersionsCheck"}
 
 
 def switches(values: Values, above: str = "") -> dict[str, bool]:

@@ -1,6 +1,7 @@
 """A sandbox reaches nothing outside itself, is bounded from outside too, and when it ends nothing of it is left."""
 
 import asyncio
+import contextlib
 import os
 import shutil
 import signal
@@ -16,7 +17,7 @@ import pytest
 from soliloquy.v1.sandbox_pb2 import STATUS_MEMORY, STATUS_OK, Execution, Job
 
 from services.executor.gvisor.runsc import SandboxUnavailable
-from services.executor.policy import CGROUP, KINDS, MATH
+from services.executor.policy import CGROUP, KINDS, MATH, ZYGOTE_UID
 from services.executor.reports import Vetting
 from services.executor.sandbox import Sandbox, SandboxDied
 from services.executor.settings import SandboxSettings
@@ -30,6 +31,9 @@ pytestmark = needs_runsc
 
 # Some jobs here walk whole trees, which takes gVisor on ptrace its time; the CPU limit goes by the wall limit.
 _WALL_SECONDS = 30.0
+
+# Another user, files that are another's, kill: CAP_DAC_OVERRIDE, CAP_FOWNER, CAP_KILL, CAP_SETGID, CAP_SETUID.
+_OF_A_ZYGOTE = sum(1 << number for number in (1, 3, 5, 6, 7))
 
 _USES = {
     "math": "import math, os\nx = math.hypot(3, 4)",
@@ -120,12 +124,13 @@ def put_before_runsc(folder: Path, monkeypatch: pytest.MonkeyPatch, lines: str) 
 
 def killed(site: Site, title: str) -> bool:
     """Kills the process of a site's sandboxes that calls itself so."""
-    found = [
-        int(process.name)
-        for process in Path("/proc").glob("[0-9]*")
-        if (command := (process / "cmdline").read_bytes().split(b"\0"))[0].endswith(title.encode())
-        and str(site.folder.path).encode() in b" ".join(command)
-    ]
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        # Others on the machine come and go.
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            command = (process / "cmdline").read_bytes().split(b"\0")
+            if command[0].endswith(title.encode()) and str(site.folder.path).encode() in b" ".join(command):
+                found.append(int(process.name))
     for pid in found:
         os.kill(pid, signal.SIGKILL)
     return bool(found)
@@ -220,6 +225,17 @@ async def test_a_zygote_has_no_thread_that_a_job_would_lack(tmp_path: Path, kind
     async with opened(tmp_path) as site, booted(site, kind) as sandbox:
         done = await run(sandbox, "import re\nx = re.search('Threads:\\t(.*)', open('/proc/1/status').read())[1]", "x")
         assert done.values[0].value.text == "1", done
+
+
+async def test_a_zygote_is_not_root_and_can_do_only_what_its_jobs_need_of_it(tmp_path: Path) -> None:
+    async with opened(tmp_path) as site, booted(site) as sandbox:
+        done = await run(
+            sandbox, "import os\nx = open('/proc/1/status').read()\ny = open('/proc/self/status').read()", "x", "y"
+        )
+        zygote, child = (dict(line.split(":\t", 1) for line in each.value.text.splitlines()) for each in done.values)
+    assert zygote["Uid"].split() == zygote["Gid"].split() == [str(ZYGOTE_UID)] * 4
+    assert {int(zygote[held], 16) for held in ("CapPrm", "CapEff", "CapBnd")} == {_OF_A_ZYGOTE}
+    assert {int(child[held], 16) for held in ("CapPrm", "CapEff", "CapInh")} == {0}
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -9,23 +9,9 @@ import pytest
 
 from tests.integration.executor import nobody
 
-PROFILE = Path(__file__).parents[3] / "deploy/helm/soliloquy/files/executor/seccomp.json"
-# As a container runtime does it; then the rest of the command line.
-_CONFINED = """
-import ctypes, json, sys
-profile, code = json.loads(sys.argv[1]), sys.argv[2]
-library = ctypes.CDLL("libseccomp.so.2")
-library.seccomp_init.restype = ctypes.c_void_p
-rules = ctypes.c_void_p(library.seccomp_init(0x00050000 | profile["defaultErrnoRet"]))
-for rule in profile["syscalls"]:
-    action = 0x7FFF0000 if rule["action"] == "SCMP_ACT_ALLOW" else 0x00050000 | rule["errnoRet"]
-    for name in rule["names"]:
-        number = library.seccomp_syscall_resolve_name(name.encode())
-        # One that it has not heard of does not exist then.
-        assert number < 0 or library.seccomp_rule_add(rules, action, number, 0) == 0, name
-assert library.seccomp_load(rules) == 0
-exec(code)
-"""
+ROOT = Path(__file__).parents[3]
+PROFILE = ROOT / "deploy/helm/soliloquy/files/executor/seccomp.json"
+_CONFINE = (ROOT / "tests/images/confine.py").read_text("utf-8")
 _SANDBOX = """
 import asyncio
 from pathlib import Path
@@ -51,7 +37,7 @@ except SandboxUnavailable as error:
     print("no sandbox boots")
 """
 _REFUSED = """
-import os
+import ctypes
 library = ctypes.CDLL(None, use_errno=True)
 for number in {"bpf": 321, "add_key": 248, "io_uring_setup": 425, "init_module": 175, "clock_settime": 227}.values():
     print(library.syscall(number, 0, 0, 0, 0, 0), ctypes.get_errno())
@@ -64,7 +50,8 @@ pytestmark = [
 
 
 def confined(profile: dict[str, object], code: str) -> str:
-    ran = nobody.run(nobody.python(), "-c", _CONFINED, json.dumps(profile), code)
+    python = nobody.python()
+    ran = nobody.run(python, "-c", _CONFINE, json.dumps(profile), python, "-c", code)
     assert ran.returncode == 0, ran.stderr
     return ran.stdout
 

@@ -1,6 +1,7 @@
 """Services as real processes over a real broker: ready or why not, drained at the end, kept alive by `up`."""
 
 import asyncio
+import contextlib
 import signal
 import urllib.error
 import urllib.request
@@ -23,6 +24,7 @@ from services.runtime.topics import shapes
 from services.runtime.transports.kafka import KafkaSettings
 from services.runtime.transports.kafka.layout import apply
 from services.runtime.transports.kafka.transport import KafkaTransport
+from tests.chaos.kafka.installation import free_ports
 from tests.e2e.runs import SOLILOQUY, alive, kill, said, worker_named, worker_pids
 from tests.integration.transport.support import held, idle, until
 from tests.kafka.cluster import KafkaCluster
@@ -82,7 +84,9 @@ async def test_every_service_becomes_ready_and_ends_with_status_0(topics: KafkaS
             assert await command.terminated() == (0, [])
 
 
-async def test_a_service_is_not_ready_while_its_broker_is_down_says_why_and_can_be_ended(tmp_path: Path) -> None:
+async def test_a_service_is_not_ready_while_its_broker_is_down_or_yet_to_come_says_why_and_can_be_ended(
+    tmp_path: Path,
+) -> None:
     grace = 1.0
     with started(KafkaCluster(tmp_path)) as cluster:
         settings = KafkaSettings(bootstrap=cluster.bootstrap)
@@ -106,6 +110,21 @@ async def test_a_service_is_not_ready_while_its_broker_is_down_says_why_and_can_
             await asyncio.to_thread(cluster.stop_node, 1)
             async with asyncio.timeout(grace + 5):
                 await student.terminated()
+        probed = f"127.0.0.1:{free_ports(1)[0]}"
+        waiting = ("service", "student", "--kafka-wait", "120s", "--http", probed)
+        async with running(*waiting, kafka=settings) as student:
+
+            async def waits() -> bool:
+                with contextlib.suppress(OSError):
+                    return "student waits for Kafka: " in (await probe(probed))[1]
+                return False
+
+            await until(waits, seconds=60)
+            assert (await probe(probed))[0] == 503
+            assert (await probe(probed, "/healthz"))[0] == 200
+            await asyncio.to_thread(cluster.start_node, 1)
+            await student.address("student")
+            assert await student.terminated() == (0, [])
 
 
 async def test_a_terminated_service_finishes_and_commits_what_it_is_at(topics: KafkaSettings) -> None:
@@ -153,7 +172,7 @@ def refused(*arguments: str | Path, kafka: KafkaSettings) -> str:
 def test_what_cannot_be_done_is_one_line_with_status_2(kafka: str, tmp_path: Path) -> None:
     nowhere = KafkaSettings(bootstrap="127.0.0.1:1", prefix="x")
     bare = KafkaSettings(bootstrap=kafka, prefix="bare-")
-    for command in (("service", "student"), ("up", "--data", tmp_path)):
+    for command in (("service", "student"), ("service", "student", "--kafka-wait", "1s"), ("up", "--data", tmp_path)):
         assert "refuses connections" in refused(*command, kafka=nowhere)
         assert "soliloquy topics apply" in refused(*command, kafka=bare)
     assert "'alchemy' is neither" in refused("service", "tutor", "--problems", "alchemy", kafka=bare)

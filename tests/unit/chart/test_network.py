@@ -126,11 +126,10 @@ def test_a_store_is_reached_by_who_writes_there() -> None:
 
 
 def test_traces_leave_by_a_policy_of_their_own() -> None:
-    found = objects({"traces": {"url": "http://tempo:4318"}})
-    sending = {
-        name for name in MAKERS if name != "planner" and 4318 in set().union(*map(ports, rules(found, name, "egress")))
-    }
-    assert sending == set(MAKERS) - {"planner", "executor"}
+    found = objects(SERVED, {"traces": {"url": "http://tempo:4318"}})
+    asked = {"model", *MAKERS} - {"planner"}
+    sending = {name for name in asked if 4318 in set().union(*map(ports, rules(found, name, "egress")))}
+    assert sending == asked - {"executor"}
 
 
 def test_retraining_reaches_the_model_service() -> None:

@@ -92,6 +92,13 @@ def test_a_trace_of_each_conversation_is_sent_but_by_the_executor() -> None:
     assert sending == dict.fromkeys(found, "0.1") | {"executor": None}
 
 
+def test_a_service_waits_for_its_kafka_and_logs_as_it_is_told() -> None:
+    for values, told in (({}, ("10m", "json")), ({"kafka": {"wait": "90s"}, "logFormat": "text"}, ("90s", "text"))):
+        for each in services(objects(ALL, values)).values():
+            found = environment(container(each))
+            assert (found["SOLILOQUY_KAFKA_WAIT"], found["SOLILOQUY_LOG_FORMAT"]) == told
+
+
 def test_what_a_training_is_to_do_reaches_it_word_by_word() -> None:
     found = objects(TRAINED)
     asked, frozen = TRAINED["training"]["args"], TRAINED["training"]["freeze"]
@@ -164,14 +171,6 @@ def test_a_digest_goes_before_a_tag_and_each_pod_has_the_image_of_its_kind() -> 
         kind = "model" if "training" in place else "executor" if place == "Deployment executor" else "workers"
         tag = f"@{digest}" if kind == "executor" else ":9"
         assert {each["image"] for each in pod["spec"]["containers"]} == {f"example.com/{kind}{tag}"}
-
-
-@pytest.mark.parametrize("alone", [False, True])
-def test_the_executor_sees_all_of_proc_only_as_a_user_of_a_namespace_of_its_own(alone: bool) -> None:
-    executor = services(objects({"sandbox": {"nested": {"userNamespace": alone}}}))["executor"]
-    shares_users = executor["spec"]["template"]["spec"].get("hostUsers", True)
-    proc = container(executor)["securityContext"].get("procMount", "Default")
-    assert (shares_users, proc) == ((False, "Unmasked") if alone else (True, "Default"))
 
 
 def test_pods_are_spread_by_their_own_service() -> None:

@@ -3,10 +3,12 @@
 import re
 import subprocess
 import sys
+import tomllib
 from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 from tests.images.dockerfile import FILE, command, copied, line, stages, variables
 
@@ -45,7 +47,8 @@ def test_an_image_says_what_it_is(image: str) -> None:
 @pytest.mark.parametrize("image", IMAGES)
 def test_an_image_holds_nothing_that_only_building_needs(image: str) -> None:
     from_others = [copied(step)[0] for step in STAGES[image].steps if step.instruction == "COPY"]
-    assert from_others == ["model-packages" if image == "model" else "workers-packages"]
+    packages = "model-packages" if image == "model" else "workers-packages"
+    assert from_others == ([packages] if image == "workers" else ["runsc", packages])
 
 
 def test_every_install_is_held_to_hashes() -> None:
@@ -62,6 +65,29 @@ def test_an_image_has_the_versions_that_the_tests_have(lock: str) -> None:
     tested = pinned(ROOT / "requirements-dev.lock")
     found = pinned(FILE.parent / lock)
     assert {name: tested.get(name) for name in found} == found
+
+
+@pytest.mark.parametrize("lock", ["workers.lock", "model.lock"])
+def test_an_image_runs_the_code_that_was_generated_for_it(lock: str) -> None:
+    """Generated code refuses a runtime of an older major version, or of an older minor one of its own."""
+    [runtime], [generator] = (pinned(FILE.parent / name)["protobuf"] for name in (lock, "build.lock"))
+    assert [*map(int, runtime.split("."))] >= [*map(int, generator.split("."))]
+
+
+@pytest.mark.parametrize(
+    ("lock", "extras"),
+    [("workers.lock", ["s3", "otlp"]), ("model.lock", ["s3", "otlp", "serve", "train", "vllm"])],
+)
+def test_a_lock_is_what_the_project_declares(lock: str, extras: list[str]) -> None:
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    wanted = [
+        *declared["dependencies"],
+        *(each for extra in extras for each in declared["optional-dependencies"][extra]),
+    ]
+    found = pinned(FILE.parent / lock)
+    for requirement in map(Requirement, wanted):
+        if requirement.name != "soliloquy":
+            assert all(map(requirement.specifier.contains, found[requirement.name])), requirement
 
 
 def test_the_builder_is_sent_all_that_is_copied() -> None:

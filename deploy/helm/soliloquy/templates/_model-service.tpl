@@ -6,7 +6,7 @@ http_options: {host: 0.0.0.0, port: 8000}
 grpc_options:
   port: 9000
   grpc_servicer_functions: [soliloquy.v1.model_pb2_grpc.add_ModelServiceServicer_to_server]
-logging_config: {log_level: WARNING, enable_access_log: false}
+logging_config: {log_level: WARNING, encoding: {{ upper $.Values.logFormat }}, enable_access_log: false}
 applications:
   - name: model
     route_prefix: /
@@ -27,6 +27,12 @@ applications:
       max_ongoing: {{ int .requests.max }}
       max_queued: {{ int .requests.queued }}
       grace: {{ int .drainSeconds }}
+      {{- with $.Values.traces }}
+      {{- if .url }}
+      traces: {{ .url | quote }}
+      trace_share: {{ .share }}
+      {{- end }}
+      {{- end }}
 {{- end }}
 {{- end }}
 

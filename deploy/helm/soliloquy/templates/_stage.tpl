@@ -38,6 +38,8 @@ spec:
         {{- include (printf "soliloquy.%s.args" (ternary $name "stage" (has $name (list "executor" "collector")))) $root | nindent 8 }}
       env:
         {{- include "soliloquy.kafka.env" $root | nindent 8 }}
+        - {name: SOLILOQUY_KAFKA_WAIT, value: {{ $root.Values.kafka.wait }}}
+        - {name: SOLILOQUY_LOG_FORMAT, value: {{ $root.Values.logFormat }}}
         {{- if $stage.model }}
         {{- include "soliloquy.model.env" $root | trim | nindent 8 }}
         {{- end }}
@@ -147,8 +149,6 @@ spec:
 shareProcessNamespace: true
 {{- if eq .Values.sandbox.mode "runtimeClass" }}
 runtimeClassName: {{ .Values.sandbox.runtimeClass.name }}
-{{- else if .Values.sandbox.nested.userNamespace }}
-hostUsers: false
 {{- end }}
 {{- end }}
 
@@ -157,9 +157,6 @@ hostUsers: false
 {{- $security := include "soliloquy.containerSecurity" . | fromYaml -}}
 {{- with .Values.sandbox.nested -}}
 {{- $_ := set $security.securityContext "seccompProfile" (dict "type" "Localhost" "localhostProfile" .seccompProfile) -}}
-{{- if .userNamespace -}}
-{{- $_ := set $security.securityContext "procMount" "Unmasked" -}}
-{{- end -}}
 {{- with .appArmorProfile -}}
 {{- $_ := set $security.securityContext "appArmorProfile" (dict "type" "Localhost" "localhostProfile" .) -}}
 {{- end -}}
