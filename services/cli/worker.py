@@ -164,8 +164,9 @@ class Worker:
         while True:
             try:
                 return await self._kafka(where, services, opened)
-            except (KafkaUnavailable, *_passing()) as error:
-                if time.monotonic() >= given_up_at:
+            except Exception as error:
+                passing = isinstance(error, (KafkaUnavailable, *_passing()))
+                if not passing or time.monotonic() >= given_up_at:
                     raise
                 self._delay = f"waits for Kafka: {error}"
             await asyncio.sleep(PAUSE_SECONDS)
