@@ -11,6 +11,7 @@ from soliloquy.v1.events_pb2 import (
     ConversationFinished,
     ConversationStarted,
     ReplyNeeded,
+    StudentRejected,
     StudentReplied,
     TutorReplied,
 )
@@ -48,6 +49,8 @@ class Tutoring:
         match event:
             case ConversationStarted() | TutorReplied():
                 return await play(event, self.recipe.student, role="student", model=self.model)
+            case StudentRejected() if self.recipe.student_again:
+                return await play(event, self.recipe.student_again, role="student", model=self.model)
             case StudentReplied():
                 return await play(event, self.recipe.tutor, role="tutor", model=self.model)
             case CalculationNeeded() | CodeFailed():
