@@ -1,4 +1,4 @@
-"""The prompts of the planner and of its verifier, filled in from a problem and its plan.
+"""The prompts of the planner, its verifier and a student who solves alone, filled in from a problem and its plan.
 
 The tags (<question>, <steps>, ..) are what the scripted engine reads.
 """
@@ -19,6 +19,8 @@ SLOTS = {
     "planning": {"question", "steps", "refused"},
     "planning_again": {"reason"},
     "verifying": {"question", "steps", "plan", "answers"},
+    "solving": {"question", "talk"},
+    "solving_after": {"conversation"},
 }
 _TEMPLATES = Templates(Path(__file__).with_name("prompts"), SLOTS)
 
@@ -37,6 +39,12 @@ def verifying(problem: Problem, plan: Plan) -> Prompt:
         plan=shown(plan),
         answers=_listed(undecided(plan, problem)),
     )
+
+
+def solving(problem: Problem, talk: str) -> Prompt:
+    """What a student is asked alone, or after it has talked about the problem."""
+    after = _TEMPLATES.filled("solving_after", conversation=talk) if talk else ""
+    return _TEMPLATES.prompt("solving", question=problem.question, talk=after)
 
 
 def given_prompts(problem: Problem) -> list[Prompt]:
