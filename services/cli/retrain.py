@@ -150,6 +150,7 @@ class _Evaluating:
     quiet: bool
 
     def evaluate(self, adapter: Path | None, out: Path) -> Mapping[str, Any]:
+        from training.evaluation.higgs.page import page
         from training.evaluation.report import write_report
 
         weights = Weights(folder=self.base, adapter=adapter, free=False)
@@ -160,7 +161,7 @@ class _Evaluating:
             tutor=tutor, questions=self.evaluation.questions, seed=self.evaluation.seed, in_flight=_IN_FLIGHT
         )
         report, results = putting.report(out.name, quiet=self.quiet)
-        write_report(out, report, results)
+        write_report(out, report, results, page(report, results))
         return report
 
 

@@ -13,7 +13,7 @@ from soliloquy.v1.conversation_pb2 import Evaluation, StepState
 from services.dataset.columns import below, named, occurring, word
 from services.recipes.codes import EVALUATIONS, STATES
 from services.recipes.recipe import DEFAULT, Recipe, find
-from services.truth.report import bigram_entropy
+from services.truth.utterances import bigram_entropy
 
 # By the names that the columns have.
 LETTERS = {word(Evaluation.Name(code), "EVALUATION_"): letter for letter, code in EVALUATIONS.items()}

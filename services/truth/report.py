@@ -1,16 +1,12 @@
 """What the checked turns of a dataset come to."""
 
-import math
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any
 
 from services.truth.likeness import Likeness, Pair
-
-_WORD = re.compile(r"\w+")
+from services.truth.utterances import bigram_entropy
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -107,15 +103,6 @@ class Report:
             "rules": dict(sorted(self.rules.items())),
             "faults": [{"conversation": name, "fault": fault} for name, fault in self.faults],
         }
-
-
-def bigram_entropy(text: str) -> float:
-    """In bits: how varied the pairs of neighbouring words of one message are."""
-    pairs = Counter(pairwise(_WORD.findall(text.casefold())))
-    if not (total := pairs.total()):
-        return 0.0
-    # A pair that occurs once adds nothing to the sum, and nearly all do.
-    return math.log2(total) - sum(count * math.log2(count) for count in pairs.values() if count > 1) / total
 
 
 def _pair(pair: Pair) -> dict[str, Any]:

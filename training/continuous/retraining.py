@@ -19,7 +19,7 @@ from training.adapters.version import Version, read_version
 from training.continuous.folder import Outcome, Plan, Round, Rounds
 from training.continuous.policy import Figures, Policy
 from training.continuous.sources import Source
-from training.evaluation.judging import METRICS
+from training.evaluation.higgs.judging import METRICS
 from training.evaluation.report import read_report
 from training.folder import Job, TrainingFolder
 from training.freeze import LeaveOut

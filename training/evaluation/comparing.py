@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from training.evaluation.judging import METRICS
-from training.evaluation.report import CASES, REPORT, table, told
+from training.evaluation.report import CASES, REPORT, table, told, told_of
 
 
 class Incomparable(Exception):
@@ -27,11 +26,18 @@ class Evaluation:
 def read(folders: Sequence[Path]) -> dict[str, Evaluation]:
     """By name; those of a name that another has too by their folder."""
     found = [_read(folder) for folder in folders]
+    first = found[0]
     for other in found[1:]:
-        if other.cases != found[0].cases:
+        protocols = [one.report["protocol"] for one in (other, first)]
+        if protocols[0] != protocols[1]:
             raise Incomparable(
-                f"{other.folder} and {found[0].folder} put other cases: evaluate both with the same --questions, "
-                "--seed, --problems and --trained"
+                f"{other.folder} is an evaluation by {protocols[0]} and {first.folder} one by {protocols[1]}: "
+                "name those of one protocol"
+            )
+        if other.cases != first.cases:
+            raise Incomparable(
+                f"{other.folder} and {first.folder} put other cases: evaluate both with the same --questions or "
+                "--dialogues, --seed, --problems and --trained"
             )
     names = [evaluation.report["name"] for evaluation in found]
     return {
@@ -41,10 +47,10 @@ def read(folders: Sequence[Path]) -> dict[str, Evaluation]:
 
 
 def rows(evaluations: Mapping[str, Evaluation]) -> list[list[str]]:
-    """A row a metric, and with two evaluations how many cases only the one and only the other passed."""
+    """A row a metric and measure, and with two evaluations how many cases only the one and only the other passed."""
     made = []
-    for metric, title in METRICS.items():
-        shares = [told(one.report["figures"]["metrics"][metric]) for one in evaluations.values()]
+    for metric, title in next(iter(evaluations.values())).report["titles"].items():
+        shares = [told_of(one.report, metric) for one in evaluations.values()]
         made.append([title, *shares, *_alone(list(evaluations.values()), metric)])
     shares = [told(one.report["figures"]["read_at_first"]) for one in evaluations.values()]
     made.append(["answers read at the first try", *shares, *([""] if len(evaluations) == 2 else [])])
@@ -56,8 +62,7 @@ def head(evaluations: Mapping[str, Evaluation]) -> list[str]:
 
 
 def page(evaluations: Mapping[str, Evaluation]) -> Iterator[str]:
-    drawn = next(iter(evaluations.values())).report["cases"]
-    yield f"{drawn['questions']} questions of `{drawn['problems']}`, seed {drawn['seed']}: share, 95 % interval."
+    yield f"{next(iter(evaluations.values())).report['cases']['put']}: share, 95 % interval."
     yield ""
     yield from table(head(evaluations), rows(evaluations))
 
@@ -65,6 +70,8 @@ def page(evaluations: Mapping[str, Evaluation]) -> Iterator[str]:
 def _alone(evaluations: Sequence[Evaluation], metric: str) -> list[str]:
     if len(evaluations) != 2:
         return []
+    if metric not in evaluations[0].report["figures"]["metrics"]:
+        return [""]
     one, other = ({case: bool(p.get(metric)) for case, p in each.passed.items()} for each in evaluations)
     alone = [sum(mine[case] and not theirs[case] for case in mine) for mine, theirs in ((one, other), (other, one))]
     return [f"{alone[0]} : {alone[1]}"]
@@ -77,6 +84,4 @@ def _read(folder: Path) -> Evaluation:
         passed = {row["case"]: row["passed"] for row in rows}
         return Evaluation(folder=folder, report=report, cases=report["cases"]["sha256"], passed=passed)
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise Incomparable(
-            f"{folder} holds no evaluation ({error}): soliloquy evaluate higgs --out makes one"
-        ) from error
+        raise Incomparable(f"{folder} holds no evaluation ({error}): soliloquy evaluate .. --out makes one") from error

@@ -1,41 +1,77 @@
 """The figures of one evaluation, or of several side by side, as a picture."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import matplotlib
 
-from training.evaluation.judging import METRICS
-from training.evaluation.report import PAPER
-
 _HEIGHT = 0.8
 
+Reports = Mapping[str, Mapping[str, Any]]
 
-def draw(path: Path, reports: Mapping[str, Mapping[str, Any]]) -> None:
-    """The same figures make the same file, byte for byte."""
+
+def draw(path: Path, reports: Reports) -> None:
+    """Curves where the protocol has some, else bars; the same figures make the same file, byte for byte."""
+    first = next(iter(reports.values()))
+    if "curves" in first:
+        _curves(path, reports, first["curves"])
+    else:
+        _bars(path, reports, [metric for metric in first["titles"] if metric in first["figures"]["metrics"]])
+
+
+def _bars(path: Path, reports: Reports, metrics: Sequence[str]) -> None:
+    first = next(iter(reports.values()))
+    with _drawn(path, 1, (8, 1.2 + 0.5 * len(metrics) * (1 + len(reports)) / 2)) as [axes]:
+        thickness = _HEIGHT / len(reports)
+        for place, (name, report) in enumerate(reports.items()):
+            shares = [report["figures"]["metrics"][metric] for metric in metrics]
+            at = [row + thickness * (place - (len(reports) - 1) / 2) for row in range(len(metrics))]
+            lengths = [share["share"] or 0.0 for share in shares]
+            axes.barh(at, lengths, thickness * 0.9, xerr=_reach(shares), capsize=3, label=name)
+        published = [(row, first["paper"][metric]) for row, metric in enumerate(metrics) if metric in first["paper"]]
+        for number, (row, value) in enumerate(published):
+            label = first["whose"] if number == 0 else None
+            axes.plot([value] * 2, [row - _HEIGHT / 2, row + _HEIGHT / 2], "k:", label=label)
+        axes.set_yticks(range(len(metrics)), [first["titles"][metric] for metric in metrics])
+        axes.invert_yaxis()
+        axes.set_xlim(0, 1.02)
+        axes.set_xlabel("share of cases, with its 95 % interval")
+
+
+def _curves(path: Path, reports: Reports, curves: Mapping[str, Sequence[str]]) -> None:
+    with _drawn(path, len(curves), (4.5 * len(curves), 4)) as panels:
+        for place, (axes, (title, metrics)) in enumerate(zip(panels, curves.items(), strict=True)):
+            at = range(1, len(metrics) + 1)
+            for name, report in reports.items():
+                shares = [report["figures"]["metrics"][metric] for metric in metrics]
+                heights = [share["share"] or 0.0 for share in shares]
+                label = name if place == 0 else None
+                axes.errorbar(at, heights, yerr=_reach(shares), capsize=3, marker="o", label=label)
+            axes.set_xticks(at)
+            axes.set_ylim(0, 1.02)
+            axes.set_xlabel("k")
+            axes.set_title(f"{title}, with its 95 % interval")
+
+
+def _reach(shares: Sequence[Mapping[str, Any]]) -> list[list[float]]:
+    """From each share to the ends of its interval."""
+    lengths = [share["share"] or 0.0 for share in shares]
+    return [
+        [max(0.0, length - share["low"]) for length, share in zip(lengths, shares, strict=True)],
+        [max(0.0, share["high"] - length) for length, share in zip(lengths, shares, strict=True)],
+    ]
+
+
+@contextmanager
+def _drawn(path: Path, panels: int, size: tuple[float, float]) -> Iterator[Sequence[Any]]:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
     with matplotlib.rc_context({"svg.hashsalt": "soliloquy", "svg.fonttype": "none"}):
-        figure, axes = pyplot.subplots(figsize=(8, 1.2 + 0.5 * len(METRICS) * (1 + len(reports)) / 2))
-        thickness = _HEIGHT / len(reports)
-        for place, (name, report) in enumerate(reports.items()):
-            shares = [report["figures"]["metrics"][metric] for metric in METRICS]
-            at = [row + thickness * (place - (len(reports) - 1) / 2) for row in range(len(METRICS))]
-            lengths = [share["share"] or 0.0 for share in shares]
-            reach = [
-                [max(0.0, length - share["low"]) for length, share in zip(lengths, shares, strict=True)],
-                [max(0.0, share["high"] - length) for length, share in zip(lengths, shares, strict=True)],
-            ]
-            axes.barh(at, lengths, thickness * 0.9, xerr=reach, capsize=3, label=name)
-        for row, metric in enumerate(METRICS):
-            label = "the paper's Higgs" if row == 0 else None
-            axes.plot([PAPER[metric]] * 2, [row - _HEIGHT / 2, row + _HEIGHT / 2], "k:", label=label)
-        axes.set_yticks(range(len(METRICS)), list(METRICS.values()))
-        axes.invert_yaxis()
-        axes.set_xlim(0, 1.02)
-        axes.set_xlabel("share of cases, with its 95 % interval")
+        figure, axes = pyplot.subplots(1, panels, figsize=size, squeeze=False)
+        yield axes[0]
         figure.legend(loc="outside upper center", ncols=3, frameon=False)
         figure.savefig(path, metadata={"Date": None}, bbox_inches="tight")
         pyplot.close(figure)

@@ -1,25 +1,41 @@
-"""An evaluation's files: the figures as JSON, as a page, as a picture, and the evidence of each case."""
+"""An evaluation's files: the figures as JSON, as a page, as a picture, and the evidence of each case.
+
+A protocol plugs in with results of a case each and a report of its own; what stands in every report, so that it can be
+drawn and set beside another:
+
+- `protocol`, `name`: which protocol, and who was evaluated
+- `cases`: with `sha256`, the digest of what was put to it, and `put`, the same in words
+- `titles`: what its metrics and measures are called, in the order of the tables
+- `figures`: `metrics`, a `Share` each; `read_at_first`, a `Share`; and where it has any `measures`, a number each, None
+  where it was not measured
+- `paper`: what was published, by metric or measure; `whose`: and of whom
+- `curves`: where its picture is curves and not bars, the metrics of each by the curve's title
+
+The row of a case has its id as `case`, and under `passed` each metric that it counts for.
+"""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
-
-from training.evaluation.judging import METRICS, Judged
+from typing import Any, Protocol
 
 REPORT = "report.json"
 CASES = "cases.jsonl"
 PAGE = "report.md"
 PICTURE = "report.svg"
-# What a person found of the paper's own model, on 25 questions.
-PAPER = {"usage": 1.0, "non_usage": 1.0, "compilation": 0.97, "verification": 0.88}
 
 
-def write_report(folder: Path, report: Mapping[str, Any], results: Sequence[Judged]) -> None:
+class Result(Protocol):
+    """What came of one case."""
+
+    def as_json(self) -> dict[str, Any]: ...
+
+
+def write_report(folder: Path, report: Mapping[str, Any], results: Iterable[Result], page: Iterable[str]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     lines = (json.dumps(result.as_json(), ensure_ascii=False) for result in results)
     (folder / CASES).write_text("".join(f"{line}\n" for line in lines), "utf-8")
-    (folder / PAGE).write_text("\n".join(_page(report, results)) + "\n", "utf-8")
+    (folder / PAGE).write_text("\n".join(page) + "\n", "utf-8")
     # The last, and at once: a folder with a report is a whole evaluation.
     unfinished = folder / f".{REPORT}.unfinished"
     unfinished.write_text(json.dumps(report, indent=2) + "\n", "utf-8")
@@ -41,43 +57,22 @@ def told(share: Mapping[str, Any]) -> str:
     return f"{share['share']:.2f} ({share['passed']} of {share['of']}, {share['low']:.2f} to {share['high']:.2f})"
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+def told_of(report: Mapping[str, Any], name: str) -> str:
+    """A metric's share or a measure's number."""
+    made = report["figures"]
+    if name in made["metrics"]:
+        return told(made["metrics"][name])
+    value = made["measures"][name]
+    return "not measured" if value is None else f"{value:.2f}"
+
+
+def published(report: Mapping[str, Any], name: str) -> str:
+    """Empty where nothing was."""
+    return f"{report['paper'][name]:.2f}" if name in report["paper"] else ""
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
     """In Markdown."""
     yield f"| {' | '.join(head)} |"
     yield f"| {' | '.join('---' for _ in head)} |"
     yield from (f"| {' | '.join(row)} |" for row in rows)
-
-
-def _page(report: Mapping[str, Any], results: Sequence[Judged]) -> Iterator[str]:
-    figures, drawn = report["figures"], report["cases"]
-    yield f"# Higgs evaluation of {report['name']}"
-    yield ""
-    yield f"{drawn['questions']} questions of `{drawn['problems']}`, seed {drawn['seed']}, each once with a right and"
-    yield "once with a wrong number from the student, and as many cases without a number."
-    yield "Judged by the truth check and the sandbox; 95 % intervals after Wilson."
-    yield ""
-    rows = [[title, told(figures["metrics"][name]), f"{PAPER[name]:.2f}"] for name, title in METRICS.items()]
-    yield from table(["metric", "share of cases", "Higgs, judged by a person"], rows)
-    yield ""
-    rearranging = figures["rearranging"]
-    yield f"Questions that need a rearrangement: {told(rearranging['questions'])}."
-    yield ""
-    groups = [rearranging["metrics"], rearranging["metrics_of_others"]]
-    names = ("usage", "compilation", "verification")
-    rows = [[METRICS[name], *(told(group[name]) for group in groups)] for name in names]
-    yield from table(["metric", "with a rearrangement", "without"], rows)
-    yield ""
-    by_answer = figures["verification_by_answer"]
-    yield f"Right numbers confirmed: {told(by_answer['right'])}. Wrong ones caught: {told(by_answer['wrong'])}."
-    yield f"Answers that could be read at the first try: {told(figures['read_at_first'])}."
-    missed = [result for result in results if not all(result.passed.values())]
-    yield ""
-    yield f"## Missed: {len(missed)} of {len(results)} cases"
-    yield ""
-    yield from (_miss(result) for result in missed)
-
-
-def _miss(result: Judged) -> str:
-    problem = result.case.conversation.problem.source
-    names = ", ".join(METRICS[name] for name, passed in result.passed.items() if not passed)
-    return f"- `{result.case.id}` ({result.case.kind}, {problem}, step {result.case.step.number}): {names}"

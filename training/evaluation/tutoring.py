@@ -1,9 +1,12 @@
 """A recipe's whole loop in one process: the student, and all that the tutor goes through before it answers."""
 
-from collections.abc import AsyncGenerator, Awaitable, Callable
+import asyncio
+from collections import Counter
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
-from soliloquy.v1.conversation_pb2 import Conversation
+from soliloquy.v1.conversation_pb2 import Conversation, ModelCall, ParseOutcome
 from soliloquy.v1.events_pb2 import (
     CalculationNeeded,
     CodeFailed,
@@ -22,6 +25,13 @@ from services.runtime.model import Model
 
 # Runs the code that was written, in a sandbox.
 Execute = Callable[[CodeWritten], Awaitable[Outcome]]
+
+C = TypeVar("C")
+R = TypeVar("R")
+
+
+class TooFew(Exception):
+    """The problems hold fewer cases than were asked for; the message says how many."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +55,15 @@ class Tutoring:
             if isinstance(event, StudentReplied):
                 yield event.conversation
 
+    async def held(self, conversation: Conversation, *, enough: Callable[[Conversation], bool]) -> Conversation:
+        """The conversation from its beginning to the student's message that is enough, or to its end."""
+        event: ConversationEvent = ConversationStarted(conversation=conversation)
+        while not isinstance(event, ConversationFinished):
+            [event] = await self._following(event)
+            if isinstance(event, StudentReplied) and enough(event.conversation):
+                break
+        return event.conversation
+
     async def _following(self, event: ConversationEvent) -> Outcome:
         match event:
             case ConversationStarted() | TutorReplied():
@@ -61,3 +80,26 @@ class Tutoring:
                 return await play(event, self.recipe.composer, role="composer", model=self.model)
             case _:
                 raise TypeError(f"a tutor does nothing about {type(event).__name__}")
+
+
+async def side_by_side(cases: Iterable[C], put: Callable[[C], Awaitable[R]], *, at_once: int) -> list[R]:
+    """What comes of each case, in their order."""
+    room = asyncio.Semaphore(at_once)
+
+    async def admitted(case: C) -> R:
+        async with room:
+            return await put(case)
+
+    async with asyncio.TaskGroup() as group:
+        putting = [group.create_task(admitted(case)) for case in cases]
+    return [task.result() for task in putting]
+
+
+def parsed(calls: Sequence[ModelCall]) -> Counter[str]:
+    """How the answers that were asked for could be read."""
+    return Counter(ParseOutcome.Name(call.outcome).removeprefix("PARSE_OUTCOME_").lower() for call in calls)
+
+
+def adapters(calls: Sequence[ModelCall]) -> frozenset[str]:
+    """The digests of those that gave the answers."""
+    return frozenset(call.adapter_digest for call in calls if call.adapter_digest)

@@ -9,8 +9,17 @@ from services.cli.failure import Failure
 from services.client.dataset import Dataset, NoDataset
 from services.curriculum.bank.bank import Bank
 from services.curriculum.bank.sampling import Wanted, picks
-from services.curriculum.problems import ProblemSource
+from services.curriculum.problems import BadProblemFile, ProblemSource, UnknownProblems, problem_source
 from services.runtime.seeds import draw
+
+
+def held_out(problems: str, *, seed: int, trained: Sequence[Path]) -> tuple[ProblemSource, Iterator[Problem]]:
+    """A bank or file, and its questions that none of these datasets holds; raises Failure."""
+    try:
+        source = problem_source(problems)
+    except (BadProblemFile, UnknownProblems) as unusable:
+        raise Failure(str(unusable)) from unusable
+    return source, questions(source, seed=seed, learned=_learned(trained))
 
 
 def questions(source: ProblemSource, *, seed: int, learned: Collection[str]) -> Iterator[Problem]:
@@ -19,7 +28,7 @@ def questions(source: ProblemSource, *, seed: int, learned: Collection[str]) -> 
     return (problem for problem in drawn if problem.id not in learned)
 
 
-def learned(datasets: Sequence[Path]) -> set[str]:
+def _learned(datasets: Sequence[Path]) -> set[str]:
     """The problems that the conversations of these datasets are about."""
     try:
         return {conversation.problem.id for folder in datasets for conversation in Dataset(folder)}

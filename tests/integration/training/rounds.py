@@ -19,8 +19,9 @@ from services.runtime.model import Model
 from tests.integration.adapters.plain import plain
 from tests.unit.training.evaluation.putting import drawn, results
 from training.continuous.folder import Outcome
-from training.evaluation.figures import figures
-from training.evaluation.report import PAPER, write_report
+from training.evaluation.higgs.figures import figures
+from training.evaluation.higgs.page import page
+from training.evaluation.report import write_report
 
 
 class Killed(Exception):
@@ -75,9 +76,9 @@ class Evaluating:
         self.put.append(out)
         ids = {case.conversation.problem.id for case in cases.cases}
         put = {"sha256": cases.digest, "problem_ids": sorted(ids | set(self.about))}
-        report = {"name": out.name, "cases": {"questions": 1, "problems": "physics", "seed": 5, **put}}
-        write_report(out, report | {"figures": figures(found), "paper": PAPER}, found)
-        return report | {"figures": figures(found)}
+        report = {"name": out.name, "cases": {"put": "1 question", **put}, "figures": figures(found)}
+        write_report(out, report, found, page(report, found))
+        return report
 
 
 @dataclass

@@ -21,7 +21,7 @@ from soliloquy.v1.sandbox_pb2 import Execution, Lane, NamedValue, Status, Value
 from services.dataset.durations import Durations, seconds_of
 from services.dataset.statistics import Statistics
 from services.recipes.soliloquy.rules import agrees
-from services.truth.report import bigram_entropy
+from services.truth.utterances import bigram_entropy
 from tests.datasets import accepted_rows, rejected_rows, timing_rows
 from tests.unit.scripted.growing import grown
 

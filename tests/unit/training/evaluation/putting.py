@@ -16,9 +16,9 @@ from services.model.engines.scripted import ScriptedEngine
 from services.recipes.recipe import find
 from services.runtime.model import Model, ModelRefused
 from tests.unit.scripted.growing import DESK
-from training.evaluation.cases import Rehearsal
-from training.evaluation.higgs import Drawn, drawn_cases, evaluated
-from training.evaluation.judging import Judged
+from training.evaluation.higgs.cases import Rehearsal
+from training.evaluation.higgs.judging import Judged
+from training.evaluation.higgs.putting import Drawn, drawn_cases, evaluated
 from training.evaluation.tutoring import Tutoring
 
 BANK = load_bank("physics")

@@ -20,9 +20,10 @@ from tests.unit.training.evaluation.putting import (
     shared_cases,
     tutoring,
 )
-from training.evaluation.cases import Kind, Rehearsal
-from training.evaluation.figures import figures
-from training.evaluation.higgs import TooFewQuestions, drawn_cases
+from training.evaluation.higgs.cases import Kind, Rehearsal
+from training.evaluation.higgs.figures import figures
+from training.evaluation.higgs.putting import drawn_cases
+from training.evaluation.tutoring import TooFew
 
 
 def metrics(found: list[Any]) -> dict[str, Any]:
@@ -136,5 +137,5 @@ def test_the_evidence_of_a_case_shows_what_was_said_run_and_found() -> None:
 
 async def test_too_few_questions_are_said_with_their_number() -> None:
     few = [problem for problem, _ in zip(problems(5), range(3), strict=False)]
-    with pytest.raises(TooFewQuestions, match=r"only \d of 25 questions can be put"):
+    with pytest.raises(TooFew, match=r"only \d of 25 questions can be put"):
         await drawn_cases(few, Rehearsal(tutoring=tutoring(SCRIPTED), seed=5), questions=25)

@@ -3,21 +3,29 @@
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.unit.training.evaluation.putting import NOISY, SCRIPTED, drawn, results, shared_cases
-from training.evaluation.comparing import Incomparable, page, read
-from training.evaluation.figures import Share, figures, wilson
-from training.evaluation.higgs import Drawn
-from training.evaluation.judging import Judged
-from training.evaluation.report import PAPER, told, write_report
+from training.evaluation.comparing import Incomparable, read
+from training.evaluation.comparing import page as comparison
+from training.evaluation.higgs.figures import figures
+from training.evaluation.higgs.judging import METRICS, Judged
+from training.evaluation.higgs.page import page
+from training.evaluation.higgs.putting import Drawn
+from training.evaluation.report import told, write_report
+from training.evaluation.shares import Share, wilson
 
 
 def written(folder: Path, name: str, cases: Drawn, found: list[Judged]) -> Path:
-    put: dict[str, Any] = {"questions": 3, "problems": "physics", "seed": 5, "sha256": cases.digest}
-    write_report(folder, {"name": name, "cases": put, "figures": figures(found), "paper": PAPER}, found)
+    report = {
+        "protocol": "higgs",
+        "name": name,
+        "cases": {"put": "3 questions of `physics`, seed 5", "sha256": cases.digest},
+        "titles": METRICS,
+        "figures": figures(found),
+    }
+    write_report(folder, report, found, page(report, found))
     return folder
 
 
@@ -43,7 +51,7 @@ def test_the_table_says_how_many_cases_only_one_of_two_models_passed(tmp_path: P
     ]
     missed = sum(not result.passed.get("verification", True) for result in noisy)
     assert missed > 0
-    lines = list(page(read(folders)))
+    lines = list(comparison(read(folders)))
     assert "| metric | base | tuned | only the one : only the other |" in lines
     [row] = [line for line in lines if line.startswith("| calculation verification")]
     assert row.endswith(f"| {missed} : 0 |")

@@ -3,7 +3,6 @@
 The paper had a person judge 25 questions; here the truth check and the sandbox do, and there may be any number.
 """
 
-import asyncio
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,16 +13,12 @@ from soliloquy.v1.conversation_pb2 import Conversation, Problem
 
 from services.runtime.model import ModelRefused
 from services.runtime.model.faults import ModelFailed
-from training.evaluation.cases import Case, Rehearsal, numeric_steps
-from training.evaluation.judging import Judged, judged, unanswered
-from training.evaluation.tutoring import Tutoring
+from training.evaluation.higgs.cases import Case, Rehearsal, numeric_steps
+from training.evaluation.higgs.judging import Judged, judged, unanswered
+from training.evaluation.tutoring import TooFew, Tutoring, side_by_side
 
 # Problems looked at for each question: most can be put, and a bank may have none without a calculation.
 _LOOKED_AT = 40
-
-
-class TooFewQuestions(Exception):
-    """The problems hold fewer questions that can be put so than were asked for."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -59,7 +54,7 @@ async def drawn_cases(problems: Iterable[Problem], rehearsal: Rehearsal, *, ques
             passed_over += not found
             numeric += [found] if found else []
     if len(numeric) < questions:
-        raise TooFewQuestions(
+        raise TooFew(
             f"only {len(numeric)} of {questions} questions can be put, {passed_over} were passed over: ask for fewer"
         )
     return Drawn(cases=list(_dealt(numeric, in_words)), passed_over=passed_over)
@@ -77,20 +72,16 @@ async def evaluated(
     cases: Sequence[Case], tutoring: Tutoring, *, at_once: int, tell: Callable[[Judged], None]
 ) -> list[Judged]:
     """Each case put to the tutor and judged, in their order."""
-    room = asyncio.Semaphore(at_once)
 
     async def put(case: Case) -> Judged:
-        async with room:
-            try:
-                result = judged(case, await tutoring.answered(case.conversation))
-            except (ModelRefused, ModelFailed) as error:
-                result = unanswered(case, str(error))
-            tell(result)
-            return result
+        try:
+            result = judged(case, await tutoring.answered(case.conversation))
+        except (ModelRefused, ModelFailed) as error:
+            result = unanswered(case, str(error))
+        tell(result)
+        return result
 
-    async with asyncio.TaskGroup() as group:
-        putting = [group.create_task(put(case)) for case in cases]
-    return [task.result() for task in putting]
+    return await side_by_side(cases, put, at_once=at_once)
 
 
 def _texts(conversation: Conversation) -> Iterator[str]:

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from soliloquy.v1.conversation_pb2 import Calculation, Conversation, ModelCall, ParseOutcome, Turn
+from soliloquy.v1.conversation_pb2 import Calculation, Conversation, ParseOutcome, Turn
 from soliloquy.v1.sandbox_pb2 import Execution, Status
 
 from services.recipes.codes import EVALUATION_LETTERS, STRATEGIES
 from services.runtime.values import plain, status_name, verdict
 from services.truth.units import unit
-from training.evaluation.cases import Case, Kind
+from training.evaluation.higgs.cases import Case, Kind
+from training.evaluation.tutoring import adapters, parsed
 
 # The evaluations by which a tutor says that a number is right, or that it is not.
 _SAYING = {Kind.RIGHT: {"b"}, Kind.WRONG: {"a", "c"}}
@@ -80,8 +81,8 @@ def judged(case: Case, answered: Conversation) -> Judged:
             "reply": turn.tutor.text,
             "ended": answered.ending_reason,
         },
-        parsed=Counter(_outcome(call) for call in turn.calls),
-        adapters=frozenset(call.adapter_digest for call in turn.calls if call.adapter_digest),
+        parsed=parsed(turn.calls),
+        adapters=adapters(turn.calls),
     )
 
 
@@ -130,7 +131,3 @@ def _is_result(number: float, case: Case) -> bool:
 def _ran(calculation: Calculation, at: int) -> bool:
     attempts = calculation.attempts
     return len(attempts) > at and attempts[at].execution.status == Status.STATUS_OK
-
-
-def _outcome(call: ModelCall) -> str:
-    return ParseOutcome.Name(call.outcome).removeprefix("PARSE_OUTCOME_").lower()

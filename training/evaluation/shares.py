@@ -1,0 +1,42 @@
+"""Shares of the cases of an evaluation, with their confidence intervals."""
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Self
+
+# Of the standard normal distribution: 95 % lie within.
+_Z = 1.959964
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Share:
+    passed: int
+    of: int
+    # None of nothing.
+    share: float | None
+    low: float
+    high: float
+
+    @classmethod
+    def counted(cls, outcomes: Iterable[bool]) -> Self:
+        counts = Counter(outcomes)
+        passed, of = counts[True], counts.total()
+        low, high = wilson(passed, of)
+        return cls(passed=passed, of=of, share=passed / of if of else None, low=low, high=high)
+
+
+def wilson(passed: int, of: int) -> tuple[float, float]:
+    """The 95 % interval of a share; sound for few cases and for shares of all or none."""
+    if not of:
+        return 0.0, 1.0
+    share, spread = passed / of, _Z**2 / of
+    middle = (share + spread / 2) / (1 + spread)
+    half = math.sqrt(share * (1 - share) * spread + spread**2 / 4) / (1 + spread)
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def read_at_first(parsed: Counter[str]) -> Share:
+    """Of all that a model was asked, by how its answer could be read: whether the first could be used as it was."""
+    return Share.counted(outcome in ("strict", "repaired") for outcome in parsed.elements())
