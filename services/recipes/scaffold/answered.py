@@ -48,7 +48,7 @@ def right(text: str, target: SubQuestion) -> bool | None:
 def told(text: str, hidden: Sequence[SubQuestion], known: str) -> Iterator[SubQuestion]:
     """The sub-questions whose answers a text tells, but for what is known anyhow."""
     said = quantities_in(text)
-    given = quantities_in(known)
+    given = _quantities(known)
     for target in hidden:
         wanted = expected_number(target.answer)
         if wanted:
@@ -59,6 +59,12 @@ def told(text: str, hidden: Sequence[SubQuestion], known: str) -> Iterator[SubQu
             tells = says(text, target.answer) and not says(known, target.answer)
         if tells:
             yield target
+
+
+# What is known at a place is known to everything that is said there.
+@functools.lru_cache(256)
+def _quantities(text: str) -> Sequence[Written]:
+    return quantities_in(text)
 
 
 @functools.lru_cache(4096)

@@ -13,7 +13,7 @@ from services.recipes.scaffold.answers import parted
 from services.recipes.scaffold.plan_expected import number_in
 from services.recipes.scaffold.scripted.phrases import book
 from services.recipes.scaffold.scripted.steps import step
-from services.recipes.scripted.phrasebook import Part, anew, capitalised
+from services.recipes.scripted.phrasebook import anew, capitalised
 from services.recipes.scripted.programs import description
 from services.recipes.scripted.reading import Reading
 from services.runtime.model import ModelRefused
@@ -90,12 +90,8 @@ def _message(reading: Reading, place: Place, shown: str, rng: Random, **facts: s
         "way": ", then ".join(one.answer.rstrip(".") for one in place.plan[:-1]),
         "explanation": "" if "?" in explanation or any(told(explanation, hidden, known)) else explanation,
     }
-    options = [
-        text
-        for text in book().wordings("tutor", "says", shown, **slots)
-        if shown == "end" or not any(told(text, hidden, known))
-    ]
-    return capitalised(anew([Part(options=options)], rng, reading.word_limit, _said(reading)))
+    said = [book().part("tutor", "says", shown, **slots)]
+    return capitalised(anew(said, rng, reading.word_limit, _said(reading)))
 
 
 def _said(reading: Reading) -> list[str]:
