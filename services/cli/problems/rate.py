@@ -61,17 +61,12 @@ def rate(
         raise Failure(str(unusable)) from unusable
     except OSError as error:
         raise Failure(f"{out} cannot be written ({error.strerror}): choose another --out") from error
-    bins = Counter(bin_of(each) for each in rates.values())
-    made = {
-        "problems": len(problems),
-        "rated": len(rates),
-        "tries": tries,
-        "bins": {bin_name(number): bins[number] for number in range(round(1 / SOLVE_RATE.bin))},
-    }
+    counts = Counter(bin_of(each) for each in rates.values())
+    bins = {bin_name(number): counts[number] for number in range(round(1 / SOLVE_RATE.bin))}
     if as_json:
-        click.echo(json.dumps(made))
+        click.echo(json.dumps({"problems": len(problems), "rated": len(rates), "tries": tries, "bins": bins}))
     else:
-        filled = ", ".join(f"{name} {count}" for name, count in made["bins"].items())
+        filled = ", ".join(f"{name} {count}" for name, count in bins.items())
         click.echo(f"{len(rates)} of {len(problems)} problems rated in {out}; by solve rate: {filled}")
 
 

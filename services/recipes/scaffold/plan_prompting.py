@@ -59,7 +59,7 @@ def lesson(problem: Problem) -> Prompt:
         name="scaffold/plan",
         messages=[
             Message(role="system", text=_LESSON.read_text("utf-8").strip()),
-            Message(role="user", text=problem.question),
+            Message(role="user", text=f"<question>\n{problem.question}\n</question>"),
         ],
     )
 

@@ -7,8 +7,9 @@ from itertools import pairwise
 from random import Random
 from typing import Any
 
-from soliloquy.v1.conversation_pb2 import Problem, Step
+from soliloquy.v1.conversation_pb2 import Plan, Problem, Step, SubQuestion
 
+from services.recipes.scaffold.plan_answers import laid_out
 from services.recipes.scaffold.plan_rules import POLICY
 from services.recipes.scaffold.scripted.phrases import book
 from services.recipes.scripted.reading import Reading, Speaker
@@ -28,6 +29,15 @@ def plan(reading: Reading, rng: Random) -> str:
         _MISTAKES[mistake](rows, problem, rng)
     answer = {"Analysis": _analysis(problem, rng), "Sub-Questions": rows}
     return json.dumps(answer, ensure_ascii=False)
+
+
+def plan_alone(reading: Reading, rng: Random) -> str:
+    """As a model writes it that has learned to plan."""
+    rows = json.loads(plan(reading, rng))
+    questions = [
+        SubQuestion(question=row["Question"], answer=row["Expected Answer"]) for row in rows["Sub-Questions"]
+    ]
+    return "\n".join(laid_out(Plan(analysis=rows["Analysis"], questions=questions)))
 
 
 def verify(reading: Reading, rng: Random) -> str:
@@ -107,4 +117,8 @@ def _wordings(situation: str) -> Sequence[str]:
 
 
 _MISTAKES = {"wrong": _wrong, "told": _told, "skipped": _skipped, "vague": _vague}
-SPEAKERS: Mapping[str, Speaker] = {"scaffold/planning": plan, "scaffold/verifying": verify}
+SPEAKERS: Mapping[str, Speaker] = {
+    "scaffold/planning": plan,
+    "scaffold/verifying": verify,
+    "scaffold/plan": plan_alone,
+}

@@ -37,7 +37,8 @@ def _learned(problem: Problem, talk: str) -> float:
     said = quantities_in(talk)
     results = [step for step in problem.steps if step.HasField("result")]
     came_up = [step for step in results if _is_said(step, said)]
-    return book().tables["solver"]["learned"] * len(came_up) / max(len(results), 1)
+    learned: float = book().tables["solver"]["learned"]
+    return learned * len(came_up) / max(len(results), 1)
 
 
 def _is_said(step: Step, said: list[Written]) -> bool:
