@@ -21,23 +21,18 @@ _Rows = list[dict[str, Any]]
 
 def plan(reading: Reading, rng: Random) -> str:
     problem = reading.problem
-    rows = [_row(steps) for steps in _parts(problem)]
-    if len(rows) == 1:
-        rows.insert(0, _approach(problem.steps[-1], rng))
-    mistake = _mistake(rng)
-    if mistake:
+    rows = _rows(problem, rng)
+    if mistake := _mistake(rng):
         _MISTAKES[mistake](rows, problem, rng)
-    answer = {"Analysis": _analysis(problem, rng), "Sub-Questions": rows}
-    return json.dumps(answer, ensure_ascii=False)
+    return json.dumps({"Analysis": _analysis(problem, rng), "Sub-Questions": rows}, ensure_ascii=False)
 
 
 def plan_alone(reading: Reading, rng: Random) -> str:
-    """As a model writes it that has learned to plan."""
-    rows = json.loads(plan(reading, rng))
+    """As a model writes it that has learned to plan; without a mistake, since nobody looks at it afterwards."""
     questions = [
-        SubQuestion(question=row["Question"], answer=row["Expected Answer"]) for row in rows["Sub-Questions"]
+        SubQuestion(question=row["Question"], answer=row["Expected Answer"]) for row in _rows(reading.problem, rng)
     ]
-    return "\n".join(laid_out(Plan(analysis=rows["Analysis"], questions=questions)))
+    return "\n".join(laid_out(Plan(analysis=_analysis(reading.problem, rng), questions=questions)))
 
 
 def verify(reading: Reading, rng: Random) -> str:
@@ -48,6 +43,11 @@ def verify(reading: Reading, rng: Random) -> str:
         return json.dumps({"Reason": book().one_of(rng, "planner", "accepted"), "Decision": "accept"})
     reason = book().one_of(rng, "planner", "refused", number=vague)
     return json.dumps({"Reason": reason, "Decision": "reject"})
+
+
+def _rows(problem: Problem, rng: Random) -> _Rows:
+    rows = [_row(steps) for steps in _parts(problem)]
+    return rows if len(rows) > 1 else [_approach(problem.steps[-1], rng), *rows]
 
 
 def _parts(problem: Problem) -> list[Sequence[Step]]:
