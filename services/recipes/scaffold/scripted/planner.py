@@ -20,10 +20,8 @@ _Rows = list[dict[str, Any]]
 
 def plan(reading: Reading, rng: Random) -> str:
     problem = reading.problem
-    rows = [_row(steps) for steps in _parts(problem)]
-    if len(rows) == 1:
-        rows.insert(0, _approach(problem.steps[-1], rng))
     mistake = _mistake(rng)
+    rows = _approached([_row(steps) for steps in _parts(problem)], problem, rng)
     if mistake:
         _MISTAKES[mistake](rows, problem, rng)
     answer = {"Analysis": _analysis(problem, rng), "Sub-Questions": rows}
@@ -53,8 +51,20 @@ def _row(steps: Sequence[Step]) -> dict[str, Any]:
     return {"Question": last.ask, "Expected Answer": _answer(last), "Steps": [step.number for step in steps]}
 
 
+def _approached(rows: _Rows, problem: Problem, rng: Random) -> _Rows:
+    """The same with what comes before a step asked for by itself, as far as there is room; of one name only once."""
+    parted, room, asked = list[dict[str, Any]](), POLICY["plans"]["most_questions"] - len(rows), set[str]()
+    for row in rows:
+        step = problem.steps[row["Steps"][-1] - 1]
+        if room and step.expression and step.formula and step.result.name not in asked:
+            parted.append(_approach(step, rng))
+            asked.add(step.result.name)
+            room -= 1
+        parted.append(row)
+    return parted if len(parted) > 1 else [_approach(problem.steps[-1], rng), *parted]
+
+
 def _approach(step: Step, rng: Random) -> dict[str, Any]:
-    """What comes before the only step there is."""
     question = book().one_of(rng, "planner", "approach", name=step.result.name)
     return {"Question": question, "Expected Answer": step.formula or step.explanation, "Steps": [step.number]}
 
