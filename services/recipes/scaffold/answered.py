@@ -54,7 +54,7 @@ def told(text: str, hidden: Sequence[SubQuestion], known: str) -> Iterator[SubQu
         if wanted:
             tells = any(_alike(one, wanted) for one in said) and not any(_alike(one, wanted) for one in given)
         elif is_formula(target.answer):
-            tells = bool(_gives_formula(text, target.answer))
+            tells = bool(_gives_formula(text, target.answer)) and not _gives_formula(known, target.answer)
         else:
             tells = says(text, target.answer) and not says(known, target.answer)
         if tells:

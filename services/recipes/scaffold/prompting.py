@@ -76,10 +76,10 @@ def tutoring(conversation: Conversation, turn: Turn) -> Prompt:
 def tutorings(conversation: Conversation) -> Iterator[tuple[Turn, Prompt]]:
     """The prompt of each turn that the tutor has answered."""
     plan = _plan(conversation)
-    rounds = [_history([turn]) for turn in conversation.turns]
-    for place, turn in enumerate(conversation.turns):
-        if turn.HasField("tutor"):
-            yield turn, _tutoring(conversation, turn, plan, "\n".join(rounds[:place]))
+    answered = [turn for turn in conversation.turns if turn.HasField("tutor")]
+    rounds = [_history([turn]) for turn in answered]
+    for place, turn in enumerate(answered):
+        yield turn, _tutoring(conversation, turn, plan, "\n".join(rounds[:place]))
 
 
 def outset(conversation: Conversation) -> str:

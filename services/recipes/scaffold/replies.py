@@ -8,11 +8,14 @@ from soliloquy.v1.conversation_pb2 import Conversation, LearnerState, Turn
 
 from services.recipes.scaffold.answered import told
 from services.recipes.scaffold.memory import current, questions, tracked
+from services.recipes.scaffold.plan_rules import POLICY as PLANNING
 from services.recipes.scaffold.policy import POLICY
 from services.recipes.scaffold.states import END, NAMES
 from services.truth.phrases import words_of
 
 _ASKS = re.compile(r"\?+")
+_WORD = re.compile(r"\w+")
+_SENTENCE = re.compile(r"(?<=[.!:;])\s+")
 
 
 def slips(
@@ -29,8 +32,9 @@ def slips(
 
 
 def asked(text: str) -> int:
-    """How many questions a text asks."""
-    return len(_ASKS.findall(text))
+    """How many questions a text asks; a request at its end is one too: "Find the number of teams."."""
+    last = _WORD.search(_SENTENCE.split(text.strip())[-1])
+    return len(_ASKS.findall(text)) or int(last is not None and last[0].lower() in PLANNING["plans"]["requests"])
 
 
 def _on_the_way(reply: str, state: LearnerState, conversation: Conversation, turn: Turn) -> Iterator[tuple[str, str]]:

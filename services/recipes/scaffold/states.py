@@ -10,17 +10,24 @@ from soliloquy.v1.conversation_pb2 import Conversation, Intent, LearnerState
 from services.recipes.scaffold.policy import POLICY
 from services.runtime.seeds import draw
 
-_PREFIX = "LEARNER_STATE_"
 START, END = LearnerState.LEARNER_STATE_START, LearnerState.LEARNER_STATE_END
 CORRECT, INCORRECT = LearnerState.LEARNER_STATE_CORRECT, LearnerState.LEARNER_STATE_INCORRECT
-SOLVING = (CORRECT, LearnerState.LEARNER_STATE_COMPREHENSION, END)
+COMPREHENSION = LearnerState.LEARNER_STATE_COMPREHENSION
+SOLVING = (CORRECT, COMPREHENSION, END)
 
 # What each state means, what a student is to do in it, and what a tutor does about it.
 TABLE: Mapping[str, Mapping[str, str]] = tomllib.loads(
     (Path(__file__).parent / "prompts" / "states.toml").read_text("utf-8")
 )
-STATES: Mapping[str, LearnerState] = {
-    name.removeprefix(_PREFIX).lower(): state for name, state in LearnerState.items() if state
+STATES = {
+    "start": START,
+    "correct": CORRECT,
+    "comprehension": COMPREHENSION,
+    "incorrect": INCORRECT,
+    "confusion": LearnerState.LEARNER_STATE_CONFUSION,
+    "question": LearnerState.LEARNER_STATE_QUESTION,
+    "irrelevant": LearnerState.LEARNER_STATE_IRRELEVANT,
+    "end": END,
 }
 NAMES = {state: name for name, state in STATES.items()}
 # The letters of the evaluations that stand for them in every recipe's terms.

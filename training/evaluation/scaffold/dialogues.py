@@ -16,7 +16,7 @@ from services.recipes.scaffold.plan_steps import refused
 from services.runtime.seeds import draw
 from services.truth.figures import told, with_unit, written
 from training.evaluation.scaffold.learner import PROTOCOL, States, drawn, says
-from training.evaluation.scaffold.signs import ends
+from training.evaluation.scaffold.signs import ends, tells_answer
 
 COOPERATIVE, MIXED, SEGMENT = "cooperative", "mixed", "segment"
 _LONGEST: int = PROTOCOL["dialogues"]["longest"]
@@ -108,9 +108,14 @@ def _said(one: Round) -> list[str]:
 
 
 def can_be_put(problem: Problem) -> bool:
-    """Whether it takes more than one step, each of which comes to a number and may go wrong."""
-    numeric = all(step.HasField("result") and _mistakes(step) for step in problem.steps)
-    return not refused(problem) and len(problem.steps) > 1 and numeric
+    """Whether it takes several steps, each to a number and with a typical mistake, and its answer is none of the others.
+
+    Where the answer stands in the problem or is what an earlier step comes to, nobody can tell whether it was told.
+    """
+    if refused(problem) or len(problem.steps) < 2 or not all(map(_mistakes, problem.steps)):
+        return False
+    results = "; ".join(told(step.result) for step in problem.steps[:-1])
+    return tells_answer(told(problem.answer), problem) and not tells_answer(results, problem)
 
 
 def _segment(problem: Problem, number: int, seed: int) -> Case:
@@ -130,6 +135,8 @@ def _segment(problem: Problem, number: int, seed: int) -> Case:
 
 
 def _mistakes(step: Step) -> list[str]:
-    """What the step comes to by its typical mistakes, as far as that is another number."""
+    """What a step comes to by its typical mistakes, as far as that is another number; nothing where it comes to none."""
+    if not step.HasField("result"):
+        return []
     right = step.result.value
     return [with_unit(written(one.value), one.unit) for one in step.slips if abs(one.value - right) > 0.05 * abs(right)]

@@ -21,8 +21,9 @@ _Rows = list[dict[str, Any]]
 
 def plan(reading: Reading, rng: Random) -> str:
     problem = reading.problem
-    rows = _rows(problem, rng)
-    if mistake := _mistake(rng):
+    mistake = _mistake(rng)
+    rows = _approached(_by_parts(problem), problem, rng)
+    if mistake:
         _MISTAKES[mistake](rows, problem, rng)
     return json.dumps({"Analysis": _analysis(problem, rng), "Sub-Questions": rows}, ensure_ascii=False)
 
@@ -30,7 +31,7 @@ def plan(reading: Reading, rng: Random) -> str:
 def plan_alone(reading: Reading, rng: Random) -> str:
     """As a model writes it that has learned to plan; without a mistake, since nobody looks at it afterwards."""
     questions = [
-        SubQuestion(question=row["Question"], answer=row["Expected Answer"]) for row in _rows(reading.problem, rng)
+        SubQuestion(question=row["Question"], answer=row["Expected Answer"]) for row in _by_parts(reading.problem)
     ]
     return "\n".join(laid_out(Plan(analysis=_analysis(reading.problem, rng), questions=questions)))
 
@@ -45,9 +46,8 @@ def verify(reading: Reading, rng: Random) -> str:
     return json.dumps({"Reason": reason, "Decision": "reject"})
 
 
-def _rows(problem: Problem, rng: Random) -> _Rows:
-    rows = [_row(steps) for steps in _parts(problem)]
-    return rows if len(rows) > 1 else [_approach(problem.steps[-1], rng), *rows]
+def _by_parts(problem: Problem) -> _Rows:
+    return [_row(steps) for steps in _parts(problem)]
 
 
 def _parts(problem: Problem) -> list[Sequence[Step]]:
@@ -63,8 +63,20 @@ def _row(steps: Sequence[Step]) -> dict[str, Any]:
     return {"Question": last.ask, "Expected Answer": _answer(last), "Steps": [step.number for step in steps]}
 
 
+def _approached(rows: _Rows, problem: Problem, rng: Random) -> _Rows:
+    """The same with what comes before a step asked for by itself, as far as there is room; of one name only once."""
+    parted, room, asked = list[dict[str, Any]](), POLICY["plans"]["most_questions"] - len(rows), set[str]()
+    for row in rows:
+        step = problem.steps[row["Steps"][-1] - 1]
+        if room and step.expression and step.formula and step.result.name not in asked:
+            parted.append(_approach(step, rng))
+            asked.add(step.result.name)
+            room -= 1
+        parted.append(row)
+    return parted if len(parted) > 1 else [_approach(problem.steps[-1], rng), *parted]
+
+
 def _approach(step: Step, rng: Random) -> dict[str, Any]:
-    """What comes before the only step there is."""
     question = book().one_of(rng, "planner", "approach", name=step.result.name)
     return {"Question": question, "Expected Answer": step.formula or step.explanation, "Steps": [step.number]}
 
