@@ -44,7 +44,7 @@ class Wanted:
     unit: str
     name: str
     tolerance: float
-    # The answer that the student began with: what is nearer to that is not right, whatever the tolerance.
+    # The answer of the confusion, where one was sampled: what is nearer to that is not right, whatever the tolerance.
     wrong: float | None
     # Whether another quantity of the problem has the same value.
     shared: bool
@@ -65,7 +65,7 @@ class Wanted:
             unit=answer.unit,
             name=answer.name,
             tolerance=problem.tolerance or _EXACTLY,
-            wrong=confusion.answer if confusion.solution else None,
+            wrong=confusion.answer if confusion.samples else None,
             shared=any(abs(other - answer.value) <= _EXACTLY * abs(answer.value) for other in others),
         )
 

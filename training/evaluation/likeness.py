@@ -23,6 +23,8 @@ class BertScore:
     def __init__(self, folder: Path) -> None:
         if find_spec("transformers") is None or find_spec("torch") is None:
             raise NoEncoder("torch and transformers are not installed: pip install 'soliloquy[serve]'")
+        if not (folder / "config.json").is_file():
+            raise NoEncoder(f"{folder} holds no encoder: it lacks config.json")
         from transformers import AutoModel, AutoTokenizer
 
         try:

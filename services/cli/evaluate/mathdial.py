@@ -1,17 +1,21 @@
 """`soliloquy evaluate mathdial`."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 from click.core import ParameterSource
+from rich.table import Table
 
 from services.cli.evaluate.delivering import deliver, figures_table
 from services.cli.evaluate.dialogues import MODEL, NEXT_STEP, Dialogues
 from services.cli.evaluate.options import problems_option, put_options, report_options, tutor_options
 from services.cli.evaluate.tutor import chosen_tutor
-from training.evaluation.mathdial.page import page
+from training.evaluation.mathdial.figures import CURVES, MEASURES
+from training.evaluation.mathdial.judging import OWN
+from training.evaluation.mathdial.page import page, shares
+from training.evaluation.report import is_measured
 
 # What says nothing where no model tutors, and where the dialogues were held already.
 _OF_A_MODEL = ("weights", "adapter", "free", "max_tokens", "noise")
@@ -98,10 +102,22 @@ def mathdial(
         report,
         [*results, *replies],
         page(report, results),
-        table=figures_table(report),
+        tables=_tables(report),
         as_json=as_json,
         quiet=quiet,
     )
+
+
+def _tables(report: Mapping[str, Any]) -> Iterator[Table]:
+    """Success and telling by k, in total and by length; then all that is one number."""
+    made = report["figures"]
+    groups = {"all": made["metrics"]}
+    groups |= {f"{steps} steps": of["metrics"] for steps, of in made["by_steps"].items()}
+    by_k = Table("k", *groups, title=f"{report['name']}: {', '.join(CURVES)}")
+    for k, metrics in enumerate(zip(*CURVES.values(), strict=True), start=1):
+        by_k.add_row(str(k), *(", ".join(shares(of, metrics)) for of in groups.values()))
+    yield by_k
+    yield figures_table(report, [OWN, *(name for name in MEASURES if is_measured(report, name))])
 
 
 def _refuse(

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from training.evaluation.mathdial.figures import CURVES
+from training.evaluation.mathdial.figures import CURVES, MEASURES, METRICS
 from training.evaluation.mathdial.judging import MOST, Judged
-from training.evaluation.report import published, table, told, told_of
+from training.evaluation.report import is_measured, published, table, told, told_of
 
 _PUBLISHED = tomllib.loads(Path(__file__).with_name("published.toml").read_text("utf-8"))
 _REPLIES = ("bleu", "bertscore", "kf1", "bertscore_problem")
@@ -36,7 +36,12 @@ def page(report: Mapping[str, Any], results: Sequence[Judged]) -> Iterator[str]:
     yield "after Wilson."
     yield "Published: people's dialogues by the teachers' own word, however many exchanges they took."
     yield ""
-    rows = [[title, told_of(report, name), published(report, name)] for name, title in report["titles"].items()]
+    rows = [[title, told_of(report, name), published(report, name)] for name, title in METRICS.items()]
+    rows += [
+        [title, told_of(report, name), published(report, name)]
+        for name, title in MEASURES.items()
+        if is_measured(report, name)
+    ]
     yield from table(["metric", "share of dialogues, or mean", report["whose"]], rows)
     yield ""
     yield f"Answers that could be read at the first try: {told(made['read_at_first'])}."
@@ -46,7 +51,7 @@ def page(report: Mapping[str, Any], results: Sequence[Judged]) -> Iterator[str]:
     yield ""
     for title, metrics in CURVES.items():
         by_steps = made["by_steps"].items()
-        rows = [[steps, str(of["dialogues"]), *_shares(of["metrics"], metrics)] for steps, of in by_steps]
+        rows = [[steps, str(of["dialogues"]), *shares(of["metrics"], metrics)] for steps, of in by_steps]
         head = [title.replace("k", str(k)) for k in range(1, MOST + 1)]
         yield from table(["steps", "dialogues", *head], rows)
         yield ""
@@ -57,7 +62,8 @@ def page(report: Mapping[str, Any], results: Sequence[Judged]) -> Iterator[str]:
     yield from map(_miss, missed)
 
 
-def _shares(metrics: Mapping[str, Any], names: Sequence[str]) -> list[str]:
+def shares(metrics: Mapping[str, Any], names: Sequence[str]) -> list[str]:
+    """Without their intervals."""
     return [f"{metrics[name]['share']:.2f}" for name in names]
 
 
