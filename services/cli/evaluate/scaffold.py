@@ -110,7 +110,15 @@ def scaffold(
         "paper": PAPER,
         "whose": WHOSE,
     }
-    deliver(out, report, results, page(report, results), table=figures_table(report), as_json=as_json, quiet=quiet)
+    deliver(
+        out,
+        report,
+        results,
+        page(report, results),
+        tables=[figures_table(report, TITLES)],
+        as_json=as_json,
+        quiet=quiet,
+    )
 
 
 async def _evaluated(

@@ -1,8 +1,8 @@
 """What ScaffoldEval puts to a tutor: dialogues with a student whose states are drawn, and single messages to reply to.
 
 A *cooperative* dialogue has a student who understands everything. A *mixed* one has a student who is confused or talks
-of something else, now and then or all the time. A *segment* is a dialogue made beforehand that ends with a right answer,
-a wrong answer or a question; the tutor says the next thing, and no more.
+of something else, now and then or all the time. A *segment* is a dialogue made beforehand that ends with a right
+answer, a wrong answer or a question; the tutor says the next thing, and no more.
 """
 
 import hashlib
@@ -108,7 +108,7 @@ def _said(one: Round) -> list[str]:
 
 
 def can_be_put(problem: Problem) -> bool:
-    """Whether it takes several steps, each to a number and with a typical mistake, and its answer is none of the others.
+    """Whether it takes several steps, each to a number and with a typical mistake, to an answer that is none of them.
 
     Where the answer stands in the problem or is what an earlier step comes to, nobody can tell whether it was told.
     """
@@ -135,7 +135,7 @@ def _segment(problem: Problem, number: int, seed: int) -> Case:
 
 
 def _mistakes(step: Step) -> list[str]:
-    """What a step comes to by its typical mistakes, as far as that is another number; nothing where it comes to none."""
+    """What a step comes to by its typical mistakes; nothing where that is no number, or the right one."""
     if not step.HasField("result"):
         return []
     right = step.result.value

@@ -103,7 +103,7 @@ async def adaptive(dialogue: Dialogue, judge: Judge | None) -> Scored:
     for place, rubric in enumerate(("understanding", "feedback")):
         if parts[place] is None:
             by = MODEL
-            parts[place] = await judge.score(rubric, problem, rounds, state) if judge else None
+            parts[place] = await judge.score(rubric, problem, rounds) if judge else None
     known = [part for part in parts if part is not None]
     score = sum(known) / 2 if len(known) == 2 else None
     return Scored(dimension="adaptive", turn=len(rounds), score=score, by=by if score is not None else NOBODY)

@@ -12,13 +12,14 @@ from services.runtime.answers import Answer, Unreadable
 from services.runtime.ask import Ask, Unusable
 from services.runtime.model import Model
 from training.evaluation.scaffold.dialogues import Round
+from training.evaluation.scaffold.learner import PROTOCOL
 
 _SLOTS = {"question", "solution", "dialogue", "reply"}
 _RUBRICS = {
     "question_quality": _SLOTS,
     "guidance_quality": _SLOTS,
-    "understanding": _SLOTS | {"state"},
-    "feedback": _SLOTS | {"state"},
+    "understanding": _SLOTS | {"shown"},
+    "feedback": _SLOTS | {"shown"},
 }
 TEMPLATES = Templates(Path(__file__).with_name("prompts"), _RUBRICS)
 # The scores that a rubric knows.
@@ -44,7 +45,7 @@ class Judge:
         self._model = model
         self.calls: list[ModelCall] = []
 
-    async def score(self, rubric: str, problem: Problem, rounds: Sequence[Round], state: str = "") -> float | None:
+    async def score(self, rubric: str, problem: Problem, rounds: Sequence[Round]) -> float | None:
         """Of the last of the tutor's replies; None where the judge's answers stay unusable."""
         *before, last = rounds
         slots = {
@@ -52,8 +53,9 @@ class Judge:
             "solution": problem.solution,
             "dialogue": "\n".join([*map(_told, before), f"Student: {last.student}"]),
             "reply": last.tutor,
+            "shown": PROTOCOL["shown"].get(last.state, ""),
         }
-        prompt = TEMPLATES.prompt(rubric, **slots, **({"state": state} if state else {}))
+        prompt = TEMPLATES.prompt(rubric, **slots)
         ask = Ask(model=self._model, role="planner", origin=(rubric, *slots.values()))
         try:
             return (await ask(prompt, Score, lambda score: _check(score, rubric))).score

@@ -10,7 +10,8 @@ from services.recipes.scaffold.answered import told
 from services.recipes.scaffold.plan_expected import number_in
 from services.recipes.scaffold.replies import asked
 from services.truth.figures import with_unit, written
-from services.truth.phrases import is_much_like, words_of
+from services.truth.phrases import is_much_like
+from services.truth.utterances import uptake
 from training.evaluation.scaffold.learner import PROTOCOL
 
 _JUDGING = PROTOCOL["judging"]
@@ -40,10 +41,9 @@ def repeats(reply: str, before: Sequence[str]) -> bool:
 
 
 def is_about(reply: str, problem: Problem) -> bool:
-    """Whether a reply shares a telling word with the problem or the questions that lead to its solution."""
+    """Whether a reply takes up a word of the problem, or of the questions that lead to its solution."""
     texts = [problem.question, *(step.ask for step in problem.steps), *(step.result.name for step in problem.steps)]
-    telling = {word for word in words_of(" ".join(texts)) if len(word) > _JUDGING["telling_word"]}
-    return bool(telling & words_of(reply))
+    return bool(uptake(" ".join(texts), reply))
 
 
 @functools.cache

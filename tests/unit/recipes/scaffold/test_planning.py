@@ -140,7 +140,9 @@ async def test_a_model_learns_to_plan_from_the_problem_alone() -> None:
     ]
 
 
-@pytest.mark.parametrize("text", ["", "First the force.", "[analysis] a\n[sub_questions]", "[sub_questions] Question: a?"])
+@pytest.mark.parametrize(
+    "text", ["", "First the force.", "[analysis] a\n[sub_questions]", "[sub_questions] Question: a?"]
+)
 def test_a_plan_of_a_models_own_that_is_none_is_asked_for_again(text: str) -> None:
     with pytest.raises(Unreadable, match="it needs"):
         OwnPlan.read(text)

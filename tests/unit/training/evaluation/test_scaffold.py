@@ -94,7 +94,9 @@ def best(request: GenerateRequest) -> str:
 
 def talk(kind: str, *replies: str, state: str = "comprehension", ended: bool = True) -> Dialogue:
     case = Case(kind=kind, number=0, problem=problems()[0], seed=0, states={state: 1.0})
-    return Dialogue(case=case, rounds=[Round(state=state, student="Okay.", tutor=text) for text in replies], ended=ended)
+    return Dialogue(
+        case=case, rounds=[Round(state=state, student="Okay.", tutor=text) for text in replies], ended=ended
+    )
 
 
 def right(problem: Problem) -> str:
@@ -183,7 +185,7 @@ def test_a_tutor_that_tells_the_answer_at_once_scaffolds_nothing() -> None:
 
 
 def test_a_tutor_that_goes_along_with_anything_adheres_to_no_topic_and_asks_nothing() -> None:
-    made = figures(evaluated(Saying(lambda _: "How nice! Tell me more."), tutor="plain"))
+    made = figures(evaluated(Saying(lambda _: "How nice! I like that too."), tutor="plain"))
     assert made["metrics"]["topic"]["share"] == 0.0
     assert made["metrics"]["accuracy"]["share"] == 0.0
     assert made["metrics"]["question"]["share"] == 0.0
