@@ -4,12 +4,13 @@ The tags (<question>, <steps>, ..) are what the scripted engine reads.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from soliloquy.v1.conversation_pb2 import Plan, Problem, Step
 from soliloquy.v1.model_pb2 import Message
 
-from services.recipes.scaffold.plan_rules import undecided
+from services.recipes.scaffold.plan_rules import POLICY, undecided
 from services.recipes.templates import Templates
 from services.runtime.ask import Prompt
 from services.truth.figures import told
@@ -28,7 +29,8 @@ _TEMPLATES = Templates(Path(__file__).with_name("prompts"), SLOTS)
 def planning(problem: Problem, refused: str = "") -> Prompt:
     """What a plan is asked for with; `refused` is why the verifier did not take the last one."""
     again = _TEMPLATES.filled("planning_again", reason=refused) if refused else ""
-    return _TEMPLATES.prompt("planning", question=problem.question, steps=_steps(problem), refused=again)
+    prompt = _TEMPLATES.prompt("planning", question=problem.question, steps=_steps(problem), refused=again)
+    return replace(prompt, temperature=POLICY["plans"]["temperature"])
 
 
 def verifying(problem: Problem, plan: Plan) -> Prompt:

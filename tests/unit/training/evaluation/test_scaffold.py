@@ -9,9 +9,11 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from soliloquy.v1.conversation_pb2 import Problem
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 
+from services.cli.main import commands
 from services.curriculum.bank.bank import load_bank
 from services.curriculum.bank.sampling import Wanted, picks
 from services.executor.handler import run
@@ -262,3 +264,23 @@ def test_a_report_is_written_drawn_beside_the_papers_and_compared(tmp_path: Path
     write_report(tmp_path / "b", report | {"name": "other"}, results, written)
     side_by_side = "\n".join(compared(read([tmp_path / "a", tmp_path / "b"])))
     assert "| stepwise scaffolding |" in side_by_side
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        (["--tutor", "plain"], "the scripted model tutors by a plan only"),
+        (["--tutor", "loud"], "'loud' is not one of"),
+        (["--problems", "chemistry"], "'chemistry' is neither an existing file nor a bank"),
+        (["--problems", "{one}", "--dialogues", "3"], "only 0 of 3 problems can be put"),
+        (["--judge", "{one}"], "one.jsonl"),
+    ],
+)
+def test_what_cannot_be_evaluated_is_said_in_one_line(tmp_path: Path, options: list[str], line: str) -> None:
+    one = tmp_path / "one.jsonl"
+    one.write_text(json.dumps({"question": "What is 3 + 4?", "solution": "3 + 4 = 7"}) + "\n", "utf-8")
+    given = [option.format(one=one) for option in options]
+    result = CliRunner().invoke(commands, ["evaluate", "scaffold", *given, "--out", str(tmp_path / "out")])
+    assert result.exit_code != 0
+    assert line in f"{result.output} {result.exception}"
+    assert not (tmp_path / "out").exists()
