@@ -34,7 +34,7 @@ def show_conversation(record: dict[str, Any], console: Console) -> None:
     console.print(Text(f"{record['id']}  {problem['source']}  model: {model}  student: {student}", style="dim"))
     console.print(Panel(Text(problem["question"]), title="problem", title_align="left"))
     if enrichment := problem.get("enrichment"):
-        console.print(_enrichment(enrichment, record.get("confusion")))
+        console.print(_enrichment(enrichment, record.get("confusion"), record.get("plan")))
     for turn in record["turns"]:
         if turn["student"]:
             console.print(_student(turn["student"]))
@@ -51,18 +51,23 @@ def show_prompts(prompts: list[tuple[int, Any]], console: Console) -> None:
             console.print(Text(message.text))
 
 
-def _enrichment(enrichment: dict[str, Any], confusion: dict[str, Any] | None) -> RenderableType:
+def _enrichment(
+    enrichment: dict[str, Any], confusion: dict[str, Any] | None, plan: dict[str, Any] | None
+) -> RenderableType:
     if enrichment["plain_because"]:
         return Text(f"not enriched: {enrichment['plain_because']}", style="red dim")
     if confusion:
         return Panel(Text(confusion["solution"]), title="the student's solution", title_align="left", style="red")
+    if plan:
+        asked = "\n".join(f"{one['question']} ({one['answer']})" for one in plan["questions"])
+        return Panel(Text(asked, style="dim"), title="plan", title_align="left", border_style="dim")
     return Panel(Text(enrichment["outline"], style="dim"), title="outline", title_align="left", border_style="dim")
 
 
 def _student(student: dict[str, Any]) -> RenderableType:
     line = Text.assemble(("\nStudent  ", "bold cyan"), student["text"])
     if student["intent"] == "wrong":
-        how = student.get("strategy") or student.get("belief")
+        how = student.get("strategy") or student.get("belief") or student.get("learner_state")
         line.append(f"  (drawn wrong: {how})", style="red dim")
     return line
 

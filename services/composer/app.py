@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from soliloquy.v1.events_pb2 import ConversationFinished, ReplyNeeded, TutorReplied
+from soliloquy.v1.events_pb2 import ConversationFinished, ReplyNeeded, StudentRejected, TutorReplied
 
 from services.composer.handler import reply
 from services.composer.settings import ComposerSettings
@@ -15,6 +15,6 @@ def service(settings: ComposerSettings, model: Model) -> Service:
     return Service(
         name="composer",
         handlers={ReplyNeeded: handle},
-        emits=(TutorReplied, ConversationFinished),
+        emits=(TutorReplied, StudentRejected, ConversationFinished),
         max_in_flight=settings.max_in_flight,
     )

@@ -67,6 +67,12 @@ class Spoken(Answer):
         return ""
 
 
+class Message(Spoken):
+    """What a tutor says: plain text."""
+
+    other: ClassVar[re.Pattern[str]] = re.compile(r"^\s*student\s*:", re.IGNORECASE | re.MULTILINE)
+
+
 class Decision(Answer):
     model_config = ConfigDict(
         json_schema_extra=either(

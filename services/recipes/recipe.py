@@ -16,6 +16,7 @@ from soliloquy.v1.events_pb2 import (
     ConversationFinished,
     ConversationStarted,
     ReplyNeeded,
+    StudentRejected,
     StudentReplied,
     TutorReplied,
 )
@@ -71,6 +72,8 @@ class Recipe:
     enriching: Callable[[Problem], Prompt]
     planner: Callable[[Problem, Ask], Awaitable[Enrichment]]
     student: Callable[[ConversationStarted | TutorReplied, Ask], Awaitable[Outcome]]
+    # Its next try at a message that did not fit; None where no message is sent back to it.
+    student_again: Callable[[StudentRejected, Ask], Awaitable[Outcome]] | None = None
     tutor: Callable[[StudentReplied, Ask], Awaitable[Outcome]]
     codegen: Callable[[CalculationNeeded | CodeFailed, Ask], Awaitable[Outcome]]
     composer: Callable[[ReplyNeeded, Ask], Awaitable[Outcome]]
@@ -139,7 +142,7 @@ async def play(event: E, act: Callable[[E, Ask], Awaitable[Outcome]], *, role: s
     try:
         outcome = await act(played, ask)
     except Unusable as unusable:
-        if role == "student":
+        if role == "student" and not isinstance(event, StudentRejected):
             conversation.turns.add(number=len(conversation.turns) + 1)
         conversation.ending = Ending.ENDING_UNPARSABLE
         conversation.ending_reason = str(unusable)

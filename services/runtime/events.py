@@ -17,6 +17,7 @@ from soliloquy.v1.events_pb2 import (
     ReplyNeeded,
     RunCancelled,
     RunStanding,
+    StudentRejected,
     StudentReplied,
     TutorReplied,
 )
@@ -32,6 +33,7 @@ ConversationEvent = (
     EnrichmentNeeded
     | ConversationStarted
     | StudentReplied
+    | StudentRejected
     | CalculationNeeded
     | CodeWritten
     | CodeFailed

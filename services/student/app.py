@@ -2,11 +2,17 @@
 
 from functools import partial
 
-from soliloquy.v1.events_pb2 import ConversationFinished, ConversationStarted, StudentReplied, TutorReplied
+from soliloquy.v1.events_pb2 import (
+    ConversationFinished,
+    ConversationStarted,
+    StudentRejected,
+    StudentReplied,
+    TutorReplied,
+)
 
 from services.runtime.handling import Service
 from services.runtime.model import Model
-from services.student.handler import reply
+from services.student.handler import again, reply
 from services.student.settings import StudentSettings
 
 
@@ -14,7 +20,7 @@ def service(settings: StudentSettings, model: Model) -> Service:
     handle = partial(reply, model=model)
     return Service(
         name="student",
-        handlers={ConversationStarted: handle, TutorReplied: handle},
+        handlers={ConversationStarted: handle, TutorReplied: handle, StudentRejected: partial(again, model=model)},
         emits=(StudentReplied, ConversationFinished),
         max_in_flight=settings.max_in_flight,
     )

@@ -16,6 +16,26 @@ def is_solved_by(law: Law, symbol: str, expression: Expression) -> bool:
     return all(sympy.simplify((first - other).subs(solution)) == 0 for other in others)
 
 
+def are_equivalent(one: Law, other: Law) -> bool | None:
+    """Whether two laws hold for the same values; None where they are of other symbols, or cannot be solved."""
+    if one.symbols != other.symbols:
+        return None
+    differences = [_symbolic(law.sides[0].tree) - _symbolic(law.sides[1].tree) for law in (one, other)]
+    for symbol in map(_symbol, sorted(one.symbols)):
+        try:
+            solved = [sympy.solve(difference, symbol) for difference in differences]
+        except NotImplementedError:
+            continue
+        if all(solved):
+            crossed = zip(solved, reversed(differences), strict=True)
+            return all(_vanishes(law.subs(symbol, root)) for roots, law in crossed for root in roots)
+    return None
+
+
+def _vanishes(difference: Any) -> bool:
+    return bool(sympy.simplify(difference) == 0)
+
+
 def _symbol(name: str) -> sympy.Symbol:
     return sympy.Symbol(name, positive=True)
 

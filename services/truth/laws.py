@@ -52,6 +52,11 @@ def law(formula: str) -> Law:
     return Law(text=formula, sides=read)
 
 
+def expression(text: str) -> Expression | None:
+    """What a text writes down to calculate: "3/4 × 100", "2π"; None where it is more than that, or no arithmetic."""
+    return _read(text, None)
+
+
 def laws_in(text: str) -> Iterator[tuple[str, str]]:
     """Both sides of every equation between symbols in a text, and what stands around them."""
     for found in _EQUATION.finditer(text.replace("**", "^")):

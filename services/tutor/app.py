@@ -2,7 +2,13 @@
 
 from functools import partial
 
-from soliloquy.v1.events_pb2 import CalculationNeeded, ConversationFinished, ReplyNeeded, StudentReplied
+from soliloquy.v1.events_pb2 import (
+    CalculationNeeded,
+    ConversationFinished,
+    ReplyNeeded,
+    StudentRejected,
+    StudentReplied,
+)
 
 from services.runtime.handling import Service
 from services.runtime.model import Model
@@ -15,6 +21,6 @@ def service(settings: TutorSettings, model: Model) -> Service:
     return Service(
         name="tutor",
         handlers={StudentReplied: handle},
-        emits=(CalculationNeeded, ReplyNeeded, ConversationFinished),
+        emits=(CalculationNeeded, ReplyNeeded, StudentRejected, ConversationFinished),
         max_in_flight=settings.max_in_flight,
     )

@@ -14,6 +14,7 @@ from soliloquy.v1.events_pb2 import (
     ConversationFinished,
     ConversationStarted,
     ReplyNeeded,
+    StudentRejected,
     StudentReplied,
     TutorReplied,
 )
@@ -63,10 +64,19 @@ class Tutoring:
                 break
         return event.conversation
 
+    async def calculated(self, conversation: Conversation) -> Conversation:
+        """The conversation with the program of its latest calculation and what it came to."""
+        event: ConversationEvent = CalculationNeeded(conversation=conversation)
+        while not isinstance(event, ReplyNeeded | ConversationFinished):
+            [event] = await self._following(event)
+        return event.conversation
+
     async def _following(self, event: ConversationEvent) -> Outcome:
         match event:
             case ConversationStarted() | TutorReplied():
                 return await play(event, self.recipe.student, role="student", model=self.model)
+            case StudentRejected() if self.recipe.student_again:
+                return await play(event, self.recipe.student_again, role="student", model=self.model)
             case StudentReplied():
                 return await play(event, self.recipe.tutor, role="tutor", model=self.model)
             case CalculationNeeded() | CodeFailed():

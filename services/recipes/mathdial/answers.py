@@ -1,11 +1,10 @@
 """The shapes that the recipe's prompts ask for besides those of every recipe."""
 
-import re
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
-from services.recipes.answers import Spoken, Text, either
+from services.recipes.answers import Text, either
 from services.recipes.mathdial.claims import final_answer
 from services.recipes.mathdial.moves import FAREWELL, INTENTS, belongs
 from services.runtime.answers import Answer
@@ -36,12 +35,6 @@ def _first_letter(value: object) -> object:
     if isinstance(value, bool):
         return "y" if value else "n"
     return value.strip().lower()[:1] if isinstance(value, str) else value
-
-
-class Message(Spoken):
-    """What the tutor says: plain text."""
-
-    other: ClassVar[re.Pattern[str]] = re.compile(r"^\s*student\s*:", re.IGNORECASE | re.MULTILINE)
 
 
 class Described(Answer):

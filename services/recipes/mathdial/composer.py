@@ -3,10 +3,11 @@
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Resolution, TutorReply
 from soliloquy.v1.events_pb2 import ConversationFinished, ReplyNeeded, TutorReplied
 
+from services.recipes.answers import Message
 from services.recipes.codes import EVALUATIONS
 from services.recipes.mathdial import prompting
 from services.recipes.mathdial.answers import EVALUATIONS as LETTERS
-from services.recipes.mathdial.answers import Choice, Message
+from services.recipes.mathdial.answers import Choice
 from services.recipes.mathdial.claims import holds_answer
 from services.recipes.mathdial.moves import OPENING
 from services.recipes.mathdial.policy import POLICY

@@ -13,6 +13,7 @@ from soliloquy.v1.events_pb2 import (
     ConversationFinished,
     ConversationStarted,
     ReplyNeeded,
+    StudentRejected,
     StudentReplied,
     TutorReplied,
 )
@@ -28,7 +29,7 @@ from services.executor.guest.vocabulary import builtins
 from services.executor.handler import run
 from services.model.engines.scripted import ScriptedEngine
 from services.runtime.events import ConversationEvent
-from services.student.handler import reply
+from services.student.handler import again, reply
 from services.tutor.handler import decide
 
 BANK = load_bank("physics")
@@ -72,6 +73,8 @@ async def _following(event: ConversationEvent, engine: ScriptedEngine) -> tuple[
     match event:
         case ConversationStarted() | TutorReplied():
             return tuple(await reply(event, engine))
+        case StudentRejected():
+            return tuple(await again(event, engine))
         case StudentReplied():
             return tuple(await decide(event, engine))
         case CalculationNeeded() | CodeFailed():

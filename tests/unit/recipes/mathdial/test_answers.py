@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from services.recipes.mathdial.answers import Choice, Message
+from services.recipes.answers import Message
+from services.recipes.mathdial.answers import Choice
 from services.recipes.mathdial.moves import INTENTS
 from services.runtime.answers import Unreadable
 

@@ -1,0 +1,88 @@
+"""The tutor's loop: assess the message, act on it, track the plan, record what was found."""
+
+from functools import partial
+
+from soliloquy.v1.conversation_pb2 import Conversation, Ending, Judge, LearnerState, RejectedTry, Resolution, Turn
+from soliloquy.v1.events_pb2 import ConversationFinished, ReplyNeeded, TutorReplied
+
+from services.recipes.codes import EVALUATIONS as LETTERS
+from services.recipes.scaffold import prompting
+from services.recipes.scaffold.answers import Tutored
+from services.recipes.scaffold.fit import found, misfit, sent_back
+from services.recipes.scaffold.memory import closing, tracked
+from services.recipes.scaffold.policy import POLICY
+from services.recipes.scaffold.replies import slips
+from services.recipes.scaffold.states import CORRECT, END, EVALUATIONS, INCORRECT, NAMES, SOLVING, START, STATES
+from services.runtime.answers import Unreadable
+from services.runtime.ask import Ask
+from services.runtime.events import Outcome, emit
+
+
+async def reply(event: ReplyNeeded, ask: Ask) -> Outcome:
+    """A message that does not fit goes back before the tutor has said a word to it.
+
+    What only a model can tell, it tells without knowing what was drawn.
+    """
+    conversation = event.conversation
+    turn = conversation.turns[-1]
+    if rejected := misfit(conversation, turn):
+        return sent_back(conversation, rejected)
+    tutored = await ask(prompting.tutoring(conversation, turn), Tutored, partial(_check, conversation=conversation))
+    state = closing(conversation, turn, STATES[tutored.state])
+    if not _fits(tutored, conversation):
+        return sent_back(conversation, RejectedTry(because=tutored.analysis, judge=Judge.JUDGE_MODEL))
+    turn.tutor.text, turn.tutor.thoughts, turn.tutor.learner_state = tutored.reply, tutored.analysis, state
+    turn.tutor.evaluation = LETTERS[evaluation(turn)]
+    turn.solved[:] = tracked(conversation, turn, state)
+    if all(turn.solved):
+        conversation.ending, conversation.resolution = Ending.ENDING_SOLVED, _resolution(turn)
+    elif len(conversation.turns) >= min(conversation.run.max_turns, POLICY["talk"]["most_turns"]):
+        conversation.ending, conversation.resolution = Ending.ENDING_TURN_LIMIT, Resolution.RESOLUTION_UNSOLVED
+    else:
+        return emit(TutorReplied(conversation=conversation))
+    return emit(ConversationFinished(conversation=conversation))
+
+
+def evaluation(turn: Turn) -> str:
+    """The letter for what was found; at the end, for how it came to it."""
+    ended = turn.tutor.learner_state == END
+    return EVALUATIONS[NAMES[turn.student.learner_state if ended else turn.tutor.learner_state]]
+
+
+def _check(tutored: Tutored, conversation: Conversation) -> None:
+    """What is asked for again: a state that cannot be, and a reply that is sent and should not be as it is."""
+    turn = conversation.turns[-1]
+    state = STATES[tutored.state]
+    if (state == START) != (turn.number == 1):
+        raise Unreadable(f"the state cannot be {tutored.state!r} in round {turn.number}")
+    if state == END and closing(conversation, turn, CORRECT) != END:
+        raise Unreadable("the state cannot be 'end' while another sub-question follows")
+    if why := _against_what_was_found(state, conversation, turn):
+        raise Unreadable(why)
+    if _fits(tutored, conversation):
+        settled = closing(conversation, turn, state)
+        for _, slip in slips(tutored.reply, tutored.analysis, settled, conversation, turn):
+            raise Unreadable(slip)
+
+
+def _against_what_was_found(state: LearnerState, conversation: Conversation, turn: Turn) -> str:
+    if turn.student.learner_state not in (CORRECT, INCORRECT):
+        return ""
+    is_right = found(conversation, turn).right
+    agreeing = {True: (CORRECT, END), False: (INCORRECT,)}
+    if is_right is None or state in agreeing[is_right]:
+        return ""
+    return f"the answer was checked and is {'right' if is_right else 'wrong'}: the state cannot be {NAMES[state]!r}"
+
+
+def _fits(tutored: Tutored, conversation: Conversation) -> bool:
+    """Whether the state is the one that was drawn; at the end it may be called so or by what led to it."""
+    turn = conversation.turns[-1]
+    drawn, state = turn.student.learner_state, STATES[tutored.state]
+    return state == drawn or (state == END and drawn in SOLVING)
+
+
+def _resolution(turn: Turn) -> Resolution:
+    """Solved by the student itself, or told by the tutor when the student had said that it understood."""
+    itself = turn.student.learner_state == CORRECT
+    return Resolution.RESOLUTION_SOLVED if itself else Resolution.RESOLUTION_REVEALED

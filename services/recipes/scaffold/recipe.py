@@ -1,0 +1,44 @@
+"""ScaffoldLM: a plan of sub-questions, a student whose states are drawn, a tutor that assesses before it answers."""
+
+from services.recipes import codegen
+from services.recipes.recipe import Recipe
+from services.recipes.scaffold import (
+    composer,
+    lessons,
+    plan_prompting,
+    planner,
+    prompting,
+    records,
+    restoring,
+    rules,
+    student,
+    tutor,
+    words,
+)
+from services.recipes.scaffold.policy import POLICY
+from services.recipes.scaffold.scripted import SPEAKERS
+
+RECIPE = Recipe(
+    always_enriched=True,
+    enriching=plan_prompting.planning,
+    planner=planner.enrich,
+    student=student.reply,
+    student_again=student.again,
+    tutor=tutor.check,
+    codegen=codegen.writing(prompting.use_python),
+    composer=composer.reply,
+    faults=rules.faults,
+    judged=rules.judged,
+    checked=rules.checked,
+    agrees=rules.agrees,
+    agreeing=POLICY["agreeing"],
+    words=words.WORDS,
+    remark=words.remark,
+    record=records.record,
+    restore=restoring.restored,
+    fingerprints=prompting.TEMPLATES.fingerprints,
+    prompts=prompting.given_prompts,
+    lessons=lessons.lessons,
+    dialogue=lessons.dialogue,
+    speakers=SPEAKERS,
+)

@@ -1,0 +1,58 @@
+"""The student: hands in the problem, then shows in each turn what was drawn, again where the tutor sends it back."""
+
+from soliloquy.v1.conversation_pb2 import Conversation, Ending, StudentReply, Turn
+from soliloquy.v1.events_pb2 import (
+    ConversationFinished,
+    ConversationStarted,
+    StudentRejected,
+    StudentReplied,
+    TutorReplied,
+)
+
+from services.recipes.answers import Spoken
+from services.recipes.scaffold import prompting
+from services.recipes.scaffold.memory import begun, questions
+from services.recipes.scaffold.states import START, drawn, intent
+from services.runtime.ask import Ask
+from services.runtime.events import Outcome, emit
+
+
+async def reply(event: ConversationStarted | TutorReplied, ask: Ask) -> Outcome:
+    """The next message; what it is to show is our draw and not the model's mood."""
+    conversation = event.conversation
+    if not conversation.turns:
+        return _started(conversation)
+    turn = begun(conversation)
+    turn.student.learner_state = drawn(conversation)
+    turn.student.intent = intent(turn.student.learner_state)
+    turn.student.text = await _said(conversation, turn, ask)
+    conversation.turns.append(turn)
+    return emit(StudentReplied(conversation=conversation))
+
+
+async def again(event: StudentRejected, ask: Ask) -> Outcome:
+    """Another try at the same message, with what was said against those before it."""
+    turn = event.conversation.turns[-1]
+    turn.student.text = await _said(event.conversation, turn, ask)
+    return emit(StudentReplied(conversation=event.conversation))
+
+
+async def _said(conversation: Conversation, turn: Turn, ask: Ask) -> str:
+    return (await ask(prompting.student(conversation, turn), Spoken)).text
+
+
+def _started(conversation: Conversation) -> Outcome:
+    enrichment = conversation.problem.enrichment
+    if not questions(conversation):
+        conversation.turns.add(number=1)
+        conversation.ending = Ending.ENDING_UNFIT
+        conversation.ending_reason = enrichment.plain_because or "no plan: nobody was asked for one"
+        if conversation.attempt:
+            # The first attempt tells what was planned.
+            del enrichment.calls[:]
+        return emit(ConversationFinished(conversation=conversation))
+    text = conversation.problem.question
+    turn = begun(conversation)
+    turn.student.CopyFrom(StudentReply(text=text, learner_state=START, intent=intent(START)))
+    conversation.turns.append(turn)
+    return emit(StudentReplied(conversation=conversation))

@@ -1,0 +1,57 @@
+"""The scripted planner's plans of every family of the bank, looked at by other code than the planner's own rules."""
+
+import re
+from collections import Counter
+
+import pytest
+from soliloquy.v1.conversation_pb2 import Enrichment, Problem
+
+from services.curriculum.bank.bank import bank_names, load_bank
+from services.model.engines.scripted import ScriptedEngine
+from services.recipes.scaffold import planner
+from services.recipes.scaffold.plan_rules import faults
+from services.runtime.ask import Ask
+
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
+
+
+def numbers(text: str) -> list[float]:
+    return [float(found) for found in _NUMBER.findall(text)]
+
+
+def is_sound(problem: Problem, enrichment: Enrichment) -> bool:
+    """By the problem's own numbers, which the scripted planner writes as they are."""
+    questions = enrichment.plan.questions
+    results = {step.number: step.result.value for step in problem.steps if step.HasField("result")}
+    known = set(numbers(problem.question))
+    for one in questions:
+        wanted = results.get(one.steps[-1])
+        by_formula = one.answer == problem.steps[one.steps[-1] - 1].formula
+        if wanted is not None and not by_formula and numbers(one.answer)[:1] != [wanted]:
+            return False
+        hidden = {wanted, problem.answer.value} - known
+        if hidden.intersection(numbers(one.question)) or not one.question.strip():
+            return False
+        known.update(numbers(one.answer))
+    covered = dict.fromkeys(step for one in questions for step in one.steps)
+    in_order = list(covered) == [step.number for step in problem.steps]
+    return in_order and numbers(questions[-1].answer)[0] == problem.answer.value
+
+
+@pytest.mark.parametrize("name", bank_names())
+async def test_every_plan_that_is_kept_passes_every_filter(name: str) -> None:
+    bank = load_bank(name)
+    engine = ScriptedEngine(bank.book)
+    discarded, without = Counter[str](), []
+    for family in bank.names:
+        problem = bank.family(family).problem(7)
+        enrichment = await planner.enrich(problem, Ask(model=engine, role="planner", origin=(problem.id,)))
+        discarded.update({one.because: one.samples for one in enrichment.plan.discarded})
+        if not enrichment.plan.questions:
+            without.append(enrichment.plain_because)
+            continue
+        assert 2 <= len(enrichment.plan.questions) <= 7, family
+        assert is_sound(problem, enrichment), family
+        assert list(faults(enrichment.plan, problem)) == [], family
+    assert set(without) <= {"no answer: the problem has no number for one"}
+    assert discarded.keys() >= {"verifier", "last"}

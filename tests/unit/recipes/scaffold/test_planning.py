@@ -1,0 +1,148 @@
+"""A plan is asked for until it will do, within bounds, and every other is counted with what it was refused for."""
+
+import json
+from typing import Any
+
+import pytest
+from soliloquy.v1.conversation_pb2 import Conversation, Enrichment, ParseOutcome
+from soliloquy.v1.model_pb2 import Completion, GenerateRequest
+
+from services.recipes.scaffold.plan_answers import OwnPlan
+from services.recipes.scaffold.plan_lessons import lessons
+from services.recipes.scaffold.plan_prompting import given_prompts
+from services.recipes.scaffold.plan_rules import POLICY
+from services.recipes.scaffold.planner import enrich
+from services.runtime.answers import Unreadable
+from services.runtime.ask import MAX_ASKS, Ask
+from tests.unit.recipes.conversations import problem
+
+FORCE = {"Question": "What net force acts on the car?", "Expected Answer": "3600 N", "Steps": [1]}
+WORK = {"Question": "How much work does the engine do with it?", "Expected Answer": "180 kJ", "Steps": [2]}
+ACCEPTED = json.dumps({"Reason": "It follows the solution.", "Decision": "accept"})
+REFUSED = json.dumps({"Reason": "Sub-question 2 is vague.", "Decision": "reject"})
+
+
+def plan(*questions: dict[str, Any]) -> str:
+    rows = list(questions or (FORCE, WORK))
+    return json.dumps({"Analysis": "The force first, then the work.", "Sub-Questions": rows})
+
+
+class Answering:
+    """A model that gives its answers one after the other, the last one for ever."""
+
+    def __init__(self, *answers: str) -> None:
+        self._answers = list(answers)
+        self.requests: list[GenerateRequest] = []
+
+    async def generate(self, request: GenerateRequest) -> Completion:
+        self.requests.append(request)
+        answer = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
+        return Completion(text=answer, model="answering")
+
+
+async def enriched(model: Answering) -> Enrichment:
+    return await enrich(problem(), Ask(model=model, role="planner", origin=("test",)))
+
+
+def discarded(enrichment: Enrichment) -> dict[str, int]:
+    return {one.because: one.samples for one in enrichment.plan.discarded}
+
+
+async def test_a_plan_that_keeps_the_rules_and_is_accepted_is_the_plan() -> None:
+    enrichment = await enriched(Answering(plan(), ACCEPTED))
+    assert [one.answer for one in enrichment.plan.questions] == ["3600 N", "180 kJ"]
+    assert [list(one.steps) for one in enrichment.plan.questions] == [[1], [2]]
+    assert enrichment.plan.analysis == "The force first, then the work."
+    assert (discarded(enrichment), enrichment.plain_because) == ({}, "")
+    assert [call.outcome for call in enrichment.calls] == [ParseOutcome.PARSE_OUTCOME_STRICT] * 2
+
+
+async def test_a_refused_plan_is_asked_for_again_with_the_reason_and_counted() -> None:
+    wrong = plan(FORCE, WORK | {"Expected Answer": "18 kJ"})
+    skipping = plan(WORK, WORK)
+    model = Answering(wrong, skipping, plan(), ACCEPTED)
+    enrichment = await enriched(model)
+    assert len(enrichment.plan.questions) == 2
+    assert discarded(enrichment) == {"last": 1, "uncovered": 1}
+    assert "the last answer is '18 kJ', and the problem's is 180000 J" in model.requests[1].messages[-1].text
+    assert "no sub-question covers step 1" in model.requests[2].messages[-1].text
+
+
+async def test_text_that_is_no_plan_is_asked_for_again_and_counted() -> None:
+    enrichment = await enriched(
+        Answering("1. First the force. 2. Then the work.", '{"Analysis": ""}', plan(), ACCEPTED)
+    )
+    assert len(enrichment.plan.questions) == 2
+    assert discarded(enrichment) == {"unreadable": 2}
+
+
+async def test_what_the_verifier_refuses_is_planned_anew_with_its_reason() -> None:
+    model = Answering(plan(), REFUSED, plan(), ACCEPTED)
+    enrichment = await enriched(model)
+    assert discarded(enrichment) == {"verifier": 1}
+    assert "Sub-question 2 is vague." in model.requests[2].messages[-1].text
+    assert "Sub-question 2 is vague." not in model.requests[0].messages[-1].text
+    assert model.requests[0].seed != model.requests[2].seed
+
+
+async def test_no_plan_is_sought_for_ever() -> None:
+    unreadable = await enriched(Answering("no"))
+    assert discarded(unreadable) == {"unreadable": MAX_ASKS}
+    assert unreadable.plain_because.startswith("scaffold/planning: unusable after 3 asks")
+    limit = POLICY["plans"]["verified_at_most"]
+    refused = await enriched(Answering(*[plan(), REFUSED] * (limit + 1)))
+    assert discarded(refused) == {"verifier": limit}
+    assert refused.plain_because == f"verifier: none of {limit} plans was accepted: Sub-question 2 is vague."
+    for enrichment in (unreadable, refused):
+        assert enrichment.HasField("plan")
+        assert not enrichment.plan.questions
+
+
+async def test_a_problem_that_cannot_be_planned_is_not_asked_about() -> None:
+    model = Answering(plan())
+    bare = problem()
+    bare.ClearField("answer")
+    enrichment = await enrich(bare, Ask(model=model, role="planner", origin=("test",)))
+    assert enrichment.plain_because == "no answer: the problem has no number for one"
+    assert not model.requests
+
+
+async def test_the_prompts_can_be_given_back_from_the_plan() -> None:
+    model = Answering(plan(), ACCEPTED)
+    planned = problem()
+    planned.enrichment.CopyFrom(await enriched(model))
+    asked = [list(request.messages) for request in model.requests]
+    assert [list(prompt.messages) for prompt in given_prompts(planned)] == asked
+
+
+async def test_a_model_learns_to_plan_from_the_problem_alone() -> None:
+    planned = problem()
+    planned.enrichment.CopyFrom(await enriched(Answering(plan(), ACCEPTED)))
+    [lesson] = lessons(Conversation(problem=planned))
+    assert lesson.prompt.messages[-1].text == f"<question>\n{planned.question}\n</question>"
+    assert lesson.answer.splitlines() == [
+        "[analysis] The force first, then the work.",
+        "[sub_questions]",
+        "Sub Question 1:",
+        "Question: What net force acts on the car?",
+        "Expected Answer: 3600 N",
+        "Sub Question 2:",
+        "Question: How much work does the engine do with it?",
+        "Expected Answer: 180 kJ",
+        "Final answer: 180 kJ",
+    ]
+    assert "3600" not in " ".join(message.text for message in lesson.prompt.messages)
+    assert lessons(Conversation(problem=problem())) == []
+    own, strict = OwnPlan.read(lesson.answer)
+    assert strict
+    assert [(one.question, one.answer) for one in own.plan.questions] == [
+        (one.question, one.answer) for one in planned.enrichment.plan.questions
+    ]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "First the force.", "[analysis] a\n[sub_questions]", "[sub_questions] Question: a?"]
+)
+def test_a_plan_of_a_models_own_that_is_none_is_asked_for_again(text: str) -> None:
+    with pytest.raises(Unreadable, match="it needs"):
+        OwnPlan.read(text)

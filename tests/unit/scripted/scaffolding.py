@@ -1,0 +1,61 @@
+"""Whole conversations of the recipe scaffold in one process, and a look at them by other code than the recipe's own."""
+
+import re
+from collections import Counter
+from collections.abc import AsyncIterator, Sequence
+
+from soliloquy.v1.conversation_pb2 import Conversation, Turn
+from soliloquy.v1.events_pb2 import EnrichmentNeeded
+from soliloquy.v1.runs_pb2 import Run
+
+from services.curriculum.bank.bank import load_bank
+from services.curriculum.handler import attempt_at
+from services.model.engines.scripted import ScriptedEngine
+from services.planner.enrichments import Enrichments
+from services.planner.handler import enrich
+from services.recipes.scaffold.states import NAMES
+from services.runtime.model import Model
+from tests.unit.scripted.growing import finished
+
+BANK = load_bank("arithmetic")
+ENGINE = ScriptedEngine(BANK.book)
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e-?\d+)?")
+_SPACES = re.compile(r"\s")
+
+
+async def scaffolded(count: int, *, seed: int, engine: Model = ENGINE) -> AsyncIterator[Conversation]:
+    """So many conversations, each from its problem to its end."""
+    enrichments = Enrichments(ENGINE, remembered=count)
+    run = Run(id=f"run-{seed}", recipe="scaffold", seed=seed, max_turns=20, max_attempts=1, enrich=True)
+    for ordinal in range(count):
+        conversation = attempt_at(BANK.problem(seed, ordinal), run=run, ordinal=ordinal, attempt=0)
+        (event,) = await enrich(EnrichmentNeeded(conversation=conversation), enrichments)
+        yield await finished(event, engine=engine)
+
+
+def shares(conversations: Sequence[Conversation], turns: int) -> dict[str, float]:
+    """Of each state, among those drawn up to a turn; the first is never drawn."""
+    drawn = Counter(NAMES[turn.student.learner_state] for one in conversations for turn in one.turns[1:turns])
+    return {name: count / drawn.total() for name, count in drawn.items()}
+
+
+def told_early(conversation: Conversation) -> list[str]:
+    """What the tutor tells of answers that are still to be found: by their digits or letters, as they stand."""
+    questions = conversation.problem.enrichment.plan.questions
+    return [
+        one.answer
+        for turn in conversation.turns
+        for one, solved in zip(questions, turn.solved, strict=True)
+        if not solved and _holds(turn, one.answer, conversation)
+    ]
+
+
+def _holds(turn: Turn, answer: str, conversation: Conversation) -> bool:
+    questions = conversation.problem.enrichment.plan.questions
+    asked = next(one.question for one, solved in zip(questions, turn.solved, strict=True) if not solved)
+    found = [one for one, solved in zip(questions, turn.solved, strict=True) if solved]
+    public = f"{conversation.problem.question} {asked} " + " ".join(f"{one.question} {one.answer}" for one in found)
+    if "=" in answer:
+        return _SPACES.sub("", answer) in _SPACES.sub("", turn.tutor.text)
+    value = _NUMBER.findall(answer)[0]
+    return value in _NUMBER.findall(turn.tutor.text) and value not in _NUMBER.findall(public)

@@ -1,0 +1,192 @@
+"""What is so in many conversations of the recipe scaffold, and what a single one keeps to."""
+
+import asyncio
+import json
+from copy import deepcopy
+from functools import cache
+
+import pytest
+from soliloquy.v1.conversation_pb2 import Conversation, Ending, Judge, Resolution
+from soliloquy.v1.events_pb2 import ConversationStarted
+from soliloquy.v1.model_pb2 import Completion, GenerateRequest
+
+from services.recipes.recipe import find
+from services.recipes.scaffold.records import record
+from services.recipes.scaffold.restoring import restored
+from services.recipes.scaffold.rules import faults
+from services.recipes.scaffold.states import CORRECT, END, INCORRECT, NAMES, SOLVING, START
+from services.runtime.values import verdict
+from tests.unit.scripted.growing import finished
+from tests.unit.scripted.scaffolding import ENGINE, scaffolded, shares, told_early
+
+COUNT, SEED = 60, 5
+RECIPE = find("scaffold")
+
+
+@cache
+def conversations() -> list[Conversation]:
+    async def grow() -> list[Conversation]:
+        return [conversation async for conversation in scaffolded(COUNT, seed=SEED)]
+
+    return asyncio.run(grow())
+
+
+class Obstinate:
+    """A student that says the same whatever it is told; the others are as they are."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    async def generate(self, request: GenerateRequest) -> Completion:
+        completion = await ENGINE.generate(request)
+        if request.prompt == "scaffold/student":
+            completion.text = self._text
+        return completion
+
+
+async def with_an_obstinate_student(text: str) -> Conversation:
+    return await anext(scaffolded(1, seed=SEED, engine=Obstinate(text)))
+
+
+def test_every_conversation_is_kept() -> None:
+    assert [fault for one in conversations() for fault in faults(one)] == []
+
+
+def test_they_are_as_long_as_the_papers() -> None:
+    lengths = [len(one.turns) for one in conversations()]
+    assert 3 <= min(lengths) <= max(lengths) <= 14
+    assert 6 <= sum(lengths) / COUNT <= 10
+
+
+def test_all_eight_states_occur_about_as_often_as_they_are_drawn() -> None:
+    found = {NAMES[turn.tutor.learner_state] for one in conversations() for turn in one.turns}
+    assert found == set(NAMES.values())
+    wanted = {"correct": 0.5, "incorrect": 0.2, "question": 0.1, "comprehension": 0.1}
+    assert wanted | {"confusion": 0.05, "irrelevant": 0.05} == pytest.approx(shares(conversations(), 8), abs=0.08)
+
+
+def test_after_eight_turns_only_what_leads_on_is_drawn() -> None:
+    late = {turn.student.learner_state for one in conversations() for turn in one.turns[8:]}
+    assert late
+    assert late <= set(SOLVING)
+
+
+def test_a_conversation_begins_with_the_problem_and_ends_with_its_answer() -> None:
+    for one in conversations():
+        first, last = one.turns[0], one.turns[-1]
+        assert first.student.text == one.problem.question
+        assert (first.tutor.learner_state, last.tutor.learner_state) == (START, END)
+        assert one.problem.enrichment.plan.questions[-1].answer in last.tutor.text
+        assert "?" not in last.tutor.text
+        itself = last.student.learner_state == CORRECT
+        assert one.resolution == (Resolution.RESOLUTION_SOLVED if itself else Resolution.RESOLUTION_REVEALED)
+
+
+def test_correct_and_comprehension_solve_a_sub_question_and_nothing_else_does() -> None:
+    for one in conversations():
+        solved = [False] * len(one.problem.enrichment.plan.questions)
+        for turn in one.turns:
+            assert turn.sub_question == solved.index(False) + 1
+            solved[turn.sub_question - 1] = turn.tutor.learner_state in SOLVING
+            assert list(turn.solved) == solved
+
+
+def test_the_tutor_asks_one_question_a_turn_and_tells_no_answer_early() -> None:
+    for one in conversations():
+        assert all(turn.tutor.text.count("?") == 1 for turn in one.turns[:-1])
+        assert told_early(one) == []
+
+
+def test_a_number_is_judged_by_a_program_that_ran() -> None:
+    judged = 0
+    for one in conversations():
+        for turn in one.turns:
+            state = turn.student.learner_state
+            if (
+                state in (CORRECT, INCORRECT)
+                and "=" not in one.problem.enrichment.plan.questions[turn.sub_question - 1].answer
+            ):
+                assert verdict(turn.calculation.attempts[-1].execution) is (state == CORRECT)
+                judged += 1
+    assert judged >= COUNT
+
+
+def test_what_does_not_fit_goes_back_with_the_reason_and_is_kept() -> None:
+    sent_back = [rejected for one in conversations() for turn in one.turns for rejected in turn.student.rejected]
+    assert {rejected.judge for rejected in sent_back} >= {Judge.JUDGE_RULE, Judge.JUDGE_MODEL}
+    assert all(rejected.text and rejected.because for rejected in sent_back)
+    one = next(one for one in conversations() if any(turn.student.rejected for turn in one.turns))
+    prompts = [prompt.messages[-1].text for _, prompt in RECIPE.prompts(one) if prompt.name == "scaffold/student"]
+    again = [text for text in prompts if "<rejected>" in text]
+    assert len(again) == sum(len(turn.student.rejected) for turn in one.turns)
+    assert len(prompts) == len(one.turns) - 1 + len(again)
+
+
+@pytest.mark.parametrize(
+    ("text", "because"),
+    [("I see, that makes sense.", "comprehension"), ("It is 123456789.", "wrong"), ("My dog is hungry.", "irrelevant")],
+)
+async def test_a_student_that_never_fits_is_dropped_with_the_reason(text: str, because: str) -> None:
+    one = await with_an_obstinate_student(text)
+    assert one.ending == Ending.ENDING_REJECTED
+    last = one.turns[-1]
+    assert [rejected.text for rejected in last.student.rejected] == [text] * 3
+    assert not last.HasField("tutor")
+    (fault,) = faults(one)
+    assert fault.startswith(f"rejected: 3 messages of turn {last.number} do not show")
+    again = restored(json.loads(json.dumps(record(one))))
+    assert RECIPE.prompts(again) == RECIPE.prompts(one)
+
+
+async def test_a_problem_without_a_plan_makes_no_conversation() -> None:
+    one = deepcopy(conversations()[0])
+    del one.turns[:]
+    one.problem.enrichment.Clear()
+    one.problem.enrichment.plain_because = "no answer: the problem has no number for one"
+    ended = await finished(ConversationStarted(conversation=one), engine=ENGINE)
+    assert ended.ending == Ending.ENDING_UNFIT
+    assert faults(ended) == ["no answer: the problem has no number for one"]
+
+
+def test_a_record_gives_back_the_prompts_and_the_faults() -> None:
+    for one in conversations()[:20]:
+        again = restored(json.loads(json.dumps(record(one))))
+        assert RECIPE.prompts(again) == RECIPE.prompts(one)
+        assert RECIPE.lessons(again) == RECIPE.lessons(one)
+        assert faults(again) == faults(one)
+
+
+def test_a_tutor_learns_one_sample_a_turn_after_the_plan() -> None:
+    for one in conversations()[:20]:
+        planned, *lessons = RECIPE.lessons(one)
+        assert (planned.prompt.name, planned.turn) == ("scaffold/plan", 0)
+        assert [lesson.turn for lesson in lessons] == [turn.number for turn in one.turns]
+        for lesson, turn in zip(lessons, one.turns, strict=True):
+            thoughts, state, reply = turn.tutor.thoughts, NAMES[turn.tutor.learner_state], turn.tutor.text
+            assert lesson.answer == (
+                f"[Analysis and Decision] {thoughts}\n[Learner State] {state.capitalize()}\n[Reply] {reply}"
+            )
+            memory = lesson.prompt.messages[-1].text
+            before = one.turns[turn.number - 2].solved if turn.number > 1 else [False] * len(turn.solved)
+            flags = ", ".join(f"{number}: {done}" for number, done in enumerate(before, start=1))
+            assert f"Solved: {{{flags}}}" in memory
+            assert memory.count("\nLearner state") == 0
+            assert memory.count(". Learner state: ") == turn.number - 1
+        learned = [told.text for told in RECIPE.dialogue(one) if told.learned]
+        assert learned == [lesson.answer for lesson in lessons]
+
+
+def test_another_answer_than_the_state_wants_is_a_fault() -> None:
+    one = deepcopy(next(one for one in conversations() if any(t.student.learner_state == INCORRECT for t in one.turns)))
+    turn = next(turn for turn in one.turns if turn.student.learner_state == INCORRECT)
+    turn.student.text = f"It is {one.problem.enrichment.plan.questions[turn.sub_question - 1].answer}."
+    assert any(fault.startswith(("state: turn", "contradiction: turn")) for fault in faults(one))
+
+
+def test_an_answer_told_early_and_a_lost_step_are_faults() -> None:
+    one = deepcopy(conversations()[0])
+    final = one.problem.enrichment.plan.questions[-1].answer
+    one.turns[0].tutor.text = f"It will be {final} in the end. How do you begin?"
+    one.turns[1].solved[0] = not one.turns[1].solved[0]
+    found = {fault.partition(":")[0] for fault in faults(one)}
+    assert {"revealed", "progress"} <= found
