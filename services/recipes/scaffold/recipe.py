@@ -30,7 +30,6 @@ RECIPE = Recipe(
     faults=rules.faults,
     judged=rules.judged,
     checked=rules.checked,
-    agrees=rules.agrees,
     agreeing=POLICY["agreeing"],
     words=words.WORDS,
     remark=words.remark,

@@ -15,9 +15,11 @@ from soliloquy.v1.conversation_pb2 import (
     TutorReply,
 )
 
+from services.recipes.agreement import agrees
 from services.recipes.codes import EVALUATION_LETTERS, INTENTS
 from services.recipes.records import attempt_record, call_record, enum_name, problem_record
-from services.recipes.scaffold.rules import agrees, consistent
+from services.recipes.scaffold.policy import POLICY
+from services.recipes.scaffold.rules import consistent
 from services.recipes.scaffold.states import NAMES
 from services.runtime.values import verdict
 
@@ -61,7 +63,7 @@ def _turn(turn: Turn) -> dict[str, Any]:
         "soliloquy": {
             "use_python": turn.HasField("calculation"),
             **_calculation(turn.calculation),
-            "agrees": agrees(turn),
+            "agrees": agrees(turn, POLICY["agreeing"]),
         },
         "tutor": _tutor(turn.tutor),
         "calls": [call_record(call) for call in turn.calls],

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Turn
 from soliloquy.v1.sandbox_pb2 import Status
 
-from services.recipes import manners
-from services.recipes.codes import EVALUATION_LETTERS
+from services.recipes import agreement, manners
+from services.recipes.agreement import letter
 from services.recipes.manners import Found
 from services.recipes.scaffold.answered import gives_number, is_number, right
 from services.recipes.scaffold.fit import found, misfit
@@ -14,7 +14,6 @@ from services.recipes.scaffold.memory import closing, current, questions, solved
 from services.recipes.scaffold.policy import POLICY
 from services.recipes.scaffold.replies import slips
 from services.recipes.scaffold.states import CORRECT, INCORRECT, NAMES, SOLVING, START
-from services.runtime.values import verdict
 from services.truth.report import Checked, CheckedTurn
 
 
@@ -36,18 +35,6 @@ def checked(conversation: Conversation) -> Checked:
     return Checked(
         turns=[_checked_turn(turn, conversation) for turn in conversation.turns], faults=_broken(conversation)
     )
-
-
-def agrees(turn: Turn) -> bool | None:
-    """Whether the tutor's evaluation agrees with what its code found; None where the code found no verdict."""
-    if not turn.calculation.attempts:
-        return None
-    ran = verdict(turn.calculation.attempts[-1].execution)
-    return None if ran is None else letter(turn) in POLICY["agreeing"]["right" if ran else "wrong"]
-
-
-def letter(turn: Turn) -> str:
-    return EVALUATION_LETTERS.get(turn.tutor.evaluation, "")
 
 
 def consistent(conversation: Conversation) -> bool:
@@ -107,9 +94,8 @@ def _state(conversation: Conversation) -> Found:
 
 def _contradiction(conversation: Conversation) -> Found:
     """The tutor against its code, or the code against the plan."""
+    yield from agreement.contradiction(conversation, POLICY["agreeing"])
     for turn in conversation.turns:
-        if agrees(turn) is False:
-            yield turn.number, f"evaluated {letter(turn)!r} against the code's verdict"
         ran = found(conversation, turn).right if turn.calculation.attempts else None
         expected = right(turn.student.text, current(conversation, turn))
         if ran is not None and expected is not None and ran != expected:
