@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from services.recipes.mathwell.criteria.cues import asks_for, happens
 from services.recipes.mathwell.criteria.links import missing_conversion
@@ -16,6 +17,9 @@ Found = Iterator[str]
 
 _REST = re.compile(r"\b(?:the rest|the others|the remaining)\b", re.IGNORECASE)
 _COUNTED_WITH = re.compile(r"\s*[a-z]+ (?:and|,)\s*$", re.IGNORECASE)
+_MORE = re.compile(r"# more\b(?!.*\bthan\b)", re.IGNORECASE)
+_PAYS = re.compile(r"\b(?:buys?|bought|buying|pays?|paid|costs?|for \$?#|purchas\w+|spends?|spent)", re.IGNORECASE)
+_WANTED = re.compile(r"\b(?:needs?|wants?|goal|must|plans?|has to|have to|hopes?)\b", re.IGNORECASE)
 _AGO = re.compile(r"\byears ago\b")
 _LATER = re.compile(r"\bin \S+ years\b|\byears from now\b|\byears later\b")
 _REDUCED = re.compile(r"\b(?:off|discount|reduced|cheaper|sale|reduction)\b", re.IGNORECASE)
@@ -31,10 +35,12 @@ def result(problem: Understood) -> Found:
 
 
 def wrong_number(problem: Understood) -> Found:
+    if problem.result is None:
+        return
     for term in problem.links.invented:
         if (meant := substituted(term, problem)) is not None:
             yield f"the code takes {term.value:g} where the text says {meant.value:g}"
-        elif (pair := missing_conversion(term, problem.question)) is not None:
+        elif (pair := missing_conversion(term, problem.question, problem.links, problem.result)) is not None:
             yield f"the code converts by {term.value:g}; one {pair[0]} has {pair[2]:g} of a {pair[1]}"
 
 
@@ -56,7 +62,7 @@ def _counted_with_used(one: Mention, problem: Understood) -> bool:
         first, second = sorted((used, one), key=lambda each: each.start)
         if first.sentence == second.sentence and _COUNTED_WITH.fullmatch(text[first.end : second.start]):
             return True
-    return False
+    return any(used.rate and not used.per and used.sentence == one.sentence and not one.rate for used in problem.used)
 
 
 def operation_missing(problem: Understood) -> Found:
@@ -149,33 +155,41 @@ def direction(problem: Understood) -> Found:
     backwards = asks_for(asked, "before") or asks_for(asked, "needed") or asks_for(asked, "more")
     for one in problem.used:
         signs = problem.signs.get(id(one), set())
-        said = one.compared or (0 if one.rate or one.share or one.factor else happens(one.clause))
+        said = one.compared or (0 if one.rate or one.share or one.factor else _comes(one))
+        if not one.compared and one.thing not in ("", problem.question.thing or one.thing):
+            continue
         if said == 0 or backwards or 0 in signs or len(signs) != 1:
             continue
         if one.compared:
             if (said > 0 and signs == {-1} or said < 0 and signs == {1}) and _about_subject(one, problem):
                 yield f"{one.value:g} {'more' if said > 0 else 'less'} goes into the code the other way round"
         elif said < 0 and signs == {1} and _keeps(problem) and len(problem.used) > 1:
-            if not _all_go(problem):
+            if not _first_to_go(one, problem):
                 yield f"{one.value:g} {one.thing} go, and the code adds them".replace("  ", " ")
-        elif said > 0 and signs == {-1} and _keeps(problem) and _starts_before(one, problem):
+        elif said > 0 and signs == {-1} and not _WANTED.search(problem.question.text) and _starts_before(one, problem):
             yield f"{one.value:g} {one.thing} come, and the code takes them away".replace("  ", " ")
+
+
+def _comes(one: Mention) -> int:
+    """+1 or -1; what is paid for something goes."""
+    if one.thing == "dollar" and _PAYS.search(one.clause):
+        return -1
+    return 1 if _MORE.search(one.clause) and not happens(one.clause) else happens(one.clause)
 
 
 def _keeps(problem: Understood) -> bool:
     """Whether the question is what there is in the end."""
     asked = problem.question.asked
-    return asks_for(asked, "left") or re.search(r"\b(?:have|has|are there|there be|was|is)\b", asked) is not None
+    return asks_for(asked, "left") or re.search(r"\b(?:have|has|are there|there be)\b", asked) is not None
 
 
-def _all_go(problem: Understood) -> bool:
-    return all(happens(one.clause) <= 0 for one in problem.used) and not any(
-        happens(one.clause) == 0 for one in problem.used
-    )
+def _first_to_go(one: Mention, problem: Understood) -> bool:
+    """Whether nothing is told before from which it could go: then what goes is counted."""
+    return all(used.start >= one.start or _comes(used) < 0 for used in problem.used)
 
 
 def _starts_before(one: Mention, problem: Understood) -> bool:
-    return any(used.start < one.start and happens(used.clause) == 0 for used in problem.used)
+    return any(used.start < one.start for used in problem.used)
 
 
 def _about_subject(one: Mention, problem: Understood) -> bool:
@@ -245,6 +259,8 @@ def counts_multiplied(problem: Understood) -> Found:
         left, right = (problem.links.mention(part) for part in term.parts)
         if left is None or right is None or not all(problem.is_count(part) for part in term.parts):
             continue
+        if left is right:
+            continue
         if left.thing and left.thing == right.thing and not is_measure(left.thing):
             yield f"{left.value:g} and {right.value:g} {left.thing} are multiplied by each other"
         elif (
@@ -269,12 +285,8 @@ def wrong_way_divided(problem: Understood) -> Found:
             if mention is None or other is None or not mention.rate or other.rate or other.factor or other.share:
                 continue
             multiplied = term.operation == "*"
-            if (
-                multiplied
-                and mention.per == thing != mention.thing
-                and other.thing in (mention.thing, "")
-                and other.thing != thing
-            ):
+            alike = mention.thing in ("", other.thing) or not other.thing
+            if multiplied and mention.per == thing != mention.thing and alike and other.thing != thing:
                 yield f"how many {thing} there are is found by dividing, and the code multiplies"
             elif not multiplied and place == 1 and mention.thing == thing != mention.per and other.thing != thing:
                 yield f"how many {thing} there are is found by multiplying, and the code divides"
@@ -342,7 +354,14 @@ def pairs(problem: Understood) -> Found:
             mention, count = problem.links.mention(rate), problem.links.mention(other)
             if mention is None or count is None or not mention.rate or not mention.per or count.thing == mention.per:
                 continue
-            meant = next((one for one in problem.question.mentions if one.thing == mention.per and not one.rate), None)
+            meant = next(
+                (
+                    one
+                    for one in problem.question.mentions
+                    if one.thing == mention.per and not (one.rate or one.incidental)
+                ),
+                None,
+            )
             if (
                 meant
                 and count.thing
@@ -351,6 +370,17 @@ def pairs(problem: Understood) -> Found:
                 and not is_measure(mention.per)
             ):
                 yield f"{mention.value:g} {mention.thing} are for each {mention.per}, and the code takes the {count.value:g} {count.thing}"
+
+
+def attached(problem: Understood) -> Found:
+    """ "6 three-point shots": the 6 goes with the 3."""
+    mentions = problem.question.mentions
+    after = {id(one): other for one, other in pairwise(mentions) if other.start - one.end <= 1 and other.rate}
+    for term in problem.terms:
+        numbers = [problem.links.mention(part) for part in term.parts] if term.operation == "*" else []
+        for one, other in (numbers, numbers[::-1]) if len(numbers) == 2 else ():
+            if one and other and id(one) in after and other.rate and after[id(one)] is not other:
+                yield f"{one.value:g} goes with {after[id(one)].value:g}, and the code multiplies it by {other.value:g}"
 
 
 def years(problem: Understood) -> Found:

@@ -27,7 +27,7 @@ _ORDINAL = re.compile(
 _MONEY = re.compile(r"[$€£]\s*$")
 _EACH_AFTER = re.compile(
     r"^[^.,;?!]{0,40}?\b(?:each|apiece|per|every|(?P<article>an?)(?=\s(?:second|minute|hour|day|night|morning|week|weekend|month|year)\b)"
-    r"|(?:for|in|on|to|by) (?:one|an?)(?=\s)|a(?= (?:box|bag|pack|piece|pound|gallon|kilogram|liter|dozen|foot|meter|mile)\b))"
+    r"|(?:for|in|on|to|by) one(?=\s)|a(?= (?:box|bag|pack|piece|pound|gallon|kilogram|liter|dozen|foot|meter|mile)\b))"
     r"\s*(?:of (?:the|his|her|their)\s+(?:\w+\s+)?)?(?P<per>[a-z]+)?",
     re.IGNORECASE,
 )
@@ -60,7 +60,7 @@ _COMPARED = re.compile(
 _SHARE = re.compile(r"^\s*(?:%|percent\b|per cent\b)")
 # "a third of them", not "the third line".
 _OF_SHARE = re.compile(r"\s+(?:of|as|the|that|an?|price|off|full|his|her|their)\b|\W*$", re.IGNORECASE)
-_REFERS = ("them", "these", "those", "it")
+_REFERS = ("them", "these", "those", "it", "one", "ones")
 _PART = re.compile(
     r"^(?:\s+of (?:them|these|those|the|his|her|their|its|all)\b|\s+(?:are|were|is|was|have|belong)\b)", re.I
 )
@@ -112,14 +112,15 @@ def read(text: str) -> Question:
     asking = _asking(sentences)
     asked = _asked(sentences[asking]) if asking >= 0 else ""
     mentions = _mentions(text.strip(), sentences)
-    counted = {mention.thing for mention in mentions if not mention.rate}
+    thing = _thing_asked(asked)
+    counted = {mention.thing for mention in mentions if not (mention.rate or mention.share)} | {thing}
     return Question(
         text=text,
         sentences=sentences,
         mentions=[_of_kind(mention, sentences[mention.sentence], counted) for mention in mentions],
         asked=asked,
         asking=asking,
-        thing=_thing_asked(asked),
+        thing=thing,
         words=frozenset(stems(text)) | ({"%"} if "%" in text else set()),
     )
 
@@ -270,6 +271,10 @@ def _rate(ahead: str, behind: str, *, hyphenated: bool) -> tuple[bool, str]:
 
 def _of_kind(mention: Mention, sentence: str, counted: set[str]) -> Mention:
     """ "A box holds 12 pencils" says how many there are in each, where boxes are counted elsewhere."""
+    if mention.rate and (packed := _PACKED.search(mention.clause.partition("#")[0])):
+        # "boxes of 12", but not "the brains of 8".
+        known = singular(packed["packs"]) in counted or re.search(r"\bin(?:to)? \w+ of $", packed.string, re.I)
+        return mention if known or _EACH_AFTER.match(mention.clause.partition("#")[2]) else replace(mention, rate=False)
     if mention.rate or mention.factor or mention.share:
         return mention
     subject = _GENERIC.match(sentence)

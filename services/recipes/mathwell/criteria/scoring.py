@@ -20,6 +20,8 @@ _RULES: Mapping[Criterion, Mapping[str, Rule]] = {
         strict=True,
     )
 }
+# What a wrong answer looks like says nothing of its question.
+_OF_ANSWER = frozenset({"below_zero", "part_of_one"})
 _SMALL = frozenset("a an the of and in on for with about to at".split())
 # What shows that the code is no solution at all, and not only one that is hard to follow.
 _NO_SOLUTION = re.compile("no function|returns nothing|no Python|cannot be calculated|list where")
@@ -31,11 +33,14 @@ def score(problem: WordProblem, others: Sequence[Opinion] = ()) -> Scores:
     The code is read and calculated step by step, never run.
     """
     read = understood(problem)
-    opinions = [opinion for criterion in Criterion for opinion in _by_rules(read, criterion)]
+    opinions: list[Opinion] = []
+    for criterion in Criterion:
+        wrong = any(opinion.criterion is Criterion.ACCURATE and opinion.meets is False for opinion in opinions)
+        opinions += _by_rules(read, criterion, left_out=_OF_ANSWER if wrong else frozenset())
     return Scores(opinions=[*opinions, *others], topic_named=_topic_named(problem))
 
 
-def _by_rules(read: Understood, criterion: Criterion) -> Iterator[Opinion]:
+def _by_rules(read: Understood, criterion: Criterion, *, left_out: frozenset[str]) -> Iterator[Opinion]:
     if criterion is Criterion.ACCURATE and read.result is None:
         meets = False if _NO_SOLUTION.search(read.unfollowed) else None
         yield Opinion(criterion=criterion, meets=meets, judge="rule code", because=f"the code: {read.unfollowed}")
@@ -43,6 +48,7 @@ def _by_rules(read: Understood, criterion: Criterion) -> Iterator[Opinion]:
     objections = [
         Opinion(criterion=criterion, meets=False, judge=f"rule {name.replace('_', ' ')}", because=because)
         for name, rule in _RULES[criterion].items()
+        if name not in left_out
         for because in rule(read)
     ]
     yield from objections or [

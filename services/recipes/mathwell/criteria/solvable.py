@@ -41,9 +41,14 @@ def missing(problem: Understood) -> Found:
     if problem.result is None:
         return
     for term in problem.links.invented:
-        if substituted(term, problem) is None and missing_conversion(term, problem.question) is None:
+        if substituted(term, problem) is None and _convertible(term, problem) is None:
             what = f" for {term.name.replace('_', ' ')}" if term.name else ""
             yield f"the answer needs a number that the text does not give: the code takes {term.value:g}{what}"
+
+
+def _convertible(term: Term, problem: Understood) -> tuple[str, str, float] | None:
+    assert problem.result is not None
+    return missing_conversion(term, problem.question, problem.links, problem.result)
 
 
 def substituted(term: Term, problem: Understood) -> Mention | None:
@@ -73,10 +78,19 @@ def event(problem: Understood) -> Found:
         sentence = problem.question.sentences[mention.sentence]
         often = mention.rate or _EVENT.search(sentence) is not None
         told = any(one.thing and one.thing == mention.per for one in problem.question.mentions if one is not mention)
-        alone = sum(one.rate for one in problem.used) == 1
-        if often and alone and id(mention) not in multiplied and len(problem.used) > 1 and not told:
+        alone = sum(one.rate for one in problem.used) <= 1
+        counted = any(one.thing != mention.thing for one in problem.used if one is not mention)
+        if often and alone and not counted and id(mention) not in multiplied and len(problem.used) > 1 and not told:
             if not problem.links.unused and not mention.clause.lower().count(" in one "):
                 yield f"{mention.value:g} {mention.thing} come up again and again, and the text does not say how often"
+
+
+def lasts(problem: Understood) -> Found:
+    """How long something lasts needs how much of it goes in a time."""
+    question = problem.question
+    if re.search(r"how (?:long|many \w+) (?:will|does|do|can) .*\blast\b", question.asked):
+        if not any(one.rate or one.thing in UNITS & {"hour", "minute", "day", "week"} for one in question.mentions):
+            yield "the text does not say how much of it goes in what time"
 
 
 def contradiction(problem: Understood) -> Found:
