@@ -12,7 +12,7 @@ from services.recipes.mathwell.criteria.working import Term
 
 _PEOPLE = re.compile(r"\b(?:friend|brother|sister|cousin|classmate|sibling|neighbor|helper|teammate|other)s?\b", re.I)
 _FRACTION = re.compile(r"(\d+)\s?/\s?(\d+)")
-_PARTS_OF_NAME = re.compile(r"[^\W\d_]+")
+_PARTS_OF_NAME = re.compile(r"[^\W\d_]{3,}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -128,12 +128,18 @@ def _counts_addends(term: Term, root: Term) -> bool:
     """The divisor of an average."""
     for above in root.walk():
         if above.operation in ("/", "//") and above.parts[1] is term:
-            return term.value == _addends(above.parts[0])
+            return term.value == above.parts[0].addends
     return False
 
 
-def _addends(term: Term) -> int:
-    return sum(_addends(part) for part in term.parts) if term.operation == "+" else 1
+def substituted(term: Term, links: Links) -> Mention | None:
+    """The number of the text in whose place an invented one stands: the code copied it wrongly."""
+    for one in links.unused:
+        told, taken = sorted(f"{one.value:g}"), sorted(f"{term.value:g}")
+        named = one.thing and one.thing in stems(term.name.replace("_", " "))
+        if (len(told) > 1 and told == taken) or named:
+            return one
+    return None
 
 
 def missing_conversion(term: Term, question: Question, links: Links, root: Term) -> tuple[str, str, float] | None:

@@ -5,24 +5,23 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from services.recipes.mathwell.criteria import accurate, appropriate, solvable
-from services.recipes.mathwell.criteria.understood import Understood, understood
+from services.recipes.mathwell.criteria import appropriate, asked_for, numbers_used, solvable, steps
+from services.recipes.mathwell.criteria.understood import Found, Understood, understood
 from services.recipes.mathwell.criteria.verdicts import Criterion, Opinion, Scores, WordProblem
 from services.recipes.mathwell.criteria.words import WORD, singular, stems
 
-Rule = Callable[[Understood], Iterator[str]]
+Rule = Callable[[Understood], Found]
 
+_MODULES = (solvable, numbers_used, asked_for, steps, appropriate)
 _RULES: Mapping[Criterion, Mapping[str, Rule]] = {
-    Criterion(criterion): {name: getattr(module, name) for name in rules}
-    for (criterion, rules), module in zip(
-        tomllib.loads(Path(__file__).with_name("rules.toml").read_text("utf-8")).items(),
-        (solvable, accurate, appropriate),
-        strict=True,
-    )
+    Criterion(criterion): {
+        name: next(getattr(each, name) for each in _MODULES if hasattr(each, name)) for name in rules
+    }
+    for criterion, rules in tomllib.loads(Path(__file__).with_name("rules.toml").read_text("utf-8")).items()
 }
 # What a wrong answer looks like says nothing of its question.
 _OF_ANSWER = frozenset({"below_zero", "part_of_one"})
-_SMALL = frozenset("a an the of and in on for with about to at".split())
+_SMALL = frozenset(["a", "an", "the", "of", "and", "in", "on", "for", "with", "about", "to", "at"])
 # What shows that the code is no solution at all, and not only one that is hard to follow.
 _NO_SOLUTION = re.compile("no function|returns nothing|no Python|cannot be calculated|list where")
 
