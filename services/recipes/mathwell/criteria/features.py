@@ -3,6 +3,7 @@
 import re
 import zlib
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -35,9 +36,9 @@ def vector(problem: WordProblem) -> Vector:
 def _features(problem: WordProblem) -> Iterator[str]:
     words = ["#" if word[0].isdigit() else singular(word) for word in _TOKEN.findall(problem.question)]
     yield from (f"q {word}" for word in words)
-    yield from (f"q {one} {other}" for one, other in zip(words, words[1:], strict=False))
+    yield from (f"q {one} {other}" for one, other in pairwise(words))
     code = _CODE.findall(_COMMENT.sub("", problem.code))
-    yield from (f"c {one} {other}" for one, other in zip(code, code[1:], strict=False))
+    yield from (f"c {one} {other}" for one, other in pairwise(code))
     yield f"reading {round(flesch_kincaid(problem.question)) // 2}"
     yield from _together(understood(problem))
 

@@ -15,8 +15,8 @@ TEST_SHARE = 0.2
 FOLDS = 5
 # Strong, as in the paper: few rows, many features.
 DECAY = 2e-3
-RATE = 4.0
-ROUNDS = 400
+RATE = 8.0
+ROUNDS = 120
 # Of each label, or there is nothing to tell them apart by.
 LEAST = 10
 
@@ -54,9 +54,8 @@ def learned(rows: Sequence[Labelled], run_seed: int) -> tuple[Classifiers, dict[
         labelled = [(problem, labels[criterion]) for problem, labels in rows if criterion in labels]
         labels = np.array([label for _, label in labelled], dtype=bool)
         if min(int(labels.sum()), int((~labels).sum())) < LEAST:
-            raise TooFew(
-                f"{criterion}: {LEAST} rows of each label are wanted; there are {labels.sum()} yes, {(~labels).sum()} no"
-            )
+            told = f"there are {labels.sum()} yes, {(~labels).sum()} no"
+            raise TooFew(f"{criterion}: {LEAST} rows of each label are wanted; {told}")
         features = np.stack([vector(problem) for problem, _ in labelled])
         places = [seed("criteria", run_seed, problem.question) / 2**64 for problem, _ in labelled]
         test = np.array(places) < TEST_SHARE
@@ -73,22 +72,25 @@ def _classifier(features: Vector, labels: npt.NDArray[np.bool_], folds: npt.NDAr
         inside = folds == fold
         scores[inside] = features[inside] @ _weights(features[~inside], labels[~inside])
     slope, offset = _calibration(scores, labels)
-    return Classifier(
-        weights=_weights(features, labels).astype(np.float32), slope=slope, offset=offset, share=float(labels.mean())
-    )
+    return Classifier(weights=_weights(features, labels), slope=slope, offset=offset, share=float(labels.mean()))
 
 
-def _weights(features: Vector, labels: npt.NDArray[np.bool_]) -> Array:
+def _weights(features: Vector, labels: npt.NDArray[np.bool_]) -> Vector:
     """Each label counts as much as the other, however few there are of it."""
-    wanted = labels.astype(np.float64)
     share = np.where(labels, 0.5 / max(labels.mean(), 1e-9), 0.5 / max((~labels).mean(), 1e-9)) / len(labels)
-    weights, speed = np.zeros(SIZE), np.zeros(SIZE)
+    # Most places hold nothing: few rows have few features.
+    filled = features.any(axis=0)
+    rows = np.ascontiguousarray(features[:, filled])
+    columns = np.ascontiguousarray(rows.T)
+    weights = speed = np.zeros(len(columns), dtype=np.float32)
     for _ in range(ROUNDS):
         ahead = weights + 0.9 * speed
-        off = share * (_sigmoid(features @ ahead) - wanted)
-        speed = 0.9 * speed - RATE * (features.T @ off + DECAY * ahead)
+        off = (share * (_sigmoid(rows @ ahead) - labels)).astype(np.float32)
+        speed = 0.9 * speed - RATE * (columns @ off + DECAY * ahead)
         weights = weights + speed
-    return weights
+    found = np.zeros(SIZE, dtype=np.float32)
+    found[filled] = weights
+    return found
 
 
 def _calibration(scores: Array, labels: npt.NDArray[np.bool_]) -> tuple[float, float]:
