@@ -2,7 +2,7 @@
 
 import functools
 import importlib
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,6 +54,8 @@ class Recipe:
 
     # Whether a conversation cannot start without what the planner makes of its problem.
     always_enriched: bool = False
+    # What problems are written about where its conversations make problems; none where they go through problems.
+    topics: Sequence[str] = ()
     # What a model is asked of a problem before its conversation starts, where the run wants that; and what comes of it.
     enriching: Callable[[Problem], Prompt]
     planner: Callable[[Problem, Ask], Awaitable[Enrichment]]
