@@ -113,7 +113,7 @@ def generate(
         **settings,
     )
     started = time.monotonic()
-    growth = _grow(plan, source, RunFolder(out, plan, work), kafka, traces, quiet=quiet or as_json)
+    growth = grow(plan, source, RunFolder(out, plan, work), kafka, traces, quiet=quiet or as_json)
     report = growth.report(plan, seconds=time.monotonic() - started)
     if as_json:
         click.echo(json.dumps(report))
@@ -150,7 +150,7 @@ class Growth:
         }
 
 
-def _grow(
+def grow(
     plan: Plan,
     source: ProblemSource,
     run_folder: RunFolder,
