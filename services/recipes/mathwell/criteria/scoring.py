@@ -1,8 +1,28 @@
 """A word problem held against the criteria, by rules and by whoever else has an opinion."""
 
-from collections.abc import Sequence
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 
-from services.recipes.mathwell.criteria.verdicts import Opinion, Scores, WordProblem
+from services.recipes.mathwell.criteria import accurate, appropriate, solvable
+from services.recipes.mathwell.criteria.understood import Understood, understood
+from services.recipes.mathwell.criteria.verdicts import Criterion, Opinion, Scores, WordProblem
+from services.recipes.mathwell.criteria.words import WORD, singular, stems
+
+Rule = Callable[[Understood], Iterator[str]]
+
+_RULES: Mapping[Criterion, Mapping[str, Rule]] = {
+    Criterion(criterion): {name: getattr(module, name) for name in rules}
+    for (criterion, rules), module in zip(
+        tomllib.loads(Path(__file__).with_name("rules.toml").read_text("utf-8")).items(),
+        (solvable, accurate, appropriate),
+        strict=True,
+    )
+}
+_SMALL = frozenset("a an the of and in on for with about to at".split())
+# What shows that the code is no solution at all, and not only one that is hard to follow.
+_NO_SOLUTION = re.compile("no function|returns nothing|no Python|cannot be calculated|list where")
 
 
 def score(problem: WordProblem, others: Sequence[Opinion] = ()) -> Scores:
@@ -10,4 +30,31 @@ def score(problem: WordProblem, others: Sequence[Opinion] = ()) -> Scores:
 
     The code is read and calculated step by step, never run.
     """
-    return Scores(opinions=others, topic_named=None)
+    read = understood(problem)
+    opinions = [opinion for criterion in Criterion for opinion in _by_rules(read, criterion)]
+    return Scores(opinions=[*opinions, *others], topic_named=_topic_named(problem))
+
+
+def _by_rules(read: Understood, criterion: Criterion) -> Iterator[Opinion]:
+    if criterion is Criterion.ACCURATE and read.result is None:
+        meets = False if _NO_SOLUTION.search(read.unfollowed) else None
+        yield Opinion(criterion=criterion, meets=meets, judge="rule code", because=f"the code: {read.unfollowed}")
+        return
+    objections = [
+        Opinion(criterion=criterion, meets=False, judge=f"rule {name.replace('_', ' ')}", because=because)
+        for name, rule in _RULES[criterion].items()
+        for because in rule(read)
+    ]
+    yield from objections or [
+        Opinion(criterion=criterion, meets=True, judge="rules", because=_nothing_found(criterion))
+    ]
+
+
+def _nothing_found(criterion: Criterion) -> str:
+    return f"none of {len(_RULES[criterion])} rules objects"
+
+
+def _topic_named(problem: WordProblem) -> bool | None:
+    """Whether a word of the topic is in the question."""
+    wanted = {singular(word) for word in WORD.findall(problem.topic)} - _SMALL
+    return bool(wanted & stems(problem.question)) if wanted else None
