@@ -1,8 +1,10 @@
 """Problems that are yet to be written: what each is to be about, and examples from a bank or a file."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from random import Random
 
 from soliloquy.v1.conversation_pb2 import Authorship, Commission, Example, Problem
@@ -16,6 +18,8 @@ from services.runtime.seeds import digest, draw
 EXAMPLES = 8
 # So many are drawn for them: those that nothing calculates are none.
 _DRAWN = 5 * EXAMPLES
+# Of a problem's source: the bank or the file, and the place in it.
+_ORIGIN = re.compile("[/:]")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,25 +47,27 @@ class Commissions:
     def problem(self, run_seed: int, ordinal: int) -> Problem:
         choice = draw(run_seed, "commission", ordinal)
         topic = choice.choice(self.topics)
+        shown = self._shown(run_seed, choice)
         commission = Commission(
-            topic=topic, grade=self.grade, operations=self.operations, examples=self._shown(run_seed, choice)
+            topic=topic,
+            grade=self.grade,
+            operations=self.operations,
+            examples=[
+                Example(question=problem.question, solution=program_of(problem.solution, problem.steps))
+                for problem in shown
+            ],
         )
+        origin = _ORIGIN.split(shown[0].source)[0] if shown else "nothing"
         return Problem(
             id=digest("commission", self.digest, run_seed, ordinal),
             topic=topic,
-            source=f"commission#{ordinal}",
+            source=f"{origin}/commission#{ordinal}",
             authorship=Authorship(commission=commission),
         )
 
-    def _shown(self, run_seed: int, choice: Random) -> list[Example]:
-        shown: list[Example] = []
-        for ordinal in self._ordinals(choice):
-            problem = self.examples.problem(run_seed, ordinal)
-            if program := program_of(problem.solution, problem.steps):
-                shown.append(Example(question=problem.question, solution=program))
-            if len(shown) == EXAMPLES:
-                break
-        return shown
+    def _shown(self, run_seed: int, choice: Random) -> list[Problem]:
+        drawn = (self.examples.problem(run_seed, ordinal) for ordinal in self._ordinals(choice))
+        return list(islice((one for one in drawn if program_of(one.solution, one.steps)), EXAMPLES))
 
     def _ordinals(self, choice: Random) -> Iterator[int]:
         count = self.examples.count

@@ -38,6 +38,7 @@ from services.runtime.traces.settings import TraceSettings
 from services.runtime.transports.kafka import KafkaSettings
 
 _NAME = "mathwell"
+_OPERATIONS = f"Only these: {', '.join(POLICY['operations']['known'])}."
 _FOLDER = "For the dataset of all that was written and judged.  [default: --out without its ending]"
 # From there on two questions with the same numbers say the same.
 _SAME = 0.8
@@ -77,7 +78,7 @@ def _operations(_: click.Context, __: click.Parameter, given: str | None) -> tup
     default="arithmetic",
     show_default=True,
     metavar="BANK|FILE",
-    help="Where a model sees how it is done.",
+    help="Shown to whoever writes.",
 )
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="All draws follow from it.")
 @click.option(

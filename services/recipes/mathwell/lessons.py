@@ -1,4 +1,4 @@
-"""What a model is to learn from a problem that is kept: the prompt as it is asked, and the problem as it was answered."""
+"""What a model is to learn from a problem that is kept: the prompt as it is asked, and the answer to it."""
 
 from soliloquy.v1.conversation_pb2 import Conversation
 

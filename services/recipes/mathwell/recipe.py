@@ -17,6 +17,8 @@ from services.recipes.mathwell.scripted import SPEAKERS
 from services.recipes.recipe import Recipe
 
 RECIPE = Recipe(
+    title="Word problems",
+    story=words.STORY,
     topics=prompting.topics(),
     enriching=prompting.writing,
     planner=planner.enrich,

@@ -1,7 +1,7 @@
 """Where a problem begins: nobody has written it yet, and a commission says what it is to be."""
 
-from soliloquy.v1.events_pb2 import ConversationFinished, ConversationStarted, StudentReplied, TutorReplied
 from soliloquy.v1.conversation_pb2 import Ending
+from soliloquy.v1.events_pb2 import ConversationFinished, ConversationStarted, StudentReplied, TutorReplied
 
 from services.recipes.mathwell.commissions import refused
 from services.runtime.ask import Ask
