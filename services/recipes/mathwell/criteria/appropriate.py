@@ -2,18 +2,16 @@
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from services.recipes.mathwell.criteria.cues import asks_for
 from services.recipes.mathwell.criteria.question import Mention
-from services.recipes.mathwell.criteria.understood import Understood, is_measure
+from services.recipes.mathwell.criteria.understood import Found, Understood, is_measure
 from services.recipes.mathwell.criteria.words import stems
 from services.recipes.mathwell.readability import flesch_kincaid
-
-Found = Iterator[str]
 
 
 def _table(name: str) -> dict[str, Any]:

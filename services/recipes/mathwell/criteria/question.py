@@ -12,7 +12,7 @@ from services.truth.numbers import Number, numbers_in
 _SENTENCE_ENDS = re.compile(r"(?<=[.?!])(?<!\bMr\.)(?<!\bMrs\.)(?<!\bMs\.)(?<!\bDr\.)(?<!\bSt\.)(?:[\"'”])?\s+")
 _ASKS = re.compile(
     r"\b(?:how (?:many|much|far|long|old|tall|fast|often|high|wide|deep|heavy|big|large|warm|cold|hot|late|soon)"
-    r"|what|which|when|who|find|calculate|determine|work out|compute|count (?:up|all)|figure out|add up|by how)\b",
+    r"|what|which|when|who|find|give|calculate|determine|work out|compute|count (?:up|all)|figure out|add up|by how)\b",
     re.IGNORECASE,
 )
 _CLAUSE_ENDS = re.compile(r"[,;:.?!](?=\s|$)|\b(?:and|but|then|while|so that|who|which)\b", re.IGNORECASE)
@@ -26,8 +26,8 @@ _ORDINAL = re.compile(
 )
 _MONEY = re.compile(r"[$€£]\s*$")
 _EACH_AFTER = re.compile(
-    r"^[^.,;?!]{0,40}?\b(?:each|apiece|per|every|(?P<article>an?)(?=\s(?:second|minute|hour|day|night|morning|week|weekend|month|year)\b)"
-    r"|(?:for|in|on|to|by) (?:one|an?)(?=\s)|a(?= (?:box|bag|pack|piece|pound|gallon|kilogram|liter|dozen|foot|meter|mile)\b))"
+    r"^[^.,;?!]{0,40}?\b(?:each|apiece|per|every|(?<!\bin )(?<!\bon )(?<!\bof )(?<!\bto )(?<!\bfor )an?(?=\s(?:second|minute|hour|day|night|morning|week|weekend|month|year)\b)"
+    r"|(?:for|in|on|to|by) one(?=\s)|(?<!\bin )(?<!\bon )(?<!\bof )(?<!\binto )(?<!\bfrom )(?<!\bfor )(?<!\bwith )a(?= (?:box|bag|pack|piece|pound|gallon|kilogram|liter|dozen|foot|meter|mile)\b))"
     r"\s*(?:of (?:the|his|her|their)\s+(?:\w+\s+)?)?(?P<per>[a-z]+)?",
     re.IGNORECASE,
 )
@@ -60,7 +60,7 @@ _COMPARED = re.compile(
 _SHARE = re.compile(r"^\s*(?:%|percent\b|per cent\b)")
 # "a third of them", not "the third line".
 _OF_SHARE = re.compile(r"\s+(?:of|as|the|that|an?|price|off|full|his|her|their)\b|\W*$", re.IGNORECASE)
-_REFERS = ("them", "these", "those", "it")
+_REFERS = ("them", "these", "those", "it", "one", "ones")
 _PART = re.compile(
     r"^(?:\s+of (?:them|these|those|the|his|her|their|its|all)\b|\s+(?:are|were|is|was|have|belong)\b)", re.I
 )
@@ -112,14 +112,16 @@ def read(text: str) -> Question:
     asking = _asking(sentences)
     asked = _asked(sentences[asking]) if asking >= 0 else ""
     mentions = _mentions(text.strip(), sentences)
-    counted = {mention.thing for mention in mentions if not mention.rate}
+    thing = _thing_asked(asked)
+    counted = {mention.thing for mention in mentions if not (mention.rate or mention.share)} | {thing}
+    things = {mention.thing for mention in mentions} | {thing}
     return Question(
         text=text,
         sentences=sentences,
-        mentions=[_of_kind(mention, sentences[mention.sentence], counted) for mention in mentions],
+        mentions=[_of_kind(mention, sentences[mention.sentence], counted, things) for mention in mentions],
         asked=asked,
         asking=asking,
-        thing=_thing_asked(asked),
+        thing=thing,
         words=frozenset(stems(text)) | ({"%"} if "%" in text else set()),
     )
 
@@ -238,7 +240,7 @@ def _mention(number: Number, text: str, bounds: Sequence[tuple[int, int]]) -> Me
         compared=0 if compared is None else -1 if compared["less"] else 1,
         part=_PART.match(behind) is not None,
         incidental=number.value == 1
-        or (spelled and (re.search(r"\b(?:the|all|these|other)\s*$", ahead, re.I) is not None))
+        or (spelled and (re.search(r"\b(?:the|all|these|other|first|last|next|past)\s*$", ahead, re.I) is not None))
         or (not money and _NOT_COUNTED.search(ahead) is not None),
         sentence=sentence,
         clause=_clause(text, (start, end), number.start, ends),
@@ -261,15 +263,26 @@ def _rate(ahead: str, behind: str, *, hyphenated: bool) -> tuple[bool, str]:
         word = packed["packs"].lower()
         if is_plural(word) or word in ("box", "pack", "bag", "group"):
             return True, singular(word)
-    if (before := _EACH_BEFORE.search(ahead)) and not re.search(r"\d", before["behind"]):
+    before = _EACH_BEFORE.search(ahead)
+    # Not "3 dollars each, and 12 dollars for the cups".
+    if (
+        before
+        and not re.search(r"\d", before["behind"])
+        and not re.search(r"\d(?:(?!\band\b)[^,;])*$", ahead[: before.start()])
+    ):
         # "every day she reads 5 pages", "each box holds 5"
         words = WORD.findall(before["behind"])
         return (True, singular(words[0])) if words and not _EACH_OF.search(ahead) else (False, "")
     return False, ""
 
 
-def _of_kind(mention: Mention, sentence: str, counted: set[str]) -> Mention:
+def _of_kind(mention: Mention, sentence: str, counted: set[str], things: set[str]) -> Mention:
     """ "A box holds 12 pencils" says how many there are in each, where boxes are counted elsewhere."""
+    packed = _PACKED.search(mention.clause.partition("#")[0]) if mention.rate else None
+    if packed and packed["packs"].lower() not in ("each", "every"):
+        # "boxes of 12", but not "the brains of 8".
+        known = singular(packed["packs"]) in things or re.search(r"\bin(?:to)? \w+ of $", packed.string, re.I)
+        return mention if known or _EACH_AFTER.match(mention.clause.partition("#")[2]) else replace(mention, rate=False)
     if mention.rate or mention.factor or mention.share:
         return mention
     subject = _GENERIC.match(sentence)

@@ -1,27 +1,19 @@
 """Whether a question can be answered: it asks something, and what it tells is enough and hangs together."""
 
 import re
-from collections.abc import Iterator
 
 from services.recipes.mathwell.criteria.cues import asks_for
-from services.recipes.mathwell.criteria.links import missing_conversion
+from services.recipes.mathwell.criteria.links import missing_conversion, substituted
 from services.recipes.mathwell.criteria.question import Mention
-from services.recipes.mathwell.criteria.understood import Understood
-from services.recipes.mathwell.criteria.words import UNITS, VAGUE, WORD, singular, stems
+from services.recipes.mathwell.criteria.understood import Found, Understood
+from services.recipes.mathwell.criteria.words import SAYS_LITTLE, UNITS, VAGUE, WORD, singular, stems
 from services.recipes.mathwell.criteria.working import Term
-
-# Each rule by its name: why it objects; nothing where it does not.
-Found = Iterator[str]
 
 _EVENT = re.compile(
     r"\b(?:whenever|each time|every time)\b|\bwhen (?:\w+ ){1,4}?(?:hits?|touch\w*|catch\w*|bites?)\b", re.I
 )
 _CHANGES = re.compile(
     r"\b(?:then|now|later|after|next|another|more|other|again|finally|today|yesterday|tomorrow|end)\b", re.I
-)
-_SAID = frozenset(
-    "has have had there are is was were be he she it they his her their its a an the of in on at to and with own for"
-    " by from only also left # this that these those".split()
 )
 _PART_IS = re.compile(r"^(?:[a-z]+ ){0,3}?(?:are|is|were|was|in the|belong|of them|of the)\b", re.IGNORECASE)
 _OVERLAP = re.compile(
@@ -41,19 +33,14 @@ def missing(problem: Understood) -> Found:
     if problem.result is None:
         return
     for term in problem.links.invented:
-        if substituted(term, problem) is None and missing_conversion(term, problem.question) is None:
+        if substituted(term, problem.links) is None and _convertible(term, problem) is None:
             what = f" for {term.name.replace('_', ' ')}" if term.name else ""
             yield f"the answer needs a number that the text does not give: the code takes {term.value:g}{what}"
 
 
-def substituted(term: Term, problem: Understood) -> Mention | None:
-    """The number of the text in whose place an invented one stands: the code copied it wrongly."""
-    for one in problem.links.unused:
-        told, taken = sorted(f"{one.value:g}"), sorted(f"{term.value:g}")
-        named = one.thing and one.thing in stems(term.name.replace("_", " "))
-        if len(told) > 1 and told == taken or named:
-            return one
-    return None
+def _convertible(term: Term, problem: Understood) -> tuple[str, str, float] | None:
+    assert problem.result is not None
+    return missing_conversion(term, problem.question, problem.links, problem.result)
 
 
 def event(problem: Understood) -> Found:
@@ -73,10 +60,19 @@ def event(problem: Understood) -> Found:
         sentence = problem.question.sentences[mention.sentence]
         often = mention.rate or _EVENT.search(sentence) is not None
         told = any(one.thing and one.thing == mention.per for one in problem.question.mentions if one is not mention)
-        alone = sum(one.rate for one in problem.used) == 1
-        if often and alone and id(mention) not in multiplied and len(problem.used) > 1 and not told:
-            if not problem.links.unused and not mention.clause.lower().count(" in one "):
-                yield f"{mention.value:g} {mention.thing} come up again and again, and the text does not say how often"
+        alone = sum(one.rate for one in problem.used) <= 1
+        counted = any(one.thing != mention.thing for one in problem.used if one is not mention)
+        once = id(mention) not in multiplied and not (counted or told or problem.links.unused)
+        if often and alone and once and len(problem.used) > 1 and " in one " not in mention.clause.lower():
+            yield f"{mention.value:g} {mention.thing} come up again and again, and the text does not say how often"
+
+
+def lasts(problem: Understood) -> Found:
+    """How long something lasts needs how much of it goes in a time."""
+    question = problem.question
+    told = any(one.rate or one.thing in ("hour", "minute", "day", "week") for one in question.mentions)
+    if not told and re.search(r"how (?:long|many \w+) (?:will|does|do|can) .*\blast\b", question.asked):
+        yield "the text does not say how much of it goes in what time"
 
 
 def contradiction(problem: Understood) -> Found:
@@ -99,7 +95,7 @@ def contradiction(problem: Understood) -> Found:
 
 
 def _content(mention: Mention) -> frozenset[str]:
-    return frozenset(stems(mention.clause) - _SAID)
+    return frozenset(stems(mention.clause) - SAYS_LITTLE)
 
 
 def _same_subject(one: Mention, other: Mention) -> bool:

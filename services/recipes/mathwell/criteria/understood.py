@@ -10,6 +10,8 @@ from services.recipes.mathwell.criteria.verdicts import WordProblem
 from services.recipes.mathwell.criteria.words import UNITS
 from services.recipes.mathwell.criteria.working import NotFollowed, Term, worked
 
+# Why a rule objects; nothing where it does not.
+Found = Iterator[str]
 # What passes a number on as it is.
 _SAME = ("int", "float", "round", "ceil", "floor", "abs")
 
@@ -77,8 +79,9 @@ class Understood:
         rates = [part for part in (left, right) if self.is_rate(part)]
         if len(rates) == 1:
             return self.thing_of(rates[0])
-        things = {thing for part in (left, right) if (thing := self.thing_of(part))}
-        return things.pop() if len(things) == 1 else ""
+        one, other = self.thing_of(left), self.thing_of(right)
+        # Lengths make an area.
+        return "" if one == other else one or other if not (one and other) else ""
 
     def _converts(self, term: Term) -> bool:
         return not term.operation and self.links.mention(term) is None and term.value not in (0, 1)

@@ -57,6 +57,11 @@ class Term:
         return list({id(term): term for term in self.walk() if not term.operation}.values())
 
     @property
+    def addends(self) -> int:
+        """How many numbers a sum is of."""
+        return sum(part.addends for part in self.parts) if self.operation == "+" else 1
+
+    @property
     def operations(self) -> list[str]:
         return [term.operation for term in {id(term): term for term in self.walk()}.values() if term.operation]
 
