@@ -31,14 +31,14 @@ from services.dataset.exports.exporting import export
 from services.dataset.exports.format import Choice
 from services.dataset.place import Place
 from services.recipes.mathwell.commissions import described, refused_topic
-from services.recipes.mathwell.policy import POLICY
+from services.recipes.mathwell.criteria.operations import OPERATIONS
 from services.recipes.mathwell.recipe import RECIPE
 from services.runtime.ask import BrokenPrompt
 from services.runtime.traces.settings import TraceSettings
 from services.runtime.transports.kafka import KafkaSettings
 
 _NAME = "mathwell"
-_OPERATIONS = f"Only these: {', '.join(POLICY['operations']['known'])}."
+_OPERATIONS = f"Only these: {', '.join(OPERATIONS)}."
 _FOLDER = "For the dataset of all that was written and judged.  [default: --out without its ending]"
 # From there on two questions with the same numbers say the same.
 _SAME = 0.8
@@ -53,10 +53,9 @@ def _topics(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> tu
 
 def _operations(_: click.Context, __: click.Parameter, given: str | None) -> tuple[str, ...]:
     names = tuple(name.strip() for name in (given or "").split(",") if name.strip())
-    known = POLICY["operations"]["known"]
     for name in names:
-        if name not in known:
-            raise click.BadParameter(f"{name!r} is none: they are {', '.join(known)}")
+        if name not in OPERATIONS:
+            raise click.BadParameter(f"{name!r} is none: they are {', '.join(OPERATIONS)}")
     return names
 
 
@@ -71,7 +70,7 @@ def _operations(_: click.Context, __: click.Parameter, given: str | None) -> tup
     "--operations",
     metavar="NAME,..",
     callback=_operations,
-    help=f"Only these: {', '.join(POLICY['operations']['known'])}.",
+    help=f"Only these: {', '.join(OPERATIONS)}.",
 )
 @click.option(
     "--examples",

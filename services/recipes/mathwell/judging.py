@@ -3,8 +3,10 @@
 from soliloquy.v1.conversation_pb2 import Example, Problem, Ruling
 
 from services.recipes.mathwell.criteria import verdicts
+from services.recipes.mathwell.criteria.operations import operations_in
 from services.recipes.mathwell.criteria.scoring import score
 from services.recipes.mathwell.criteria.verdicts import Criterion, Scores, WordProblem
+from services.recipes.mathwell.readability import flesch_kincaid
 from services.truth.numbers import numbers_in_digits
 from services.truth.phrases import shared_words
 
@@ -21,6 +23,8 @@ def judged(problem: Problem) -> None:
             criterion=one.criterion, ruling=_RULINGS[one.meets], judge=one.judge, because=one.because
         )
     measures = authorship.measures
+    measures.reading_grade = flesch_kincaid(problem.question)
+    measures.operations.extend(operations_in(problem.solution, problem.question))
     measures.names_topic = bool(scores.topic_named)
     examples = authorship.commission.examples
     measures.likeness = max((shared_words(problem.question, one.question) for one in examples), default=0.0)

@@ -53,7 +53,7 @@ def _objections(problem: Problem) -> Iterator[str]:
         yield f"off topic: the question does not name {commission.topic!r}"
     allowed = operations(commission)
     if allowed and (others := [name for name in measures.operations if name not in allowed]):
-        yield f"other operations: it takes {listed(others)}; {listed(allowed)} were asked for"
+        yield f"other operations: it takes {listed(others)}; asked for: {listed(allowed)}"
     share = POLICY["examples"]["same_words"]
     if any(copies(problem.question, example, share) for example in commission.examples):
         yield "copied: it is one of the examples once more"

@@ -7,14 +7,14 @@ from random import Random
 
 from soliloquy.v1.conversation_pb2 import Problem
 
-from services.recipes.mathwell.criteria.operations import operations_in
+from services.recipes.mathwell.criteria.operations import OPERATIONS, operations_in
 from services.recipes.programs import function_of
 from services.recipes.scripted.phrasebook import Phrasebook, tables_in
 from services.recipes.scripted.reading import Reading
 from services.runtime.model import ModelRefused
 
-# A topic's operations are a tenth of a bank's at the least.
-_DRAWS = 400
+# Of a bank's problems a tenth take addition alone, or multiplication.
+_DRAWS = 100
 
 
 @cache
@@ -32,10 +32,18 @@ def write(reading: Reading, rng: Random) -> str:
 
 
 def _chosen(reading: Reading, rng: Random) -> tuple[Problem, str]:
-    wanted = set(reading.section("operations").split(", ")) if reading.has("operations") else None
+    """The first with the operations that are wanted, or the one that comes nearest."""
+    wanted = reading.section("operations").split(", ") if reading.has("operations") else OPERATIONS
+    nearest: tuple[Problem, str] | None = None
+    fewest = len(OPERATIONS) + 1
     for _ in range(_DRAWS):
         problem = reading.drawn(rng)
         function = function_of(problem.steps)
-        if function and (wanted is None or wanted.issuperset(operations_in(function, problem.question))):
-            return problem, function
-    raise ModelRefused(f"the scripted model has no problem that takes only {', '.join(sorted(wanted or ()))}")
+        others = set(operations_in(function, problem.question)).difference(wanted)
+        if function and len(others) < fewest:
+            nearest, fewest = (problem, function), len(others)
+        if nearest and not fewest:
+            return nearest
+    if nearest is None:
+        raise ModelRefused("the scripted model has no problem to write whose steps calculate; choose another bank")
+    return nearest
