@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from services.recipes.mathwell.criteria.cues import asks_for
-from services.recipes.mathwell.criteria.question import Mention
+from services.recipes.mathwell.criteria.mentions import Mention
 from services.recipes.mathwell.criteria.understood import Found, Understood, is_measure
 from services.recipes.mathwell.criteria.words import stems
 from services.recipes.mathwell.readability import flesch_kincaid

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from services.recipes.mathwell.criteria.question import Mention, Question
+from services.recipes.mathwell.criteria.mentions import Mention
+from services.recipes.mathwell.criteria.question import Question
 from services.recipes.mathwell.criteria.words import CONVERSIONS, IMPLIED, UNITS, stems
 from services.recipes.mathwell.criteria.working import Term
 

@@ -5,7 +5,7 @@ import re
 from itertools import pairwise
 
 from services.recipes.mathwell.criteria.links import missing_conversion, substituted
-from services.recipes.mathwell.criteria.question import Mention
+from services.recipes.mathwell.criteria.mentions import Mention
 from services.recipes.mathwell.criteria.understood import Found, Understood, is_measure
 
 _COUNTED_WITH = re.compile(r"\s*[a-z]+ (?:and|,)\s*$", re.IGNORECASE)
@@ -77,7 +77,8 @@ def pairs(problem: Understood) -> Found:
                 and meant.value != count.value
                 and not is_measure(mention.per)
             ):
-                yield f"{mention.value:g} {mention.thing} are for each {mention.per}, and the code takes the {count.value:g} {count.thing}"
+                told = f"{mention.value:g} {mention.thing} are for each {mention.per}"
+                yield f"{told}, and the code takes the {count.value:g} {count.thing}"
 
 
 def attached(problem: Understood) -> Found:

@@ -4,7 +4,7 @@ import re
 
 from services.recipes.mathwell.criteria.cues import asks_for
 from services.recipes.mathwell.criteria.links import missing_conversion, substituted
-from services.recipes.mathwell.criteria.question import Mention
+from services.recipes.mathwell.criteria.mentions import Mention
 from services.recipes.mathwell.criteria.understood import Found, Understood
 from services.recipes.mathwell.criteria.words import SAYS_LITTLE, UNITS, VAGUE, WORD, singular, stems
 from services.recipes.mathwell.criteria.working import Term

@@ -4,7 +4,7 @@ import math
 import re
 
 from services.recipes.mathwell.criteria.cues import asks_for, happens
-from services.recipes.mathwell.criteria.question import Mention
+from services.recipes.mathwell.criteria.mentions import Mention
 from services.recipes.mathwell.criteria.understood import Found, Understood, is_measure
 from services.recipes.mathwell.criteria.words import convertible
 from services.recipes.mathwell.criteria.working import Term
@@ -88,7 +88,8 @@ def rate_added(problem: Understood) -> Found:
                 continue
             if _times_one(mention, problem):
                 continue
-            yield f"{mention.value:g} {mention.thing} for each of something are {'added' if term.operation == '+' else 'taken away'} once"
+            done = "added" if term.operation == "+" else "taken away"
+            yield f"{mention.value:g} {mention.thing} for each of something are {done} once"
 
 
 def _per_is_used(mention: Mention, problem: Understood) -> bool:
@@ -118,7 +119,9 @@ def unlike_added(problem: Understood) -> Found:
         one, other = (problem.thing_of(part) for part in term.parts)
         measures = is_measure(one) or is_measure(other)
         if one and other and one != other and measures:
-            yield f"the code {'adds' if term.operation == '+' else 'takes'} {other} {'to' if term.operation == '+' else 'from'} {one}"
+            yield (
+                f"{other} cannot be added to {one}" if term.operation == "+" else f"{other} cannot be taken from {one}"
+            )
 
 
 def counts_multiplied(problem: Understood) -> Found:
@@ -141,7 +144,7 @@ def counts_multiplied(problem: Understood) -> Found:
             and right.thing
             and not is_measure(left.thing) | is_measure(right.thing)
         ):
-            yield f"{left.value:g} {left.thing} and {right.value:g} {right.thing} are multiplied, and neither is for each of the other"
+            yield f"{left.value:g} {left.thing} are multiplied by {right.value:g} {right.thing} as if one had so many"
 
 
 def rate_time(problem: Understood) -> Found:

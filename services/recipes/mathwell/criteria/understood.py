@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from services.recipes.mathwell.criteria.links import Links, linked
-from services.recipes.mathwell.criteria.question import Mention, Question, read
+from services.recipes.mathwell.criteria.mentions import Mention
+from services.recipes.mathwell.criteria.question import Question, read
 from services.recipes.mathwell.criteria.verdicts import WordProblem
 from services.recipes.mathwell.criteria.words import UNITS
 from services.recipes.mathwell.criteria.working import NotFollowed, Term, worked
