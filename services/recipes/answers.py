@@ -23,7 +23,7 @@ def without_speaker(value: object) -> object:
     return _SPEAKER.sub("", value).strip() if isinstance(value, str) else value
 
 
-def _fenced(value: object) -> object:
+def refenced(value: object) -> object:
     return f"```python\n{unfenced(value)}\n```" if isinstance(value, str) else value
 
 
@@ -88,7 +88,7 @@ class Decision(Answer):
 class _Program(BaseModel):
     model_config = ConfigDict(frozen=True, populate_by_name=True, json_schema_extra={"additionalProperties": False})
 
-    fenced: Annotated[Text, BeforeValidator(_fenced)] = Field(alias="Python Code")
+    fenced: Annotated[Text, BeforeValidator(refenced)] = Field(alias="Python Code")
     result_variable: Text = Field(alias="Result Variable")
 
 

@@ -8,6 +8,7 @@ _MODULES = {
     "list": "services.cli.problems.listing",
     "show": "services.cli.problems.show",
     "sample": "services.cli.problems.sample",
+    "generate": "services.cli.problems.generating",
     "check": "services.cli.problems.check",
     "import": "services.cli.problems.importing",
     "dedupe": "services.cli.problems.dedupe",
@@ -17,4 +18,4 @@ _MODULES = {
 
 @click.group(cls=LazyGroup, modules=_MODULES)
 def problems() -> None:
-    """Look at problems, draw them, check them, bring them in from files."""
+    """Look at problems, draw them, have them written, check them, bring them in from files."""

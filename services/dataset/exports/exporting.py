@@ -63,8 +63,8 @@ def told_rows(
     """The row of each conversation; what an import of the same format kept word for word is in it again."""
     for dialogue in told:
         row = form.row(dialogue, choice)
-        if row is not None and name in dialogue.extra:
-            row |= dialogue.extra[name]
+        if name in dialogue.extra:
+            row = (row or {}) | dialogue.extra[name]
         yield dialogue, row
 
 
