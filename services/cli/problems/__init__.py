@@ -11,6 +11,8 @@ _MODULES = {
     "generate": "services.cli.problems.generating",
     "check": "services.cli.problems.check",
     "import": "services.cli.problems.importing",
+    "score": "services.cli.problems.score",
+    "learn-criteria": "services.cli.problems.learning",
     "dedupe": "services.cli.problems.dedupe",
     "split": "services.cli.problems.split",
 }

@@ -20,7 +20,7 @@ class BadClassifiers(ValueError):
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Classifier:
     weights: Vector
-    # From its raw score to a probability, as labelled problems have it: slope and offset.
+    # From its raw score to a probability, as labelled problems have it. Without a slope it knows nothing.
     slope: float
     offset: float
     # The share of all labelled problems that meet the criterion: what is likelier than that is met.
@@ -39,6 +39,11 @@ class Classifiers:
         features = vector(problem)
         for criterion, classifier in self.by_criterion.items():
             likely = classifier.probability(features)
+            if not classifier.slope:
+                yield Opinion(
+                    criterion=criterion, meets=None, judge=JUDGE, because="it could not learn to tell them apart"
+                )
+                continue
             told = f"{likely:.0%} of problems like this one are {criterion}; {classifier.share:.0%} of all are"
             yield Opinion(criterion=criterion, meets=likely >= classifier.share, judge=JUDGE, because=told)
 

@@ -28,7 +28,7 @@ class TooFew(ValueError):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Tested:
+class Quality:
     """On problems that were not learned from."""
 
     rows: int
@@ -46,10 +46,10 @@ class Tested:
 Labelled = tuple[WordProblem, Mapping[Criterion, bool]]
 
 
-def learned(rows: Sequence[Labelled], run_seed: int) -> tuple[Classifiers, dict[Criterion, Tested]]:
+def learned(rows: Sequence[Labelled], run_seed: int) -> tuple[Classifiers, dict[Criterion, Quality]]:
     """A row may lack labels; a problem that cannot be solved says nothing of the other criteria."""
     found: dict[Criterion, Classifier] = {}
-    tested: dict[Criterion, Tested] = {}
+    tested: dict[Criterion, Quality] = {}
     for criterion in Criterion:
         labelled = [(problem, labels[criterion]) for problem, labels in rows if criterion in labels]
         labels = np.array([label for _, label in labelled], dtype=bool)
@@ -102,20 +102,21 @@ def _calibration(scores: Array, labels: npt.NDArray[np.bool_]) -> tuple[float, f
         slopes = columns.T @ (chance - labels) + 1e-3 * line
         curve = (columns * (chance * (1 - chance))[:, None]).T @ columns + 1e-3 * np.eye(2)
         line = line - np.linalg.solve(curve, slopes)
-    return float(line[0]), float(line[1])
+    # A score that says the contrary of what is so says nothing.
+    return max(float(line[0]), 0.0), float(line[1])
 
 
 def _sigmoid(scores: Array) -> Array:
     return 1 / (1 + np.exp(-np.clip(scores, -30, 30)))
 
 
-def _tested(classifier: Classifier, features: Vector, labels: npt.NDArray[np.bool_]) -> Tested:
+def _tested(classifier: Classifier, features: Vector, labels: npt.NDArray[np.bool_]) -> Quality:
     chances = np.array([classifier.probability(one) for one in features])
     said = chances >= classifier.share
     right = int((said & labels).sum())
     yes, no = max(int(labels.sum()), 1), max(int((~labels).sum()), 1)
     precision, recall = right / max(int(said.sum()), 1), right / yes
-    return Tested(
+    return Quality(
         rows=len(labels),
         share=float(labels.mean()),
         accuracy=float((said == labels).mean()),
