@@ -49,6 +49,7 @@ def export(
     soliloquies  Code Soliloquies' own fields (.json, .jsonl)
     mathdial     MathDial's rows, without hidden states (.csv, .jsonl)
     sgsm         MATHWELL's rows, a word problem and its program each (.jsonl, .csv)
+    alpaca       the same as instruction records (.json, .jsonl)
     hf           a folder for Hugging Face's `datasets`
 
     All conversations of a problem are in the same split. What --leave-out may name: prompts (the system message),

@@ -26,6 +26,7 @@ from services.cli.places import PLACE
 from services.cli.plan import Plan
 from services.cli.progress import Bar, Quiet
 from services.collector.journal import Journal
+from services.curriculum.commissions import Commissions
 from services.curriculum.problems import BadProblemFile, ProblemSource, UnknownProblems, problem_source
 from services.dataset.frames import DamagedFrames
 from services.dataset.place import Place, Unavailable
@@ -97,8 +98,9 @@ def generate(
     try:
         if kafka is None:
             asyncio.run(runsc.find())
-        source = problem_source(problems)
         chosen = find(recipe)
+        given = problem_source(problems)
+        source = Commissions(examples=given, topics=chosen.topics) if chosen.topics else given
         prompts = chosen.fingerprints()
     except (SandboxUnavailable, BadProblemFile, UnknownProblems, BrokenPrompt) as unusable:
         raise Failure(str(unusable)) from unusable
@@ -111,7 +113,7 @@ def generate(
         **settings,
     )
     started = time.monotonic()
-    growth = _grow(plan, source, RunFolder(out, plan, work), kafka, traces, quiet=quiet or as_json)
+    growth = grow(plan, source, RunFolder(out, plan, work), kafka, traces, quiet=quiet or as_json)
     report = growth.report(plan, seconds=time.monotonic() - started)
     if as_json:
         click.echo(json.dumps(report))
@@ -148,7 +150,7 @@ class Growth:
         }
 
 
-def _grow(
+def grow(
     plan: Plan,
     source: ProblemSource,
     run_folder: RunFolder,

@@ -30,8 +30,8 @@ def show_index(records: Iterable[dict[str, Any]], console: Console) -> None:
 def show_conversation(record: dict[str, Any], console: Console) -> None:
     problem, recipe = record["problem"], find(record["recipe"] or DEFAULT)
     model = next((call["model"] for turn in record["turns"] for call in turn["calls"]), "unknown")
-    student = record["persona"]
-    console.print(Text(f"{record['id']}  {problem['source']}  model: {model}  student: {student}", style="dim"))
+    student = f"  student: {record['persona']}" if "persona" in record else ""
+    console.print(Text(f"{record['id']}  {problem['source']}  model: {model}{student}", style="dim"))
     console.print(Panel(Text(problem["question"]), title="problem", title_align="left"))
     if enrichment := problem.get("enrichment"):
         console.print(_enrichment(enrichment, record.get("confusion"), record.get("plan")))
@@ -39,7 +39,10 @@ def show_conversation(record: dict[str, Any], console: Console) -> None:
         if turn["student"]:
             console.print(_student(turn["student"]))
         console.print(Padding(_soliloquy(turn, remark=recipe.remark(turn)), (0, 0, 0, 4)))
-        console.print(_tutor(turn["tutor"]))
+        if turn["tutor"]:
+            console.print(_tutor(turn["tutor"]))
+    for opinion in record.get("opinions", ()):
+        console.print(_opinion(opinion))
     console.print(Text(f"\nended: {record['ending']} after {len(record['turns'])} turns", style="dim"))
 
 
@@ -84,6 +87,11 @@ def _soliloquy(turn: dict[str, Any], remark: str) -> RenderableType:
         parts.append(_output(attempt))
     parts.append(Text(remark, style="dim"))
     return Panel(Group(*parts), title="soliloquy", title_align="left", style="yellow", border_style="dim")
+
+
+def _opinion(opinion: dict[str, str]) -> Text:
+    ruling = (f"{opinion['criterion']}: {opinion['ruling']}", "red" if opinion["ruling"] == "no" else "green")
+    return Text.assemble(ruling, f"  {opinion['judge']}: {opinion['because']}")
 
 
 def _output(attempt: dict[str, Any]) -> Text:

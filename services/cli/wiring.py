@@ -20,6 +20,7 @@ from services.codegen.settings import CodegenSettings
 from services.collector.live_datasets import LiveDatasets, OtherVersion
 from services.collector.settings import CollectorSettings, LiveSettings
 from services.composer.settings import ComposerSettings
+from services.curriculum.bank.bank import load_bank
 from services.curriculum.book import ProblemBook
 from services.curriculum.problems import problem_source
 from services.curriculum.settings import CurriculumSettings
@@ -104,6 +105,8 @@ MAKERS: Mapping[str, Callable[[Parts], Service]] = {
     "composer": lambda parts: services.composer.app.service(ComposerSettings(**parts.chosen), parts.model),
     "collector": lambda parts: services.collector.app.service(CollectorSettings(**parts.chosen), parts.datasets),
 }
+# The bank that the scripted model writes problems from where none is named.
+WRITING = "arithmetic"
 LOOP = ("student", "tutor", "codegen", "executor", "composer")
 
 
@@ -170,7 +173,11 @@ def declared() -> list[Service]:
 
 def scripted_model(settings: ModelSettings) -> Model:
     books = [problem_source(problems).book for problems in settings.problems]
-    book = ProblemBook(lambda question: next(filter(None, (book.recognise(question) for book in books)), None))
+    book = ProblemBook(
+        lambda question: next(filter(None, (book.recognise(question) for book in books)), None),
+        # To write problems it needs a bank, even where a file has the examples.
+        next((book.draw for book in books if book.draw), None) or load_bank(WRITING).draw,
+    )
     return observed(
         ScriptedEngine(book, latency=settings.latency, noise=real_noise() if settings.noise == "real" else None)
     )

@@ -12,8 +12,10 @@ REMEMBERED = 1024
 class ProblemBook:
     """What the scripted model knows of problems: it sees the question's text and nothing else."""
 
-    def __init__(self, look_up: Callable[[str], Problem | None]) -> None:
+    def __init__(self, look_up: Callable[[str], Problem | None], draw: Callable[[int], Problem] | None = None) -> None:
+        """`draw` gives the problem of a seed, where there is no end of them."""
         self._look_up = lru_cache(maxsize=REMEMBERED)(look_up)
+        self.draw = draw
 
     def recognise(self, question: str) -> Problem | None:
         return self._look_up(as_one_line(question))

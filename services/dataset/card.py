@@ -12,7 +12,7 @@ from services.dataset.statistics import LETTERS, Statistics
 from services.recipes.recipe import DEFAULT
 
 CARD = "README.md"
-_TEMPLATE = Template(Path(__file__).with_name("card.md").read_text("utf-8"))
+_SECTIONS = [Template(text) for text in Path(__file__).with_name("card.md").read_text("utf-8").split("\n## ")]
 # Each option of the run's command with the field of the manifest that tells it, and what it is where nobody says.
 _OPTIONS = {"noise": "none", "max_turns": 20, "max_attempts": 10}
 
@@ -32,6 +32,7 @@ def card(counted: Counted) -> str:
     parts = {
         "front": _front(counted),
         "title": title(kept),
+        "story": kept.recipe.story,
         "figures": table(("", ""), figures(kept, dropped)),
         "endings": counts("ending", kept.endings),
         "reasons": counts("not kept because of", dropped.reasons),
@@ -60,30 +61,42 @@ def card(counted: Counted) -> str:
         "hashes": table(("file", "sha256"), hashes(counted)),
         "limits": "\n".join(f"- {limit}" for limit in limits(kept)),
     }
-    # Where a table has no row there is nothing to tell.
-    text = _TEMPLATE.substitute(parts)
+    # Where none of a section's tables has a row there is nothing to tell.
+    text = "\n## ".join(section.substitute(parts) for section in _SECTIONS if _tells(section, parts))
     while "\n\n\n" in text:
         text = text.replace("\n\n\n", "\n\n")
     return text
 
 
+def _tells(section: Template, parts: Mapping[str, str]) -> bool:
+    slots = section.get_identifiers()
+    return not slots or any(parts[slot].strip() for slot in slots)
+
+
 def title(kept: Statistics) -> str:
     about = ", ".join(sorted(kept.origins)) if len(kept.origins) <= 3 else "several collections of"
-    return f"Tutoring conversations on {about} problems" if kept.origins else "Tutoring conversations"
+    from_elsewhere = kept.origins and not kept.recipe.topics
+    return f"{kept.recipe.title} on {about} problems" if from_elsewhere else kept.recipe.title
 
 
 def figures(kept: Statistics, dropped: Statistics) -> list[tuple[str, str]]:
     calculations = kept.attempts.total()
     verdicts = kept.verdicts.total()
-    return [
+    told = [
         ("conversations", f"{kept.conversations:,}"),
         ("grown but not kept", f"{dropped.conversations:,}"),
         ("turns", f"{kept.turns:,}"),
         ("turns a conversation", f"{kept.turns / max(kept.conversations, 1):.1f}"),
-        ("pairs of a message and its reply", f"{kept.pairs:,}"),
-        ("words an utterance, student", f"{kept.words_per_utterance('student'):.1f}"),
-        ("words an utterance, tutor", f"{kept.words_per_utterance('tutor'):.1f}"),
-        ("bigram entropy", f"{kept.bigram_entropy:.2f}"),
+    ]
+    if kept.words:
+        told += [
+            ("pairs of a message and its reply", f"{kept.pairs:,}"),
+            ("words an utterance, student", f"{kept.words_per_utterance('student'):.1f}"),
+            ("words an utterance, tutor", f"{kept.words_per_utterance('tutor'):.1f}"),
+            ("bigram entropy", f"{kept.bigram_entropy:.2f}"),
+        ]
+    return [
+        *told,
         ("turns with Python", share(kept.python_turns, kept.turns)),
         ("calculations that ran at the first attempt", share(kept.attempts[1], calculations)),
         ("programs that ran", share(kept.statuses["ok"], kept.statuses.total())),
@@ -123,6 +136,8 @@ def roles(statistics: Statistics) -> list[str]:
 def again(counted: Counted) -> tuple[str, str]:
     """The command that grows the same conversations anew, and what is to be said of it; no command where none would."""
     run = counted.manifest["run"]
+    if counted.accepted.recipe.topics:
+        return "", "The command that grew it grows it again; what was asked for is in each row, under its authorship."
     if "conversations" not in run:
         return "", "Nothing here says with which command: the run goes on, or the conversations are from elsewhere."
     origins = sorted(counted.accepted.origins)

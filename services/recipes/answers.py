@@ -13,7 +13,7 @@ Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 _SPEAKER = re.compile(r"^\s*(student|tutor|tutorbot|teacher)\s*:\s*", re.IGNORECASE)
 
 
-def _yes_or_no(value: object) -> object:
+def yes_or_no(value: object) -> object:
     if isinstance(value, bool):
         return "y" if value else "n"
     return value.strip().lower()[:1] if isinstance(value, str) else value
@@ -23,7 +23,7 @@ def without_speaker(value: object) -> object:
     return _SPEAKER.sub("", value).strip() if isinstance(value, str) else value
 
 
-def _fenced(value: object) -> object:
+def refenced(value: object) -> object:
     return f"```python\n{unfenced(value)}\n```" if isinstance(value, str) else value
 
 
@@ -81,7 +81,7 @@ class Decision(Answer):
         )
     )
 
-    use_python: Annotated[Literal["y", "n"], BeforeValidator(_yes_or_no)] = Field(alias="Use Python")
+    use_python: Annotated[Literal["y", "n"], BeforeValidator(yes_or_no)] = Field(alias="Use Python")
     description: Text | None = Field(default=None, alias="Description")
 
     @model_validator(mode="after")
@@ -94,7 +94,7 @@ class Decision(Answer):
 class _Program(BaseModel):
     model_config = ConfigDict(frozen=True, populate_by_name=True, json_schema_extra={"additionalProperties": False})
 
-    fenced: Annotated[Text, BeforeValidator(_fenced)] = Field(alias="Python Code")
+    fenced: Annotated[Text, BeforeValidator(refenced)] = Field(alias="Python Code")
     result_variable: Text = Field(alias="Result Variable")
 
 

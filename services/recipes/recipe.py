@@ -2,7 +2,7 @@
 
 import functools
 import importlib
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +31,12 @@ from services.truth.report import Checked
 
 # Of conversations that name no recipe: those that were imported.
 DEFAULT = "soliloquy"
+
+
+TUTORED = """\
+A simulated student and a tutor talk a problem through. Before each reply the tutor asks itself whether it needs a
+calculation; if so it writes Python, the code runs in a sandbox, and the reply is made from the output. All of that is
+in the rows, hidden from the student."""
 
 
 class Lesson(NamedTuple):
@@ -66,8 +72,13 @@ class Told(NamedTuple):
 class Recipe:
     """One paper's way to grow a conversation: what each role does, what is kept, and how it is written down."""
 
+    # What a dataset of it is, and how its rows came about, as its card tells it.
+    title: str = "Tutoring conversations"
+    story: str = TUTORED
     # Whether a conversation cannot start without what the planner makes of its problem.
     always_enriched: bool = False
+    # What problems are written about where its conversations make problems; none where they go through problems.
+    topics: Sequence[str] = ()
     # What a model is asked of a problem before its conversation starts, where the run wants that; and what comes of it.
     enriching: Callable[[Problem], Prompt]
     planner: Callable[[Problem, Ask], Awaitable[Enrichment]]

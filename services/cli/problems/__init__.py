@@ -8,8 +8,11 @@ _MODULES = {
     "list": "services.cli.problems.listing",
     "show": "services.cli.problems.show",
     "sample": "services.cli.problems.sample",
+    "generate": "services.cli.problems.generating",
     "check": "services.cli.problems.check",
     "import": "services.cli.problems.importing",
+    "score": "services.cli.problems.score",
+    "learn-criteria": "services.cli.problems.learning",
     "dedupe": "services.cli.problems.dedupe",
     "rate": "services.cli.problems.rate",
     "split": "services.cli.problems.split",
@@ -18,4 +21,4 @@ _MODULES = {
 
 @click.group(cls=LazyGroup, modules=_MODULES)
 def problems() -> None:
-    """Look at problems, draw them, check them, bring them in from files."""
+    """Look at problems, draw them, have them written, check them, bring them in from files."""

@@ -33,7 +33,7 @@ class Bank:
 
     @cached_property
     def book(self) -> ProblemBook:
-        return ProblemBook(self._recognised)
+        return ProblemBook(self._recognised, self.draw)
 
     @cached_property
     def names(self) -> Sequence[str]:

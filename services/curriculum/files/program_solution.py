@@ -9,6 +9,7 @@ from services.curriculum.files.problem_rows import LONGEST_TEXT
 from services.truth.expressions import BadExpression, compiled
 
 _COMMENT = re.compile(r"\s*#+\s*(?P<text>.*\w.*)")
+_GIVEN = re.compile(r"\s*\w+ = [-+.\de]+\s*(?:#.*)?")
 
 
 class _NotPlain(Exception):
@@ -86,8 +87,13 @@ def _step(name: str, worked: ast.expr, known: dict[str, float], results: set[str
 
 
 def _comment_above(lines: list[str], number: int) -> str:
-    match = _COMMENT.fullmatch(lines[number - 2]) if number > 1 else None
-    return match["text"].strip() if match else ""
+    """Before the calculation, or before the numbers that it takes."""
+    for line in reversed(lines[: number - 1]):
+        if match := _COMMENT.fullmatch(line):
+            return match["text"].strip()
+        if not _GIVEN.fullmatch(line):
+            break
+    return ""
 
 
 def _words(name: str) -> str:

@@ -64,10 +64,10 @@ def told_rows(
     """The row of each conversation; what an import of the same format kept word for word is in it again."""
     for dialogue in told:
         row = form.row(dialogue, choice)
-        if row is not None:
-            row |= dialogue.extra.get(name, {})
-            if columns := dialogue.extra.get("columns", {}).get(name):
-                row = {column: row[column] for column in columns}
+        if name in dialogue.extra:
+            row = (row or {}) | dialogue.extra[name]
+        if row is not None and (columns := dialogue.extra.get("columns", {}).get(name)):
+            row = {column: row[column] for column in columns}
         yield dialogue, row
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from services.dataset.exports.dialogue import Dialogue
 
-NAMES = ("openai", "sharegpt", "fastchat", "soliloquies", "mathdial", "sgsm", "hf")
+NAMES = ("openai", "sharegpt", "fastchat", "soliloquies", "mathdial", "sgsm", "alpaca", "hf")
 # What may be left out, and what that is.
 PARTS = {
     "prompts": "the system message with the problem",

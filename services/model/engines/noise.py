@@ -8,6 +8,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from services.model.engines.written_noise import beside_criteria, without_function
+
 _VERDICT = re.compile(r"(?<== )(True|False)(?=\s*$)", re.MULTILINE)
 _FENCE = re.compile(r"```python\n(.*)\n```", re.DOTALL)
 _ASSIGNED = re.compile(r"^([^\W\d]\w*) = ", re.MULTILINE)
@@ -15,6 +17,7 @@ _EVALUATION = "Evaluation of Student Response"
 _STEP = "Step Number"
 _ACTION = "Action Based on Evaluation"
 _ACTION_ALIAS = "Action Based on the Evaluation"
+_FUNCTION = "Python Function"
 _DETAILED, _OUTLINE = "Detailed Solution", "Solution Outline"
 
 Fields = dict[str, Any]
@@ -49,6 +52,8 @@ class Noise:
             fields = self._spoil_judgement(fields, rng)
         elif _DETAILED in fields:
             self._spoil_enrichment(fields, rng)
+        elif _FUNCTION in fields:
+            self._spoil_problem(fields, rng)
         return self._written(fields, rng)
 
     def _fault(self, group: str, rng: Random) -> str | None:
@@ -106,6 +111,14 @@ class Noise:
                 fields[_OUTLINE] += f" The result = {own}."
             case "misnumbered":
                 fields[_OUTLINE] = fields[_OUTLINE].replace("Step 2)", "Step 3)", 1)
+
+    def _spoil_problem(self, fields: Fields, rng: Random) -> None:
+        code = _FENCE.sub(r"\1", fields[_FUNCTION])
+        if fault := self._fault("function", rng):
+            code = without_function(code, fault)
+        fields[_FUNCTION] = _fenced(code, self._fault("fence", rng))
+        if fault := self._fault("criteria", rng):
+            beside_criteria(fields, fault, self._rates["words"]["inappropriate"], rng)
 
     def _written(self, fields: Fields, rng: Random) -> str:
         text = json.dumps(fields, ensure_ascii=False)

@@ -22,6 +22,9 @@ _OUTPUT = re.compile(r"^\s*(\w+)\s*=\s*(.*?)\s*$", re.MULTILINE)
 class Book(Protocol):
     """Knows the problems by their questions."""
 
+    # A problem of its own for each number; None where it has only those it was given.
+    draw: Callable[[int], Problem] | None
+
     def recognise(self, question: str) -> Problem | None: ...
 
 
@@ -63,6 +66,14 @@ class Reading:
                 f"{question[:120]!r}; choose another engine for problems of your own"
             )
         return problem
+
+    def drawn(self, rng: Random) -> Problem:
+        """A problem that nobody asked about."""
+        if self._book.draw is None:
+            raise ModelRefused(
+                "the scripted model writes no problems of its own without a bank to draw from; choose another engine"
+            )
+        return self._book.draw(rng.getrandbits(62))
 
     @cached_property
     def conversation(self) -> list[Line]:

@@ -26,9 +26,10 @@ from services.curriculum.bank.bank import load_bank
 from services.curriculum.handler import attempt_at
 from services.executor.guest.vet import vet
 from services.executor.guest.vocabulary import builtins
-from services.executor.handler import run
+from services.executor.handler import Sandbox, run
 from services.model.engines.scripted import ScriptedEngine
 from services.runtime.events import ConversationEvent
+from services.runtime.model import Model
 from services.student.handler import again, reply
 from services.tutor.handler import decide
 
@@ -62,14 +63,14 @@ async def grown(ordinal: int, *, seed: int, engine: ScriptedEngine = ENGINE) -> 
     return await finished(ConversationStarted(conversation=begun(ordinal, seed=seed)), engine=engine)
 
 
-async def finished(event: ConversationEvent, *, engine: ScriptedEngine) -> Conversation:
+async def finished(event: ConversationEvent, *, engine: Model, sandbox: Sandbox = DESK) -> Conversation:
     """The conversation that an event leads to in the end."""
     while not isinstance(event, ConversationFinished):
-        (event,) = await _following(event, engine)
+        (event,) = await _following(event, engine, sandbox)
     return event.conversation
 
 
-async def _following(event: ConversationEvent, engine: ScriptedEngine) -> tuple[ConversationEvent, ...]:
+async def _following(event: ConversationEvent, engine: Model, sandbox: Sandbox) -> tuple[ConversationEvent, ...]:
     match event:
         case ConversationStarted() | TutorReplied():
             return tuple(await reply(event, engine))
@@ -80,7 +81,7 @@ async def _following(event: ConversationEvent, engine: ScriptedEngine) -> tuple[
         case CalculationNeeded() | CodeFailed():
             return tuple(await write(event, engine))
         case CodeWritten():
-            return tuple(await run(event, DESK))
+            return tuple(await run(event, sandbox))
         case ReplyNeeded():
             return tuple(await compose(event, engine))
         case _:

@@ -127,6 +127,8 @@ STONE_FALL = Problem(
 class Shelf:
     """A book of a few problems."""
 
+    draw = None
+
     def __init__(self, problems: Sequence[Problem] = (CART, STONE_FALL)) -> None:
         self._problems = {problem.question: problem for problem in problems}
 

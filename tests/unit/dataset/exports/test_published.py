@@ -101,3 +101,32 @@ def test_a_word_problem_with_its_program_comes_back_whole() -> None:
     row = {"question": "2 + 2?", "solution": "def solution():\n    return 2 + 2", "answer": "four", "topic": None}
     assert again(row, "sgsm") == row
     assert restored(row | {"answer": 4}, "sgsm").answer == 4.0
+
+
+CODE = "def solution():\n    # Add them.\n    return 2 + 2"
+INSTRUCTED = {
+    "as we write it": ("kites", f"Question: What is 2 + 2?\nSolution:\n{CODE}"),
+    "fenced": ("", f"What is 2 + 2?\n\n```python\n{CODE}\n```"),
+    "labelled otherwise": (None, f"Problem: What is 2 + 2?\n\nCode:\n{CODE}\n"),
+    "with an import": ("kites", f"What is 2 + 2? Solution: import math\n{CODE}"),
+}
+
+
+@pytest.mark.parametrize(("topic", "output"), INSTRUCTED.values(), ids=INSTRUCTED)
+def test_an_instruction_record_is_read_as_a_problem_and_comes_back_whole(topic: str | None, output: str) -> None:
+    row = {"instruction": "Do as you are told.", "input": topic, "output": output}
+    told = restored(row, "alpaca")
+    assert (told.question, told.topic) == ("What is 2 + 2?", topic or "")
+    assert told.solution.endswith(CODE)
+    assert again(row, "alpaca") == row
+
+
+@pytest.mark.parametrize(
+    ("name", "row"),
+    [
+        ("alpaca", {"instruction": "Go on.", "input": "", "output": "Sorry, I cannot do that."}),
+        ("sgsm", {"question": "2 + 2?", "solution": "It is four.", "answer": None, "topic": None}),
+    ],
+)
+def test_a_row_without_a_function_comes_back_whole_too(name: str, row: dict[str, Any]) -> None:
+    assert again(row, name) == row

@@ -1,0 +1,25 @@
+"""The words by which rules know what is wanted, and what happens to what is counted."""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+
+_TABLE: Mapping[str, Mapping[str, list[str]]] = tomllib.loads(Path(__file__).with_name("cues.toml").read_text("utf-8"))
+
+
+def _any(patterns: list[str]) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(patterns)})\b", re.IGNORECASE)
+
+
+ASKED = {name: _any(patterns) for name, patterns in _TABLE["asked"].items()}
+_HAPPENS = {name: _any(patterns) for name, patterns in _TABLE["happens"].items()}
+
+
+def asks_for(asked: str, name: str) -> bool:
+    return ASKED[name].search(asked) is not None
+
+
+def happens(clause: str) -> int:
+    """-1 where something goes, +1 where something comes, 0 where neither is said, or both are."""
+    return bool(_HAPPENS["gain"].search(clause)) - bool(_HAPPENS["loss"].search(clause))

@@ -1,0 +1,104 @@
+"""What is so in many problems of the scripted writer, and what a single one keeps to."""
+
+import asyncio
+import math
+from functools import cache
+
+import pytest
+from soliloquy.v1.conversation_pb2 import Conversation, Ending, Example
+from soliloquy.v1.sandbox_pb2 import STATUS_OK
+
+from services.curriculum.files.problem_of_row import problem_of
+from services.curriculum.files.problem_rows import ProblemRow
+from services.curriculum.files.program_solution import steps_of_program
+from services.curriculum.sifting.near_duplicates import NearDuplicates
+from services.recipes.mathwell.criteria.operations import operations_in
+from services.recipes.mathwell.rules import faults
+from tests.unit.recipes.mathwell.writing import FUNCTION, QUESTION, RECIPE, Says, commissioned, commissions, made
+
+COUNT = 150
+
+
+@cache
+def written() -> list[Conversation]:
+    async def write() -> list[Conversation]:
+        return [await made(commissions().problem(7, ordinal)) for ordinal in range(COUNT)]
+
+    return asyncio.run(write())
+
+
+def test_every_scripted_function_runs_and_comes_to_what_its_steps_come_to() -> None:
+    for one in written():
+        problem = one.problem
+        (attempt,) = one.turns[0].calculation.attempts
+        assert attempt.execution.status == STATUS_OK
+        row = ProblemRow.model_validate(
+            {"question": problem.question, "solution": problem.solution, "steps": steps_of_program(problem.solution)}
+        )
+        assert math.isclose(problem_of(row, "here").answer.value, problem.answer.value, rel_tol=1e-4)
+
+
+def test_every_scripted_problem_names_its_topic_and_repeats_no_example() -> None:
+    for one in written():
+        assert one.problem.topic in one.problem.question
+        assert not [fault for fault in faults(one) if fault.startswith(("off topic", "copied"))]
+
+
+def test_hardly_any_two_scripted_problems_say_the_same() -> None:
+    matches = NearDuplicates(0.8, ignore_numbers=False).sift([one.problem.question for one in written()])
+    assert sum(match is not None for match in matches) <= 0.01 * COUNT
+
+
+def test_a_conversation_is_one_turn_in_which_nobody_speaks() -> None:
+    for one in written():
+        (turn,) = one.turns
+        assert one.ending == Ending.ENDING_WRITTEN
+        assert not turn.HasField("student")
+        assert not turn.HasField("tutor")
+        assert {call.prompt for call in turn.calls} == {"mathwell/writing"}
+
+
+@pytest.mark.parametrize("operations", [("addition",), ("addition", "subtraction"), ("multiplication", "division")])
+def test_a_problem_takes_only_the_operations_that_are_asked_for(operations: tuple[str, ...]) -> None:
+    for ordinal in range(5):
+        one = asyncio.run(made(commissions(operations=operations).problem(7, ordinal)))
+        assert set(operations_in(one.problem.solution, one.problem.question)) <= set(operations)
+
+
+def test_other_operations_than_asked_for_are_a_reason() -> None:
+    one = asyncio.run(made(commissioned(operations=["subtraction"]), Says()))
+    assert faults(one) == ["other operations: it takes addition; asked for: subtraction"]
+
+
+def test_a_question_that_leaves_its_topic_out_is_not_kept() -> None:
+    one = asyncio.run(made(commissioned("dinosaurs"), Says()))
+    assert "off topic: the question does not name 'dinosaurs'" in faults(one)
+
+
+def test_an_example_once_more_is_not_kept() -> None:
+    one = asyncio.run(made(commissioned(examples=[Example(question=QUESTION, solution=FUNCTION)]), Says()))
+    assert faults(one) == ["copied: it is one of the examples once more"]
+
+
+def test_a_further_attempt_begins_with_nothing_of_the_one_before() -> None:
+    first = asyncio.run(made(commissioned("dinosaurs"), Says()))
+    again = asyncio.run(made(first.problem, Says()))
+    assert again.problem == first.problem
+
+
+def test_a_record_says_all_of_a_problem() -> None:
+    for one in written()[:20]:
+        again = RECIPE.restore(RECIPE.record(one))
+        assert RECIPE.record(again)["opinions"] == RECIPE.record(one)["opinions"]
+        assert again.problem.authorship == one.problem.authorship
+        assert RECIPE.faults(again) == RECIPE.faults(one)
+
+
+def test_what_is_learned_of_a_problem_is_the_problem_behind_the_prompt_that_asked_for_it() -> None:
+    one = asyncio.run(made(commissioned(), model := Says()))
+    (lesson,) = RECIPE.lessons(one)
+    (request,) = model.asked
+    assert list(lesson.prompt.messages) == list(request.messages)
+    assert lesson.answer == model.text
+    *_, told = RECIPE.dialogue(one)
+    assert (told.learned, told.text) == (True, model.text)

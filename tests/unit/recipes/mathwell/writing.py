@@ -1,0 +1,57 @@
+"""The making of one problem, from its commission to its end, with the services' own handlers."""
+
+from collections.abc import Sequence
+
+from soliloquy.v1.conversation_pb2 import Authorship, Commission, Conversation, Example, Problem
+from soliloquy.v1.events_pb2 import ConversationStarted
+from soliloquy.v1.model_pb2 import Completion, GenerateRequest
+from soliloquy.v1.runs_pb2 import Run
+
+from services.curriculum.bank.bank import load_bank
+from services.curriculum.commissions import Commissions
+from services.curriculum.handler import attempt_at
+from services.executor.handler import Sandbox
+from services.model.engines.scripted import ScriptedEngine
+from services.recipes.mathwell.answers import Written
+from services.recipes.recipe import find
+from services.runtime.model import Model
+from tests.unit.scripted.growing import DESK, finished
+
+BANK = load_bank("arithmetic")
+ENGINE = ScriptedEngine(BANK.book)
+RECIPE = find("mathwell")
+QUESTION = "At the penguin house, Ada counts 12 penguins on the rocks and 9 in the water. How many penguins are there?"
+FUNCTION = """\
+def solution():
+    # Count those on the rocks and those in the water together.
+    rocks = 12  # penguins on the rocks
+    water = 9  # penguins in the water
+    penguins = rocks + water
+    return penguins"""
+
+
+class Says:
+    """A model that always writes the same problem."""
+
+    def __init__(self, code: str = FUNCTION, question: str = QUESTION) -> None:
+        self.text = Written.written(question=question, function=f"```python\n{code}\n```")
+        self.asked: list[GenerateRequest] = []
+
+    async def generate(self, request: GenerateRequest) -> Completion:
+        self.asked.append(request)
+        return Completion(text=self.text, model="says")
+
+
+def commissioned(topic: str = "penguins", *, examples: Sequence[Example] = (), **wanted: object) -> Problem:
+    commission = Commission(topic=topic, examples=examples, **wanted)  # type: ignore[arg-type]
+    return Problem(id="p1", topic=topic, authorship=Authorship(commission=commission))
+
+
+async def made(problem: Problem, model: Model = ENGINE, sandbox: Sandbox = DESK) -> Conversation:
+    run = Run(id="run", recipe="mathwell", seed=7, max_turns=1, max_attempts=1)
+    conversation = attempt_at(problem, run=run, ordinal=0, attempt=0)
+    return await finished(ConversationStarted(conversation=conversation), engine=model, sandbox=sandbox)
+
+
+def commissions(**wanted: object) -> Commissions:
+    return Commissions(examples=BANK, topics=RECIPE.topics, **wanted)  # type: ignore[arg-type]
