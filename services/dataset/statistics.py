@@ -71,7 +71,7 @@ class Statistics:
         self.recipes += occurring(below(batch["run"], "recipe"))
         self.endings += occurring(named(batch["ending"], "ENDING_"))
         self.topics += occurring(below(batch["problem"], "topic"))
-        self.personas += occurring(batch["persona"])
+        self.personas += occurring(batch["persona"].filter(_is_said(batch["persona"])))
         self.origins += occurring(pc.replace_substring_regex(below(batch["problem"], "source"), r"[/:].*", ""))
         self.lengths += occurring(pc.list_value_length(batch["turns"]))
         if "reasons" in batch.schema.names:

@@ -9,6 +9,7 @@ _MODULES = {
     "show": "services.cli.problems.show",
     "sample": "services.cli.problems.sample",
     "generate": "services.cli.problems.generating",
+    "compare": "services.cli.problems.compare",
     "check": "services.cli.problems.check",
     "import": "services.cli.problems.importing",
     "score": "services.cli.problems.score",
@@ -21,4 +22,4 @@ _MODULES = {
 
 @click.group(cls=LazyGroup, modules=_MODULES)
 def problems() -> None:
-    """Look at problems, draw them, have them written, check them, bring them in from files."""
+    """Look at problems, draw them, have them written, check and compare them, bring them in from files."""
