@@ -29,7 +29,6 @@ RECIPE = Recipe(
     faults=rules.faults,
     judged=rules.judged,
     checked=rules.judged,
-    agrees=rules.agrees,
     agreeing={"right": (), "wrong": ()},
     words=words.WORDS,
     remark=words.remark,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from soliloquy.v1.conversation_pb2 import Conversation, Ending, Problem, Turn
+from soliloquy.v1.conversation_pb2 import Conversation, Ending, Problem
 from soliloquy.v1.sandbox_pb2 import Status
 
 from services.recipes.mathwell.commissions import listed, operations
@@ -25,11 +25,6 @@ def judged(conversation: Conversation) -> Checked:
         return Checked(turns=(), faults=[reason])
     unusable = _unusable(conversation)
     return Checked(turns=(), faults=[unusable] if unusable else list(_objections(conversation.problem)))
-
-
-def agrees(turn: Turn) -> bool | None:
-    """Nobody evaluates anybody."""
-    return None
 
 
 def _unusable(conversation: Conversation) -> str:

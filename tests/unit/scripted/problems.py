@@ -1,6 +1,6 @@
 """Two worked problems, and a book that holds them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from soliloquy.v1.conversation_pb2 import (
     ERROR_STRATEGY_ARITHMETIC,
@@ -127,7 +127,7 @@ STONE_FALL = Problem(
 class Shelf:
     """A book of a few problems."""
 
-    draw = None
+    draw: Callable[[int], Problem] | None = None
 
     def __init__(self, problems: Sequence[Problem] = (CART, STONE_FALL)) -> None:
         self._problems = {problem.question: problem for problem in problems}
