@@ -2,6 +2,7 @@
 
 import functools
 import math
+import re
 from collections.abc import Iterator, Sequence
 
 from soliloquy.v1.conversation_pb2 import SubQuestion
@@ -12,12 +13,20 @@ from services.truth.laws import laws_in
 from services.truth.phrases import says
 from services.truth.quantities import Written, quantities_in
 
+_DIGIT = re.compile(r"\d")
+# Words of an answer that may be a number in words, with its unit.
+_SHORT = 4
 _TOLERANCE: float = POLICY["talk"]["tolerance"]
 
 
 @functools.lru_cache(4096)
 def expected_number(answer: str) -> Written | None:
-    return number_in(answer)
+    """The number that is expected; None for words, be there numbers in them: "add 72 to 9938", "the two heights"."""
+    found = number_in(answer)
+    if found is None or found.stated:
+        return found
+    alone = sum(not one.term for one in quantities_in(answer)) == 1
+    return found if alone and (_DIGIT.search(answer) or len(answer.split()) <= _SHORT) else None
 
 
 @functools.lru_cache(4096)

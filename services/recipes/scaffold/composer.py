@@ -66,11 +66,11 @@ def _check(tutored: Tutored, conversation: Conversation) -> None:
 
 
 def _against_what_was_found(state: LearnerState, conversation: Conversation, turn: Turn) -> str:
+    """A model may find that a message is no answer at all, but not that a right one is wrong."""
     if turn.student.learner_state not in (CORRECT, INCORRECT):
         return ""
     is_right = found(conversation, turn).right
-    agreeing = {True: (CORRECT, END), False: (INCORRECT,)}
-    if is_right is None or state in agreeing[is_right]:
+    if is_right is None or state not in ((INCORRECT,) if is_right else (CORRECT, END)):
         return ""
     return f"the answer was checked and is {'right' if is_right else 'wrong'}: the state cannot be {NAMES[state]!r}"
 

@@ -8,7 +8,7 @@ from random import Random
 
 from soliloquy.v1.conversation_pb2 import SubQuestion
 
-from services.recipes.scaffold.answered import is_number, right, told
+from services.recipes.scaffold.answered import right, told
 from services.recipes.scaffold.answers import parted
 from services.recipes.scaffold.plan_expected import number_in
 from services.recipes.scaffold.scripted.phrases import book
@@ -68,10 +68,8 @@ def _state(reading: Reading, place: Place) -> str:
     message = reading.section("message")
     if reading.has("output"):
         return "correct" if "True" in reading.output.values() else "incorrect"
-    if not is_number(place.current):
-        is_right = right(message, place.current)
-        if is_right is not None:
-            return "correct" if is_right else "incorrect"
+    if right(message, place.current):
+        return "correct"
     cues = (cue for cue in book().tables["cues"] if book().cue(cue).search(message))
     return next(cues, "incorrect")
 

@@ -1,0 +1,212 @@
+"""Which messages show the state that was drawn, by whom that is found, and what becomes of the others."""
+
+import pytest
+from soliloquy.v1.conversation_pb2 import (
+    Calculation,
+    CodeAttempt,
+    Conversation,
+    Ending,
+    Judge,
+    LearnerState,
+    Plan,
+    Problem,
+    RejectedTry,
+    SubQuestion,
+)
+from soliloquy.v1.events_pb2 import ConversationFinished, StudentRejected
+from soliloquy.v1.sandbox_pb2 import STATUS_ERROR, STATUS_OK, Execution, NamedValue, Value
+
+from services.recipes.scaffold.answered import expected_number
+from services.recipes.scaffold.answers import Tutored
+from services.recipes.scaffold.fit import misfit, sent_back
+from services.recipes.scaffold.memory import begun
+from services.recipes.scaffold.replies import slips
+from services.recipes.scaffold.states import COMPREHENSION, CORRECT, END, INCORRECT, STATES
+from services.runtime.answers import Unreadable
+
+FORMULA, NUMBER, WORDS = 1, 2, 3
+ANSWERS = {FORMULA: "d = v × t", NUMBER: "96 pupils", WORDS: "add the two halves of the way"}
+
+
+def conversation(text: str, state: LearnerState, *, at: int = NUMBER, found: bool | None = None) -> Conversation:
+    """A plan with an answer of each kind, at one of its sub-questions; `found` is what a program says."""
+    questions = [SubQuestion(question=f"What about part {number}?", answer=one) for number, one in ANSWERS.items()]
+    problem = Problem(question="4 classes of 24 pupils each come by bus. How far do they go?")
+    problem.enrichment.plan.CopyFrom(Plan(questions=questions))
+    made = Conversation(problem=problem)
+    first = begun(made)
+    first.solved[:] = [number < at for number in ANSWERS]
+    made.turns.append(first)
+    turn = begun(made)
+    turn.student.text, turn.student.learner_state = text, state
+    if found is not None:
+        execution = Execution(status=STATUS_OK, values=[NamedValue(name="is_correct", value=Value(boolean=found))])
+        turn.calculation.CopyFrom(Calculation(attempts=[CodeAttempt(execution=execution)]))
+    made.turns.append(turn)
+    return made
+
+
+def judged(made: Conversation) -> tuple[str, Judge] | None:
+    rejected = misfit(made, made.turns[-1])
+    return (rejected.because, rejected.judge) if rejected else None
+
+
+@pytest.mark.parametrize(
+    "form",
+    ["d = v × t", "v * t = d", "t = d / v", "I would take d = t·v.", "It is d/t = v, I think."],
+)
+def test_an_equivalent_form_of_an_expression_is_the_answer(form: str) -> None:
+    assert judged(conversation(form, CORRECT, at=FORMULA)) is None
+    assert judged(conversation(form, INCORRECT, at=FORMULA)) == (
+        "its answer is right, and was to be wrong",
+        Judge.JUDGE_ALGEBRA,
+    )
+
+
+def test_another_expression_is_no_answer() -> None:
+    assert judged(conversation("d = v / t", INCORRECT, at=FORMULA)) is None
+    assert judged(conversation("d = v / t", CORRECT, at=FORMULA)) == (
+        "its answer is wrong, and was to be right",
+        Judge.JUDGE_ALGEBRA,
+    )
+
+
+@pytest.mark.parametrize("found", [True, False])
+def test_of_a_number_the_program_has_the_say(found: bool) -> None:
+    fitting, other = (CORRECT, INCORRECT) if found else (INCORRECT, CORRECT)
+    assert judged(conversation("It is 96.", fitting, found=found)) is None
+    rejected = judged(conversation("It is 96.", other, found=found))
+    assert rejected
+    assert rejected[1] == Judge.JUDGE_CODE
+
+
+def test_where_no_program_ran_the_expected_number_is_compared() -> None:
+    made = conversation("That makes ninety-six pupils.", CORRECT)
+    made.turns[-1].calculation.attempts.add(execution=Execution(status=STATUS_ERROR))
+    assert judged(made) is None
+    assert judged(conversation("That makes 95 pupils.", CORRECT)) == (
+        "its answer is wrong, and was to be right",
+        Judge.JUDGE_RULE,
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "state", "because"),
+    [
+        ("I see.", "correct", "it gives no number for an answer"),
+        ("I see, it's 96 pupils.", "comprehension", "it gives the answer"),
+        ("Is it 96?", "question", "it gives the answer"),
+        ("I wonder about the bus.", "question", "it asks nothing"),
+    ],
+)
+def test_a_message_that_shows_something_else_is_found_without_a_model(text: str, state: str, because: str) -> None:
+    rejected = judged(conversation(text, STATES[state]))
+    assert rejected
+    assert rejected[0].startswith(because)
+    assert rejected[1] == Judge.JUDGE_RULE
+
+
+@pytest.mark.parametrize(
+    ("text", "state"),
+    [("Why 24?", "question"), ("I'm lost with the 4 classes.", "confusion"), ("My dog!", "irrelevant")],
+)
+def test_what_the_problem_says_itself_is_no_answer(text: str, state: str) -> None:
+    assert judged(conversation(text, STATES[state])) is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "number"),
+    [
+        ("96 pupils", 96),
+        ("ninety-six pupils", 96),
+        ("4 × 24 = 96 pupils", 96),
+        ("4 × 24", 96),
+        ("The pupils are 96.", 96),
+        ("add 72 to 9938", None),
+        ("the difference of the two heights is what counts", None),
+        ("d = v × t", None),
+    ],
+)
+def test_a_number_among_words_is_not_what_is_expected(answer: str, number: float | None) -> None:
+    found = expected_number(answer)
+    assert (found.value if found else None) == number
+
+
+def test_an_answer_in_words_is_left_to_the_model() -> None:
+    assert judged(conversation("Put both halves together.", CORRECT, at=WORDS)) is None
+    assert judged(conversation("Put both halves together.", INCORRECT, at=WORDS)) is None
+
+
+def test_a_message_goes_back_with_its_reason_until_the_student_has_tried_often_enough() -> None:
+    made = conversation("I see.", CORRECT, found=False)
+    for number in range(1, 3):
+        (event,) = sent_back(made, RejectedTry(because=f"reason {number}", judge=Judge.JUDGE_CODE))
+        assert isinstance(event, StudentRejected)
+        student = event.conversation.turns[-1].student
+        assert (student.text, student.rejected[-1].because) == ("", f"reason {number}")
+        assert not event.conversation.turns[-1].HasField("calculation")
+        student.text = "I see!"
+    assert [one.HasField("calculation") for one in student.rejected] == [True, False]
+    (event,) = sent_back(made, RejectedTry(because="reason 3", judge=Judge.JUDGE_RULE))
+    assert isinstance(event, ConversationFinished)
+    assert made.ending == Ending.ENDING_REJECTED
+    assert made.ending_reason.endswith("do not show 'correct', the last because reason 3")
+
+
+@pytest.mark.parametrize(
+    ("reply", "state", "rules"),
+    [
+        ("Look at the pupils of one class. What about part 2?", INCORRECT, []),
+        ("It is 96 pupils. What about part 2?", INCORRECT, ["revealed"]),
+        ("There are ninety-six pupils. What about part 2?", INCORRECT, ["revealed"]),
+        ("So there are 96 pupils. What about part 3?", CORRECT, []),
+        ("You add the two halves of the way then. What about part 3?", CORRECT, ["revealed"]),
+        ("The pupils. What about part 2? And what about the bus?", INCORRECT, ["questions"]),
+        ("The pupils, look at them.", INCORRECT, ["questions"]),
+        ("Look at the pupils. Find out how many of them there are.", INCORRECT, []),
+        ("Ha! Which team do you like?", STATES["irrelevant"], ["off_task"]),
+    ],
+)
+def test_a_reply_asks_one_question_about_the_problem_and_tells_no_answer_early(
+    reply: str, state: LearnerState, rules: list[str]
+) -> None:
+    made = conversation("Hm.", state)
+    assert [rule for rule, _ in slips(reply, "Fine.", state, made, made.turns[-1])] == rules
+
+
+def test_the_end_says_the_final_answer_and_asks_nothing() -> None:
+    made = conversation("Hm.", COMPREHENSION, at=WORDS)
+    told = [rule for rule, _ in slips("You add the two halves of the way. Done!", "Fine.", END, made, made.turns[-1])]
+    assert told == []
+    left = [rule for rule, _ in slips("Done! Anything else?", "Fine.", END, made, made.turns[-1])]
+    assert left == ["questions", "summary"]
+
+
+@pytest.mark.parametrize(
+    ("analysis", "state", "contradicts"),
+    [
+        ("The answer is wrong.", CORRECT, True),
+        ("The number is not right yet.", CORRECT, True),
+        ("The answer is correct.", INCORRECT, True),
+        ("The answer is incorrect.", INCORRECT, False),
+        ("It agrees with 96.", CORRECT, False),
+    ],
+)
+def test_an_analysis_that_contradicts_its_state_is_found(analysis: str, state: LearnerState, contradicts: bool) -> None:
+    made = conversation("Hm.", state)
+    found = [rule for rule, _ in slips("The pupils?", analysis, state, made, made.turns[-1])]
+    assert ("rationale" in found) is contradicts
+
+
+def test_the_three_parts_are_read_however_they_are_set() -> None:
+    text = (
+        "Sure!\n**[Analysis and decision]** Right.\n[Learner State]: **Correct**\n[Reply]\nTutor: Well done. What next?"
+    )
+    read, strict = Tutored.read(text)
+    assert (read.state, read.reply, strict) == ("correct", "Well done. What next?", False)
+
+
+@pytest.mark.parametrize("text", ["Well done!", "[Analysis and Decision] a [Learner State] happy [Reply] b"])
+def test_an_answer_without_its_parts_is_asked_for_again(text: str) -> None:
+    with pytest.raises(Unreadable):
+        Tutored.read(text)

@@ -1,0 +1,17 @@
+"""A message that comes back to the student."""
+
+import pytest
+from soliloquy.v1.conversation_pb2 import Conversation
+from soliloquy.v1.events_pb2 import StudentRejected
+from soliloquy.v1.runs_pb2 import Run
+
+from services.runtime.retry import Refused
+from services.student.handler import again
+from tests.unit.scripted.growing import ENGINE
+
+
+@pytest.mark.parametrize("recipe", ["soliloquy", "mathdial"])
+async def test_a_recipe_that_sends_nothing_back_refuses_what_comes_back(recipe: str) -> None:
+    event = StudentRejected(conversation=Conversation(run=Run(recipe=recipe)))
+    with pytest.raises(Refused, match=f"the recipe '{recipe}' sends no message back"):
+        await again(event, ENGINE)
