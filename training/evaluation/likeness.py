@@ -33,16 +33,15 @@ class BertScore:
         except (OSError, ValueError) as error:
             raise NoEncoder(f"{folder} holds no encoder ({' '.join(str(error).split())})") from error
 
-    def score(self, texts: Sequence[str], references: Sequence[str]) -> float | None:
-        """The mean over all pairs, from 0 to 100; None where there is none. An empty text has none of its reference."""
-        found = [
-            _f1(text, reference)
+    def scores(self, texts: Sequence[str], references: Sequence[str]) -> list[float]:
+        """Of each pair, from 0 to 100; an empty text has nothing of its reference."""
+        return [
+            100 * _f1(text, reference)
             for at in range(0, len(texts), _BATCH)
             for text, reference in zip(
                 self._vectors(texts[at : at + _BATCH]), self._vectors(references[at : at + _BATCH]), strict=True
             )
         ]
-        return 100 * sum(found) / len(found) if found else None
 
     def _vectors(self, texts: Sequence[str]) -> list["Tensor"]:
         """Of each text's own tokens, each of length one."""

@@ -14,7 +14,7 @@ from services.runtime.ask import Ask
 from services.runtime.model import Model, ModelRefused
 from services.runtime.model.faults import ModelFailed
 from services.runtime.seeds import digest
-from training.evaluation.answers import Wanted
+from training.evaluation.answers import Wanted, reaches
 from training.evaluation.mathdial.judging import MOST, Judged, judged
 from training.evaluation.tutoring import TooFew, Tutoring, side_by_side
 
@@ -80,7 +80,7 @@ async def held(
         def enough(so_far: Conversation) -> bool:
             nonlocal latest
             latest = so_far
-            return len(so_far.turns) > MOST or judged(so_far, wanted).reached is not None
+            return len(so_far.turns) > MOST or reaches(so_far.turns[-1].student.text, wanted)
 
         try:
             result = judged(await tutoring.held(conversation, enough=enough), wanted)

@@ -26,7 +26,7 @@ PARTS = ("all", SEEN, UNSEEN)
 
 
 class Likeness(Protocol):
-    def score(self, texts: Sequence[str], references: Sequence[str]) -> float | None: ...
+    def scores(self, texts: Sequence[str], references: Sequence[str]) -> list[float]: ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -105,22 +105,32 @@ async def replied(
 
 def reply_figures(results: Sequence[Replied], likeness: Likeness | None) -> dict[str, Mapping[str, Any]]:
     """The measures of all replies, of those about seen problems and of those about others."""
-    return {part: _measures([one for one in results if part in ("all", one.history.part)], likeness) for part in PARTS}
-
-
-def _measures(results: Sequence[Replied], likeness: Likeness | None) -> dict[str, Any]:
     texts = [one.text for one in results]
-    references = [one.history.reference for one in results]
-    questions = [one.history.conversation.problem.question for one in results]
-    messages = [one.history.conversation.turns[-1].student.text for one in results]
+    alike: dict[str, list[float]] = {"bertscore": [], "bertscore_problem": []}
+    if likeness:
+        alike["bertscore"] = likeness.scores(texts, [one.history.reference for one in results])
+        alike["bertscore_problem"] = likeness.scores(texts, [_question(one) for one in results])
+    figures: dict[str, Mapping[str, Any]] = {}
+    for part in PARTS:
+        of = [place for place, one in enumerate(results) if part in ("all", one.history.part)]
+        means = {name: _mean(scores[place] for place in of if scores) for name, scores in alike.items()}
+        figures[part] = _measures([results[place] for place in of]) | means
+    return figures
+
+
+def _measures(results: Sequence[Replied]) -> dict[str, Any]:
+    texts = [one.text for one in results]
+    messages = (one.history.conversation.turns[-1].student.text for one in results)
     return {
         "replies": len(results),
         "unanswered": sum(not text for text in texts),
-        "bleu": bleu(texts, references),
-        "bertscore": likeness.score(texts, references) if likeness else None,
-        "bertscore_problem": likeness.score(texts, questions) if likeness else None,
-        **utterance_measures(list(zip(messages, texts, questions, strict=True))),
+        "bleu": bleu(texts, [one.history.reference for one in results]),
+        **utterance_measures(list(zip(messages, texts, map(_question, results), strict=True))),
     }
+
+
+def _question(replied: Replied) -> str:
+    return replied.history.conversation.problem.question
 
 
 def utterance_measures(said: Sequence[tuple[str, str, str]]) -> dict[str, float | None]:

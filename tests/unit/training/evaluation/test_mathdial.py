@@ -20,7 +20,7 @@ from training.evaluation.mathdial.recorded import Unsuited, recorded
 from training.evaluation.report import write_report
 from training.evaluation.tutoring import TooFew
 
-COUNT = 40
+COUNT = 30
 TEN = Wanted(value=10, unit="", name="", tolerance=1e-6, wrong=None, shared=False)
 
 
@@ -64,7 +64,7 @@ def test_exchanges_are_counted_from_the_tutors_messages(
 
 
 def test_a_number_of_the_solution_that_was_handed_in_is_not_told() -> None:
-    messages = [("tutor", "You had 10 in your first line."), ("student", "Yes.")]
+    messages = [(TUTOR, "You had 10 in your first line."), (STUDENT, "Yes.")]
     assert outcome(messages, TEN, handed_in="4 + 6 = 10\n10 + 5 = 15") == (None, None)
     assert outcome(messages, TEN, handed_in="4 + 7 = 11") == (None, 1)
 
@@ -87,7 +87,9 @@ def test_who_only_asks_for_the_next_step_tells_nothing_and_succeeds_less() -> No
 def test_a_tutor_that_says_the_answer_is_found_out() -> None:
     students = drawn(6)
     problems = [one.problem for one in students.conversations]
-    says = {one.question: f"No: it is {with_unit(written(one.answer.value), one.answer.unit)}." for one in problems}
+    says = {
+        one.question: f"No, the answer is {with_unit(written(one.answer.value), one.answer.unit)}." for one in problems
+    }
     found = results(tutoring(model=Saying("replying", says)), students)
     assert share(found, "telling@1") == share(found, "telling@10") == 1.0
     assert share(found, "own") == 0.0
@@ -119,7 +121,7 @@ def test_reports_of_two_tutors_stand_side_by_side(tmp_path: Path) -> None:
         report = {
             "protocol": "mathdial",
             "name": name,
-            "cases": {"put": "40 dialogues", "sha256": drawn(COUNT).digest},
+            "cases": {"put": "30 dialogues", "sha256": drawn(COUNT).digest},
             "titles": METRICS | MEASURES,
             "figures": figures(found, [], None),
             "paper": PAPER,
@@ -128,19 +130,17 @@ def test_reports_of_two_tutors_stand_side_by_side(tmp_path: Path) -> None:
         write_report(tmp_path / name, report, found, page(report, found))
     compared = {row[0]: row[1:] for row in rows(read([tmp_path / "scripted", tmp_path / "next-step"]))}
     assert compared["Success@10"][2].endswith(" : 0")
-    assert compared["Telling@10"][1].startswith("0.00 (0 of 40")
+    assert compared["Telling@10"][1].startswith("0.00 (0 of 30")
     assert "sBLEU of replies" not in compared
     assert "| 2 |" in (tmp_path / "scripted" / "report.md").read_text("utf-8")
 
 
 def test_recorded_dialogues_are_measured_as_they_are() -> None:
-    kept = conversation(
-        ("tutor", "How?"), ("student", "I get 24."), ("tutor", "It is 10."), ("student", "So it is 10.")
-    )
+    kept = conversation((TUTOR, "How?"), (STUDENT, "I get 24."), (TUTOR, "It is 10."), (STUDENT, "So it is 10."))
     kept.problem.CopyFrom(Problem(question="How many?", solution="4 + 6 = 10\n#### 10"))
-    silent = conversation(("tutor", "Hello?"))
+    silent = conversation((TUTOR, "Hello?"))
     silent.problem.CopyFrom(kept.problem)
-    wordy = conversation(("tutor", "Why?"), ("student", "Because."))
+    wordy = conversation((TUTOR, "Why?"), (STUDENT, "Because."))
     found = recorded([kept, silent, wordy], "told")
     assert (len(found.results), found.unanswerable, found.one_sided) == (1, 1, 1)
     assert (found.results[0].reached, found.results[0].told, found.results[0].steps) == (2, 2, 1)
@@ -149,12 +149,12 @@ def test_recorded_dialogues_are_measured_as_they_are() -> None:
 
 
 def test_dialogues_that_cannot_be_measured_are_refused_in_a_sentence() -> None:
-    physics = conversation(("tutor", "How?"), ("student", "It is 10."))
+    physics = conversation((TUTOR, "How?"), (STUDENT, "It is 10."))
     physics.run.recipe = "soliloquy"
     with pytest.raises(Unsuited, match="holds conversations of the recipe soliloquy: name a dataset of mathdial"):
         recorded([physics], "grown")
     with pytest.raises(Unsuited, match="1 are about a problem without a number for an answer"):
-        recorded([conversation(("tutor", "Why?"), ("student", "Because."))], "told")
+        recorded([conversation((TUTOR, "Why?"), (STUDENT, "Because."))], "told")
 
 
 async def test_too_few_confusions_are_said_with_their_number() -> None:
