@@ -19,8 +19,6 @@ from services.recipes.recipe import find
 from services.runtime.ask import BrokenPrompt
 from services.runtime.model import ModelRefused
 from services.runtime.model.faults import ModelFailed
-from services.runtime.model import ModelRefused
-from services.runtime.model.faults import ModelFailed
 from services.runtime.model.settings import BadModelSettings
 from services.runtime.retry import CannotServe
 from training.evaluation.tutoring import Execute, TooFew
