@@ -2,17 +2,24 @@
 
 import asyncio
 import json
+import time
+from collections import Counter
 
 import pytest
 from soliloquy.v1.conversation_pb2 import Conversation, Ending
 
 from services.recipes.mathdial.moves import belongs, intent_name, move_name
 from services.recipes.mathdial.rules import faults
+from services.recipes.recipe import find
+from services.recipes.scaffold.policy import POLICY
+from services.recipes.scaffold.rules import consistent
 from services.recipes.soliloquy.codes import ACTIONS
 from services.recipes.soliloquy.rules import checked
 from services.truth.report import Report
 from tests.unit.scripted.dialling import MOVES, dialled, shares, tells_within
 from tests.unit.scripted.growing import grown
+from tests.unit.scripted.scaffolding import scaffolded, told_early
+from tests.unit.scripted.scaffolding import shares as state_shares
 
 SEED = 17
 COUNT = 5_000
@@ -62,3 +69,39 @@ def test_two_thousand_dialogues_move_as_people_do() -> None:
 
 async def _dialled(count: int) -> list[Conversation]:
     return [one async for one in dialled(count, problems=count // 10, seed=SEED)]
+
+
+@pytest.mark.timeout(3600)
+def test_two_thousand_scaffolds_show_each_state_as_often_as_it_is_drawn_and_tell_nothing_early() -> None:
+    every = asyncio.run(_scaffolded(2_000))
+    recipe = find("scaffold")
+    reasons = Counter(fault.partition(":")[0] for one in every for fault in recipe.faults(one))
+    kept = [one for one in every if not recipe.faults(one)]
+    lengths = [len(one.turns) for one in kept]
+    found = state_shares(every, POLICY["states"]["turns"])
+    early = [text for one in kept for text in told_early(one)]
+    began = time.process_time()
+    samples = sum(len(recipe.lessons(one)) for one in kept)
+    per_second = samples / (time.process_time() - began)
+    sent_back = Counter(rejected.judge for one in every for turn in one.turns for rejected in turn.student.rejected)
+    figures = {
+        "kept": len(kept),
+        "reasons": reasons,
+        "turns": {"least": min(lengths), "most": max(lengths), "mean": sum(lengths) / len(lengths)},
+        "states": found,
+        "sent_back": sent_back,
+        "told_early": len(early),
+        "samples_per_second": per_second,
+    }
+    print(json.dumps(figures, indent=1))
+    assert found == pytest.approx(POLICY["states"]["shares"], abs=0.015)
+    assert early == []
+    assert all(map(consistent, kept))
+    assert 3 <= min(lengths) <= max(lengths) <= 14
+    assert 6 <= sum(lengths) / len(lengths) <= 10
+    assert len(kept) >= 0.95 * len(every)
+    assert per_second >= 3_000
+
+
+async def _scaffolded(count: int) -> list[Conversation]:
+    return [one async for one in scaffolded(count, seed=SEED)]

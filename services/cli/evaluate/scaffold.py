@@ -25,7 +25,7 @@ from training.evaluation.scaffold.judging import TEMPLATES, Judge
 from training.evaluation.scaffold.page import page
 from training.evaluation.scaffold.putting import Judged, Putting
 from training.evaluation.scaffold.tutors import TUTORS
-from training.evaluation.tutoring import Tutoring
+from training.evaluation.tutoring import Tutoring, adapters
 
 _RECIPE = "scaffold"
 # Problems looked at for each that is put.
@@ -92,6 +92,7 @@ def scaffold(
         "name": name or (chosen.name if tutor == "planned" else f"{chosen.name}, {tutor}"),
         "tutor": tutor,
         "model": chosen.identity(),
+        "adapters": sorted(frozenset[str]().union(*(adapters(result.calls) for result in results))),
         **{role: models.identity() if models else None for role, models in others.items()},
         "cases": {
             "put": f"{dialogues} dialogues of each pass and {segments} segments of `{problems}`, seed {seed}",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from services.recipes.scaffold.plan_expected import gives, miscalculated
 from services.recipes.scaffold.plan_rules import CLOSENESS
 from training.evaluation.scaffold.dialogues import COOPERATIVE, MIXED, SEGMENT, Dialogue, Round
-from training.evaluation.scaffold.judging import SCORES, Judge
+from training.evaluation.scaffold.judging import Judge
 from training.evaluation.scaffold.learner import PROTOCOL
 from training.evaluation.scaffold.signs import asks, is_about, repeats, shows, tells_answer
 
@@ -128,7 +128,7 @@ async def _judged(
     score = await judge.score(rubric, dialogue.case.problem, rounds) if judge else None
     if score is None:
         return Scored(dimension=dimension, turn=len(rounds), score=None, by=NOBODY)
-    return Scored(dimension=dimension, turn=len(rounds), score=score / max(SCORES[rubric]), by=MODEL)
+    return Scored(dimension=dimension, turn=len(rounds), score=score, by=MODEL)
 
 
 def _going_on(dialogue: Dialogue) -> Iterator[tuple[int, Sequence[Round]]]:

@@ -1,8 +1,10 @@
 """What the judged cases come to: six dimensions, who judged them, and what the dialogues gave the student."""
 
+import tomllib
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from training.evaluation.scaffold.dialogues import SEGMENT
@@ -19,17 +21,10 @@ TITLES = {
     GAINED: "delta solve rate",
     ENDED: "dialogues that the tutor ends",
 }
-# Of ScaffoldLM-7B, on BigMath's problems and as a language model judged it.
-PAPER = {
-    "accuracy": 0.785,
-    "scaffolding": 0.988,
-    "topic": 0.999,
-    "question": 0.830,
-    "guidance": 0.525,
-    "adaptive": 0.841,
-    LEAKED: 0.088,
-    GAINED: 0.306,
-}
+PUBLISHED: Mapping[str, Mapping[str, float]] = tomllib.loads(
+    Path(__file__).with_name("published.toml").read_text("utf-8")
+)
+PAPER = PUBLISHED["ScaffoldLM-7B"]
 WHOSE = "the paper's ScaffoldLM-7B"
 
 

@@ -1,41 +1,57 @@
 """A model as the judge of what no rule can decide: one rubric a dimension, one score with its reason."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Annotated
 
 from pydantic import Field
-from soliloquy.v1.conversation_pb2 import ModelCall, Problem
+from soliloquy.v1.conversation_pb2 import Problem
 
 from services.recipes.answers import Text
 from services.recipes.templates import Templates
-from services.runtime.answers import Answer, Unreadable
+from services.runtime.answers import Answer
 from services.runtime.ask import Ask, Unusable
 from services.runtime.model import Model
 from training.evaluation.scaffold.dialogues import Round
 from training.evaluation.scaffold.learner import PROTOCOL
 
 _SLOTS = {"question", "solution", "dialogue", "reply"}
-_RUBRICS = {
-    "question_quality": _SLOTS,
-    "guidance_quality": _SLOTS,
-    "understanding": _SLOTS | {"shown"},
-    "feedback": _SLOTS | {"shown"},
-}
-TEMPLATES = Templates(Path(__file__).with_name("prompts"), _RUBRICS)
-# The scores that a rubric knows.
-SCORES = {
-    "question_quality": (1, 2, 3),
-    "guidance_quality": (0, 1),
-    "understanding": (0, 0.5, 1),
-    "feedback": (0, 1),
-}
+TEMPLATES = Templates(
+    Path(__file__).with_name("prompts"),
+    {
+        "question_quality": _SLOTS,
+        "guidance_quality": _SLOTS,
+        "understanding": _SLOTS | {"shown"},
+        "feedback": _SLOTS | {"shown"},
+    },
+)
 
 
-class Score(Answer):
+class _Score(Answer):
     """The reason first."""
 
     reason: Text = Field(alias="Reason")
-    score: float = Field(alias="Score")
+
+
+class _OfThree(_Score):
+    score: Annotated[int, Field(ge=1, le=3, alias="Score")]
+
+
+class _OfTwo(_Score):
+    score: Annotated[int, Field(ge=0, le=1, alias="Score")]
+
+
+class _InHalves(_Score):
+    score: Annotated[float, Field(ge=0, le=1, multiple_of=0.5, alias="Score")]
+
+
+# What a rubric is answered with, and the best there is.
+SCORES: Mapping[str, tuple[type[_OfThree | _OfTwo | _InHalves], int]] = {
+    "question_quality": (_OfThree, 3),
+    "guidance_quality": (_OfTwo, 1),
+    "understanding": (_InHalves, 1),
+    "feedback": (_OfTwo, 1),
+}
 
 
 class Judge:
@@ -43,10 +59,9 @@ class Judge:
 
     def __init__(self, model: Model) -> None:
         self._model = model
-        self.calls: list[ModelCall] = []
 
     async def score(self, rubric: str, problem: Problem, rounds: Sequence[Round]) -> float | None:
-        """Of the last of the tutor's replies; None where the judge's answers stay unusable."""
+        """Of the last of the tutor's replies, from 0 to 1; None where the judge's answers stay unusable."""
         *before, last = rounds
         slots = {
             "question": problem.question,
@@ -57,18 +72,12 @@ class Judge:
         }
         prompt = TEMPLATES.prompt(rubric, **slots)
         ask = Ask(model=self._model, role="planner", origin=(rubric, *slots.values()))
+        answer, best = SCORES[rubric]
         try:
-            return (await ask(prompt, Score, lambda score: _check(score, rubric))).score
+            return (await ask(prompt, answer)).score / best
         except Unusable:
             return None
-        finally:
-            self.calls += ask.calls
 
 
 def _told(one: Round) -> str:
     return f"Student: {one.student}\nTutor: {one.tutor}"
-
-
-def _check(score: Score, rubric: str) -> None:
-    if score.score not in SCORES[rubric]:
-        raise Unreadable(f'"Score" is {score.score:g}; it is one of {", ".join(map(str, SCORES[rubric]))}')

@@ -13,6 +13,8 @@ from click.testing import CliRunner
 from soliloquy.v1.conversation_pb2 import Problem
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 
+from services.cli.evaluate.running import completed
+from services.cli.failure import Failure
 from services.cli.main import commands
 from services.curriculum.bank.bank import load_bank
 from services.curriculum.bank.sampling import Wanted, picks
@@ -91,7 +93,7 @@ def rubric(request: GenerateRequest) -> str:
 
 
 def best(request: GenerateRequest) -> str:
-    return json.dumps({"Reason": "It does.", "Score": max(SCORES[rubric(request)])})
+    return json.dumps({"Reason": "It does.", "Score": SCORES[rubric(request)][1]})
 
 
 def talk(kind: str, *replies: str, state: str = "comprehension", ended: bool = True) -> Dialogue:
@@ -175,6 +177,22 @@ def test_a_judge_scores_by_the_rubrics_and_each_row_says_who_judged() -> None:
 def test_a_judge_whose_answers_are_none_leaves_the_dimension_unmeasured() -> None:
     made = figures(evaluated(SCRIPTED, judge=Saying(lambda _: json.dumps({"Reason": "Fine.", "Score": 17}))))
     assert made["measures"]["question"] is None
+
+
+def test_a_judge_that_refuses_ends_the_evaluation_with_its_reason() -> None:
+    class Refusing:
+        async def generate(self, request: GenerateRequest) -> Completion:
+            raise ModelRefused("the key is not valid")
+
+    async def putting() -> None:
+        await Putting(
+            tutor=lambda case: TUTORS["plain"](case, tutoring), judge=Judge(Refusing()), student=SCRIPTED, tries=0
+        ).all(cases(), at_once=4, tell=lambda _: None)
+
+    asking = Saying(lambda _: "What would you do first?")
+    tutoring = Tutoring(recipe=find("scaffold"), model=asking, execute=partial(run, sandbox=DESK))
+    with pytest.raises(Failure, match="the key is not valid"):
+        completed(putting())
 
 
 def test_a_tutor_that_tells_the_answer_at_once_scaffolds_nothing() -> None:
