@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from training.evaluation.report import CASES, REPORT, table, told, told_of
+from training.evaluation.report import CASES, REPORT, is_measured, table, told, told_of
 
 
 class Incomparable(Exception):
@@ -50,6 +50,8 @@ def rows(evaluations: Mapping[str, Evaluation]) -> list[list[str]]:
     """A row a metric and measure, and with two evaluations how many cases only the one and only the other passed."""
     made = []
     for metric, title in next(iter(evaluations.values())).report["titles"].items():
+        if not any(is_measured(one.report, metric) for one in evaluations.values()):
+            continue
         shares = [told_of(one.report, metric) for one in evaluations.values()]
         made.append([title, *shares, *_alone(list(evaluations.values()), metric)])
     shares = [told(one.report["figures"]["read_at_first"]) for one in evaluations.values()]

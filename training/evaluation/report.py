@@ -54,7 +54,13 @@ def told(share: Mapping[str, Any]) -> str:
     """ "0.96 (48 of 50, 0.87 to 0.99)" """
     if share["share"] is None:
         return "no case"
-    return f"{share['share']:.2f} ({share['passed']} of {share['of']}, {share['low']:.2f} to {share['high']:.2f})"
+    return f"{share['share']:.2f} ({share['passed']:g} of {share['of']}, {share['low']:.2f} to {share['high']:.2f})"
+
+
+def is_measured(report: Mapping[str, Any], name: str) -> bool:
+    """Whether there is a share or a number to tell, be it of no case."""
+    made = report["figures"]
+    return name in made["metrics"] or made["measures"][name] is not None
 
 
 def told_of(report: Mapping[str, Any], name: str) -> str:

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -12,7 +12,8 @@ _Z = 1.959964
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Share:
-    passed: int
+    # Points, where there are halves too.
+    passed: float
     of: int
     # None of nothing.
     share: float | None
@@ -26,8 +27,15 @@ class Share:
         low, high = wilson(passed, of)
         return cls(passed=passed, of=of, share=passed / of if of else None, low=low, high=high)
 
+    @classmethod
+    def scored(cls, scores: Sequence[float]) -> Self:
+        """Of scores from 0 to 1; the interval is that of as many cases that pass or do not, and so rather too wide."""
+        points, of = round(sum(scores), 2), len(scores)
+        low, high = wilson(points, of)
+        return cls(passed=points, of=of, share=points / of if of else None, low=low, high=high)
 
-def wilson(passed: int, of: int) -> tuple[float, float]:
+
+def wilson(passed: float, of: int) -> tuple[float, float]:
     """The 95 % interval of a share; sound for few cases and for shares of all or none."""
     if not of:
         return 0.0, 1.0

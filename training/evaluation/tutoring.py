@@ -64,6 +64,13 @@ class Tutoring:
                 break
         return event.conversation
 
+    async def calculated(self, conversation: Conversation) -> Conversation:
+        """The conversation with the program of its latest calculation and what it came to."""
+        event: ConversationEvent = CalculationNeeded(conversation=conversation)
+        while not isinstance(event, ReplyNeeded | ConversationFinished):
+            [event] = await self._following(event)
+        return event.conversation
+
     async def _following(self, event: ConversationEvent) -> Outcome:
         match event:
             case ConversationStarted() | TutorReplied():

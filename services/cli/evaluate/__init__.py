@@ -4,7 +4,7 @@ import click
 
 from services.cli.lazy import LazyGroup
 
-_MODULES = {name: f"services.cli.evaluate.{name}" for name in ("higgs", "compare")}
+_MODULES = {name: f"services.cli.evaluate.{name}" for name in ("higgs", "mathdial", "scaffold", "compare")}
 
 
 @click.group(cls=LazyGroup, modules=_MODULES)

@@ -20,7 +20,7 @@ def deliver(
     results: Iterable[Result],
     page: Iterable[str],
     *,
-    table: Table,
+    tables: Iterable[Table],
     as_json: bool,
     quiet: bool,
 ) -> None:
@@ -32,15 +32,16 @@ def deliver(
     if as_json:
         click.echo(json.dumps(report))
     elif not quiet:
-        Console().print(table)
+        for table in tables:
+            Console().print(table)
         click.echo(f"evidence in {out}")
 
 
-def figures_table(report: Mapping[str, Any]) -> Table:
-    """A row a metric and measure; a command may add its own below."""
+def figures_table(report: Mapping[str, Any], names: Iterable[str]) -> Table:
+    """A row each of these metrics and measures; a command may add its own below."""
     table = Table("metric", "share of cases, with its 95 % interval", report["whose"], title=report["name"])
-    for name, title in report["titles"].items():
-        table.add_row(title, told_of(report, name), published(report, name))
+    for name in names:
+        table.add_row(report["titles"][name], told_of(report, name), published(report, name))
     return table
 
 

@@ -11,6 +11,7 @@ from services.cli.evaluate.delivering import deliver, figures_table
 from services.cli.evaluate.options import problems_option, put_options, report_options, tutor_options
 from services.cli.evaluate.putting import Putting
 from services.cli.evaluate.tutor import chosen_tutor
+from training.evaluation.higgs.judging import METRICS
 from training.evaluation.higgs.page import page
 from training.evaluation.report import told
 
@@ -47,11 +48,11 @@ def higgs(
     chosen = chosen_tutor(context, problems=problems, cache=model_cache, **tutor)
     putting = Putting(tutor=chosen, questions=questions, seed=seed, in_flight=in_flight, trained=datasets)
     report, results = putting.report(name or chosen.name, quiet=quiet or as_json)
-    deliver(out, report, results, page(report, results), table=_table(report), as_json=as_json, quiet=quiet)
+    deliver(out, report, results, page(report, results), tables=[_table(report)], as_json=as_json, quiet=quiet)
 
 
 def _table(report: dict[str, Any]) -> Table:
-    table, made = figures_table(report), report["figures"]
+    table, made = figures_table(report, METRICS), report["figures"]
     rearranging = made["rearranging"]
     table.add_section()
     table.add_row("questions that need a rearrangement", told(rearranging["questions"]), "")

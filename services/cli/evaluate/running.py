@@ -17,22 +17,26 @@ from services.executor.pool import SandboxPool
 from services.executor.settings import SandboxSettings
 from services.recipes.recipe import find
 from services.runtime.ask import BrokenPrompt
+from services.runtime.model import ModelRefused
+from services.runtime.model.faults import ModelFailed
 from services.runtime.model.settings import BadModelSettings
 from services.runtime.retry import CannotServe
 from training.evaluation.tutoring import Execute, TooFew
 
 T = TypeVar("T")
+# What is said to the user in a line.
+_SAID = (SandboxUnavailable, TooFew, BadModelSettings, CannotServe, ModelRefused, ModelFailed)
 
 
 def completed(evaluation: Coroutine[Any, Any, T]) -> T:
     """What it comes to; raises Failure where it cannot be run."""
     try:
         return uvloop.run(evaluation)
-    except (SandboxUnavailable, TooFew, BadModelSettings, ExceptionGroup) as error:
+    except (*_SAID, ExceptionGroup) as error:
         cause: BaseException = error
         while isinstance(cause, BaseExceptionGroup):
             cause = cause.exceptions[0]
-        if isinstance(cause, SandboxUnavailable | TooFew | BadModelSettings | CannotServe):
+        if isinstance(cause, _SAID):
             raise Failure(str(cause)) from error
         raise
 

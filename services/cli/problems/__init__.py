@@ -11,6 +11,7 @@ _MODULES = {
     "check": "services.cli.problems.check",
     "import": "services.cli.problems.importing",
     "dedupe": "services.cli.problems.dedupe",
+    "rate": "services.cli.problems.rate",
     "split": "services.cli.problems.split",
 }
 

@@ -71,6 +71,8 @@ def split(
     else:
         parts = ", ".join(f"{name} {part['rows']}" for name, part in made["parts"].items())
         click.echo(f"{made['sampled']} of {made['problems']} problems in {out}; rows: {parts}")
+    for bin_, taken in made.get("short_bins", {}).items():
+        click.echo(f"soliloquy: of the solve rates {bin_} there are too few: {taken} taken", err=True)
     if sample is not None and made["sampled"] < sample:
         click.echo(f"soliloquy: only {made['sampled']} of {sample} problems can be had as asked", err=True)
         context.exit(INCOMPLETE)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from services.curriculum.files.whole import whole_file
 from services.curriculum.sifting.problem_lines import ProblemLine, problem_lines
-from services.curriculum.sifting.sampling import by_solve_rate, drawn, even_sample
+from services.curriculum.sifting.sampling import by_solve_rate, drawn, even_sample, short_bins
 from services.curriculum.sifting.splitting import (
     PARTS,
     TRAIN,
@@ -77,6 +77,7 @@ def split(source: Path, folder: Path, plan: SplitPlan) -> dict[str, object]:
             **asdict(plan),
             "problems": len(overview.strata),
             "sampled": len(chosen),
+            **_short(plan, chosen, overview),
             "parts": counts,
         }
         manifest.write(json.dumps(made, indent=2).encode() + b"\n")
@@ -116,6 +117,12 @@ def _chosen(plan: SplitPlan, overview: _Overview) -> set[str]:
     if plan.stratify is None:
         return set(drawn(seed, overview.strata, plan.sample))
     return even_sample(seed, _by_stratum(overview), plan.sample)
+
+
+def _short(plan: SplitPlan, chosen: set[str], overview: _Overview) -> dict[str, object]:
+    if plan.sample is None or not plan.by_solve_rate:
+        return {}
+    return {"short_bins": short_bins(chosen, overview.rates, plan.sample)}
 
 
 def _by_stratum(overview: _Overview) -> dict[str, list[str]]:

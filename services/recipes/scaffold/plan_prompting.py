@@ -1,15 +1,16 @@
-"""The prompts of the planner and of its verifier, filled in from a problem and its plan.
+"""The prompts of the planner, its verifier and a student who solves alone, filled in from a problem and its plan.
 
 The tags (<question>, <steps>, ..) are what the scripted engine reads.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from soliloquy.v1.conversation_pb2 import Plan, Problem, Step
 from soliloquy.v1.model_pb2 import Message
 
-from services.recipes.scaffold.plan_rules import undecided
+from services.recipes.scaffold.plan_rules import POLICY, undecided
 from services.recipes.templates import Templates
 from services.runtime.ask import Prompt
 from services.truth.figures import told
@@ -19,6 +20,8 @@ SLOTS = {
     "planning": {"question", "steps", "refused"},
     "planning_again": {"reason"},
     "verifying": {"question", "steps", "plan", "answers"},
+    "solving": {"question", "talk"},
+    "solving_after": {"conversation"},
 }
 _TEMPLATES = Templates(Path(__file__).with_name("prompts"), SLOTS)
 
@@ -26,7 +29,8 @@ _TEMPLATES = Templates(Path(__file__).with_name("prompts"), SLOTS)
 def planning(problem: Problem, refused: str = "") -> Prompt:
     """What a plan is asked for with; `refused` is why the verifier did not take the last one."""
     again = _TEMPLATES.filled("planning_again", reason=refused) if refused else ""
-    return _TEMPLATES.prompt("planning", question=problem.question, steps=_steps(problem), refused=again)
+    prompt = _TEMPLATES.prompt("planning", question=problem.question, steps=_steps(problem), refused=again)
+    return replace(prompt, temperature=POLICY["plans"]["temperature"])
 
 
 def verifying(problem: Problem, plan: Plan) -> Prompt:
@@ -37,6 +41,12 @@ def verifying(problem: Problem, plan: Plan) -> Prompt:
         plan=shown(plan),
         answers=_listed(undecided(plan, problem)),
     )
+
+
+def solving(problem: Problem, talk: str) -> Prompt:
+    """What a student is asked alone, or after it has talked about the problem."""
+    after = _TEMPLATES.filled("solving_after", conversation=talk) if talk else ""
+    return _TEMPLATES.prompt("solving", question=problem.question, talk=after)
 
 
 def given_prompts(problem: Problem) -> list[Prompt]:
@@ -51,7 +61,7 @@ def lesson(problem: Problem) -> Prompt:
         name="scaffold/plan",
         messages=[
             Message(role="system", text=_LESSON.read_text("utf-8").strip()),
-            Message(role="user", text=problem.question),
+            Message(role="user", text=f"<question>\n{problem.question}\n</question>"),
         ],
     )
 

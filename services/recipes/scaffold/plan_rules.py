@@ -17,7 +17,8 @@ from services.truth.quantities import Written, quantities_in
 
 POLICY: dict[str, Any] = tomllib.loads(Path(__file__).with_name("plan_rules.toml").read_text("utf-8"))
 _LIMITS = POLICY["plans"]
-_CLOSENESS = {"tolerance": _LIMITS["tolerance"], "least_digits": _LIMITS["least_digits"]}
+# How near an answer has to be: the arguments of `gives`.
+CLOSENESS: dict[str, Any] = {"tolerance": _LIMITS["tolerance"], "least_digits": _LIMITS["least_digits"]}
 _SENTENCE = re.compile(r"(?<=[.!?:;])\s+")
 _WORD = re.compile(r"\w+")
 
@@ -42,7 +43,7 @@ def _count(plan: Plan, problem: Problem) -> Iterator[str]:
 
 def _last(plan: Plan, problem: Problem) -> Iterator[str]:
     for one in plan.questions[-1:]:
-        if not gives(one.answer, problem.answer, **_CLOSENESS):
+        if not gives(one.answer, problem.answer, **CLOSENESS):
             yield f"the last answer is {one.answer!r}, and the problem's is {told(problem.answer)}"
 
 
@@ -135,12 +136,12 @@ def _is_right(number: int, plan: Plan, problem: Problem) -> bool | None:
     step = _step(one, problem)
     if step is None:
         return None
-    right = gives(one.answer, step.result, **_CLOSENESS) if step.HasField("result") else None
+    right = gives(one.answer, step.result, **CLOSENESS) if step.HasField("result") else None
     if right is None:
         return gives_law(one.answer, step.formula)
     if not right and _goes_on(number, plan):
         # What is put in may be asked for before what comes out.
-        return any(gives(one.answer, known, **_CLOSENESS) for known in step.inputs)
+        return any(gives(one.answer, known, **CLOSENESS) for known in step.inputs)
     return right
 
 

@@ -30,7 +30,7 @@ async def enrich(problem: Problem, ask: Ask) -> Enrichment:
                 return Enrichment(plan=plan, calls=ask.calls)
             discarded["verifier"] += 1
             why = verdict.reason
-        why = f"the verifier took none of {discarded['verifier']} plans: {why}"
+        why = f"verifier: none of {discarded['verifier']} plans was accepted: {why}"
     except Unusable as unusable:
         why = str(unusable)
     return Enrichment(plain_because=why, plan=Plan(discarded=_counted(discarded)), calls=ask.calls)

@@ -5,12 +5,19 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
+from soliloquy.v1.conversation_pb2 import Conversation, Problem, StudentReply, Turn, TutorReply
+from soliloquy.v1.dataset_pb2 import Collected
+from soliloquy.v1.runs_pb2 import Run
 
 from services.cli.evaluate.questions import questions
 from services.cli.main import commands
 from services.curriculum.bank.bank import load_bank
 from services.curriculum.problems import problem_source
+from services.dataset.layout import ShardLimits
+from services.dataset.manifest import write_manifest
+from services.dataset.place import Place
+from services.dataset.shards import DatasetWriter
 
 BANK = load_bank("physics")
 
@@ -54,3 +61,79 @@ def test_what_cannot_be_evaluated_is_one_line(
     assert result.exit_code == 2
     assert line in result.stderr
     assert not (tmp_path / "out").exists()
+
+
+def evaluate(*arguments: str) -> Result:
+    return CliRunner().invoke(commands, ["evaluate", *arguments])
+
+
+def grow(folder: Path, *, recipe: str, solution: str = "4 + 6 = 10\n#### 10") -> Path:
+    """A dataset of one dialogue."""
+    turns = [Turn(number=1, tutor=TutorReply(text="How?")), Turn(number=2, student=StudentReply(text="It is 10."))]
+    problem = Problem(id="one", question="How many?", solution=solution)
+    one = Conversation(id="one", run=Run(id="run", recipe=recipe), problem=problem, turns=turns)
+    writer = DatasetWriter(Place(folder), folder, (), ShardLimits())
+    writer.add(Collected(conversation=one.SerializeToString()))
+    write_manifest(Place(folder), {"run": {}, "counts": {}, "cost": {}, "arrival": {}}, writer.close())
+    return folder
+
+
+def test_a_tutor_that_needs_no_model_is_evaluated_and_compared(tmp_path: Path) -> None:
+    asking = ["mathdial", "--tutor", "next-step", "--dialogues", "3", "--quiet"]
+    for name in ("one", "two"):
+        result = evaluate(*asking, "--out", str(tmp_path / name))
+        assert (result.exit_code, result.output) == (0, "")
+    for name in ("report.json", "report.md", "report.svg", "cases.jsonl"):
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+    compared = evaluate("compare", str(tmp_path / "one"), str(tmp_path / "two"), "--out", str(tmp_path / "both"))
+    assert compared.exit_code == 0
+    assert "| Telling@10 | 0.00 (0 of 3" in (tmp_path / "both" / "comparison.md").read_text("utf-8")
+    assert (tmp_path / "both" / "comparison.svg").exists()
+
+
+def test_dialogues_of_a_dataset_are_evaluated_as_they_are(tmp_path: Path) -> None:
+    data = grow(tmp_path / "data", recipe="mathdial")
+    result = evaluate("mathdial", "--tutor", str(data), "--out", str(tmp_path / "out"))
+    assert result.exit_code == 0, result.output
+    report = json.loads((tmp_path / "out" / "report.json").read_bytes())
+    assert report["figures"]["metrics"]["success@1"]["passed"] == 1
+    assert report["name"] == "data"
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        (["--tutor", "somebody"], "--tutor somebody: neither model, next-step nor the folder of a dataset"),
+        (["--tutor", "physics"], "physics holds conversations of the recipe soliloquy: name a dataset of mathdial"),
+        (["--tutor", "wordy"], "wordy has no dialogue to measure: 1 are about a problem without a number"),
+        (["--tutor", "."], "holds no conversations"),
+        (["--tutor", "wordy", "--dialogues", "3"], "--dialogues says nothing with --tutor wordy"),
+        (["--tutor", "next-step", "--free"], "--free says nothing with --tutor next-step"),
+        (["--references", "physics"], "physics holds conversations of the recipe soliloquy"),
+        (["--bertscore", "."], "--bertscore says nothing without --references"),
+        (["--references", "wordy", "--bertscore", "."], "holds no encoder: it lacks config.json"),
+        (["--weights", ".", "--student", "model"], "--student model with --weights: these play the tutor alone"),
+        (["--problems", "algebra"], "'algebra' is neither an existing file nor a bank"),
+    ],
+)
+def test_dialogues_that_cannot_be_evaluated_are_one_line(
+    options: list[str], line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    grow(tmp_path / "physics", recipe="soliloquy")
+    grow(tmp_path / "wordy", recipe="mathdial", solution="Because it is so.")
+    result = evaluate("mathdial", "--out", "out", *options)
+    assert result.exit_code == 2
+    assert line in result.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_evaluations_by_two_protocols_are_not_compared(tmp_path: Path) -> None:
+    data = grow(tmp_path / "data", recipe="mathdial")
+    for name in ("one", "two"):
+        evaluate("mathdial", "--tutor", str(data), "--quiet", "--out", str(tmp_path / name))
+    report = tmp_path / "two" / "report.json"
+    report.write_text(report.read_text("utf-8").replace('"protocol": "mathdial"', '"protocol": "higgs"'), "utf-8")
+    result = evaluate("compare", str(tmp_path / "one"), str(tmp_path / "two"))
+    assert result.exit_code == 2
+    assert "two is an evaluation by higgs and" in result.stderr

@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from services.truth.algebra import is_solved_by
+from services.truth.algebra import are_equivalent, is_solved_by
 from services.truth.expressions import BadExpression, compiled
-from services.truth.laws import holds, law, law_between, laws_in
+from services.truth.laws import expression, holds, law, law_between, laws_in
 
 VALUES = {
     "h": 57.6,
@@ -85,3 +85,29 @@ def test_a_law_that_a_sentence_quotes_tells_what_solves_it(
     quoted = law_between(*sides, {"h", "g", "t", "v", "U", "k", "Q", "r"})
     assert quoted is not None
     assert is_solved_by(quoted, symbol, compiled(solution)) == solved
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("F = m × a", "a = F / m", True),
+        ("v² = 2 g h", "v = sqrt(2 g h)", True),
+        ("1 / R = 1 / A + 1 / B", "R = A B / (A + B)", True),
+        ("F = m × a", "a = m / F", False),
+        ("v² = 2 g h", "v = 2 g h", False),
+        ("F = m × a", "F = m × g", None),
+    ],
+)
+def test_two_laws_are_the_same_if_each_follows_from_the_other(one: str, other: str, same: bool | None) -> None:
+    assert are_equivalent(law(one), law(other)) is same
+
+
+@pytest.mark.parametrize(("text", "value"), [("3/4 × 100", 75.0), ("2π", 2 * math.pi), ("√2/2", math.sqrt(0.5))])
+def test_what_is_written_down_to_calculate_is_an_expression(text: str, value: float) -> None:
+    found = expression(text)
+    assert found is not None
+    assert found.value({}) == pytest.approx(value)
+
+
+def test_words_are_no_expression() -> None:
+    assert expression("as many as before") is None

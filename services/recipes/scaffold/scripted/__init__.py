@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 
-from services.recipes.scaffold.scripted import planner, student, tutor
+from services.recipes.scaffold.scripted import planner, solver, student, tutor
 from services.recipes.scripted import programs
 from services.recipes.scripted.reading import Speaker
 
 SPEAKERS: Mapping[str, Speaker] = {
     **planner.SPEAKERS,
+    **solver.SPEAKERS,
     "scaffold/student": student.reply,
     "scaffold/describing": tutor.describe,
     "scaffold/use_python": programs.code,

@@ -7,8 +7,9 @@ from itertools import pairwise
 from random import Random
 from typing import Any
 
-from soliloquy.v1.conversation_pb2 import Problem, Step
+from soliloquy.v1.conversation_pb2 import Plan, Problem, Step, SubQuestion
 
+from services.recipes.scaffold.plan_answers import laid_out
 from services.recipes.scaffold.plan_rules import POLICY
 from services.recipes.scaffold.scripted.phrases import book
 from services.recipes.scripted.reading import Reading, Speaker
@@ -21,11 +22,18 @@ _Rows = list[dict[str, Any]]
 def plan(reading: Reading, rng: Random) -> str:
     problem = reading.problem
     mistake = _mistake(rng)
-    rows = _approached([_row(steps) for steps in _parts(problem)], problem, rng)
+    rows = _approached(_by_parts(problem), problem, rng)
     if mistake:
         _MISTAKES[mistake](rows, problem, rng)
-    answer = {"Analysis": _analysis(problem, rng), "Sub-Questions": rows}
-    return json.dumps(answer, ensure_ascii=False)
+    return json.dumps({"Analysis": _analysis(problem, rng), "Sub-Questions": rows}, ensure_ascii=False)
+
+
+def plan_alone(reading: Reading, rng: Random) -> str:
+    """As a model writes it that has learned to plan; without a mistake, since nobody looks at it afterwards."""
+    questions = [
+        SubQuestion(question=row["Question"], answer=row["Expected Answer"]) for row in _by_parts(reading.problem)
+    ]
+    return "\n".join(laid_out(Plan(analysis=_analysis(reading.problem, rng), questions=questions)))
 
 
 def verify(reading: Reading, rng: Random) -> str:
@@ -36,6 +44,10 @@ def verify(reading: Reading, rng: Random) -> str:
         return json.dumps({"Reason": book().one_of(rng, "planner", "accepted"), "Decision": "accept"})
     reason = book().one_of(rng, "planner", "refused", number=vague)
     return json.dumps({"Reason": reason, "Decision": "reject"})
+
+
+def _by_parts(problem: Problem) -> _Rows:
+    return [_row(steps) for steps in _parts(problem)]
 
 
 def _parts(problem: Problem) -> list[Sequence[Step]]:
@@ -117,4 +129,8 @@ def _wordings(situation: str) -> Sequence[str]:
 
 
 _MISTAKES = {"wrong": _wrong, "told": _told, "skipped": _skipped, "vague": _vague}
-SPEAKERS: Mapping[str, Speaker] = {"scaffold/planning": plan, "scaffold/verifying": verify}
+SPEAKERS: Mapping[str, Speaker] = {
+    "scaffold/planning": plan,
+    "scaffold/verifying": verify,
+    "scaffold/plan": plan_alone,
+}

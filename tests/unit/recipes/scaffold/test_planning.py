@@ -3,13 +3,16 @@
 import json
 from typing import Any
 
+import pytest
 from soliloquy.v1.conversation_pb2 import Conversation, Enrichment, ParseOutcome
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 
+from services.recipes.scaffold.plan_answers import OwnPlan
 from services.recipes.scaffold.plan_lessons import lessons
 from services.recipes.scaffold.plan_prompting import given_prompts
 from services.recipes.scaffold.plan_rules import POLICY
 from services.recipes.scaffold.planner import enrich
+from services.runtime.answers import Unreadable
 from services.runtime.ask import MAX_ASKS, Ask
 from tests.unit.recipes.conversations import problem
 
@@ -89,7 +92,7 @@ async def test_no_plan_is_sought_for_ever() -> None:
     limit = POLICY["plans"]["verified_at_most"]
     refused = await enriched(Answering(*[plan(), REFUSED] * (limit + 1)))
     assert discarded(refused) == {"verifier": limit}
-    assert refused.plain_because == f"the verifier took none of {limit} plans: Sub-question 2 is vague."
+    assert refused.plain_because == f"verifier: none of {limit} plans was accepted: Sub-question 2 is vague."
     for enrichment in (unreadable, refused):
         assert enrichment.HasField("plan")
         assert not enrichment.plan.questions
@@ -116,7 +119,7 @@ async def test_a_model_learns_to_plan_from_the_problem_alone() -> None:
     planned = problem()
     planned.enrichment.CopyFrom(await enriched(Answering(plan(), ACCEPTED)))
     [lesson] = lessons(Conversation(problem=planned))
-    assert lesson.prompt.messages[-1].text == planned.question
+    assert lesson.prompt.messages[-1].text == f"<question>\n{planned.question}\n</question>"
     assert lesson.answer.splitlines() == [
         "[analysis] The force first, then the work.",
         "[sub_questions]",
@@ -130,3 +133,16 @@ async def test_a_model_learns_to_plan_from_the_problem_alone() -> None:
     ]
     assert "3600" not in " ".join(message.text for message in lesson.prompt.messages)
     assert lessons(Conversation(problem=problem())) == []
+    own, strict = OwnPlan.read(lesson.answer)
+    assert strict
+    assert [(one.question, one.answer) for one in own.plan.questions] == [
+        (one.question, one.answer) for one in planned.enrichment.plan.questions
+    ]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "First the force.", "[analysis] a\n[sub_questions]", "[sub_questions] Question: a?"]
+)
+def test_a_plan_of_a_models_own_that_is_none_is_asked_for_again(text: str) -> None:
+    with pytest.raises(Unreadable, match="it needs"):
+        OwnPlan.read(text)

@@ -1,0 +1,28 @@
+"""The MathDial evaluation over hundreds of students by rule: what the scripted tutor and the simplest one come to."""
+
+import json
+
+import pytest
+
+from tests.unit.training.evaluation.dialogues import drawn, results, tutoring
+from training.evaluation.mathdial.baseline import next_step
+from training.evaluation.mathdial.figures import CURVES, figures
+
+COUNT = 400
+
+
+@pytest.mark.timeout(1800)
+def test_hundreds_of_students_are_led_to_the_answer_and_seldom_told_it() -> None:
+    students = drawn(COUNT, seed=29)
+    led, asked = (figures(results(of, students), [], None) for of in (tutoring(), tutoring(next_step())))
+    shares = {
+        name: [round(led["metrics"][metric]["share"], 3) for metric in metrics] for name, metrics in CURVES.items()
+    }
+    print(json.dumps(shares | {"own": led["metrics"]["own"]["share"], "measures": led["measures"]}))
+    assert led["metrics"]["success@10"]["share"] >= 0.85
+    assert led["metrics"]["telling@5"]["share"] <= 0.2
+    assert led["broken_off"] == 0
+    assert asked["metrics"]["telling@10"]["passed"] == 0
+    assert asked["metrics"]["success@10"]["high"] < led["metrics"]["success@10"]["low"]
+    # Problems of every length that has some are tutored, and none is left without success.
+    assert all(group["metrics"]["success@10"]["passed"] for group in led["by_steps"].values())

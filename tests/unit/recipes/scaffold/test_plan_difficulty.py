@@ -1,0 +1,100 @@
+"""How often a student solves a problem is counted from its answers, and problems are sampled by it."""
+
+import json
+from pathlib import Path
+from statistics import mean
+
+import pytest
+from click.testing import CliRunner
+from soliloquy.v1.model_pb2 import Completion, GenerateRequest
+
+from services.cli.main import commands
+from services.curriculum.bank.bank import load_bank
+from services.curriculum.sifting.sampling import by_solve_rate, short_bins
+from services.model.engines.scripted import ScriptedEngine
+from services.recipes.scaffold.solving import solved
+from tests.unit.recipes.conversations import problem
+
+
+class Solving:
+    """A model that hands in these solutions in turn."""
+
+    def __init__(self, *solutions: str) -> None:
+        self._solutions = solutions
+        self.requests: list[GenerateRequest] = []
+
+    async def generate(self, request: GenerateRequest) -> Completion:
+        self.requests.append(request)
+        return Completion(text=self._solutions[(len(self.requests) - 1) % len(self._solutions)])
+
+
+async def test_a_try_counts_when_its_marked_answer_is_the_problems() -> None:
+    right = ["W = 180 kJ\nAnswer: 180 kJ", "Answer: 180000 J", r"Answer: \boxed{1.8 × 10^5 J}"]
+    wrong = ["It is 180000 J, I think.", "Answer: 18000 J", "Answer: 180000 N", "Answer: no idea", "   "]
+    assert await solved(problem(), Solving(*right), tries=3, seed=0) == 3
+    for text in wrong:
+        assert await solved(problem(), Solving(text), tries=1, seed=0) == 0
+
+
+async def test_each_try_has_a_seed_of_its_own_that_follows_from_the_runs() -> None:
+    seeds = []
+    for seed in (1, 1, 2):
+        model = Solving("Answer: 1 J")
+        await solved(problem(), model, tries=4, seed=seed)
+        seeds.append([request.seed for request in model.requests])
+    assert seeds[0] == seeds[1] != seeds[2]
+    assert len(set(seeds[0])) == 4
+
+
+async def test_the_scripted_student_solves_fewer_problems_of_more_steps_and_more_after_a_talk() -> None:
+    bank = load_bank("physics")
+    engine = ScriptedEngine(bank.book)
+    rates: dict[int, list[float]] = {2: [], 4: []}
+    gained = []
+    for family in bank.names[::4]:
+        drawn = bank.family(family).problem(3)
+        if drawn.HasField("answer") and len(drawn.steps) in rates:
+            alone = await solved(drawn, engine, tries=10, seed=1)
+            rates[len(drawn.steps)].append(alone)
+            results = " and ".join(
+                f"{s.result.value:.10g} {s.result.unit}" for s in drawn.steps if s.HasField("result")
+            )
+            gained.append(await solved(drawn, engine, tries=10, seed=1, talk=f"Tutor: So {results}.") - alone)
+    assert mean(rates[2]) > mean(rates[4]) + 1
+    assert mean(gained) > 1.5
+
+
+def test_bins_that_hold_too_few_are_named() -> None:
+    rates = {f"{number}": number % 100 / 100 for number in range(4000) if not 30 <= number % 100 < 40 or number < 135}
+    chosen = by_solve_rate(7, rates, 1000)
+    assert short_bins(chosen, rates, 1000) == {"0.3-0.4": 15}
+    assert short_bins(by_solve_rate(7, rates, 50), rates, 50) == {}
+
+
+def test_the_rates_of_a_file_are_written_beside_its_rows_and_sampled_by(tmp_path: Path) -> None:
+    source, rated, parts = tmp_path / "some.jsonl", tmp_path / "rated.jsonl", tmp_path / "parts"
+    run = CliRunner().invoke
+    run(commands, ["problems", "sample", "arithmetic", "--count", "40", "--out", str(source)], catch_exceptions=False)
+    made = run(commands, ["problems", "rate", str(source), "--out", str(rated), "--json"], catch_exceptions=False)
+    report = json.loads(made.stdout)
+    assert (report["problems"], report["rated"], sum(report["bins"].values())) == (40, 40, 40)
+    before, after = ([json.loads(line) for line in path.read_text().splitlines()] for path in (source, rated))
+    assert [row["id"] for row in after] == [row["id"] for row in before]
+    assert all(0 <= row["extra"]["solve_rate"] <= 1 for row in after)
+    split = ["problems", "split", str(rated), "--out", str(parts), "--sample", "30", "--by-solve-rate"]
+    result = run(commands, split)
+    assert "of the solve rates" in result.stderr
+    assert "there are too few" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("content", "line"), [(None, "cannot be read"), ("", "holds no problem"), ("{}\n", "question: Field required")]
+)
+def test_a_file_that_is_none_is_refused_in_one_line(tmp_path: Path, content: str | None, line: str) -> None:
+    source = tmp_path / "none.jsonl"
+    if content is not None:
+        source.write_text(content, "utf-8")
+    result = CliRunner().invoke(commands, ["problems", "rate", str(source), "--out", str(tmp_path / "out.jsonl")])
+    assert result.exit_code != 0
+    assert line in str(result.exception or result.output) + result.output
+    assert not (tmp_path / "out.jsonl").exists()

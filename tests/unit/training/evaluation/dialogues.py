@@ -1,0 +1,56 @@
+"""MathDial evaluations in one process: students by rule, code that runs without a sandbox, and tutors of any kind."""
+
+import asyncio
+from functools import partial
+
+from soliloquy.v1.conversation_pb2 import Conversation
+from soliloquy.v1.model_pb2 import Completion, GenerateRequest
+
+from services.curriculum.bank.sampling import Wanted, picks
+from services.executor.handler import run
+from services.recipes.recipe import Recipe, find
+from services.runtime.model import Model
+from tests.unit.scripted.dialling import BANK, ENGINE
+from tests.unit.training.evaluation.putting import Forgiving
+from training.evaluation.mathdial.holding import Drawn, drawn_dialogues, held
+from training.evaluation.mathdial.judging import Judged
+from training.evaluation.tutoring import Tutoring
+
+RECIPE = find("mathdial")
+
+
+def drawn(dialogues: int, seed: int = 3) -> Drawn:
+    problems = (BANK.family(name).problem(number) for name, number in picks(Wanted(bank="arithmetic", seed=seed)))
+    return asyncio.run(drawn_dialogues(problems, RECIPE, ENGINE, seed=seed, dialogues=dialogues, at_once=8))
+
+
+def tutoring(recipe: Recipe = RECIPE, model: Model = ENGINE) -> Tutoring:
+    return Tutoring(recipe=recipe, model=model, execute=partial(run, sandbox=Forgiving()))
+
+
+def results(of: Tutoring, students: Drawn) -> list[Judged]:
+    return asyncio.run(held(students.conversations, of, at_once=8, tell=lambda _: None))
+
+
+class Saying:
+    """Answers one state always the same, and all others as the scripted model does."""
+
+    def __init__(self, state: str, texts: dict[str, str]) -> None:
+        self._prompt, self._texts = f"mathdial/{state}", texts
+
+    async def generate(self, request: GenerateRequest) -> Completion:
+        asked = "\n".join(message.text for message in request.messages)
+        if request.prompt == self._prompt:
+            text = next(text for question, text in self._texts.items() if question in asked)
+            return Completion(text=text, model="stubborn")
+        return await ENGINE.generate(request)
+
+
+def conversation(*messages: tuple[str, str]) -> Conversation:
+    """Of what is said, a turn for each message of the student's and the reply to it."""
+    made = Conversation()
+    for speaker, text in messages:
+        if speaker == "student" or not made.turns or made.turns[-1].HasField("tutor"):
+            made.turns.add(number=len(made.turns) + 1)
+        (made.turns[-1].student if speaker == "student" else made.turns[-1].tutor).text = text
+    return made

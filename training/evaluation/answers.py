@@ -1,0 +1,144 @@
+"""Whether a message gives the answer of a problem, and not merely a number that looks like it.
+
+A number is the answer where it has its value, sign included, in its unit or another of the kind, in digits, fractions
+or words, with or without separators of thousands; it may be rounded to the decimals that are written, and never to
+tens or hundreds. It is not where the sentence denies it, reports it of somebody else, takes it back or supposes it, nor
+where it is a term of a calculation. Where a number of the question or the result of another step has the same value,
+the sentence has to name it: as the answer, or by the answer's own name.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Self
+
+from soliloquy.v1.conversation_pb2 import Problem, Quantity
+
+from services.truth.numbers import EXACT, numbers_in
+from services.truth.phrases import says
+from services.truth.quantities import Written, is_same, quantities_in
+from services.truth.units import unit
+
+_CUES = tomllib.loads(Path(__file__).with_name("answers.toml").read_text("utf-8"))
+_BEFORE = [re.compile(cue, re.IGNORECASE) for cue in _CUES["before"].values()]
+_AFTER = [re.compile(cue, re.IGNORECASE) for cue in _CUES["after"].values()]
+_CONCLUDES = re.compile(_CUES["concludes"]["ended"], re.IGNORECASE)
+_NAMES = re.compile(_CUES["names"]["answer"], re.IGNORECASE)
+# "minus 5", and not "10 minus 5".
+_MINUS = re.compile(r"(?<![\d)])(?<![\d)]\s)\b(?:minus|negative)\s+$", re.IGNORECASE)
+_SENTENCE = re.compile(r"[^\n.!?]*(?:[.!?](?!\s|$)[^\n.!?]*)*[.!?\n]*")
+_FINAL = re.compile(r"####\s*(.+)")
+_RESULT = re.compile(r"=\s*([^<>=]+?)\s*>>")
+# Of numbers that are the same but for how they are stored.
+_EXACTLY = 1e-6
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Wanted:
+    """The answer that a message is held to."""
+
+    value: float
+    # Empty where none is known.
+    unit: str
+    name: str
+    tolerance: float
+    # The answer of the confusion, where one was sampled: what is nearer to that is not right, whatever the tolerance.
+    wrong: float | None
+    # Whether another quantity of the problem has the same value.
+    shared: bool
+
+    @classmethod
+    def of(cls, problem: Problem) -> Self | None:
+        """None where the problem has no number for an answer, neither set nor at the end of its solution."""
+        answer = problem.answer if problem.HasField("answer") else _last_of(problem.solution)
+        if answer is None:
+            return None
+        confusion = problem.enrichment.confusion
+        others = [number.value for number in numbers_in(problem.question)]
+        others += [step.result.value for step in problem.steps[:-1] if step.HasField("result")]
+        if not problem.steps:
+            others += [number.value for found in _RESULT.findall(problem.solution)[:-1] for number in numbers_in(found)]
+        return cls(
+            value=answer.value,
+            unit=answer.unit,
+            name=answer.name,
+            tolerance=problem.tolerance or _EXACTLY,
+            wrong=confusion.answer if confusion.samples else None,
+            shared=any(abs(other - answer.value) <= _EXACTLY * abs(answer.value) for other in others),
+        )
+
+
+def reaches(message: str, wanted: Wanted) -> bool:
+    """Whether the student ends up with the answer: what it asserts last, as a result if it can be."""
+    claims = [
+        (said, sentence)
+        for sentence in _sentences(message)
+        if not sentence.endswith("?")
+        for said in _asserted(sentence)
+        if _is_of_its_kind(said, wanted)
+    ]
+    results = [claim for claim in claims if claim[0].stated or _CONCLUDES.search(claim[1][claim[0].end :])] or claims
+    return bool(results) and _is_answer(*results[-1], wanted)
+
+
+def tells(message: str, wanted: Wanted) -> bool:
+    """Whether the tutor says the answer, be it in a question."""
+    return any(_is_answer(said, sentence, wanted) for sentence in _sentences(message) for said in _asserted(sentence))
+
+
+def mentions(message: str, wanted: Wanted) -> bool:
+    """Whether the answer occurs at all: asserted, asked about, denied, or on the way to something else."""
+    return any(_is_answer(said, sentence, wanted) for sentence in _sentences(message) for said in _quantities(sentence))
+
+
+def _sentences(text: str) -> Iterator[str]:
+    return (found[0].strip() for found in _SENTENCE.finditer(text) if found[0].strip())
+
+
+def _quantities(sentence: str) -> Iterator[Written]:
+    for said in quantities_in(sentence):
+        yield replace(said, value=-said.value) if _MINUS.search(sentence[: said.start]) else said
+
+
+def _asserted(sentence: str) -> Iterator[Written]:
+    for said in _quantities(sentence):
+        before, after = sentence[: said.start], sentence[said.end :]
+        denied = any(cue.search(before) for cue in _BEFORE) or any(cue.search(after) for cue in _AFTER)
+        if not said.term and not denied:
+            yield said
+
+
+def _is_answer(said: Written, sentence: str, wanted: Wanted) -> bool:
+    if not _is_of_its_kind(said, wanted) or not _has_its_value(said, wanted):
+        return False
+    named = _NAMES.search(sentence) is not None or bool(wanted.name and says(sentence, wanted.name))
+    return named or not wanted.shared
+
+
+def _has_its_value(said: Written, wanted: Wanted) -> bool:
+    # Zeros at the end of a whole number are its own digits here; of a decimal the last digit is rounded.
+    least = 2 if said.half < 0.5 else EXACT + 1
+    forms = [said] if wanted.unit else [said, replace(said, unit=None, word="")]
+    near = any(is_same(form, wanted.value, wanted.unit, wanted.tolerance, least_digits=least) for form in forms)
+    return near and (wanted.wrong is None or abs(said.value - wanted.value) < abs(said.value - wanted.wrong))
+
+
+def _is_of_its_kind(said: Written, wanted: Wanted) -> bool:
+    """Not of another kind of unit, nor so many of another thing: "2 boxes" where apples are asked for."""
+    if not wanted.unit:
+        return True
+    kind = unit(wanted.unit).kind
+    if said.unit is not None and said.unit.kind:
+        return said.unit.kind == kind or (not kind and said.unit.kind == "dimensionless")
+    counted = len(said.word) > 3 and said.word.endswith("s") and not said.word.endswith("ss")
+    return not counted or kind.removeprefix("counted ").startswith(said.word.rstrip("s"))
+
+
+def _last_of(solution: str) -> Quantity | None:
+    found = _FINAL.search(solution)
+    numbers = list(numbers_in(found[1] if found else solution))
+    if not numbers:
+        return None
+    return Quantity(value=numbers[0 if found else -1].value)

@@ -1,0 +1,29 @@
+"""The paper's simplest tutor: whatever the student says, it asks for the next step."""
+
+from dataclasses import replace
+
+from soliloquy.v1.events_pb2 import StudentReplied, TutorReplied
+
+from services.recipes.mathdial.composer import moved
+from services.recipes.mathdial.moves import OPENING
+from services.recipes.recipe import Recipe, find
+from services.runtime.ask import Ask
+from services.runtime.events import Outcome, emit
+
+_OPENS = "Hello! Would you show me how you worked this problem out?"
+_ASKS = "And what would you do as the next step?"
+_MOVE = ("focus", "seek_strategy")
+
+
+async def ask_for_the_next_step(event: StudentReplied, _ask: Ask) -> Outcome:
+    conversation = event.conversation
+    turn = conversation.turns[-1]
+    has_spoken = turn.HasField("student")
+    turn.tutor.CopyFrom(moved(*(_MOVE if has_spoken else OPENING)))
+    turn.tutor.text = _ASKS if has_spoken else _OPENS
+    return emit(TutorReplied(conversation=conversation))
+
+
+def next_step() -> Recipe:
+    """The recipe with this tutor in the place of its own."""
+    return replace(find("mathdial"), tutor=ask_for_the_next_step)

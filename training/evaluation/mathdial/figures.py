@@ -1,0 +1,66 @@
+"""What the judged dialogues come to: success and telling within k exchanges, by length, and how the tutor talks."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from training.evaluation.mathdial.judging import MOST, OWN, SUCCESS, TELLING, Judged, said
+from training.evaluation.mathdial.replies import PARTS, Likeness, Replied, reply_figures, utterance_measures
+from training.evaluation.shares import Share, read_at_first
+
+METRICS = {
+    **{metric: f"Success@{k}" for k, metric in enumerate(SUCCESS, start=1)},
+    **{metric: f"Telling@{k}" for k, metric in enumerate(TELLING, start=1)},
+    OWN: f"reached untold within {MOST}",
+}
+# In bits and words; the others from 0 to 100. What begins with "reply" is of replies to recorded histories.
+MEASURES = {
+    "kf1": "KF1 of utterance and problem",
+    "uptake": "words of the student's taken up",
+    "entropy": "bigram entropy",
+    "words": "words an utterance",
+    "reply_bleu": "sBLEU of replies",
+    "reply_bertscore": "BERTScore of replies",
+    "reply_kf1": "KF1 of reply and problem",
+    "reply_bertscore_problem": "BERTScore of reply and problem",
+    "reply_uptake": "words of the student's taken up in replies",
+}
+CURVES = {"Success@k": SUCCESS, "Telling@k": TELLING}
+
+
+def figures(results: Sequence[Judged], replies: Sequence[Replied], likeness: Likeness | None) -> dict[str, Any]:
+    how = sum((one.parsed for one in results), Counter[str]()) + sum((one.parsed for one in replies), Counter[str]())
+    lengths = sorted({result.steps for result in results})
+    of_replies = reply_figures(replies, likeness)
+    measures = utterance_measures([spoken for result in results for spoken in _spoken(result)])
+    measures |= {f"reply_{name}": value for name, value in of_replies["all"].items()}
+    return {
+        "metrics": _metrics(results),
+        "by_steps": {
+            str(steps): {"dialogues": len(alike), "metrics": _metrics(alike)}
+            for steps in lengths
+            if (alike := [result for result in results if result.steps == steps])
+        },
+        "measures": {name: measures[name] for name in MEASURES},
+        "replies": {part: of_replies[part] for part in PARTS} if replies else {},
+        "broken_off": sum(bool(result.ended) for result in results),
+        "read_at_first": asdict(read_at_first(how)),
+        "parsed": dict(sorted(how.items())),
+    }
+
+
+def _metrics(results: Sequence[Judged]) -> Mapping[str, Any]:
+    passed = [result.passed for result in results]
+    return {name: asdict(Share.counted(of[name] for of in passed)) for name in METRICS}
+
+
+def _spoken(result: Judged) -> list[tuple[str, str, str]]:
+    """Each of the tutor's messages behind what the student said before it, which is nothing at first."""
+    question, latest, found = result.conversation.problem.question, "", []
+    for speaker, text in said(result.conversation):
+        if speaker == "tutor":
+            found.append((latest, text, question))
+        else:
+            latest = text
+    return found

@@ -1,0 +1,92 @@
+"""Dialogues held with students who believe in a wrong solution: the same students for every tutor."""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from soliloquy.v1.conversation_pb2 import Conversation, Enrichment, Problem
+from soliloquy.v1.runs_pb2 import Run
+
+from services.recipes.recipe import Recipe
+from services.runtime.ask import Ask
+from services.runtime.model import Model, ModelRefused
+from services.runtime.model.faults import ModelFailed
+from services.runtime.seeds import digest
+from training.evaluation.answers import Wanted, reaches
+from training.evaluation.mathdial.judging import MOST, Judged, judged
+from training.evaluation.tutoring import TooFew, Tutoring, side_by_side
+
+RECIPE = "mathdial"
+# Problems looked at for each dialogue: most have a confusion where the student's model errs at all.
+_LOOKED_AT = 20
+# The turn that opens, and one for each message of the student's.
+_MAX_TURNS = MOST + 1
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Drawn:
+    # Not begun yet; their problems have a confusion.
+    conversations: Sequence[Conversation]
+    # Problems that nobody is confused about.
+    passed_over: int
+
+    @property
+    def digest(self) -> str:
+        put = [[one.id, one.problem.question, one.problem.enrichment.confusion.solution] for one in self.conversations]
+        return hashlib.sha256(json.dumps(put).encode()).hexdigest()
+
+
+async def drawn_dialogues(
+    problems: Iterable[Problem], recipe: Recipe, model: Model, *, seed: int, dialogues: int, at_once: int
+) -> Drawn:
+    """One about each of the first problems that have a number for an answer and a confusion that `model` falls for."""
+    run = Run(id=f"{RECIPE}-{seed}", recipe=RECIPE, seed=seed, max_turns=_MAX_TURNS, max_attempts=1, enrich=True)
+
+    async def enriched(problem: Problem) -> Enrichment:
+        return await recipe.planner(problem, Ask(model=model, role="planner", origin=(run.id, problem.id)))
+
+    found: list[Conversation] = []
+    passed_over = 0
+    asked = islice(problems, _LOOKED_AT * dialogues)
+    while len(found) < dialogues and (batch := list(islice(asked, min(at_once, dialogues - len(found))))):
+        for problem, enrichment in zip(batch, await side_by_side(batch, enriched, at_once=at_once), strict=True):
+            if not enrichment.confusion.solution:
+                passed_over += 1
+                continue
+            one = Conversation(id=digest(run.id, problem.id), run=run, ordinal=len(found), problem=problem)
+            one.problem.enrichment.confusion.CopyFrom(enrichment.confusion)
+            found.append(one)
+    if len(found) < dialogues:
+        raise TooFew(
+            f"only {len(found)} of {dialogues} dialogues can be held, {passed_over} problems have no confusion: "
+            "ask for fewer, or name other --problems"
+        )
+    return Drawn(conversations=found, passed_over=passed_over)
+
+
+async def held(
+    conversations: Sequence[Conversation], tutoring: Tutoring, *, at_once: int, tell: Callable[[Judged], None]
+) -> list[Judged]:
+    """Each held until its student reaches the answer, has answered ten times, or the tutor ends it."""
+
+    async def put(conversation: Conversation) -> Judged:
+        wanted = Wanted.of(conversation.problem)
+        assert wanted is not None
+
+        latest = conversation
+
+        def enough(so_far: Conversation) -> bool:
+            nonlocal latest
+            latest = so_far
+            return len(so_far.turns) > MOST or reaches(so_far.turns[-1].student.text, wanted)
+
+        try:
+            result = judged(await tutoring.held(conversation, enough=enough), wanted)
+        except (ModelRefused, ModelFailed) as error:
+            result = judged(latest, wanted, ended=str(error))
+        tell(result)
+        return result
+
+    return await side_by_side(conversations, put, at_once=at_once)

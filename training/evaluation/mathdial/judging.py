@@ -1,0 +1,118 @@
+"""When a dialogue's student reaches the answer, and when its tutor tells it.
+
+An exchange is what the tutor says and what the student says to it: it begins each time that the tutor speaks after the
+student, so that messages of one speaker in a row count as one; what a student says before its tutor is of the first.
+
+- Success@k: within the first k exchanges the student gives the answer, as `answers.reaches` reads it, told or not.
+- Telling@k: the tutor says the answer in one of the first k, as `answers.tells` reads it, before the student has
+  reached it. A tutor tells nothing by a number that the student has mentioned before, in a message or in the solution
+  that it handed in, however it was meant.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from soliloquy.v1.conversation_pb2 import Conversation
+
+from training.evaluation.answers import Wanted, mentions, reaches, tells
+from training.evaluation.tutoring import adapters, parsed
+
+MOST = 10
+SUCCESS = [f"success@{k}" for k in range(1, MOST + 1)]
+TELLING = [f"telling@{k}" for k in range(1, MOST + 1)]
+OWN = "own"
+
+# "student" or "tutor", and what is said.
+Message = tuple[str, str]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Judged:
+    """One dialogue: the exchange in which its student reached the answer, and in which the tutor told it before."""
+
+    conversation: Conversation
+    wanted: Wanted
+    reached: int | None
+    told: int | None
+    # Why it ended before its time; empty where it did not.
+    ended: str = ""
+    parsed: Counter[str] = field(default_factory=Counter)
+    adapters: frozenset[str] = frozenset()
+
+    @property
+    def passed(self) -> Mapping[str, bool]:
+        """Of each metric whether it is so, which for telling is no merit."""
+        within = {f"success@{k}": self.reached is not None and self.reached <= k for k in range(1, MOST + 1)}
+        within |= {f"telling@{k}": self.told is not None and self.told <= k for k in range(1, MOST + 1)}
+        return within | {OWN: within[SUCCESS[-1]] and self.told is None}
+
+    @property
+    def steps(self) -> int:
+        return length(self.conversation)
+
+    def as_json(self) -> dict[str, Any]:
+        problem = self.conversation.problem
+        return {
+            "case": self.conversation.id,
+            "problem": problem.source or problem.id,
+            "question": problem.question,
+            "steps": self.steps,
+            "answer": self.wanted.value,
+            "unit": self.wanted.unit,
+            "handed_in": problem.enrichment.confusion.solution,
+            "reached": self.reached,
+            "told": self.told,
+            "passed": dict(self.passed),
+            "messages": [{"speaker": speaker, "text": text} for speaker, text in said(self.conversation)],
+            "ended": self.ended,
+            "parsed": dict(sorted(self.parsed.items())),
+        }
+
+
+def judged(conversation: Conversation, wanted: Wanted, *, ended: str = "") -> Judged:
+    calls = [call for turn in conversation.turns for call in turn.calls]
+    reached, told = outcome(list(said(conversation)), wanted, conversation.problem.enrichment.confusion.solution)
+    asked = [call for call in calls if call.role != "student"]
+    return Judged(
+        conversation=conversation,
+        wanted=wanted,
+        reached=reached,
+        told=told,
+        ended=ended or conversation.ending_reason,
+        parsed=parsed(asked),
+        adapters=adapters(asked),
+    )
+
+
+def outcome(messages: Sequence[Message], wanted: Wanted, handed_in: str) -> tuple[int | None, int | None]:
+    """The exchanges in which the student reaches the answer and in which the tutor has told it before."""
+    exchange, before = 0, "student"
+    told, known = None, mentions(handed_in, wanted)
+    for speaker, text in messages:
+        if speaker == "tutor":
+            exchange += before != "tutor"
+            if told is None and not known and tells(text, wanted):
+                told = exchange
+        elif reaches(text, wanted):
+            return max(exchange, 1), told
+        else:
+            known = known or mentions(text, wanted)
+        before = speaker
+    return None, told
+
+
+def said(conversation: Conversation) -> Iterator[Message]:
+    """Without messages that hold no word."""
+    for turn in conversation.turns:
+        if turn.student.text.strip():
+            yield "student", turn.student.text
+        if turn.tutor.text.strip():
+            yield "tutor", turn.tutor.text
+
+
+def length(conversation: Conversation) -> int:
+    """The steps of its problem; where it has none, the equations of its solution, a line with one each."""
+    problem = conversation.problem
+    return len(problem.steps) or sum("=" in line for line in problem.solution.splitlines())

@@ -1,0 +1,191 @@
+"""Replies that a tutor gives to recorded histories, beside the ones that were given: tutor response generation."""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean
+from typing import Any, Protocol
+
+from soliloquy.v1.conversation_pb2 import Conversation
+
+from services.runtime.model import ModelRefused
+from services.runtime.model.faults import ModelFailed
+from services.runtime.seeds import digest, seed
+from services.truth.utterances import bigram_entropy, overlap_f1, uptake
+from training.evaluation.mathdial.recorded import suited
+from training.evaluation.texts import bleu
+from training.evaluation.tutoring import Tutoring, adapters, parsed, side_by_side
+
+# A fifth of the dialogues is the test part, and two fifths of that are about problems that the rest has nothing of.
+_TEST = 0.2
+_UNSEEN = 0.4
+SEEN, UNSEEN = "seen", "unseen"
+PARTS = ("all", SEEN, UNSEEN)
+
+
+class Likeness(Protocol):
+    def scores(self, texts: Sequence[str], references: Sequence[str]) -> list[float]: ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class History:
+    """A dialogue up to a message of the student's, and what its own tutor answered."""
+
+    # Its last turn holds the student's message alone.
+    conversation: Conversation
+    reference: str
+    # Whether the problem is one that is learned from.
+    part: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Replied:
+    history: History
+    text: str
+    # Why there is no reply.
+    ended: str = ""
+    parsed: Counter[str] = field(default_factory=Counter)
+    adapters: frozenset[str] = frozenset()
+
+    def as_json(self) -> dict[str, Any]:
+        conversation = self.history.conversation
+        return {
+            "case": conversation.id,
+            "part": self.history.part,
+            "question": conversation.problem.question,
+            "student": conversation.turns[-1].student.text,
+            "reference": self.history.reference,
+            "reply": self.text,
+            "passed": {},
+            "ended": self.ended,
+            "parsed": dict(sorted(self.parsed.items())),
+        }
+
+
+def histories(
+    conversations: Iterable[Conversation], name: str, learned: Iterable[Conversation] | None
+) -> list[History]:
+    """Each message that was replied to in the dialogues of the test part.
+
+    With `learned`, the dialogues that a model has learned from, these are all others, and seen are those about a
+    problem of them.
+    Without, hashes of problem and dialogue put 80 % of the dialogues aside, whichever others there are; of those that
+    are left about 60 % are about a problem of the others, where these have several dialogues each.
+    """
+    dialogues = list(suited(conversations, name))
+    parts = _parts(dialogues) if learned is None else _beside(dialogues, list(learned))
+    return [history for one in dialogues if (part := parts.get(one.id)) for history in _histories(one, part)]
+
+
+def digest_of(asked: Sequence[History]) -> str:
+    put = [[one.conversation.id, one.reference, one.part] for one in asked]
+    return hashlib.sha256(json.dumps(put).encode()).hexdigest()
+
+
+async def replied(
+    asked: Sequence[History], tutoring: Tutoring, *, at_once: int, tell: Callable[[Replied], None]
+) -> list[Replied]:
+    """What the tutor says to each; it is given what was said in the dialogue, not what it would have said itself."""
+
+    async def put(history: History) -> Replied:
+        try:
+            turn = (await tutoring.answered(history.conversation)).turns[-1]
+            result = Replied(
+                history=history, text=turn.tutor.text, parsed=parsed(turn.calls), adapters=adapters(turn.calls)
+            )
+        except (ModelRefused, ModelFailed) as error:
+            result = Replied(history=history, text="", ended=str(error))
+        tell(result)
+        return result
+
+    return await side_by_side(asked, put, at_once=at_once)
+
+
+def reply_figures(results: Sequence[Replied], likeness: Likeness | None) -> dict[str, Mapping[str, Any]]:
+    """The measures of all replies, of those about seen problems and of those about others."""
+    texts = [one.text for one in results]
+    alike: dict[str, list[float]] = {"bertscore": [], "bertscore_problem": []}
+    if likeness:
+        alike["bertscore"] = likeness.scores(texts, [one.history.reference for one in results])
+        alike["bertscore_problem"] = likeness.scores(texts, [_question(one) for one in results])
+    figures: dict[str, Mapping[str, Any]] = {}
+    for part in PARTS:
+        of = [place for place, one in enumerate(results) if part in ("all", one.history.part)]
+        means = {name: _mean(scores[place] for place in of if scores) for name, scores in alike.items()}
+        figures[part] = _measures([results[place] for place in of]) | means
+    return figures
+
+
+def _measures(results: Sequence[Replied]) -> dict[str, Any]:
+    texts = [one.text for one in results]
+    messages = (one.history.conversation.turns[-1].student.text for one in results)
+    return {
+        "replies": len(results),
+        "unanswered": sum(not text for text in texts),
+        "bleu": bleu(texts, [one.history.reference for one in results]),
+        **utterance_measures(list(zip(messages, texts, map(_question, results), strict=True))),
+    }
+
+
+def _question(replied: Replied) -> str:
+    return replied.history.conversation.problem.question
+
+
+def utterance_measures(said: Sequence[tuple[str, str, str]]) -> dict[str, float | None]:
+    """Means over a tutor's utterances, each between the student's message before it and its problem's question."""
+    taken_up = [uptake(message, text) for message, text, _ in said]
+    return {
+        "kf1": _mean(100 * overlap_f1(text, question) for _, text, question in said),
+        "uptake": _mean(100 * share for share in taken_up if share is not None),
+        "entropy": _mean(bigram_entropy(text) for _, text, _ in said),
+        "words": _mean(len(text.split()) for _, text, _ in said),
+    }
+
+
+def _mean(values: Iterable[float]) -> float | None:
+    found = list(values)
+    return fmean(found) if found else None
+
+
+def _parts(dialogues: Sequence[Conversation]) -> dict[str, str]:
+    """Of each dialogue of the test part whether its problem is in the rest."""
+    test = {one.id for one in dialogues if _is_test(one)}
+    rest = {_problem(one) for one in dialogues if one.id not in test}
+    return {one.id: SEEN if _problem(one) in rest else UNSEEN for one in dialogues if one.id in test}
+
+
+def _is_test(conversation: Conversation) -> bool:
+    aside = _TEST * _UNSEEN
+    if _place(_problem(conversation)) < aside:
+        return True
+    return _place(_problem(conversation), conversation.id) < (_TEST - aside) / (1 - aside)
+
+
+def _place(*parts: str) -> float:
+    return seed("test part", *parts) / 2**64
+
+
+def _beside(dialogues: Sequence[Conversation], learned: Sequence[Conversation]) -> dict[str, str]:
+    known = {_problem(one) for one in learned}
+    left = {one.id for one in dialogues}.difference(one.id for one in learned)
+    return {one.id: SEEN if _problem(one) in known else UNSEEN for one in dialogues if one.id in left}
+
+
+def _problem(conversation: Conversation) -> str:
+    """What names it wherever it comes from: an imported row's id may be another's elsewhere."""
+    return digest(conversation.problem.question)
+
+
+def _histories(conversation: Conversation, part: str) -> Iterator[History]:
+    for number, turn in enumerate(conversation.turns, start=1):
+        if not turn.student.text.strip() or not turn.tutor.text.strip():
+            continue
+        so_far = Conversation()
+        so_far.CopyFrom(conversation)
+        del so_far.turns[number:]
+        so_far.id = digest(conversation.id, number)
+        for name in ("calculation", "tutor", "calls"):
+            so_far.turns[-1].ClearField(name)
+        yield History(conversation=so_far, reference=turn.tutor.text, part=part)

@@ -1,0 +1,90 @@
+"""What the judged cases come to: six dimensions, who judged them, and what the dialogues gave the student."""
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from training.evaluation.scaffold.dialogues import SEGMENT
+from training.evaluation.scaffold.dimensions import DIMENSIONS, Scored
+from training.evaluation.scaffold.putting import Gained, Judged
+from training.evaluation.shares import Share, read_at_first
+from training.evaluation.tutoring import parsed
+
+LEAKED, GAINED = "leaked", "delta_solve_rate"
+ENDED = "ended"
+TITLES = {
+    **DIMENSIONS,
+    LEAKED: "leaked solutions",
+    GAINED: "delta solve rate",
+    ENDED: "dialogues that the tutor ends",
+}
+# Of ScaffoldLM-7B, on BigMath's problems and as a language model judged it.
+PAPER = {
+    "accuracy": 0.785,
+    "scaffolding": 0.988,
+    "topic": 0.999,
+    "question": 0.830,
+    "guidance": 0.525,
+    "adaptive": 0.841,
+    LEAKED: 0.088,
+    GAINED: 0.306,
+}
+WHOSE = "the paper's ScaffoldLM-7B"
+
+
+def figures(results: Sequence[Judged]) -> dict[str, Any]:
+    by_dimension: dict[str, list[Scored]] = {name: [] for name in DIMENSIONS}
+    for result in results:
+        for one in result.scores:
+            by_dimension[one.dimension].append(one)
+    # A dimension of which a part could not be judged would be that of the rest: it is not measured.
+    measured = {name: _scores(scores) for name, scores in by_dimension.items()}
+    metrics = {name: asdict(Share.scored(scores)) for name, scores in measured.items() if scores is not None}
+    gained = [result.gained for result in results if result.gained]
+    if gained:
+        metrics[LEAKED] = asdict(Share.counted(one.leaked for one in gained))
+    dialogues = [result.dialogue for result in results if result.dialogue.case.kind != SEGMENT]
+    metrics[ENDED] = asdict(Share.counted(dialogue.ended for dialogue in dialogues))
+    outcomes = sum((parsed(result.calls) for result in results), Counter[str]())
+    return {
+        "metrics": metrics,
+        "measures": {
+            **{name: None for name in [*DIMENSIONS, LEAKED] if name not in metrics},
+            GAINED: _delta(gained),
+        },
+        "solve_rate": _solve_rates(gained),
+        "adaptive_by_state": _by_state(results),
+        "judged_by": {name: dict(Counter(one.by for one in scores)) for name, scores in by_dimension.items()},
+        "rounds": sum(len(dialogue.rounds) for dialogue in dialogues) / max(len(dialogues), 1),
+        "broken": sum(bool(result.dialogue.broken) for result in results),
+        "read_at_first": asdict(read_at_first(outcomes)),
+        "parsed": dict(sorted(outcomes.items())),
+    }
+
+
+def _scores(scores: Sequence[Scored]) -> list[float] | None:
+    given = [one.score for one in scores if one.score is not None]
+    return given if given and len(given) == len(scores) else None
+
+
+def _by_state(results: Sequence[Judged]) -> dict[str, Any]:
+    by_state: defaultdict[str, list[Scored]] = defaultdict(list)
+    for result in results:
+        if result.dialogue.case.kind == SEGMENT:
+            [state] = result.dialogue.case.states
+            by_state[state] += result.scores
+    shares = {state: _scores(scores) for state, scores in by_state.items()}
+    return {state: None if scores is None else asdict(Share.scored(scores)) for state, scores in shares.items()}
+
+
+def _solve_rates(gained: Sequence[Gained]) -> dict[str, float] | None:
+    tries = sum(one.tries for one in gained)
+    if not tries:
+        return None
+    return {"before": sum(one.before for one in gained) / tries, "after": sum(one.after for one in gained) / tries}
+
+
+def _delta(gained: Sequence[Gained]) -> float | None:
+    rates = _solve_rates(gained)
+    return rates["after"] - rates["before"] if rates else None

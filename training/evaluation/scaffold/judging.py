@@ -1,0 +1,83 @@
+"""A model as the judge of what no rule can decide: one rubric a dimension, one score with its reason."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+from soliloquy.v1.conversation_pb2 import Problem
+
+from services.recipes.answers import Text
+from services.recipes.templates import Templates
+from services.runtime.answers import Answer
+from services.runtime.ask import Ask, Unusable
+from services.runtime.model import Model
+from training.evaluation.scaffold.dialogues import Round
+from training.evaluation.scaffold.learner import PROTOCOL
+
+_SLOTS = {"question", "solution", "dialogue", "reply"}
+TEMPLATES = Templates(
+    Path(__file__).with_name("prompts"),
+    {
+        "question_quality": _SLOTS,
+        "guidance_quality": _SLOTS,
+        "understanding": _SLOTS | {"shown"},
+        "feedback": _SLOTS | {"shown"},
+    },
+)
+
+
+class _Score(Answer):
+    """The reason first."""
+
+    reason: Text = Field(alias="Reason")
+
+
+class _OfThree(_Score):
+    score: Annotated[int, Field(ge=1, le=3, alias="Score")]
+
+
+class _OfTwo(_Score):
+    score: Annotated[int, Field(ge=0, le=1, alias="Score")]
+
+
+class _InHalves(_Score):
+    score: Annotated[float, Field(ge=0, le=1, multiple_of=0.5, alias="Score")]
+
+
+# What a rubric is answered with, and the best there is.
+SCORES: Mapping[str, tuple[type[_OfThree | _OfTwo | _InHalves], int]] = {
+    "question_quality": (_OfThree, 3),
+    "guidance_quality": (_OfTwo, 1),
+    "understanding": (_InHalves, 1),
+    "feedback": (_OfTwo, 1),
+}
+
+
+class Judge:
+    """A model that judges; the same thing twice in the same way, as far as the model allows."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+
+    async def score(self, rubric: str, problem: Problem, rounds: Sequence[Round]) -> float | None:
+        """Of the last of the tutor's replies, from 0 to 1; None where the judge's answers stay unusable."""
+        *before, last = rounds
+        slots = {
+            "question": problem.question,
+            "solution": problem.solution,
+            "dialogue": "\n".join([*map(_told, before), f"Student: {last.student}"]),
+            "reply": last.tutor,
+            "shown": PROTOCOL["shown"].get(last.state, ""),
+        }
+        prompt = TEMPLATES.prompt(rubric, **slots)
+        ask = Ask(model=self._model, role="planner", origin=(rubric, *slots.values()))
+        answer, best = SCORES[rubric]
+        try:
+            return (await ask(prompt, answer)).score / best
+        except Unusable:
+            return None
+
+
+def _told(one: Round) -> str:
+    return f"Student: {one.student}\nTutor: {one.tutor}"

@@ -1,0 +1,94 @@
+"""The cases put to a tutor: each held as a dialogue, scored, and with what it gave the student."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from soliloquy.v1.conversation_pb2 import ModelCall
+
+from services.recipes.scaffold.solving import solved
+from services.runtime.ask import Unusable
+from services.runtime.model import Model, ModelRefused
+from services.runtime.model.faults import ModelFailed
+from training.evaluation.scaffold.dialogues import COOPERATIVE, SEGMENT, Case, Dialogue, answered, held
+from training.evaluation.scaffold.dimensions import Scored, scored
+from training.evaluation.scaffold.judging import Judge
+from training.evaluation.scaffold.signs import tells_answer
+from training.evaluation.scaffold.tutors import Tutor
+from training.evaluation.tutoring import side_by_side
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Gained:
+    """In how many of its tries a student solves the problem before a dialogue and after it, without its last reply."""
+
+    tries: int
+    before: int
+    after: int
+    # Whether the tutor had told the final answer by then.
+    leaked: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Judged:
+    dialogue: Dialogue
+    scores: Sequence[Scored]
+    gained: Gained | None
+    calls: Sequence[ModelCall]
+
+    @property
+    def passed(self) -> dict[str, bool]:
+        """By dimension, whether every score that was given is the best there is."""
+        names = dict.fromkeys(one.dimension for one in self.scores)
+        by_name = {name: [one.score for one in self.scores if one.dimension == name] for name in names}
+        return {name: all(score == 1 for score in scores) for name, scores in by_name.items() if None not in scores}
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "case": self.dialogue.case.id,
+            "problem": self.dialogue.case.problem.source,
+            "passed": self.passed,
+            "scores": [asdict(one) for one in self.scores],
+            "gained": asdict(self.gained) if self.gained else None,
+            "ended": self.dialogue.ended,
+            "broken": self.dialogue.broken,
+            "rounds": self.dialogue.as_rows(),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Putting:
+    """Who is the tutor of a case, who judges what no rule can, and who solves the problem before and after."""
+
+    tutor: Callable[[Case], Tutor]
+    judge: Judge | None
+    student: Model
+    tries: int
+
+    async def all(self, cases: Sequence[Case], *, at_once: int, tell: Callable[[Judged], None]) -> list[Judged]:
+        async def put(case: Case) -> Judged:
+            result = await self.one(case)
+            tell(result)
+            return result
+
+        return await side_by_side(cases, put, at_once=at_once)
+
+    async def one(self, case: Case) -> Judged:
+        tutor, dialogue = self.tutor(case), Dialogue(case=case)
+        try:
+            await (answered if case.kind == SEGMENT else held)(dialogue, tutor.reply)
+        except (Unusable, ModelRefused, ModelFailed) as error:
+            dialogue.broken = str(error)
+        scores = [one async for one in scored(dialogue, self.judge)]
+        gained = await self._gained(dialogue) if case.kind == COOPERATIVE and self.tries else None
+        return Judged(dialogue=dialogue, scores=scores, gained=gained, calls=tutor.calls)
+
+    async def _gained(self, dialogue: Dialogue) -> Gained:
+        """What a tutor says to end a dialogue is no help to solve the problem: it is the solution."""
+        case = dialogue.case
+        rounds = dialogue.rounds[:-1] if dialogue.ended else dialogue.rounds
+        talk = "\n".join(f"Student: {one.student}\nTutor: {one.tutor}" for one in rounds)
+        before = await solved(case.problem, self.student, tries=self.tries, seed=case.seed)
+        after = await solved(case.problem, self.student, tries=self.tries, seed=case.seed, talk=talk)
+        leaked = any(tells_answer(one.tutor, case.problem) for one in rounds)
+        return Gained(tries=self.tries, before=before, after=after, leaked=leaked)

@@ -1,0 +1,51 @@
+"""What a reply does, as far as a rule can tell: asks, tells, leads back, confirms, corrects, repeats, ends."""
+
+import functools
+import re
+from collections.abc import Sequence
+
+from soliloquy.v1.conversation_pb2 import Problem, SubQuestion
+
+from services.recipes.scaffold.answered import told
+from services.recipes.scaffold.plan_expected import number_in
+from services.recipes.scaffold.replies import asked
+from services.truth.figures import with_unit, written
+from services.truth.phrases import is_much_like
+from services.truth.utterances import uptake
+from training.evaluation.scaffold.learner import PROTOCOL
+
+_JUDGING = PROTOCOL["judging"]
+
+
+def asks(reply: str) -> bool:
+    return asked(reply) > 0
+
+
+def ends(reply: str) -> bool:
+    """Whether a tutor has come to the end: it asks nothing, and tells the answer or at least a number."""
+    return not asks(reply) and number_in(reply) is not None
+
+
+def tells_answer(reply: str, problem: Problem) -> bool:
+    """Whether the final answer stands in a reply, and not in the problem."""
+    answer = SubQuestion(answer=with_unit(written(problem.answer.value), problem.answer.unit))
+    return any(told(reply, [answer], problem.question))
+
+
+def shows(sign: str, reply: str) -> bool:
+    return _sign(sign).search(reply) is not None
+
+
+def repeats(reply: str, before: Sequence[str]) -> bool:
+    return any(is_much_like(reply, one, _JUDGING["same_words"]) for one in before)
+
+
+def is_about(reply: str, problem: Problem) -> bool:
+    """Whether a reply takes up a word of the problem, or of the questions that lead to its solution."""
+    texts = [problem.question, *(step.ask for step in problem.steps), *(step.result.name for step in problem.steps)]
+    return bool(uptake(" ".join(texts), reply))
+
+
+@functools.cache
+def _sign(name: str) -> re.Pattern[str]:
+    return re.compile("|".join(PROTOCOL["signs"][name]), re.IGNORECASE | re.DOTALL)

@@ -1,0 +1,111 @@
+"""The tutors that can be evaluated: one that plans and keeps track as the recipe does, and one that only talks."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from soliloquy.v1.conversation_pb2 import Calculation, Conversation, Ending, ModelCall, StudentReply, Turn
+from soliloquy.v1.model_pb2 import Message
+from soliloquy.v1.runs_pb2 import Run
+
+from services.recipes.answers import Message as Said
+from services.recipes.scaffold import plan_prompting, prompting
+from services.recipes.scaffold.answered import gives_number, is_number
+from services.recipes.scaffold.answers import Described, Tutored
+from services.recipes.scaffold.memory import begun, closing, current, tracked
+from services.recipes.scaffold.plan_answers import OwnPlan
+from services.recipes.scaffold.states import STATES
+from services.runtime.ask import Ask, Prompt
+from training.evaluation.scaffold.dialogues import Case, Round
+from training.evaluation.tutoring import Tutoring
+
+_PLAIN = Path(__file__).with_name("plain.txt")
+
+
+class Tutor(Protocol):
+    async def reply(self, before: Sequence[Round], message: str) -> tuple[str, bool]:
+        """What it says to a message, and whether it has come to its end."""
+
+    @property
+    def calls(self) -> list[ModelCall]: ...
+
+
+class Planned:
+    """Plans from the problem alone, then assesses, acts and tracks; a student's number is checked by a program."""
+
+    def __init__(self, case: Case, tutoring: Tutoring) -> None:
+        self._tutoring = tutoring
+        self._conversation = Conversation(id=case.id, problem=case.problem, run=Run(recipe="scaffold", seed=case.seed))
+        roles = ("planner", "tutor", "composer")
+        self._asks = {role: Ask(model=tutoring.model, role=role, origin=(case.seed, case.id, role)) for role in roles}
+
+    @property
+    def calls(self) -> list[ModelCall]:
+        return [call for ask in self._asks.values() for call in ask.calls]
+
+    async def reply(self, before: Sequence[Round], message: str) -> tuple[str, bool]:
+        if not self._conversation.turns:
+            problem = self._conversation.problem
+            own = await self._asks["planner"](plan_prompting.lesson(problem), OwnPlan)
+            problem.enrichment.plan.CopyFrom(own.plan)
+            for one in before:
+                self._record(one.student, one.state, one.tutor)
+        turn = self._turn(message)
+        await self._calculate(turn)
+        turn = self._conversation.turns[-1]
+        tutored = await self._asks["composer"](prompting.tutoring(self._conversation, turn), Tutored)
+        self._track(turn, tutored.state, tutored.reply)
+        turn.tutor.thoughts = tutored.analysis
+        return tutored.reply, all(turn.solved)
+
+    def _record(self, message: str, state: str, reply: str) -> None:
+        """What was said before the tutor came to it; a plan that is shorter than that ends where it ends."""
+        turns = self._conversation.turns
+        if not turns or list(turns[-1].solved).count(False) > 1:
+            self._track(self._turn(message), state, reply)
+
+    def _turn(self, message: str) -> Turn:
+        turn = begun(self._conversation)
+        turn.student.CopyFrom(StudentReply(text=message))
+        self._conversation.turns.append(turn)
+        return self._conversation.turns[-1]
+
+    def _track(self, turn: Turn, named: str, reply: str) -> None:
+        state = closing(self._conversation, turn, STATES[named])
+        turn.tutor.text, turn.tutor.learner_state, turn.student.learner_state = reply, state, state
+        turn.solved[:] = tracked(self._conversation, turn, state)
+
+    async def _calculate(self, turn: Turn) -> None:
+        """Nobody has said whether the message answers: every number is checked that may be an answer."""
+        conversation = self._conversation
+        if turn.number == 1 or not gives_number(turn.student.text) or not is_number(current(conversation, turn)):
+            return
+        described = await self._asks["tutor"](prompting.describing(conversation, turn), Described)
+        turn.calculation.CopyFrom(Calculation(description=described.description))
+        ran = await self._tutoring.calculated(conversation)
+        if ran.ending == Ending.ENDING_UNSPECIFIED:
+            self._conversation = ran
+        else:
+            turn.ClearField("calculation")
+
+
+class Plain:
+    """Talks, told once how to; for a model that has learned nothing of plans and states."""
+
+    def __init__(self, case: Case, tutoring: Tutoring) -> None:
+        self._ask = Ask(model=tutoring.model, role="composer", origin=(case.seed, case.id))
+        self._told = Message(role="system", text=_PLAIN.read_text("utf-8").strip())
+
+    @property
+    def calls(self) -> list[ModelCall]:
+        return self._ask.calls
+
+    async def reply(self, before: Sequence[Round], message: str) -> tuple[str, bool]:
+        messages = [self._told]
+        for one in before:
+            messages += [Message(role="user", text=one.student), Message(role="assistant", text=one.tutor)]
+        messages.append(Message(role="user", text=message))
+        return (await self._ask(Prompt(name="scaffold/plain", messages=messages), Said)).text, False
+
+
+TUTORS: Mapping[str, Callable[[Case, Tutoring], Tutor]] = {"planned": Planned, "plain": Plain}
