@@ -29,6 +29,7 @@ from services.executor.guest.vocabulary import builtins
 from services.executor.handler import run
 from services.model.engines.scripted import ScriptedEngine
 from services.runtime.events import ConversationEvent
+from services.runtime.model import Model
 from services.student.handler import again, reply
 from services.tutor.handler import decide
 
@@ -62,14 +63,14 @@ async def grown(ordinal: int, *, seed: int, engine: ScriptedEngine = ENGINE) -> 
     return await finished(ConversationStarted(conversation=begun(ordinal, seed=seed)), engine=engine)
 
 
-async def finished(event: ConversationEvent, *, engine: ScriptedEngine) -> Conversation:
+async def finished(event: ConversationEvent, *, engine: Model) -> Conversation:
     """The conversation that an event leads to in the end."""
     while not isinstance(event, ConversationFinished):
         (event,) = await _following(event, engine)
     return event.conversation
 
 
-async def _following(event: ConversationEvent, engine: ScriptedEngine) -> tuple[ConversationEvent, ...]:
+async def _following(event: ConversationEvent, engine: Model) -> tuple[ConversationEvent, ...]:
     match event:
         case ConversationStarted() | TutorReplied():
             return tuple(await reply(event, engine))
