@@ -1,12 +1,17 @@
 """Laws as algebra, by sympy: whether an expression is what a law gives for one of its symbols."""
 
 import ast
+import math
+from itertools import permutations
 from typing import Any
 
 import sympy
 
-from services.truth.expressions import Expression
+from services.truth.expressions import Expression, Unworkable
 from services.truth.laws import Law
+
+# Of sums and products of floats that are the same number.
+_EXACT = 1e-9
 
 
 def is_solved_by(law: Law, symbol: str, expression: Expression) -> bool:
@@ -20,6 +25,9 @@ def are_equivalent(one: Law, other: Law) -> bool | None:
     """Whether two laws hold for the same values; None where they are of other symbols, or cannot be solved."""
     if one.symbols != other.symbols:
         return None
+    # Algebra takes its time, with exponentials half a minute; most laws that differ do so at any point.
+    if _meet(one, other) is False:
+        return False
     differences = [_symbolic(law.sides[0].tree) - _symbolic(law.sides[1].tree) for law in (one, other)]
     for symbol in map(_symbol, sorted(one.symbols)):
         try:
@@ -29,6 +37,19 @@ def are_equivalent(one: Law, other: Law) -> bool | None:
         if all(solved):
             crossed = zip(solved, reversed(differences), strict=True)
             return all(_vanishes(law.subs(symbol, root)) for roots, law in crossed for root in roots)
+    return None
+
+
+def _meet(one: Law, other: Law) -> bool | None:
+    """Whether the second law holds at a point of the first; None where such a point is not at hand."""
+    for name, expression in permutations(one.sides, 2):
+        if isinstance(name.tree, ast.Name) and name.tree.id not in expression.symbols:
+            values = {symbol: 1 / (place + math.e) for place, symbol in enumerate(expression.symbols)}
+            try:
+                values[name.tree.id] = expression.value(values)
+                return other.holds(values, _EXACT)
+            except Unworkable:
+                return None
     return None
 
 

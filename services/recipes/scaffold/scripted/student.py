@@ -2,8 +2,6 @@
 
 from random import Random
 
-from soliloquy.v1.conversation_pb2 import SubQuestion
-
 from services.recipes.scaffold.answered import is_formula, is_number
 from services.recipes.scaffold.policy import POLICY
 from services.recipes.scaffold.scripted.phrases import book
@@ -37,15 +35,10 @@ def _answer(reading: Reading, rng: Random, *, right: bool) -> Part:
         )
         return book().part("student", "says", "formula" if formula else "correct", answer=answer, working=written_out)
     ways = list(mistakes(at, wanted))
-    if ways:
-        wrong, slip = rng.choice(ways)
-        return book().part("student", "says", "wrongly" if formula else "incorrect", wrong=wrong, slip=slip)
-    return _invented(wanted, rng)
-
-
-def _invented(wanted: SubQuestion, rng: Random) -> Part:
-    """A wrong answer to what the problem has no mistake for."""
-    return book().part("student", "says", "mistaken")
+    if not ways:
+        return book().part("student", "says", "mistaken")
+    wrong, slip = rng.choice(ways)
+    return book().part("student", "says", "wrongly" if formula else "incorrect", wrong=wrong, slip=slip)
 
 
 def _part(reading: Reading, kind: str) -> Part:
