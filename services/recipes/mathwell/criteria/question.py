@@ -20,7 +20,7 @@ _ASKS = re.compile(
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Question:
     text: str
-    sentences: Sequence[str]
+    sentences: list[str]
     mentions: Sequence[Mention]
     # What is asked, in lower case; empty where nothing is.
     asked: str

@@ -111,24 +111,17 @@ def _has_rate(term: Term, problem: Understood) -> bool:
 
 def _times_one(mention: Mention, problem: Understood) -> bool:
     """ "plus $5 for each order", of which there is one."""
-    return (
-        not any(one.thing == mention.per for one in problem.question.mentions)
-        and bool(mention.per)
-        and not any(one.thing and one.rate and one.per == mention.per and one is not mention for one in problem.used)
-        and problem.question.thing == mention.thing
-        and mention.per not in ("",)
-    )
+    counted = any(one.thing == mention.per for one in problem.question.mentions)
+    others = any(one.rate and one.per == mention.per and one is not mention for one in problem.used)
+    return bool(mention.per) and not counted and not others and problem.question.thing == mention.thing
 
 
 def taken_from_nothing(problem: Understood) -> Found:
     """Something is taken away, and no word of the text calls for it."""
-    if (
-        "-" not in problem.operations
-        or may_take_away(problem.question.text)
-        or asks_for(problem.question.asked, "more")
-    ):
-        return
-    if not any(one.compared or one.share or one.part for one in problem.question.mentions):
+    question = problem.question
+    called_for = may_take_away(question.text) or asks_for(question.asked, "more")
+    told = any(one.compared or one.share or one.part for one in question.mentions)
+    if "-" in problem.operations and not called_for and not told:
         yield "the code takes something away, and nothing in the text goes, is compared or is left over"
 
 
