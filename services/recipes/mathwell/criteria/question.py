@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from services.recipes.mathwell.criteria.mentions import Mention, counting, mentions_in, of_kind
 from services.recipes.mathwell.criteria.words import singular, stems
 
+# No word problem for children is longer.
+MOST_CHARACTERS = 1_500
 # Not behind "Mr." and not inside a number.
 _SENTENCE_ENDS = re.compile(r"(?<=[.?!])(?<!\bMr\.)(?<!\bMrs\.)(?<!\bMs\.)(?<!\bDr\.)(?<!\bSt\.)(?:[\"'”])?\s+")
 _ASKS = re.compile(

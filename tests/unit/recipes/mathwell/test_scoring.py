@@ -118,6 +118,20 @@ def test_code_that_is_no_arithmetic_is_never_run_and_never_accurate(code: str, b
     assert not score(problem).meets_all
 
 
+@pytest.mark.parametrize(
+    ("question", "code"),
+    [
+        ("How many are 2 + 3?", "def solution():\n    x = 2\n" + "    x = x - x + x\n" * 40 + "    return x"),
+        ("Tom has 5 apples and " * 10_000, "def solution():\n    return 5 + 5"),
+        ("5 apples and " * 110, "def solution():\n    return " + " + ".join(["5"] * 70)),
+    ],
+)
+def test_what_grows_beyond_all_bounds_is_judged_at_once(question: str, code: str) -> None:
+    began = time.process_time()
+    assert not score(WordProblem(question=question, code=code, answer=None)).meets_all
+    assert time.process_time() - began < 2
+
+
 def test_an_answer_that_the_steps_do_not_come_to_is_wrong() -> None:
     question, steps = "Ann has 12 pens. She buys 3 more pens. How many pens does she have?", "return 12 + 3"
     assert scored(question, steps, answer=15).meets(Criterion.ACCURATE)
