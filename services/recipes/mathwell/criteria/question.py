@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from services.recipes.mathwell.criteria.mentions import Mention, counting, mentions_in, of_kind
 from services.recipes.mathwell.criteria.words import singular, stems
 
+# No word problem for children is longer.
+MOST_CHARACTERS = 1_500
 # Not behind "Mr." and not inside a number.
 _SENTENCE_ENDS = re.compile(r"(?<=[.?!])(?<!\bMr\.)(?<!\bMrs\.)(?<!\bMs\.)(?<!\bDr\.)(?<!\bSt\.)(?:[\"'”])?\s+")
 _ASKS = re.compile(
@@ -20,7 +22,7 @@ _ASKS = re.compile(
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Question:
     text: str
-    sentences: Sequence[str]
+    sentences: list[str]
     mentions: Sequence[Mention]
     # What is asked, in lower case; empty where nothing is.
     asked: str
@@ -43,7 +45,7 @@ def read(text: str) -> Question:
     return Question(
         text=text,
         sentences=sentences,
-        mentions=[of_kind(mention, sentences[mention.sentence], counted, things) for mention in mentions],
+        mentions=[of_kind(mention, sentences[mention.sentence], counted, things, thing) for mention in mentions],
         asked=asked,
         asking=asking,
         thing=thing,

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from services.recipes.mathwell.criteria import appropriate, asked_for, numbers_used, solvable, steps
+from services.recipes.mathwell.criteria.question import MOST_CHARACTERS
 from services.recipes.mathwell.criteria.understood import Found, Understood, understood
 from services.recipes.mathwell.criteria.verdicts import Criterion, Opinion, Scores, WordProblem
 from services.recipes.mathwell.criteria.words import WORD, singular, stems
@@ -31,6 +32,10 @@ def score(problem: WordProblem, others: Sequence[Opinion] = ()) -> Scores:
 
     The code is read and calculated step by step, never run.
     """
+    if len(problem.question) > MOST_CHARACTERS:
+        told = f"the question has {len(problem.question)} characters; {MOST_CHARACTERS} are the limit"
+        too_long = Opinion(criterion=Criterion.APPROPRIATE, meets=False, judge="rule length", because=told)
+        return Scores(opinions=[too_long, *others], topic_named=_topic_named(problem))
     read = understood(problem)
     opinions: list[Opinion] = []
     for criterion in Criterion:

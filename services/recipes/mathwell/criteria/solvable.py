@@ -16,6 +16,7 @@ _CHANGES = re.compile(
     r"\b(?:then|now|later|after|next|another|more|other|again|finally|today|yesterday|tomorrow|end)\b", re.I
 )
 _PART_IS = re.compile(r"^(?:[a-z]+ ){0,3}?(?:are|is|were|was|in the|belong|of them|of the)\b", re.IGNORECASE)
+_NOBODY_IN_BOTH = re.compile(r"\b(?:nobody|no one|none)\b[^.?!]*\bboth\b", re.IGNORECASE)
 _OVERLAP = re.compile(
     r"\b(?:both|also|at least|of these|of those|of which|each other|some of them are)\b", re.IGNORECASE
 )
@@ -85,12 +86,8 @@ def contradiction(problem: Understood) -> Found:
             if _CHANGES.search(one.clause) or _CHANGES.search(other.clause) or one.sentence == other.sentence:
                 continue
             first, second = _content(one), _content(other)
-            if (
-                len(first) > 1
-                and len(second) > 1
-                and (first <= second or second <= first)
-                and _same_subject(one, other)
-            ):
+            alike = min(len(first), len(second)) > 1 and (first <= second or second <= first)
+            if alike and _same_subject(one, other):
                 yield f"the text says both {one.value:g} and {other.value:g} of the same {one.thing}"
 
 
@@ -109,7 +106,7 @@ def _same_subject(one: Mention, other: Mention) -> bool:
 def too_many_parts(problem: Understood) -> Found:
     """The parts of a whole come to more than the whole."""
     question = problem.question
-    if _OVERLAP.search(question.text.replace("nobody is in both", "")):
+    if _OVERLAP.search(_NOBODY_IN_BOTH.sub("", question.text)):
         return
     plain = [
         one for one in question.mentions if not (one.rate or one.share or one.factor or one.compared or one.incidental)
@@ -131,28 +128,16 @@ def _is_part(one: Mention, whole: Mention, text: str) -> bool:
 def parts_of_nothing(problem: Understood) -> Found:
     """A kind that is asked for and never spoken of: "How many of the animals are lions?"."""
     question = problem.question
-    kind = re.search(r"how many .*\b(?:are|were) ([a-z]+)\?*$", question.asked)
-    if kind and is_unspoken(kind[1], problem):
+    kind = re.search(r"how many .*\b(?:are|were) ([a-z]+s)\?*$", question.asked)
+    told = " ".join(question.sentences[: question.asking] + question.sentences[question.asking + 1 :])
+    if kind and singular(kind[1]) not in stems(told) | UNITS | {"their", "other"}:
         yield f"the text tells nothing of {kind[1]}"
 
 
-def is_unspoken(word: str, problem: Understood) -> bool:
-    told = " ".join(
-        sentence for place, sentence in enumerate(problem.question.sentences) if place != problem.question.asking
-    )
-    return (
-        singular(word) not in stems(told)
-        and word.endswith("s")
-        and singular(word) not in UNITS
-        and word not in ("theirs", "others")
-    )
-
-
 def vague(problem: Understood) -> Found:
-    """An amount that is only "some" or "several", and that the answer needs."""
-    question = problem.question
-    if problem.result is not None and not problem.links.invented:
-        return
-    found = VAGUE.search(question.text)
-    if found and problem.result is None and len([one for one in question.mentions if not one.incidental]) < 2:
+    """An amount that is only "some" or "several", beside no more than one number."""
+    numbers = [one for one in problem.question.mentions if not one.incidental]
+    found = VAGUE.search(problem.question.text)
+    # Where the code can be followed, it shows whether the amount is needed.
+    if found and problem.result is None and len(numbers) < 2:
         yield f'the text says only "{found[0].lower()}"'

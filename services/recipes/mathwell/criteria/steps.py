@@ -3,7 +3,7 @@
 import math
 import re
 
-from services.recipes.mathwell.criteria.cues import asks_for, happens
+from services.recipes.mathwell.criteria.cues import asks_for, happens, may_take_away
 from services.recipes.mathwell.criteria.mentions import Mention
 from services.recipes.mathwell.criteria.understood import Found, Understood, is_measure
 from services.recipes.mathwell.criteria.words import convertible
@@ -12,6 +12,7 @@ from services.recipes.mathwell.criteria.working import Term
 _MORE = re.compile(r"# more\b(?!.*\bthan\b)", re.IGNORECASE)
 _PAYS = re.compile(r"\b(?:buys?|bought|buying|pays?|paid|costs?|for \$?#|purchas\w+|spends?|spent)", re.IGNORECASE)
 _WANTED = re.compile(r"\b(?:needs?|wants?|goal|must|plans?|has to|have to|hopes?)\b", re.IGNORECASE)
+_OF_ALL = re.compile(r"# of (?:them|the|these|all|his|her|their|its)\b")
 _AGO = re.compile(r"\byears ago\b")
 _LATER = re.compile(r"\bin \S+ years\b|\byears from now\b|\byears later\b")
 
@@ -30,11 +31,25 @@ def direction(problem: Understood) -> Found:
         if one.compared:
             if ((said > 0 and signs == {-1}) or (said < 0 and signs == {1})) and _about_subject(one, problem):
                 yield f"{one.value:g} {'more' if said > 0 else 'less'} goes into the code the other way round"
-        elif said < 0 and signs == {1} and _keeps(problem) and not _first_to_go(one, problem):
+        elif said < 0 and signs == {1} and _has_less(one, problem) and not _first_to_go(one, problem):
             if _other_stock(one, problem):
                 yield f"{one.value:g} {one.thing} go, and the code adds them".replace("  ", " ")
         elif said > 0 and signs == {-1} and not _WANTED.search(problem.question.text) and _starts_before(one, problem):
             yield f"{one.value:g} {one.thing} come, and the code takes them away".replace("  ", " ")
+
+
+def _has_less(one: Mention, problem: Understood) -> bool:
+    """Whether what goes makes what is asked for less: a price that is paid makes a bill more."""
+    asked = problem.question.asked
+    if one.thing == "dollar":
+        return asks_for(asked, "left") or re.search(r"\b(?:have|has)\b", asked) is not None
+    added = any(
+        problem.links.mention(part) is one
+        for term in problem.terms
+        if term.operation in ("+", "-")
+        for part in term.parts
+    )
+    return added and happens(asked) >= 0
 
 
 def _comes(one: Mention) -> int:
@@ -42,12 +57,6 @@ def _comes(one: Mention) -> int:
     if one.thing == "dollar" and _PAYS.search(one.clause):
         return -1
     return 1 if _MORE.search(one.clause) and not happens(one.clause) else happens(one.clause)
-
-
-def _keeps(problem: Understood) -> bool:
-    """Whether the question is what there is in the end."""
-    asked = problem.question.asked
-    return asks_for(asked, "left") or re.search(r"\b(?:have|has|are there|there be)\b", asked) is not None
 
 
 def _other_stock(one: Mention, problem: Understood) -> bool:
@@ -102,13 +111,39 @@ def _has_rate(term: Term, problem: Understood) -> bool:
 
 def _times_one(mention: Mention, problem: Understood) -> bool:
     """ "plus $5 for each order", of which there is one."""
-    return (
-        not any(one.thing == mention.per for one in problem.question.mentions)
-        and bool(mention.per)
-        and not any(one.thing and one.rate and one.per == mention.per and one is not mention for one in problem.used)
-        and problem.question.thing == mention.thing
-        and mention.per not in ("",)
-    )
+    counted = any(one.thing == mention.per for one in problem.question.mentions)
+    others = any(one.rate and one.per == mention.per and one is not mention for one in problem.used)
+    return bool(mention.per) and not counted and not others and problem.question.thing == mention.thing
+
+
+def taken_from_nothing(problem: Understood) -> Found:
+    """Something is taken away, and no word of the text calls for it."""
+    question = problem.question
+    called_for = may_take_away(question.text) or asks_for(question.asked, "more")
+    told = any(one.compared or one.share or one.part for one in question.mentions)
+    if "-" in problem.operations and not called_for and not told:
+        yield "the code takes something away, and nothing in the text goes, is compared or is left over"
+
+
+def ratio_added(problem: Understood) -> Found:
+    """How many times as many, or how many minutes an hour has, is multiplied."""
+    for term in problem.terms:
+        for part in term.parts if term.operation == "+" else ():
+            mention = problem.links.mention(part)
+            if mention is not None and mention.factor and part.value == mention.value and mention.value != 1:
+                yield f"{mention.value:g} times as many are added as {mention.value:g}"
+            elif mention is None and part in problem.links.known and part.value > 2:
+                yield f"the code adds {part.value:g}, of which the text has nothing"
+
+
+def share_turned(problem: Understood) -> Found:
+    """A third of something is a division by three."""
+    for term in problem.terms:
+        for part in term.parts if term.operation == "*" else ():
+            mention = problem.links.mention(part)
+            whole = mention is not None and mention.share and part.value > 1 and not part.operation
+            if whole and mention and _OF_ALL.search(mention.clause) and math.isclose(part.value * mention.value, 1):
+                yield f"one part of {part.value:g} is asked for, and the code multiplies by {part.value:g}"
 
 
 def unlike_added(problem: Understood) -> Found:

@@ -6,7 +6,7 @@ from functools import cached_property
 
 from services.recipes.mathwell.criteria.links import Links, linked
 from services.recipes.mathwell.criteria.mentions import Mention
-from services.recipes.mathwell.criteria.question import Question, read
+from services.recipes.mathwell.criteria.question import MOST_CHARACTERS, Question, read
 from services.recipes.mathwell.criteria.verdicts import WordProblem
 from services.recipes.mathwell.criteria.words import UNITS
 from services.recipes.mathwell.criteria.working import NotFollowed, Term, worked
@@ -104,7 +104,9 @@ def understood(problem: WordProblem) -> Understood:
         result, unfollowed = worked(problem.code), ""
     except NotFollowed as error:
         result, unfollowed = None, str(error)
-    return Understood(problem=problem, question=read(problem.question), result=result, unfollowed=unfollowed)
+    return Understood(
+        problem=problem, question=read(problem.question[:MOST_CHARACTERS]), result=result, unfollowed=unfollowed
+    )
 
 
 def is_measure(thing: str) -> bool:

@@ -10,6 +10,8 @@ from functools import reduce
 # Numbers of a school book; beyond them a power would take for ever.
 _LARGEST = 1e15
 _MOST_CHARACTERS = 8_000
+# Counted as often as each is used: what is used twice, and that twice again, has no end.
+_MOST_TERMS = 150
 
 _SIGNS: Mapping[type[ast.operator], tuple[str, Callable[[float, float], float]]] = {
     ast.Add: ("+", operator.add),
@@ -44,6 +46,8 @@ class Term:
     parts: "Sequence[Term]" = ()
     # The variable that it was put into.
     name: str = ""
+    # How many it was made of, itself among them.
+    size: int = 1
 
     def walk(self) -> "Iterator[Term]":
         """Itself and all that it was made of; what is used twice comes twice."""
@@ -169,4 +173,7 @@ def _plain(arguments: Sequence[Term | list[Term]]) -> list[Term]:
 def _made(value: float, operation: str, parts: Sequence[Term]) -> Term:
     if not math.isfinite(value) or abs(value) > _LARGEST:
         raise NotFollowed("a number grows beyond all bounds")
-    return Term(value, operation, parts)
+    size = 1 + sum(part.size for part in parts)
+    if size > _MOST_TERMS:
+        raise NotFollowed(f"it calculates with more than {_MOST_TERMS} numbers")
+    return Term(value, operation, parts, size=size)

@@ -1,6 +1,7 @@
 """Classifiers learn from labelled problems, say how sure they are, and cannot be had from a foreign file."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -59,8 +60,12 @@ def test_classifiers_come_back_from_their_file_as_they_were(
 
 def test_a_file_that_holds_something_else_is_refused(tmp_path: Path) -> None:
     pickled, short = tmp_path / "pickled.npz", tmp_path / "short.npz"
-    np.savez(pickled, **{"solvable/weights": np.array([object()], dtype=object)})
-    np.savez(short, **{"solvable/weights": np.zeros(SIZE // 2), "solvable/scale": np.zeros(3)})
+    contents: dict[Path, dict[str, Any]] = {
+        pickled: {"solvable/weights": np.array([object()], dtype=object)},
+        short: {"solvable/weights": np.zeros(SIZE // 2), "solvable/scale": np.zeros(3)},
+    }
+    for path, arrays in contents.items():
+        np.savez(path, **arrays)
     (tmp_path / "text.npz").write_text("no arrays")
     for path in (pickled, short, tmp_path / "text.npz", tmp_path / "missing.npz"):
         with pytest.raises(BadClassifiers, match=path.name):

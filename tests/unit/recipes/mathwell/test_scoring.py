@@ -1,11 +1,15 @@
 """The rules agree with word problems that were labelled by hand, and explain each verdict."""
 
 import time
+from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
+from services.curriculum.bank.bank import load_bank
 from services.recipes.mathwell.criteria.scoring import score
 from services.recipes.mathwell.criteria.verdicts import Criterion, Opinion, Scores, WordProblem
+from services.recipes.programs import function_of
 from tests.unit.recipes.mathwell.labelled import labelled
 
 # The paper's classifiers: 0.62, 0.54, 0.63.
@@ -37,6 +41,31 @@ def test_rules_agree_with_labels_made_by_hand(folder: str, criterion: Criterion)
     counts = [sum(label is meets for label, _ in found) for meets in (True, False)]
     assert min(counts) >= 14
     assert sum(rate / count for rate, count in zip(rates, counts, strict=True)) / 2 >= BALANCED_ACCURACY
+
+
+def turned(code: str) -> Iterator[str]:
+    """The same code with one operation for another."""
+    for sign, other in ((" + ", " - "), (" - ", " + "), (" * ", " + "), (" / ", " * ")):
+        if sign in code:
+            yield code.replace(sign, other, 1)
+
+
+@pytest.mark.parametrize(("folder", "share"), [("made_with", 0.75), ("held_out", 0.6)])
+def test_most_wrong_operations_are_found(folder: str, share: float) -> None:
+    right = [problem for problem, labels in labelled(folder) if all(labels.get(one) for one in Criterion)]
+    wrong = [replace(problem, code=code, answer=None) for problem in right for code in turned(problem.code)]
+    assert len(wrong) > 50
+    assert sum(not score(problem).meets_all for problem in wrong) >= share * len(wrong)
+
+
+def test_problems_of_the_bank_are_solvable_and_their_functions_right() -> None:
+    bank = load_bank("arithmetic")
+    drawn = [bank.family(name).problem(13) for name in bank.names]
+    scores = [
+        score(WordProblem(question=one.question, code=function_of(one.steps), answer=one.answer.value)) for one in drawn
+    ]
+    kept = [bool(one.meets(Criterion.SOLVABLE) and one.meets(Criterion.ACCURATE)) for one in scores]
+    assert sum(kept) >= 0.9 * len(kept)
 
 
 def test_every_verdict_is_explained() -> None:
@@ -87,6 +116,20 @@ def test_code_that_is_no_arithmetic_is_never_run_and_never_accurate(code: str, b
     assert opinion.meets is not True
     assert because in opinion.because
     assert not score(problem).meets_all
+
+
+@pytest.mark.parametrize(
+    ("question", "code"),
+    [
+        ("How many are 2 + 3?", "def solution():\n    x = 2\n" + "    x = x - x + x\n" * 40 + "    return x"),
+        ("Tom has 5 apples and " * 10_000, "def solution():\n    return 5 + 5"),
+        ("5 apples and " * 110, "def solution():\n    return " + " + ".join(["5"] * 70)),
+    ],
+)
+def test_what_grows_beyond_all_bounds_is_judged_at_once(question: str, code: str) -> None:
+    began = time.process_time()
+    assert not score(WordProblem(question=question, code=code, answer=None)).meets_all
+    assert time.process_time() - began < 2
 
 
 def test_an_answer_that_the_steps_do_not_come_to_is_wrong() -> None:
