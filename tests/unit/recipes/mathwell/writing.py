@@ -1,6 +1,7 @@
 """The making of one problem, from its commission to its end, with the services' own handlers."""
 
 from collections.abc import Sequence
+from functools import cache
 
 from soliloquy.v1.conversation_pb2 import Authorship, Commission, Conversation, Example, Problem
 from soliloquy.v1.events_pb2 import ConversationStarted
@@ -53,5 +54,6 @@ async def made(problem: Problem, model: Model = ENGINE, sandbox: Sandbox = DESK,
     return await finished(ConversationStarted(conversation=conversation), engine=model, sandbox=sandbox)
 
 
+@cache
 def commissions(**wanted: object) -> Commissions:
     return Commissions(examples=BANK, topics=RECIPE.topics, **wanted)  # type: ignore[arg-type]
