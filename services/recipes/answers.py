@@ -13,7 +13,7 @@ Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 _SPEAKER = re.compile(r"^\s*(student|tutor|tutorbot|teacher)\s*:\s*", re.IGNORECASE)
 
 
-def _yes_or_no(value: object) -> object:
+def yes_or_no(value: object) -> object:
     if isinstance(value, bool):
         return "y" if value else "n"
     return value.strip().lower()[:1] if isinstance(value, str) else value
@@ -75,7 +75,7 @@ class Decision(Answer):
         )
     )
 
-    use_python: Annotated[Literal["y", "n"], BeforeValidator(_yes_or_no)] = Field(alias="Use Python")
+    use_python: Annotated[Literal["y", "n"], BeforeValidator(yes_or_no)] = Field(alias="Use Python")
     description: Text | None = Field(default=None, alias="Description")
 
     @model_validator(mode="after")

@@ -12,6 +12,8 @@ _MODULES = {
     "compare": "services.cli.problems.compare",
     "check": "services.cli.problems.check",
     "import": "services.cli.problems.importing",
+    "score": "services.cli.problems.score",
+    "learn-criteria": "services.cli.problems.learning",
     "dedupe": "services.cli.problems.dedupe",
     "split": "services.cli.problems.split",
 }

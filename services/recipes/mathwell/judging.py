@@ -6,7 +6,7 @@ from services.recipes.mathwell.criteria import verdicts
 from services.recipes.mathwell.criteria.operations import operations_in
 from services.recipes.mathwell.criteria.scoring import score
 from services.recipes.mathwell.criteria.verdicts import Criterion, Scores, WordProblem
-from services.recipes.mathwell.readability import flesch_kincaid
+from services.recipes.mathwell.readability import flesch_kincaid, tokens
 from services.truth.numbers import numbers_in_digits
 from services.truth.phrases import shared_words
 
@@ -24,6 +24,7 @@ def judged(problem: Problem) -> None:
         )
     measures = authorship.measures
     measures.reading_grade = flesch_kincaid(problem.question)
+    measures.tokens = tokens(problem.question)
     measures.operations.extend(operations_in(problem.solution, problem.question))
     measures.names_topic = bool(scores.topic_named)
     examples = authorship.commission.examples

@@ -1,6 +1,6 @@
-"""The recipe's prompt, filled in from a commission.
+"""The recipe's prompts, filled in from a commission and from what was written.
 
-The tags (<topic>, <operations>) are part of the contract with the scripted engine; everything else in the template may
+The tags (<topic>, <question>, ..) are part of the contract with the scripted engine; everything else in a template may
 be rewritten freely.
 """
 
@@ -12,10 +12,15 @@ from typing import Any
 from soliloquy.v1.conversation_pb2 import Commission, Conversation, Example, Problem
 
 from services.recipes.mathwell.commissions import listed, operations
+from services.recipes.mathwell.criteria.verdicts import WordProblem
 from services.recipes.templates import Templates, filled
 from services.runtime.ask import Prompt
+from services.truth.figures import exact
 
-TEMPLATES = Templates(Path(__file__).with_name("prompts"), {"writing": {"examples", "wishes"}})
+TEMPLATES = Templates(
+    Path(__file__).with_name("prompts"),
+    {"writing": {"examples", "wishes"}, "judging": {"question", "code", "answer"}},
+)
 
 
 def writing(problem: Problem) -> Prompt:
@@ -26,6 +31,12 @@ def writing(problem: Problem) -> Prompt:
         examples="\n\n".join(map(_example, commission.examples)),
         wishes="\n".join(_wishes(commission)),
     )
+
+
+def judging(problem: WordProblem) -> Prompt:
+    """What a judge is asked of a written problem."""
+    answer = "nothing" if problem.answer is None else exact(problem.answer)
+    return TEMPLATES.prompt("judging", question=problem.question, code=problem.code, answer=answer)
 
 
 def given_prompts(conversation: Conversation) -> list[tuple[int, Prompt]]:

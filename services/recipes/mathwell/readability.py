@@ -4,6 +4,7 @@ import re
 
 _SENTENCE = re.compile(r"[^.?!]*[^\W\d_][^.?!]*")
 _WORD = re.compile(r"[^\W_]+(?:['’.,-](?=\w)[^\W_]+)*")
+_TOKEN = re.compile(r"\d[\d.,]*\d|\w+(?:['’]\w+)?|[^\w\s]")
 _VOWELS = re.compile(r"[aeiouyàáâäèéêëìíîïòóôöùúûü]+", re.IGNORECASE)
 # A full stop in these ends no sentence.
 _TITLES = re.compile(r"\b(Mr|Mrs|Ms|Dr|St|vs)\.")
@@ -13,6 +14,11 @@ _HISSING = re.compile(r"(?:[sxz]|ch|sh|[cg])es$", re.IGNORECASE)
 
 def words(text: str) -> list[str]:
     return _WORD.findall(text)
+
+
+def tokens(text: str) -> int:
+    """Its words, numbers and marks."""
+    return len(_TOKEN.findall(text))
 
 
 def sentences(text: str) -> int:

@@ -5,10 +5,11 @@ import re
 
 from services.recipes.mathwell.criteria.cues import asks_for, happens
 from services.recipes.mathwell.criteria.understood import Found, Understood, is_measure
-from services.recipes.mathwell.criteria.words import convertible
+from services.recipes.mathwell.criteria.words import CONVERSIONS, convertible
 from services.recipes.mathwell.criteria.working import Term
 
 _REST = re.compile(r"\b(?:the rest|the others|the remaining)\b", re.IGNORECASE)
+_SHARED = re.compile(r"\b(?:equally|evenly|shares?|shared|splits?|divides?|divided|equal)\b", re.IGNORECASE)
 _REDUCED = re.compile(r"\b(?:off|discount|reduced|cheaper|sale|reduction)\b", re.IGNORECASE)
 
 
@@ -119,7 +120,18 @@ def wrong_way_divided(problem: Understood) -> Found:
             continue
         for place, part in enumerate(term.parts):
             mention, other = problem.links.mention(part), problem.links.mention(term.parts[1 - place])
-            if mention is None or other is None or not mention.rate or other.rate or other.factor or other.share:
+            if mention is None or not mention.rate:
+                continue
+            if other is None:
+                other_part = term.parts[1 - place]
+                if (
+                    term.operation == "*"
+                    and mention.per == thing != mention.thing
+                    and other_part.operation in ("+", "-")
+                ):
+                    yield f"how many {thing} there are is found by dividing, and the code multiplies"
+                continue
+            if other.rate or other.factor or other.share:
                 continue
             multiplied = term.operation == "*"
             alike = mention.thing in ("", other.thing) or not other.thing
@@ -130,6 +142,29 @@ def wrong_way_divided(problem: Understood) -> Found:
     core = _core(problem)
     if core is not None and core.operation == "*" and not core.parts[0].operation and not core.parts[1].operation:
         yield from _per_thing_multiplied(core, problem, thing)
+
+
+def converted_wrong_way(problem: Understood) -> Found:
+    """Minutes are found from hours by multiplying, and hours from minutes by dividing."""
+    told = {one.thing for one in problem.used}
+    for term in problem.terms:
+        for place, part in enumerate(term.parts if term.operation in ("*", "/", "//") else ()):
+            if part.operation or problem.links.mention(part) is not None:
+                continue
+            for (larger, smaller), factor in CONVERSIONS.items():
+                if part.value != factor or (larger in told and smaller in told):
+                    continue
+                if problem.question.thing == larger and smaller in told and term.operation == "*":
+                    yield f"{larger} are found from {smaller} by dividing, and the code multiplies by {factor:g}"
+                elif problem.question.thing == smaller and larger in told and term.operation != "*" and place == 1:
+                    yield f"{smaller} are found from {larger} by multiplying, and the code divides by {factor:g}"
+
+
+def shared_out(problem: Understood) -> Found:
+    """What is shared out equally is divided."""
+    asked = problem.question.asked
+    if _SHARED.search(problem.question.text) and asks_for(asked, "each") and not problem.operations & {"/", "//"}:
+        yield "what each one gets is asked for, and the code divides by nothing"
 
 
 def _per_thing_multiplied(core: Term, problem: Understood, thing: str) -> Found:

@@ -12,12 +12,17 @@ def _any(patterns: list[str]) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{'|'.join(patterns)})\b", re.IGNORECASE)
 
 
-_ASKED = {name: _any(patterns) for name, patterns in _TABLE["asked"].items()}
+ASKED = {name: _any(patterns) for name, patterns in _TABLE["asked"].items()}
+_TAKES_AWAY = _any(_TABLE["takes_away"]["words"])
 _HAPPENS = {name: _any(patterns) for name, patterns in _TABLE["happens"].items()}
 
 
 def asks_for(asked: str, name: str) -> bool:
-    return _ASKED[name].search(asked) is not None
+    return ASKED[name].search(asked) is not None
+
+
+def may_take_away(text: str) -> bool:
+    return _TAKES_AWAY.search(text) is not None or _HAPPENS["loss"].search(text) is not None
 
 
 def happens(clause: str) -> int:

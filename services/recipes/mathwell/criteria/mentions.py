@@ -206,15 +206,18 @@ def _rate(ahead: str, behind: str, *, hyphenated: bool) -> tuple[bool, str]:
     return False, ""
 
 
-def of_kind(mention: Mention, sentence: str, counted: set[str], things: set[str]) -> Mention:
+def of_kind(mention: Mention, sentence: str, counted: set[str], things: set[str], asked: str) -> Mention:
     """ "A box holds 12 pencils" says how many there are in each, where boxes are counted elsewhere."""
     packed = _PACKED.search(mention.clause.partition("#")[0]) if mention.rate else None
-    if packed and packed["packs"].lower() not in ("each", "every"):
+    if packed and not _EACH_BEFORE.search(packed.string):
         # "boxes of 12", but not "the brains of 8".
         known = singular(packed["packs"]) in things or re.search(r"\bin(?:to)? \w+ of $", packed.string, re.I)
         return mention if known or _EACH_AFTER.match(mention.clause.partition("#")[2]) else replace(mention, rate=False)
     if mention.rate or mention.factor or mention.share:
         return mention
+    for_one = re.search(r"\bfor an? (?:new )?(\w+)", mention.clause.partition("#")[2], re.IGNORECASE)
+    if for_one and singular(for_one[1]) == asked != mention.thing:
+        return replace(mention, rate=True, per=asked)
     subject = _GENERIC.match(sentence)
     if subject is None or mention.start < 0:
         return mention

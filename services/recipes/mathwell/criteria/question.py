@@ -43,7 +43,7 @@ def read(text: str) -> Question:
     return Question(
         text=text,
         sentences=sentences,
-        mentions=[of_kind(mention, sentences[mention.sentence], counted, things) for mention in mentions],
+        mentions=[of_kind(mention, sentences[mention.sentence], counted, things, thing) for mention in mentions],
         asked=asked,
         asking=asking,
         thing=thing,

@@ -3,7 +3,7 @@
 import math
 import re
 
-from services.recipes.mathwell.criteria.cues import asks_for, happens
+from services.recipes.mathwell.criteria.cues import asks_for, happens, may_take_away
 from services.recipes.mathwell.criteria.mentions import Mention
 from services.recipes.mathwell.criteria.understood import Found, Understood, is_measure
 from services.recipes.mathwell.criteria.words import convertible
@@ -30,7 +30,7 @@ def direction(problem: Understood) -> Found:
         if one.compared:
             if ((said > 0 and signs == {-1}) or (said < 0 and signs == {1})) and _about_subject(one, problem):
                 yield f"{one.value:g} {'more' if said > 0 else 'less'} goes into the code the other way round"
-        elif said < 0 and signs == {1} and _keeps(problem) and not _first_to_go(one, problem):
+        elif said < 0 and signs == {1} and happens(asked) >= 0 and not _first_to_go(one, problem):
             if _other_stock(one, problem):
                 yield f"{one.value:g} {one.thing} go, and the code adds them".replace("  ", " ")
         elif said > 0 and signs == {-1} and not _WANTED.search(problem.question.text) and _starts_before(one, problem):
@@ -42,12 +42,6 @@ def _comes(one: Mention) -> int:
     if one.thing == "dollar" and _PAYS.search(one.clause):
         return -1
     return 1 if _MORE.search(one.clause) and not happens(one.clause) else happens(one.clause)
-
-
-def _keeps(problem: Understood) -> bool:
-    """Whether the question is what there is in the end."""
-    asked = problem.question.asked
-    return asks_for(asked, "left") or re.search(r"\b(?:have|has|are there|there be)\b", asked) is not None
 
 
 def _other_stock(one: Mention, problem: Understood) -> bool:
@@ -109,6 +103,35 @@ def _times_one(mention: Mention, problem: Understood) -> bool:
         and problem.question.thing == mention.thing
         and mention.per not in ("",)
     )
+
+
+def taken_from_nothing(problem: Understood) -> Found:
+    """Something is taken away, and no word of the text calls for it."""
+    if "-" not in problem.operations or may_take_away(problem.question.text):
+        return
+    if not any(one.compared or one.share or one.part for one in problem.question.mentions):
+        yield "the code takes something away, and nothing in the text goes, is compared or is left over"
+
+
+def ratio_added(problem: Understood) -> Found:
+    """How many times as many, or how many minutes an hour has, is multiplied."""
+    for term in problem.terms:
+        for part in term.parts if term.operation == "+" else ():
+            mention = problem.links.mention(part)
+            if mention is not None and mention.factor and part.value == mention.value and mention.value != 1:
+                yield f"{mention.value:g} times as many are added as {mention.value:g}"
+            elif mention is None and part in problem.links.known and part.value > 2:
+                yield f"the code adds {part.value:g}, of which the text has nothing"
+
+
+def share_turned(problem: Understood) -> Found:
+    """A third of something is a division by three."""
+    for term in problem.terms:
+        for part in term.parts if term.operation == "*" else ():
+            mention = problem.links.mention(part)
+            whole = mention is not None and mention.share and part.value > 1 and not part.operation
+            if whole and mention and "# of" in mention.clause and math.isclose(part.value * mention.value, 1):
+                yield f"one part of {part.value:g} is asked for, and the code multiplies by {part.value:g}"
 
 
 def unlike_added(problem: Understood) -> Found:

@@ -1,8 +1,8 @@
-"""The recipe's one speaker for the scripted engine, by the prompt's name."""
+"""What each prompt of the recipe is answered with when no language model is there."""
 
 from collections.abc import Mapping
 
-from services.recipes.mathwell.scripted import writer
+from services.recipes.mathwell.scripted import judge, writer
 from services.recipes.scripted.reading import Speaker
 
-SPEAKERS: Mapping[str, Speaker] = {"mathwell/writing": writer.write}
+SPEAKERS: Mapping[str, Speaker] = {"mathwell/writing": writer.write, "mathwell/judging": judge.judge}

@@ -1,0 +1,60 @@
+"""Word problems of others are judged by a command, with classifiers that another command learned."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from click.testing import CliRunner, Result
+
+from services.cli.problems import problems
+from tests.unit.recipes.mathwell.labelled import labelled
+
+
+def ran(*arguments: object) -> Result:
+    return CliRunner().invoke(problems, [str(argument) for argument in arguments])
+
+
+def written(path: Path, rows: list[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    return path
+
+
+def rows_of(folder: str) -> list[dict[str, Any]]:
+    return [
+        {
+            "question": problem.question,
+            "solution": problem.code,
+            "answer": problem.answer,
+            "topic": problem.topic,
+            **{criterion.value: label for criterion, label in labels.items()},
+        }
+        for problem, labels in labelled(folder)
+    ]
+
+
+def test_learned_classifiers_have_to_agree_with_the_rules(tmp_path: Path) -> None:
+    learned = tmp_path / "criteria.npz"
+    table = ran("learn-criteria", "--labelled", written(tmp_path / "a.jsonl", rows_of("made_with")), "--out", learned)
+    assert table.exit_code == 0, table.output
+    assert "AUC" in table.output
+    source = written(tmp_path / "b.jsonl", rows_of("held_out")[:40])
+    alone = json.loads(ran("score", source, "--json").output)
+    verdicts = tmp_path / "verdicts.jsonl"
+    both = json.loads(ran("score", source, "--classifiers", learned, "--out", verdicts, "--json").output)
+    assert alone["problems"] == both["problems"] == 40
+    assert both["meet_all"] <= alone["meet_all"]
+    found = [json.loads(line) for line in verdicts.read_text("utf-8").splitlines()]
+    assert sum(row["meets_all"] for row in found) == both["meet_all"]
+    assert all(row["objections"] for row in found if not row["meets_all"])
+
+
+def test_a_row_that_is_no_word_problem_is_named(tmp_path: Path) -> None:
+    row = {"question": "How many are 2 + 3?", "solution": "def solution():\n    return 5", "answer": 5}
+    for wrong, because in (
+        ({"solution": None}, "a question and a solution are wanted"),
+        ({"answer": "five"}, "answer: 'five' is no number"),
+        ({"solvable": "perhaps"}, "solvable: 'perhaps' is no label"),
+    ):
+        result = ran("score", written(tmp_path / "rows.jsonl", [row, row | wrong]))
+        assert result.exit_code == 2
+        assert f"rows.jsonl:2: {because}" in result.output

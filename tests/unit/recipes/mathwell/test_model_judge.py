@@ -1,0 +1,40 @@
+"""A model is asked for its opinion through the model's boundary, and its objections count."""
+
+from services.recipes.mathwell.criteria import model_judge
+from services.recipes.mathwell.criteria.model_judge import Judgement
+from services.recipes.mathwell.criteria.scoring import score
+from services.recipes.mathwell.criteria.verdicts import Criterion
+from services.runtime.ask import Ask
+from services.runtime.model import Model
+from tests.unit.recipes.mathwell.labelled import labelled
+from tests.unit.recipes.mathwell.writing import ENGINE, Says
+
+
+def asking(model: Model) -> Ask:
+    return Ask(model=model, role="composer", origin=(7,))
+
+
+async def test_the_scripted_judge_says_what_the_rules_say() -> None:
+    for problem, _ in labelled("held_out")[::8]:
+        opinions = await model_judge.opinions(problem, asking(ENGINE))
+        assert [one.criterion for one in opinions] == list(Criterion)
+        for one in opinions:
+            assert one.meets is score(problem).meets(one.criterion)
+
+
+async def test_a_models_no_keeps_a_problem_out_with_its_reason() -> None:
+    problem = next(one.problem for one in labelled("made_with") if score(one.problem).meets_all)
+    model = Says()
+    model.text = Judgement.written(
+        solvable="y",
+        why_solvable="It gives both numbers.",
+        accurate="y",
+        why_accurate="The sum is right.",
+        appropriate="n",
+        why_appropriate="No zoo has so many.",
+    )
+    opinions = await model_judge.opinions(problem, asking(model))
+    assert score(problem, opinions).objections == ["appropriate: model: No zoo has so many."]
+    (request,) = model.asked
+    assert problem.question in request.messages[-1].text
+    assert problem.code in request.messages[-1].text
