@@ -14,6 +14,8 @@ from services.curriculum.handler import attempt_at
 from services.executor.handler import Sandbox
 from services.model.engines.scripted import ScriptedEngine
 from services.recipes.mathwell.answers import Written
+from services.recipes.mathwell.criteria.model_judge import Judgement
+from services.recipes.mathwell.criteria.verdicts import Criterion
 from services.recipes.recipe import find
 from services.runtime.model import Model
 from tests.unit.scripted.growing import DESK, finished
@@ -30,17 +32,22 @@ def solution():
     penguins = rocks + water
     return penguins"""
 
+APPROVED = Judgement.written(
+    **dict.fromkeys(Criterion, "y"), **{f"why_{name}": "Nothing is wrong with it." for name in Criterion}
+)
+
 
 class Says:
-    """A model that always writes the same problem."""
+    """A model that always writes the same problem, and has nothing against it."""
 
     def __init__(self, code: str = FUNCTION, question: str = QUESTION) -> None:
         self.text = Written.written(question=question, function=f"```python\n{code}\n```")
+        self.judgement = APPROVED
         self.asked: list[GenerateRequest] = []
 
     async def generate(self, request: GenerateRequest) -> Completion:
         self.asked.append(request)
-        return Completion(text=self.text, model="says")
+        return Completion(text=self.text if request.prompt == "mathwell/writing" else self.judgement, model="says")
 
 
 def commissioned(topic: str = "penguins", *, examples: Sequence[Example] = (), **wanted: object) -> Problem:
