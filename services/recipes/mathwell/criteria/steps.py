@@ -12,6 +12,7 @@ from services.recipes.mathwell.criteria.working import Term
 _MORE = re.compile(r"# more\b(?!.*\bthan\b)", re.IGNORECASE)
 _PAYS = re.compile(r"\b(?:buys?|bought|buying|pays?|paid|costs?|for \$?#|purchas\w+|spends?|spent)", re.IGNORECASE)
 _WANTED = re.compile(r"\b(?:needs?|wants?|goal|must|plans?|has to|have to|hopes?)\b", re.IGNORECASE)
+_OF_ALL = re.compile(r"# of (?:them|the|these|all|his|her|their|its)\b")
 _AGO = re.compile(r"\byears ago\b")
 _LATER = re.compile(r"\bin \S+ years\b|\byears from now\b|\byears later\b")
 
@@ -30,11 +31,25 @@ def direction(problem: Understood) -> Found:
         if one.compared:
             if ((said > 0 and signs == {-1}) or (said < 0 and signs == {1})) and _about_subject(one, problem):
                 yield f"{one.value:g} {'more' if said > 0 else 'less'} goes into the code the other way round"
-        elif said < 0 and signs == {1} and happens(asked) >= 0 and not _first_to_go(one, problem):
+        elif said < 0 and signs == {1} and _has_less(one, problem) and not _first_to_go(one, problem):
             if _other_stock(one, problem):
                 yield f"{one.value:g} {one.thing} go, and the code adds them".replace("  ", " ")
         elif said > 0 and signs == {-1} and not _WANTED.search(problem.question.text) and _starts_before(one, problem):
             yield f"{one.value:g} {one.thing} come, and the code takes them away".replace("  ", " ")
+
+
+def _has_less(one: Mention, problem: Understood) -> bool:
+    """Whether what goes makes what is asked for less: a price that is paid makes a bill more."""
+    asked = problem.question.asked
+    if one.thing == "dollar":
+        return asks_for(asked, "left") or re.search(r"\b(?:have|has)\b", asked) is not None
+    added = any(
+        problem.links.mention(part) is one
+        for term in problem.terms
+        if term.operation in ("+", "-")
+        for part in term.parts
+    )
+    return added and happens(asked) >= 0
 
 
 def _comes(one: Mention) -> int:
@@ -107,7 +122,11 @@ def _times_one(mention: Mention, problem: Understood) -> bool:
 
 def taken_from_nothing(problem: Understood) -> Found:
     """Something is taken away, and no word of the text calls for it."""
-    if "-" not in problem.operations or may_take_away(problem.question.text):
+    if (
+        "-" not in problem.operations
+        or may_take_away(problem.question.text)
+        or asks_for(problem.question.asked, "more")
+    ):
         return
     if not any(one.compared or one.share or one.part for one in problem.question.mentions):
         yield "the code takes something away, and nothing in the text goes, is compared or is left over"
@@ -130,7 +149,7 @@ def share_turned(problem: Understood) -> Found:
         for part in term.parts if term.operation == "*" else ():
             mention = problem.links.mention(part)
             whole = mention is not None and mention.share and part.value > 1 and not part.operation
-            if whole and mention and "# of" in mention.clause and math.isclose(part.value * mention.value, 1):
+            if whole and mention and _OF_ALL.search(mention.clause) and math.isclose(part.value * mention.value, 1):
                 yield f"one part of {part.value:g} is asked for, and the code multiplies by {part.value:g}"
 
 

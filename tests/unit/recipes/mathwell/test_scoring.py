@@ -1,11 +1,15 @@
 """The rules agree with word problems that were labelled by hand, and explain each verdict."""
 
 import time
+from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
+from services.curriculum.bank.bank import load_bank
 from services.recipes.mathwell.criteria.scoring import score
 from services.recipes.mathwell.criteria.verdicts import Criterion, Opinion, Scores, WordProblem
+from services.recipes.programs import function_of
 from tests.unit.recipes.mathwell.labelled import labelled
 
 # The paper's classifiers: 0.62, 0.54, 0.63.
@@ -37,6 +41,31 @@ def test_rules_agree_with_labels_made_by_hand(folder: str, criterion: Criterion)
     counts = [sum(label is meets for label, _ in found) for meets in (True, False)]
     assert min(counts) >= 14
     assert sum(rate / count for rate, count in zip(rates, counts, strict=True)) / 2 >= BALANCED_ACCURACY
+
+
+def turned(code: str) -> Iterator[str]:
+    """The same code with one operation for another."""
+    for sign, other in ((" + ", " - "), (" - ", " + "), (" * ", " + "), (" / ", " * ")):
+        if sign in code:
+            yield code.replace(sign, other, 1)
+
+
+@pytest.mark.parametrize(("folder", "share"), [("made_with", 0.75), ("held_out", 0.6)])
+def test_most_wrong_operations_are_found(folder: str, share: float) -> None:
+    right = [problem for problem, labels in labelled(folder) if all(labels.get(one) for one in Criterion)]
+    wrong = [replace(problem, code=code, answer=None) for problem in right for code in turned(problem.code)]
+    assert len(wrong) > 50
+    assert sum(not score(problem).meets_all for problem in wrong) >= share * len(wrong)
+
+
+def test_problems_of_the_bank_are_solvable_and_their_functions_right() -> None:
+    bank = load_bank("arithmetic")
+    drawn = [bank.family(name).problem(13) for name in bank.names]
+    scores = [
+        score(WordProblem(question=one.question, code=function_of(one.steps), answer=one.answer.value)) for one in drawn
+    ]
+    kept = [bool(one.meets(Criterion.SOLVABLE) and one.meets(Criterion.ACCURATE)) for one in scores]
+    assert sum(kept) >= 0.9 * len(kept)
 
 
 def test_every_verdict_is_explained() -> None:
