@@ -1,8 +1,8 @@
 """Problems that are yet to be written: what each is to be about, and examples from a bank or a file."""
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 from random import Random
@@ -18,8 +18,10 @@ from services.runtime.seeds import digest, draw
 EXAMPLES = 8
 # So many are drawn for them: those that nothing calculates are none.
 _DRAWN = 5 * EXAMPLES
-# Of a problem's source: the bank or the file, and the place in it.
-_ORIGIN = re.compile("[/:]")
+# Of a bank, which has no end, so many are drawn from.
+_POOL = 400
+# In a problem's source, what follows the bank or the file.
+_PLACE = re.compile("[/:].*")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +33,7 @@ class Commissions:
     topics: Sequence[str]
     grade: int = 0
     operations: Sequence[str] = ()
+    _worked_out: dict[tuple[int, int], Example | None] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def count(self) -> None:
@@ -47,30 +50,31 @@ class Commissions:
     def problem(self, run_seed: int, ordinal: int) -> Problem:
         choice = draw(run_seed, "commission", ordinal)
         topic = choice.choice(self.topics)
-        shown = self._shown(run_seed, choice)
         commission = Commission(
-            topic=topic,
-            grade=self.grade,
-            operations=self.operations,
-            examples=[
-                Example(question=problem.question, solution=program_of(problem.solution, problem.steps))
-                for problem in shown
-            ],
+            topic=topic, grade=self.grade, operations=self.operations, examples=self._shown(run_seed, choice)
         )
-        origin = _ORIGIN.split(shown[0].source)[0] if shown else "nothing"
         return Problem(
             id=digest("commission", self.digest, run_seed, ordinal),
             topic=topic,
-            source=f"{origin}/commission#{ordinal}",
+            source=f"{self._origin}/commission#{ordinal}",
             authorship=Authorship(commission=commission),
         )
 
-    def _shown(self, run_seed: int, choice: Random) -> list[Problem]:
-        drawn = (self.examples.problem(run_seed, ordinal) for ordinal in self._ordinals(choice))
-        return list(islice((one for one in drawn if program_of(one.solution, one.steps)), EXAMPLES))
+    @cached_property
+    def _origin(self) -> str:
+        """The bank or the file that the examples are from."""
+        return _PLACE.sub("", self.examples.problem(0, 0).source)
 
-    def _ordinals(self, choice: Random) -> Iterator[int]:
-        count = self.examples.count
-        if count is None:
-            return (choice.getrandbits(32) for _ in range(_DRAWN))
-        return iter(choice.sample(range(count), min(count, _DRAWN)))
+    def _shown(self, run_seed: int, choice: Random) -> list[Example]:
+        count = _POOL if self.examples.count is None else self.examples.count
+        drawn = (self._example(run_seed, place) for place in choice.sample(range(count), min(count, _DRAWN)))
+        return list(islice(filter(None, drawn), EXAMPLES))
+
+    def _example(self, run_seed: int, place: int) -> Example | None:
+        """None for a problem that nothing calculates; each is worked out once."""
+        if (run_seed, place) not in self._worked_out:
+            problem = self.examples.problem(run_seed, place)
+            program = program_of(problem.solution, problem.steps)
+            example = Example(question=problem.question, solution=program) if program else None
+            self._worked_out[run_seed, place] = example
+        return self._worked_out[run_seed, place]

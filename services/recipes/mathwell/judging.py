@@ -1,12 +1,17 @@
 """A written problem before its judges, and what can be measured of it."""
 
+from collections.abc import Iterable
+
 from soliloquy.v1.conversation_pb2 import Example, Problem, Ruling
 
-from services.recipes.mathwell.criteria import verdicts
+from services.recipes.mathwell.criteria import model_judge, verdicts
 from services.recipes.mathwell.criteria.operations import operations_in
 from services.recipes.mathwell.criteria.scoring import score
-from services.recipes.mathwell.criteria.verdicts import Criterion, Scores, WordProblem
+from services.recipes.mathwell.criteria.verdicts import Criterion, Scores
+from services.recipes.mathwell.policy import POLICY
 from services.recipes.mathwell.readability import flesch_kincaid, tokens
+from services.recipes.mathwell.word_problem import as_word_problem
+from services.runtime.ask import Ask
 from services.truth.numbers import numbers_in_digits
 from services.truth.phrases import shared_words
 
@@ -14,32 +19,30 @@ _RULINGS = {True: Ruling.RULING_YES, False: Ruling.RULING_NO, None: Ruling.RULIN
 _MEETS = {ruling: meets for meets, ruling in _RULINGS.items()}
 
 
-def judged(problem: Problem) -> None:
-    """Enters the opinions and the measures."""
-    authorship = problem.authorship
-    scores = score(as_word_problem(problem))
-    for one in scores.opinions:
-        authorship.opinions.add(
+async def judged(problem: Problem, ask: Ask) -> None:
+    """Enters the opinions and the measures; a model is asked only what no rule has said no to."""
+    word_problem = as_word_problem(problem)
+    scores = score(word_problem)
+    _enter(problem, scores.opinions)
+    _measure(problem, scores)
+    if POLICY["judges"]["model"] and not any(one.meets is False for one in scores.opinions):
+        _enter(problem, await model_judge.opinions(word_problem, ask))
+
+
+def _enter(problem: Problem, opinions: Iterable[verdicts.Opinion]) -> None:
+    for one in opinions:
+        problem.authorship.opinions.add(
             criterion=one.criterion, ruling=_RULINGS[one.meets], judge=one.judge, because=one.because
         )
-    measures = authorship.measures
+
+
+def _measure(problem: Problem, scores: Scores) -> None:
+    measures, examples = problem.authorship.measures, problem.authorship.commission.examples
     measures.reading_grade = flesch_kincaid(problem.question)
     measures.tokens = tokens(problem.question)
     measures.operations.extend(operations_in(problem.solution, problem.question))
     measures.names_topic = bool(scores.topic_named)
-    examples = authorship.commission.examples
     measures.likeness = max((shared_words(problem.question, one.question) for one in examples), default=0.0)
-
-
-def as_word_problem(problem: Problem) -> WordProblem:
-    commission = problem.authorship.commission
-    return WordProblem(
-        question=problem.question,
-        code=problem.solution,
-        answer=problem.answer.value if problem.HasField("answer") else None,
-        topic=commission.topic,
-        grade=commission.grade or None,
-    )
 
 
 def scores_of(problem: Problem) -> Scores:

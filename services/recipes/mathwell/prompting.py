@@ -13,6 +13,7 @@ from soliloquy.v1.conversation_pb2 import Commission, Conversation, Example, Pro
 
 from services.recipes.mathwell.commissions import listed, operations
 from services.recipes.mathwell.criteria.verdicts import WordProblem
+from services.recipes.mathwell.word_problem import as_word_problem
 from services.recipes.templates import Templates, filled
 from services.runtime.ask import Prompt
 from services.truth.figures import exact
@@ -40,7 +41,11 @@ def judging(problem: WordProblem) -> Prompt:
 
 
 def given_prompts(conversation: Conversation) -> list[tuple[int, Prompt]]:
-    return [(1, writing(conversation.problem))]
+    asked = {call.prompt for turn in conversation.turns for call in turn.calls}
+    given = [(1, writing(conversation.problem))]
+    if "mathwell/judging" in asked:
+        given.append((1, judging(as_word_problem(conversation.problem))))
+    return given
 
 
 @functools.cache

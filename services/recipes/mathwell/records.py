@@ -42,7 +42,6 @@ def _authorship(authorship: Authorship) -> dict[str, Any]:
         ],
         "measures": {
             "reading_grade": measures.reading_grade,
-            "dale_chall": measures.dale_chall,
             "tokens": measures.tokens,
             "operations": list(measures.operations),
             "names_topic": measures.names_topic,

@@ -22,8 +22,9 @@ _OUTPUT = re.compile(r"^\s*(\w+)\s*=\s*(.*?)\s*$", re.MULTILINE)
 class Book(Protocol):
     """Knows the problems by their questions."""
 
-    # A problem of its own for each number; None where it has only those it was given.
-    draw: Callable[[int], Problem] | None
+    @property
+    def draw(self) -> Callable[[int], Problem] | None:
+        """Gives a problem for each number; None where there are only those that were given."""
 
     def recognise(self, question: str) -> Problem | None: ...
 

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from soliloquy.v1.conversation_pb2 import Problem, Quantity, Step
 
-from services.cli.problems import sheet
 from services.cli.problems.sheet import CannotPrint, write_sheet
 
 ADDED = Step(explanation="Add both.", expression="a + b")
@@ -39,7 +38,7 @@ def test_a_sheet_is_a_pdf_where_there_is_a_browser(tmp_path: Path) -> None:
 
 
 def test_without_a_browser_a_pdf_is_refused_with_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sheet.shutil, "which", lambda _: None)
+    monkeypatch.setenv("PATH", "")
     with pytest.raises(CannotPrint, match=r"takes Chromium, and there is none: install it, or name a sheet\.html"):
         write_sheet(PROBLEMS, "", tmp_path / "sheet.pdf")
     assert not list(tmp_path.iterdir())

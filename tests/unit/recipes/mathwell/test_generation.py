@@ -55,7 +55,17 @@ def test_a_conversation_is_one_turn_in_which_nobody_speaks() -> None:
         assert one.ending == Ending.ENDING_WRITTEN
         assert not turn.HasField("student")
         assert not turn.HasField("tutor")
-        assert {call.prompt for call in turn.calls} == {"mathwell/writing"}
+        asked = [call.prompt for call in turn.calls]
+        assert asked == ["mathwell/writing", "mathwell/judging"][: len(asked)]
+        assert [prompt.name for _, prompt in RECIPE.prompts(one)] == asked
+
+
+def test_a_model_has_to_agree_with_the_rules_and_is_asked_only_what_they_let_pass() -> None:
+    agreed = asyncio.run(made(commissioned(), Says()))
+    assert {one.judge for one in agreed.problem.authorship.opinions} == {"rules", "model"}
+    unfit = asyncio.run(made(commissioned(), model := Says(question=f"He kills them all with a gun. {QUESTION}")))
+    assert [request.prompt for request in model.asked] == ["mathwell/writing"]
+    assert any(fault.startswith("appropriate: ") for fault in faults(unfit))
 
 
 @pytest.mark.parametrize("operations", [("addition",), ("addition", "subtraction"), ("multiplication", "division")])
@@ -97,7 +107,7 @@ def test_a_record_says_all_of_a_problem() -> None:
 def test_what_is_learned_of_a_problem_is_the_problem_behind_the_prompt_that_asked_for_it() -> None:
     one = asyncio.run(made(commissioned(), model := Says()))
     (lesson,) = RECIPE.lessons(one)
-    (request,) = model.asked
+    request, _ = model.asked
     assert list(lesson.prompt.messages) == list(request.messages)
     assert lesson.answer == model.text
     *_, told = RECIPE.dialogue(one)

@@ -25,7 +25,7 @@ async def test_the_scripted_judge_says_what_the_rules_say() -> None:
 async def test_a_models_no_keeps_a_problem_out_with_its_reason() -> None:
     problem = next(one.problem for one in labelled("made_with") if score(one.problem).meets_all)
     model = Says()
-    model.text = Judgement.written(
+    model.judgement = Judgement.written(
         solvable="y",
         why_solvable="It gives both numbers.",
         accurate="y",

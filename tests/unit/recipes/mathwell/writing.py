@@ -1,6 +1,7 @@
 """The making of one problem, from its commission to its end, with the services' own handlers."""
 
 from collections.abc import Sequence
+from functools import cache
 
 from soliloquy.v1.conversation_pb2 import Authorship, Commission, Conversation, Example, Problem
 from soliloquy.v1.events_pb2 import ConversationStarted
@@ -13,6 +14,8 @@ from services.curriculum.handler import attempt_at
 from services.executor.handler import Sandbox
 from services.model.engines.scripted import ScriptedEngine
 from services.recipes.mathwell.answers import Written
+from services.recipes.mathwell.criteria.model_judge import Judgement
+from services.recipes.mathwell.criteria.verdicts import Criterion
 from services.recipes.recipe import find
 from services.runtime.model import Model
 from tests.unit.scripted.growing import DESK, finished
@@ -29,17 +32,22 @@ def solution():
     penguins = rocks + water
     return penguins"""
 
+APPROVED = Judgement.written(
+    **dict.fromkeys(Criterion, "y"), **{f"why_{name}": "Nothing is wrong with it." for name in Criterion}
+)
+
 
 class Says:
-    """A model that always writes the same problem."""
+    """A model that always writes the same problem, and has nothing against it."""
 
     def __init__(self, code: str = FUNCTION, question: str = QUESTION) -> None:
         self.text = Written.written(question=question, function=f"```python\n{code}\n```")
+        self.judgement = APPROVED
         self.asked: list[GenerateRequest] = []
 
     async def generate(self, request: GenerateRequest) -> Completion:
         self.asked.append(request)
-        return Completion(text=self.text, model="says")
+        return Completion(text=self.text if request.prompt == "mathwell/writing" else self.judgement, model="says")
 
 
 def commissioned(topic: str = "penguins", *, examples: Sequence[Example] = (), **wanted: object) -> Problem:
@@ -53,5 +61,6 @@ async def made(problem: Problem, model: Model = ENGINE, sandbox: Sandbox = DESK,
     return await finished(ConversationStarted(conversation=conversation), engine=model, sandbox=sandbox)
 
 
+@cache
 def commissions(**wanted: object) -> Commissions:
     return Commissions(examples=BANK, topics=RECIPE.topics, **wanted)  # type: ignore[arg-type]

@@ -1,0 +1,49 @@
+"""Ten thousand word problems: each runs, comes to what its steps come to, and hardly any says what another says."""
+
+import asyncio
+import math
+from collections import Counter
+
+import pytest
+from soliloquy.v1.conversation_pb2 import Problem
+from soliloquy.v1.sandbox_pb2 import STATUS_OK
+
+from services.curriculum.files.problem_of_row import problem_of
+from services.curriculum.files.problem_rows import ProblemRow
+from services.curriculum.files.program_solution import steps_of_program
+from services.curriculum.sifting.near_duplicates import NearDuplicates
+from services.recipes.mathwell.rules import faults
+from tests.unit.recipes.mathwell.writing import commissions, made
+
+COUNT = 10_000
+
+
+def by_its_steps(problem: Problem) -> float:
+    """The function's steps calculated by our own expressions, and not by Python."""
+    row = ProblemRow(question=problem.question, solution=problem.solution)
+    stated = row.model_dump() | {"steps": steps_of_program(problem.solution), "id": None}
+    return problem_of(ProblemRow.model_validate(stated), "here").answer.value
+
+
+@pytest.mark.timeout(3600)
+def test_ten_thousand_problems_run_and_are_right() -> None:
+    async def write() -> list[tuple[Problem, list[str]]]:
+        written = []
+        for ordinal in range(COUNT):
+            one = await made(commissions().problem(11, ordinal))
+            (attempt,) = one.turns[0].calculation.attempts
+            assert attempt.execution.status == STATUS_OK
+            written.append((one.problem, faults(one)))
+        return written
+
+    written = asyncio.run(write())
+    for problem, _ in written:
+        assert math.isclose(by_its_steps(problem), problem.answer.value, rel_tol=1e-4)
+        assert problem.topic in problem.question
+    kept = [problem for problem, reasons in written if not reasons]
+    reasons = Counter(reason.partition(":")[0] for _, reasons in written for reason in reasons)
+    assert len(kept) >= 0.85 * COUNT, reasons
+    matches = NearDuplicates(0.8, ignore_numbers=False).sift([problem.question for problem in kept])
+    alike = sum(match is not None for match in matches) / len(kept)
+    assert alike <= 0.01, alike
+    print(f"{COUNT} written, {len(kept)} kept, {100 * alike:.2f} % near-duplicates, {dict(reasons)}")
