@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-# Fixtures that take seconds to start, or load torch: each is there once, and not once a process.
-DEAR = ("kafka", "base", "pool", "object_store")
+# Fixtures that take seconds to make, or load torch: each is there once, and not once a process.
+DEAR = ("kafka", "base", "pool", "object_store", "reference")
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -201,7 +201,7 @@ async def _tell_standing(worker: Worker, tell: Callable[[str], None]) -> None:
         await asyncio.sleep(LOOK_SECONDS)
 
 
-def _passing() -> tuple[type[Exception], ...]:
+def _passing() -> tuple[type[Exception], type[Exception]]:
     """What may be over when it is tried again; aiokafka is loaded where there is a Kafka, or a fault."""
     from aiokafka.errors import KafkaError
 

@@ -2,10 +2,12 @@
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+import pytest_asyncio
 from soliloquy.v1.model_pb2 import Adapter, Finish, GenerateRequest, Message, Sampling
 
 from services.model.engines.engine import (
@@ -19,7 +21,14 @@ from services.model.engines.engine import (
 from tests.integration.model.support import answer, request, started
 from tests.models import needs_torch
 
-pytestmark = needs_torch
+pytestmark = [needs_torch, pytest.mark.asyncio(loop_scope="module")]
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def chat(base: Path) -> AsyncIterator[Any]:
+    """One for all that leave it as they found it."""
+    async with started(base, max_adapters=1) as chat:
+        yield chat
 
 
 async def test_a_prompt_over_the_context_is_refused_with_both_numbers(base: Path) -> None:
@@ -53,12 +62,11 @@ async def test_a_request_that_fills_the_context_is_answered(base: Path) -> None:
     ids=lambda value: "" if isinstance(value, GenerateRequest) else str(value),
 )
 async def test_a_request_that_makes_no_sense_is_refused(
-    base: Path, asked: GenerateRequest, kind: type[EngineRefused], refusal: str
+    chat: Any, asked: GenerateRequest, kind: type[EngineRefused], refusal: str
 ) -> None:
-    async with started(base) as chat:
-        with pytest.raises(kind, match=refusal):
-            await answer(chat, asked)
-        assert chat.stats().waiting == 0
+    with pytest.raises(kind, match=refusal):
+        await answer(chat, asked)
+    assert chat.stats().waiting == 0
 
 
 async def test_what_a_request_leaves_open_is_filled_in(base: Path) -> None:
@@ -95,7 +103,7 @@ def _spoiled(folder: Path) -> None:
     ],
 )
 async def test_an_adapter_that_cannot_be_used_is_refused_and_changes_nothing(
-    base: Path,
+    chat: Any,
     adapters: list[Adapter],
     tmp_path: Path,
     spoil: Callable[[Path], None],
@@ -104,34 +112,33 @@ async def test_an_adapter_that_cannot_be_used_is_refused_and_changes_nothing(
 ) -> None:
     folder = Path(shutil.copytree(adapters[0].path, tmp_path / "spoiled"))
     spoil(folder)
-    async with started(base) as chat:
-        with pytest.raises(kind, match=refusal) as refused:
-            await chat.load_adapter(Adapter(name="spoiled", path=str(folder)))
-        assert "\n" not in str(refused.value)
-        assert chat.adapters() == []
-        assert (await answer(chat, request(max_tokens=2))).completion_tokens == 2
+    with pytest.raises(kind, match=refusal) as refused:
+        await chat.load_adapter(Adapter(name="spoiled", path=str(folder)))
+    assert "\n" not in str(refused.value)
+    assert chat.adapters() == []
+    assert (await answer(chat, request(max_tokens=2))).completion_tokens == 2
 
 
 async def test_an_adapter_is_loaded_only_with_the_digest_that_it_was_asked_by(
-    base: Path, adapters: list[Adapter]
+    chat: Any, adapters: list[Adapter]
 ) -> None:
-    async with started(base, max_adapters=1) as chat:
-        with pytest.raises(MissingWeights, match=f"not {'0' * 64}: name the folder that has those"):
-            await chat.load_adapter(Adapter(name="algebra", path=adapters[0].path, digest="0" * 64))
-        loaded = await chat.load_adapter(adapters[0])
-        assert await chat.load_adapter(loaded) == loaded
-        with pytest.raises(InvalidRequest, match="1 adapters are loaded, as many as may be: unload one"):
-            await chat.load_adapter(adapters[1])
+    with pytest.raises(MissingWeights, match=f"not {'0' * 64}: name the folder that has those"):
+        await chat.load_adapter(Adapter(name="algebra", path=adapters[0].path, digest="0" * 64))
+    loaded = await chat.load_adapter(adapters[0])
+    assert await chat.load_adapter(loaded) == loaded
+    with pytest.raises(InvalidRequest, match="1 adapters are loaded, as many as may be: unload one"):
+        await chat.load_adapter(adapters[1])
+    await chat.unload_adapter(loaded.name)
 
 
 async def test_an_adapter_that_names_its_base_is_loaded_with_it(
-    base: Path, adapters: list[Adapter], tmp_path: Path
+    chat: Any, adapters: list[Adapter], tmp_path: Path
 ) -> None:
     folder = Path(shutil.copytree(adapters[0].path, tmp_path / "tuned"))
-    async with started(base) as chat:
-        digest = chat.info().digest
-        (folder / "README.md").write_text(f"---\nbase_model_digest: {digest}\n---\n")
-        assert (await chat.load_adapter(Adapter(name="tuned", path=str(folder)))).base_digest == digest
+    digest = chat.info().digest
+    (folder / "README.md").write_text(f"---\nbase_model_digest: {digest}\n---\n")
+    assert (await chat.load_adapter(Adapter(name="tuned", path=str(folder)))).base_digest == digest
+    await chat.unload_adapter("tuned")
 
 
 @pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "model.safetensors"])

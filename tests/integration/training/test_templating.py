@@ -4,17 +4,19 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from soliloquy.v1.model_pb2 import Message
 
-from services.model.engines.wording import Wording
 from services.recipes.recipe import Given, Told
 from tests.unit.training.growing import conversations, dialogues
 from tests.unit.training.test_replies import VARIANTS
 from training.samples import dialogue, replies, states
 from training.settings import CannotTrain
-from training.templating import Template
+
+if TYPE_CHECKING:
+    from training.templating import Template
 
 CHATML = (
     "{% for message in messages %}<|begin|>{{ message['role'] }}\n{{ message['content'] | trim }}<|end|>\n"
@@ -45,7 +47,14 @@ def with_template(base: Path, tmp_path: Path) -> Callable[[str], Path]:
     return make
 
 
-def learned_text(template: Template, chat: list[Told]) -> str:
+def template_of(folder: Path) -> "Template":
+    # It loads transformers, which every process that only looks for tests would pay for.
+    from training.templating import Template
+
+    return Template(folder)
+
+
+def learned_text(template: "Template", chat: list[Told]) -> str:
     (tokens,) = template.tokens([chat])
     assert tokens
     return template.text([id for id, learned in zip(*tokens, strict=True) if learned])
@@ -55,8 +64,10 @@ def learned_text(template: Template, chat: list[Told]) -> str:
 def test_the_prompt_of_a_sample_is_token_for_token_what_the_model_service_makes_of_it(
     base: Path, with_template: Callable[[str], Path], source: str | None
 ) -> None:
+    from services.model.engines.wording import Wording
+
     folder = with_template(source) if source else base
-    served, template = Wording(folder), Template(folder)
+    served, template = Wording(folder), template_of(folder)
     for sample in states(conversations(1)[0]):
         prompt = served.prompt([Message(role=told.role, text=told.text) for told in sample.messages[:-1]])
         (tokens,) = template.tokens([sample.messages])
@@ -67,7 +78,7 @@ def test_the_prompt_of_a_sample_is_token_for_token_what_the_model_service_makes_
 
 @pytest.mark.parametrize("given", VARIANTS, ids=str)
 def test_of_a_reply_its_words_and_its_end_are_learned_whatever_is_given_with_it(base: Path, given: Given) -> None:
-    template = Template(base)
+    template = template_of(base)
     for sample in replies(dialogues()[0], given):
         assert learned_text(template, list(sample.messages)) == f"{sample.messages[-1].text}<|end|>"
 
@@ -76,7 +87,7 @@ def test_of_a_reply_its_words_and_its_end_are_learned_whatever_is_given_with_it(
 def test_what_is_learned_is_the_answer_and_its_end_and_nothing_else(
     base: Path, with_template: Callable[[str], Path], source: str | None
 ) -> None:
-    template = Template(with_template(source) if source else base)
+    template = template_of(with_template(source) if source else base)
     for sample in states(conversations(1)[0]):
         answer = sample.messages[-1].text
         assert json.loads(answer)
@@ -87,7 +98,7 @@ def test_what_is_learned_is_the_answer_and_its_end_and_nothing_else(
 def test_of_a_dialogue_the_tutors_messages_are_learned_each_with_its_end(
     base: Path, with_template: Callable[[str], Path], source: str | None
 ) -> None:
-    template = Template(with_template(source) if source else base)
+    template = template_of(with_template(source) if source else base)
     (sample,) = dialogue(conversations(1)[0])
     expected = "".join(f"{told.text}<|end|>" for told in sample.messages if told.learned)
     assert learned_text(template, list(sample.messages)) == expected
@@ -108,7 +119,7 @@ def test_a_template_that_cannot_be_marked_is_one_line(
     with pytest.raises(
         CannotTrain, match=r"the chat template of other cannot be marked: .*\{% generation %\}"
     ) as error:
-        Template(with_template(source)).tokens([sample.messages])
+        template_of(with_template(source)).tokens([sample.messages])
     assert told in str(error.value)
 
 
@@ -120,12 +131,12 @@ def test_a_template_that_knows_no_tools_says_so(with_template: Callable[[str], P
         next(one for one in conversations(3) if any(turn.HasField("calculation") for turn in one.turns))
     )
     with pytest.raises(CannotTrain, match="refuses a chat of system, user, assistant, tool: no tools"):
-        Template(with_template(strict + CHATML)).tokens([sample.messages])
+        template_of(with_template(strict + CHATML)).tokens([sample.messages])
 
 
 def test_words_of_a_special_token_are_never_taken_for_one(base: Path) -> None:
     chat = [Told("user", "What does <|end|> mean?", 1), Told("assistant", "Nothing.", 1, learned=True)]
-    assert Template(base).tokens([chat]) == [None]
+    assert template_of(base).tokens([chat]) == [None]
 
 
 def test_the_grammar_that_holds_a_served_model_lets_every_learned_answer_through(base: Path) -> None:

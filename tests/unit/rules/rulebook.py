@@ -1,5 +1,6 @@
 """The rules as they are shipped, and what their expressions name."""
 
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,8 +14,15 @@ FOLDER = ROOT / "deploy" / "helm" / "soliloquy" / "files" / "rules"
 FILES = sorted(FOLDER.glob("*.yaml"))
 
 
+@functools.cache
+def content(file: Path) -> dict[str, Any]:
+    """Read once: many tests look at the same files."""
+    read: dict[str, Any] = yaml.load(file.read_text("utf-8"), yaml.CSafeLoader)
+    return read
+
+
 def rules() -> list[dict[str, Any]]:
-    groups = [group for file in FILES for group in yaml.safe_load(file.read_text("utf-8"))["groups"]]
+    groups = [group for file in FILES for group in content(file)["groups"]]
     return [rule for group in groups for rule in group["rules"]]
 
 

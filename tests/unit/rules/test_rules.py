@@ -1,5 +1,6 @@
 """Prometheus takes every rule, somebody exports what it reads, and every alert fires, is quiet and says what to do."""
 
+import functools
 import os
 import re
 import shutil
@@ -11,11 +12,10 @@ from typing import Any
 
 import click
 import pytest
-import yaml
 
 from services.cli.main import commands
 from services.runtime.instruments import schema
-from tests.unit.rules.rulebook import FILES, FOLDER, ROOT, alerts, named, rules
+from tests.unit.rules.rulebook import FILES, FOLDER, ROOT, alerts, content, named, rules
 
 RUNBOOK = ROOT / "deploy" / "RUNBOOK.md"
 CASES = sorted(Path(__file__).parent.glob("*.yaml"))
@@ -31,6 +31,7 @@ def promtool(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(["promtool", *arguments], capture_output=True, text=True, check=False, timeout=100)
 
 
+@functools.cache
 def exported() -> dict[str | None, set[str]]:
     """Every metric that a rule may read, with its labels."""
     known: dict[str | None, set[str]] = {}
@@ -56,14 +57,14 @@ def test_rules_find_what_they_should(case: Path) -> None:
 def test_every_file_of_rules_has_a_file_of_tests() -> None:
     assert [case.name for case in CASES] == [file.name for file in FILES]
     for case in CASES:
-        [tested] = yaml.safe_load(case.read_text("utf-8"))["rule_files"]
+        [tested] = content(case)["rule_files"]
         assert (case.parent / tested).resolve() == FOLDER / case.name
 
 
 def expectations(alert: str) -> Iterator[bool]:
     """Whether it is to fire, of each look at the alert alone where there is something to look at."""
     for case in CASES:
-        for group in yaml.safe_load(case.read_text("utf-8"))["tests"]:
+        for group in content(case)["tests"]:
             for look in group["promql_expr_test"]:
                 if f'alertname="{alert}"' in look["expr"] and 'alertstate="firing"' in look["expr"]:
                     assert group["input_series"]
