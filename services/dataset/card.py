@@ -12,6 +12,8 @@ from services.dataset.statistics import LETTERS, Statistics
 from services.recipes.recipe import DEFAULT
 
 CARD = "README.md"
+# Of a table: imported conversations may have a student each.
+_MOST_ROWS = 50
 _TEMPLATE = Template(Path(__file__).with_name("card.md").read_text("utf-8"))
 # Each option of the run's command with the field of the manifest that tells it, and what it is where nobody says.
 _OPTIONS = {"noise": "none", "max_turns": 20, "max_attempts": 10}
@@ -68,8 +70,9 @@ def card(counted: Counted) -> str:
 
 
 def title(kept: Statistics) -> str:
-    about = ", ".join(sorted(kept.origins)) if len(kept.origins) <= 3 else "several collections of"
-    return f"Tutoring conversations on {about} problems" if kept.origins else "Tutoring conversations"
+    origins = sorted(filter(None, kept.origins))
+    about = ", ".join(origins) if len(origins) <= 3 else "several collections of"
+    return f"Tutoring conversations on {about} problems" if origins else "Tutoring conversations"
 
 
 def figures(kept: Statistics, dropped: Statistics) -> list[tuple[str, str]]:
@@ -80,16 +83,27 @@ def figures(kept: Statistics, dropped: Statistics) -> list[tuple[str, str]]:
         ("grown but not kept", f"{dropped.conversations:,}"),
         ("turns", f"{kept.turns:,}"),
         ("turns a conversation", f"{kept.turns / max(kept.conversations, 1):.1f}"),
+        ("problems", f"{len(kept.problems):,}"),
         ("pairs of a message and its reply", f"{kept.pairs:,}"),
+        ("words an utterance", f"{kept.words_per_utterance('student', 'tutor'):.1f}"),
         ("words an utterance, student", f"{kept.words_per_utterance('student'):.1f}"),
         ("words an utterance, tutor", f"{kept.words_per_utterance('tutor'):.1f}"),
         ("bigram entropy", f"{kept.bigram_entropy:.2f}"),
+        ("uptake", f"{kept.uptake:.2f}"),
+        *_solved(kept),
         ("turns with Python", share(kept.python_turns, kept.turns)),
         ("calculations that ran at the first attempt", share(kept.attempts[1], calculations)),
         ("programs that ran", share(kept.statuses["ok"], kept.statuses.total())),
         ("evaluations that agree with what the program found", share(kept.agreeing, verdicts)),
         ("student's replies that were to be wrong", share(kept.intents["wrong"], kept.replies)),
     ]
+
+
+def _solved(kept: Statistics) -> list[tuple[str, str]]:
+    """Of conversations that say whether the student came to the answer, and how."""
+    resolved = kept.resolutions.total()
+    of = {"solved": "solved by the student itself", "revealed": "solved after the tutor had told the answer"}
+    return [(words, share(kept.resolutions[name], resolved)) for name, words in of.items() if resolved]
 
 
 def share(part: int, whole: int) -> str:
@@ -103,10 +117,14 @@ def percent(part: float, whole: float) -> str:
 
 def counts(name: str, counted: Mapping[Any, int]) -> str:
     """A row a value with its share: the most frequent first, or as they come in a dict that is no Counter."""
-    rows = counted.most_common() if isinstance(counted, Counter) else counted.items()
     whole = sum(counted.values())
-    ordered = sorted(rows, key=lambda row: (-row[1], str(row[0]))) if isinstance(counted, Counter) else rows
-    return table((name, "", "share"), [(str(value), f"{n:,}", percent(n, whole)) for value, n in ordered])
+    ordered = list(counted.items())
+    if isinstance(counted, Counter):
+        ordered.sort(key=lambda row: (-row[1], str(row[0])))
+    if len(ordered) > _MOST_ROWS:
+        rest = ordered[_MOST_ROWS - 1 :]
+        ordered[_MOST_ROWS - 1 :] = [(f"{len(rest):,} others", sum(n for _, n in rest))]
+    return table((name, "", "share"), [(str(value) or "none", f"{n:,}", percent(n, whole)) for value, n in ordered])
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
