@@ -86,11 +86,12 @@ def _write(
                     too_long = max(too_long, long.tokens)
                     continue
                 for part in parts:
+                    marks = _marks(part, settings)
                     ids.write(np.asarray(part.ids, dtype=np.int32).tobytes())
-                    learned.write(np.asarray(part.learned, dtype=np.bool_).tobytes())
+                    learned.write(marks.tobytes())
                     lengths.append(len(part.ids))
                     owners.append(len(draws) - 1)
-                    learned_of.append(sum(part.learned))
+                    learned_of.append(int(marks.sum()))
         for file in (ids, learned):
             file.flush()
             os.fsync(file.fileno())
@@ -115,6 +116,13 @@ def _write(
         "longest_left_out": too_long,
     }
     (folder / _SUMMARY).write_text(json.dumps(summary, indent=2), "utf-8")
+
+
+def _marks(tokens: Tokens, settings: TrainingSettings) -> np.ndarray:
+    """Which tokens are learned: the first of a sample follows from nothing."""
+    if settings.learn == "everything":
+        return np.arange(len(tokens.ids)) > 0
+    return np.asarray(tokens.learned, dtype=np.bool_)
 
 
 def _parts(

@@ -36,6 +36,8 @@ class TrainingSettings(BaseModel):
     # with tool calls. "replies": the tutor's messages alone, from what was said before and what is given besides.
     layout: Literal["states", "dialogue", "replies"] = "states"
     given: Given = Given()
+    # "tutor": its own words. "everything": what it reads too, as a model without any knowledge is to learn to read.
+    learn: Literal["tutor", "everything"] = "tutor"
     # Tokens of a packed sequence, into which several samples go.
     sequence_length: int = Field(default=4096, ge=8)
     # Packed sequences a step, over all workers and accumulated; and those that a worker computes at once.

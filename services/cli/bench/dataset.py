@@ -1,6 +1,5 @@
 """`soliloquy bench dataset`."""
 
-import json
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -14,7 +13,7 @@ from rich.console import Console, RenderableType
 from soliloquy.v1.conversation_pb2 import Conversation
 
 from services.cli.bench.grown import Run, Wanted
-from services.cli.bench.tables import machine_line, rounds_line, spread, table, targets_table
+from services.cli.bench.tables import machine_line, rounds_line, show, spread, table, targets_table
 from services.cli.failure import Failure
 from services.collector.bench import collecting
 from services.collector.bench.collecting import Log, WrongDataset
@@ -57,11 +56,7 @@ def dataset(*, conversations: int, long: int, rounds: int, as_json: bool) -> Non
             figures = measure(conversations=conversations, long=long, rounds=rounds, tell=status.update)
     except WrongDataset as wrong:
         raise Failure(str(wrong)) from wrong
-    if as_json:
-        click.echo(json.dumps(figures))
-        return
-    for part in _parts(figures):
-        Console().print(part)
+    show(figures, _parts, as_json=as_json)
 
 
 def measure(*, conversations: int, long: int, rounds: int, tell: Tell) -> dict[str, Any]:

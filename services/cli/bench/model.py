@@ -1,7 +1,6 @@
 """`soliloquy bench model`."""
 
 import contextlib
-import json
 import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -11,7 +10,7 @@ import click
 from rich.console import Console, RenderableType
 from rich.table import Table
 
-from services.cli.bench.tables import machine_line, rounds_line, spread, table, targets_table
+from services.cli.bench.tables import machine_line, rounds_line, show, spread, table, targets_table
 from services.cli.failure import Failure
 from services.model.serving import CannotStart
 from services.model.settings import ServingSettings
@@ -42,11 +41,7 @@ def model(*, rounds: int, as_json: bool) -> None:
             )
     except (CannotStart, CannotListen) as error:
         raise Failure(str(error)) from error
-    if as_json:
-        click.echo(json.dumps(figures))
-        return
-    for part in _parts(figures):
-        Console().print(part)
+    show(figures, _parts, as_json=as_json)
 
 
 def _free_port() -> int:

@@ -1,6 +1,5 @@
 """`soliloquy bench model-client`."""
 
-import json
 import subprocess
 import sys
 import time
@@ -13,7 +12,7 @@ import click
 import uvloop
 from rich.console import Console, RenderableType
 
-from services.cli.bench.tables import machine_line, rounds_line, spread, table, targets_table
+from services.cli.bench.tables import machine_line, rounds_line, show, spread, table, targets_table
 from services.cli.failure import Failure
 from services.model.bench import client
 from services.runtime.bench import machine
@@ -40,11 +39,7 @@ def model_client(*, calls: int, storm: float, rounds: int, as_json: bool) -> Non
     """
     with Console(stderr=True).status("starting") as status:
         figures = measure(calls=calls, storm=storm, rounds=rounds, tell=status.update)
-    if as_json:
-        click.echo(json.dumps(figures))
-        return
-    for part in _parts(figures):
-        Console().print(part)
+    show(figures, _parts, as_json=as_json)
 
 
 def measure(*, calls: int, storm: float, rounds: int, tell: Callable[[str], None]) -> dict[str, Any]:

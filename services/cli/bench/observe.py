@@ -1,6 +1,5 @@
 """`soliloquy bench observe`."""
 
-import json
 import time
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
@@ -12,7 +11,7 @@ import uvloop
 from rich.console import Console, RenderableType
 from rich.table import Table
 
-from services.cli.bench.tables import machine_line, rounds_line, spread, table, targets_table
+from services.cli.bench.tables import machine_line, rounds_line, show, spread, table, targets_table
 from services.cli.failure import Failure
 from services.cli.kafka_options import kafka_options
 from services.cli.up import SCALE, places
@@ -54,11 +53,7 @@ def observe(
         raise Failure(str(error)) from error
     figures["kafka" if kafka else "embedded"] = counting
     figures["targets"] = judged(figures, _TARGETS)
-    if as_json:
-        click.echo(json.dumps(figures))
-        return
-    for part in _parts(figures):
-        Console().print(part)
+    show(figures, _parts, as_json=as_json)
 
 
 def _scrapes(posts: Mapping[int, str], tell: Tell) -> dict[str, Any]:

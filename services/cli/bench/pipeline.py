@@ -1,6 +1,5 @@
 """`soliloquy bench pipeline`."""
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,7 +10,7 @@ from rich.table import Table
 from services.cli.bench.calls import UnknownCall
 from services.cli.bench.grown import Wanted
 from services.cli.bench.loop import EVEN, LONG, measure
-from services.cli.bench.tables import machine_line, rounds_line, spread, table, targets_table
+from services.cli.bench.tables import machine_line, rounds_line, show, spread, table, targets_table
 from services.cli.failure import Failure
 from services.cli.kafka_options import kafka_options
 from services.runtime.bench.figures import figure
@@ -62,11 +61,7 @@ def pipeline(
             figures = measure(wanted, kafka, rounds=rounds, long=long, tell=status.update)
     except (UnknownCall, KafkaUnavailable, LayoutRefused) as error:
         raise Failure(str(error)) from error
-    if as_json:
-        click.echo(json.dumps(figures))
-        return
-    for part in _parts(figures):
-        Console().print(part)
+    show(figures, _parts, as_json=as_json)
 
 
 def _parts(figures: dict[str, Any]) -> Iterator[RenderableType]:

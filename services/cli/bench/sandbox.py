@@ -1,6 +1,5 @@
 """`soliloquy bench sandbox`."""
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,7 +8,7 @@ import uvloop
 from rich.console import Console, RenderableType
 from rich.table import Table
 
-from services.cli.bench.tables import latency, machine_line, rounds_line, spread, table, targets_table, three
+from services.cli.bench.tables import latency, machine_line, rounds_line, show, spread, table, targets_table, three
 from services.cli.failure import Failure
 from services.executor.bench.mixes import WrongResult, mixes
 from services.executor.bench.sandbox import measure
@@ -48,11 +47,7 @@ def sandbox(*, mix: str, seconds: float, as_json: bool) -> None:
             figures = uvloop.run(measure(chosen, seconds=seconds, whole=mix == _ALL, tell=status.update))
     except (SandboxUnavailable, WrongResult) as error:
         raise Failure(str(error)) from error
-    if as_json:
-        click.echo(json.dumps(figures))
-        return
-    for part in _parts(figures):
-        Console().print(part)
+    show(figures, _parts, as_json=as_json)
 
 
 def _parts(figures: dict[str, Any]) -> Iterator[RenderableType]:

@@ -1,10 +1,24 @@
-"""A benchmark's figures for a person to read."""
+"""A benchmark's figures, for a program or for a person to read."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import click
+from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
+
+
+def show(
+    figures: dict[str, Any], parts: Callable[[dict[str, Any]], Iterable[RenderableType]], *, as_json: bool
+) -> None:
+    """All of them as one JSON object, or the parts that are made of them for people."""
+    if as_json:
+        click.echo(json.dumps(figures))
+        return
+    for part in parts(figures):
+        Console().print(part)
 
 
 def machine_line(machine: dict[str, Any], *more: str) -> Text:

@@ -1,6 +1,5 @@
 """`soliloquy bench train`."""
 
-import json
 import subprocess
 import sys
 import tempfile
@@ -12,7 +11,7 @@ from typing import Any
 import click
 from rich.console import Console, RenderableType
 
-from services.cli.bench.tables import machine_line, rounds_line, spread, table, targets_table
+from services.cli.bench.tables import machine_line, rounds_line, show, spread, table, targets_table
 from services.cli.failure import Failure
 from services.runtime.bench import machine
 from services.runtime.bench.figures import merged
@@ -41,11 +40,7 @@ def train(*, data: str | None, size: str, rounds: int, on_ray: bool, as_json: bo
             figures = _measured(Path(scratch), data, size, rounds, on_ray, status.update)
         except CannotTrain as error:
             raise Failure(str(error)) from error
-    if as_json:
-        click.echo(json.dumps(figures))
-        return
-    for part in _parts(figures):
-        Console().print(part)
+    show(figures, _parts, as_json=as_json)
 
 
 def _measured(

@@ -1,6 +1,5 @@
 """`soliloquy bench transport`."""
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,7 +8,7 @@ import uvloop
 from rich.console import Console, RenderableType
 from rich.table import Table
 
-from services.cli.bench.tables import machine_line, rounds_line, spread, table, targets_table
+from services.cli.bench.tables import machine_line, rounds_line, show, spread, table, targets_table
 from services.cli.failure import Failure
 from services.cli.kafka_options import kafka_options
 from services.runtime.bench.transport import measure
@@ -32,11 +31,7 @@ def transport(*, kafka: KafkaSettings | None, rounds: int, as_json: bool) -> Non
             figures = uvloop.run(measure(kafka, rounds=rounds, tell=status.update))
     except (KafkaUnavailable, LayoutRefused) as error:
         raise Failure(str(error)) from error
-    if as_json:
-        click.echo(json.dumps(figures))
-        return
-    for part in _parts(figures):
-        Console().print(part)
+    show(figures, _parts, as_json=as_json)
 
 
 def _parts(figures: dict[str, Any]) -> Iterator[RenderableType]:

@@ -175,6 +175,15 @@ def test_all_weights_may_be_trained(job: Make) -> None:
     AutoModelForCausalLM.from_pretrained(full.folder / "model", local_files_only=True)
 
 
+def test_everything_that_is_read_may_be_learned_but_the_first_word_that_follows_from_nothing(job: Make) -> None:
+    from training.train import train
+
+    reading = job("reading", learn="everything", max_steps=1, validation_share=0.0)
+    train(reading)
+    prepared = json.loads((reading.folder / "prepared" / "summary.json").read_bytes())
+    assert prepared["learned_tokens"] == prepared["tokens"] - prepared["samples"]
+
+
 def test_what_is_dropped_in_training_is_what_checkpointing_computes_again(job: Make) -> None:
     from training.train import train
 
