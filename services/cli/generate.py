@@ -225,6 +225,8 @@ def _failure(error: BaseException, out: Place) -> BaseException:
 
 
 def _finished(plan: Plan, counts: dict[str, Any]) -> Growth:
+    # A dataset of an earlier version does not say it.
+    counts = {"unfit": {}, **counts}
     given_up = plan.conversations - counts["accepted"]
     if not given_up:
         return Growth(requested=plan.conversations, counts=counts, failed=0)

@@ -12,6 +12,8 @@ from services.dataset.statistics import LETTERS, Statistics
 from services.recipes.recipe import DEFAULT
 
 CARD = "README.md"
+# Of a table: imported conversations may have a student each.
+_MOST_ROWS = 50
 _SECTIONS = [Template(text) for text in Path(__file__).with_name("card.md").read_text("utf-8").split("\n## ")]
 # Each option of the run's command with the field of the manifest that tells it, and what it is where nobody says.
 _OPTIONS = {"noise": "none", "max_turns": 20, "max_attempts": 10}
@@ -34,6 +36,7 @@ def card(counted: Counted) -> str:
         "title": title(kept),
         "story": kept.recipe.story,
         "figures": table(("", ""), figures(kept, dropped)),
+        "beside": table(("", "here", "MathDial"), _beside(kept)),
         "endings": counts("ending", kept.endings),
         "reasons": counts("not kept because of", dropped.reasons),
         "lengths": counts("turns", dict(sorted(kept.lengths.items()))),
@@ -74,8 +77,9 @@ def _tells(section: Template, parts: Mapping[str, str]) -> bool:
 
 
 def title(kept: Statistics) -> str:
-    about = ", ".join(sorted(kept.origins)) if len(kept.origins) <= 3 else "several collections of"
-    from_elsewhere = kept.origins and not kept.recipe.topics
+    origins = sorted(filter(None, kept.origins))
+    about = ", ".join(origins) if len(origins) <= 3 else "several collections of"
+    from_elsewhere = origins and not kept.recipe.topics
     return f"{kept.recipe.title} on {about} problems" if from_elsewhere else kept.recipe.title
 
 
@@ -87,22 +91,42 @@ def figures(kept: Statistics, dropped: Statistics) -> list[tuple[str, str]]:
         ("grown but not kept", f"{dropped.conversations:,}"),
         ("turns", f"{kept.turns:,}"),
         ("turns a conversation", f"{kept.turns / max(kept.conversations, 1):.1f}"),
+        ("problems", f"{len(kept.problems):,}"),
     ]
     if kept.words:
         told += [
-            ("pairs of a message and its reply", f"{kept.pairs:,}"),
+            *((measure, here) for measure, here, _ in _beside(kept)),
             ("words an utterance, student", f"{kept.words_per_utterance('student'):.1f}"),
             ("words an utterance, tutor", f"{kept.words_per_utterance('tutor'):.1f}"),
-            ("bigram entropy", f"{kept.bigram_entropy:.2f}"),
         ]
     return [
         *told,
+        *_solved(kept),
         ("turns with Python", share(kept.python_turns, kept.turns)),
         ("calculations that ran at the first attempt", share(kept.attempts[1], calculations)),
         ("programs that ran", share(kept.statuses["ok"], kept.statuses.total())),
         ("evaluations that agree with what the program found", share(kept.agreeing, verdicts)),
         ("student's replies that were to be wrong", share(kept.intents["wrong"], kept.replies)),
     ]
+
+
+def _beside(kept: Statistics) -> list[tuple[str, str, str]]:
+    """In the terms of MathDial's table 1; nothing where nobody says anything."""
+    if not kept.words:
+        return []
+    return [
+        ("pairs of a message and its reply", f"{kept.pairs:,}", "14,197 in 2,861 conversations"),
+        ("words an utterance", f"{kept.words_per_utterance('student', 'tutor'):.1f}", "17.3"),
+        ("bigram entropy", f"{kept.bigram_entropy:.2f}", "3.54"),
+        ("uptake", f"{kept.uptake:.2f}", "0.83"),
+    ]
+
+
+def _solved(kept: Statistics) -> list[tuple[str, str]]:
+    """Of conversations that say whether the student came to the answer, and how."""
+    resolved = kept.resolutions.total()
+    of = {"solved": "solved by the student itself", "revealed": "solved after the tutor had told the answer"}
+    return [(words, share(kept.resolutions[name], resolved)) for name, words in of.items() if resolved]
 
 
 def share(part: int, whole: int) -> str:
@@ -116,10 +140,14 @@ def percent(part: float, whole: float) -> str:
 
 def counts(name: str, counted: Mapping[Any, int]) -> str:
     """A row a value with its share: the most frequent first, or as they come in a dict that is no Counter."""
-    rows = counted.most_common() if isinstance(counted, Counter) else counted.items()
     whole = sum(counted.values())
-    ordered = sorted(rows, key=lambda row: (-row[1], str(row[0]))) if isinstance(counted, Counter) else rows
-    return table((name, "", "share"), [(str(value), f"{n:,}", percent(n, whole)) for value, n in ordered])
+    ordered = list(counted.items())
+    if isinstance(counted, Counter):
+        ordered.sort(key=lambda row: (-row[1], str(row[0])))
+    if len(ordered) > _MOST_ROWS:
+        rest = ordered[_MOST_ROWS - 1 :]
+        ordered[_MOST_ROWS - 1 :] = [(f"{len(rest):,} others", sum(n for _, n in rest))]
+    return table((name, "", "share"), [(str(value) or "none", f"{n:,}", percent(n, whole)) for value, n in ordered])
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -13,7 +13,7 @@ from soliloquy.v1.conversation_pb2 import Evaluation, StepState
 from services.dataset.columns import below, named, occurring, word
 from services.recipes.codes import EVALUATIONS, STATES
 from services.recipes.recipe import DEFAULT, Recipe, find
-from services.truth.utterances import bigram_entropy
+from services.truth.utterances import bigram_entropy, uptake
 
 # By the names that the columns have.
 LETTERS = {word(Evaluation.Name(code), "EVALUATION_"): letter for letter, code in EVALUATIONS.items()}
@@ -31,6 +31,8 @@ class Statistics:
     endings: Counter[str] = field(default_factory=Counter)
     topics: Counter[str] = field(default_factory=Counter)
     personas: Counter[str] = field(default_factory=Counter)
+    # By id, or by question where they have none.
+    problems: Counter[str] = field(default_factory=Counter)
     # The banks and files that the problems are from.
     origins: Counter[str] = field(default_factory=Counter)
     # How many conversations have so many turns, and how many utterances of a speaker so many words.
@@ -38,6 +40,9 @@ class Statistics:
     words: Counter[tuple[str, int]] = field(default_factory=Counter)
     # A student's message with the tutor's reply to it.
     pairs: int = 0
+    # Of pairs whose message has words that can be taken up, how many there are, and their shares of words together.
+    uptakes: int = 0
+    taken_up: float = 0.0
     # In bits, of the tutor's utterances together.
     entropy: float = 0.0
     intents: Counter[str] = field(default_factory=Counter)
@@ -72,6 +77,8 @@ class Statistics:
         self.endings += occurring(named(batch["ending"], "ENDING_"))
         self.topics += occurring(below(batch["problem"], "topic"))
         self.personas += occurring(batch["persona"].filter(_is_said(batch["persona"])))
+        ids = below(batch["problem"], "id")
+        self.problems += occurring(pc.if_else(pc.equal(ids, ""), below(batch["problem"], "question"), ids))
         self.origins += occurring(pc.replace_substring_regex(below(batch["problem"], "source"), r"[/:].*", ""))
         self.lengths += occurring(pc.list_value_length(batch["turns"]))
         if "reasons" in batch.schema.names:
@@ -115,6 +122,11 @@ class Statistics:
         return self.entropy / max(self.utterances("tutor"), 1)
 
     @property
+    def uptake(self) -> float:
+        """Where table 1 has a trained model's: the mean share of a message's words that its reply takes up."""
+        return self.taken_up / max(self.uptakes, 1)
+
+    @property
     def agreeing(self) -> int:
         """The evaluations that agree with what the code found."""
         agreeing = self.recipe.agreeing
@@ -123,16 +135,21 @@ class Statistics:
     def utterances(self, speaker: str) -> int:
         return sum(count for (who, _), count in self.words.items() if who == speaker)
 
-    def words_per_utterance(self, speaker: str) -> float:
-        words = sum(number * count for (who, number), count in self.words.items() if who == speaker)
-        return words / max(self.utterances(speaker), 1)
+    def words_per_utterance(self, *speakers: str) -> float:
+        words = sum(number * count for (who, number), count in self.words.items() if who in speakers)
+        return words / max(sum(map(self.utterances, speakers)), 1)
 
     def _add_texts(self, student: pa.Array, tutor: pa.Array) -> None:
         for speaker, texts in (("student", student), ("tutor", tutor)):
             said = texts.filter(_is_said(texts))
             lengths = pc.list_value_length(pc.utf8_split_whitespace(pc.utf8_trim_whitespace(said)))
             self.words += Counter({(speaker, number): count for number, count in occurring(lengths).items()})
-        self.pairs += pc.sum(pc.and_(_is_said(student), _is_said(tutor))).as_py() or 0
+        paired = pc.and_(_is_said(student), _is_said(tutor))
+        self.pairs += pc.sum(paired).as_py() or 0
+        for message, reply in zip(student.filter(paired).to_pylist(), tutor.filter(paired).to_pylist(), strict=True):
+            if (share := uptake(message, reply)) is not None:
+                self.uptakes += 1
+                self.taken_up += share
         self.entropy += sum(map(bigram_entropy, tutor.filter(_is_said(tutor)).to_pylist()))
 
     def _add_calculations(self, calculations: pa.Array, evaluations: pa.Array) -> None:

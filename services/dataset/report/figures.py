@@ -108,7 +108,7 @@ def _words(kept: Statistics) -> str:
     plot = curves(lines, of="utterances", unit="words", label=lambda at: f"{at:.0f}", ticks=round_ticks(0, end, 6))
     gist = (
         f"tutor {kept.words_per_utterance('tutor'):.1f}, student {kept.words_per_utterance('student'):.1f} on average; "
-        f"bigram entropy {kept.bigram_entropy:.2f}"
+        f"bigram entropy {kept.bigram_entropy:.2f}, uptake {kept.uptake:.2f}"
     )
     return _card("Words of an utterance", gist, plot + '<p class="legend"><span>tutor</span><span>student</span></p>')
 

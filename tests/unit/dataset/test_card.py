@@ -1,6 +1,7 @@
 """The card says what is in the dataset, and always the same of the same one."""
 
 import shlex
+from collections import Counter
 from typing import Any
 
 from huggingface_hub import DatasetCard
@@ -41,6 +42,18 @@ def test_a_card_tells_the_figures() -> None:
         f"| conversation.proto | {'c' * 64} |",
     ):
         assert row in text.splitlines()
+
+
+def test_a_card_tells_how_many_came_to_the_answer_and_lists_no_more_than_a_person_reads() -> None:
+    made = counted()
+    made.accepted.resolutions.update(solved=7, revealed=1, unsolved=2)
+    made.accepted.personas = Counter({f"student {number:03}": 1 for number in range(60)})
+    text = card(made)
+    assert "| solved by the student itself | 70 % (7 of 10) |" in text
+    assert "| solved after the tutor had told the answer | 10 % (1 of 10) |" in text
+    assert "| student 048 | 1 | 1.7 % |" in text
+    assert "| 11 others | 11 | 18.3 % |" in text
+    assert "student 049" not in text
 
 
 def test_a_card_says_that_its_model_is_scripted_where_it_is() -> None:

@@ -106,6 +106,25 @@ def test_words_and_entropy_are_those_of_the_paper() -> None:
     assert statistics.bigram_entropy == pytest.approx(repeated / 2)
 
 
+def test_uptake_is_over_the_pairs_whose_message_says_something() -> None:
+    made = conversation()
+    made.turns[0].student.text, made.turns[0].tutor.text = "I doubled the heat", "Why was the heat doubled?"
+    statistics = Statistics()
+    statistics.add(accepted_rows([made, made]))
+    # "doubled" and "heat" are taken up both, of "5" and "j" none.
+    assert (statistics.uptakes, statistics.uptake) == (4, 0.5)
+
+
+def test_problems_are_counted_once_by_id_or_by_question() -> None:
+    every = [conversation() for _ in range(4)]
+    for one, problem in zip(every, ("a", "a", "", ""), strict=True):
+        one.problem.id = problem
+    every[2].problem.question, every[3].problem.question = "How hot?", "How cold?"
+    statistics = Statistics()
+    statistics.add(accepted_rows(every))
+    assert len(statistics.problems) == 3
+
+
 @pytest.mark.parametrize(("text", "bits"), [("", 0), ("word", 0), ("one two", 0), ("a b c", 1), ("a b a b a", 1)])
 def test_an_utterance_has_the_entropy_of_its_own_pairs_of_words(text: str, bits: float) -> None:
     assert bigram_entropy(text) == pytest.approx(bits)

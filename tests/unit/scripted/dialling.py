@@ -1,5 +1,6 @@
 """Whole conversations of the recipe mathdial in one process, a few about each problem."""
 
+import math
 from collections.abc import AsyncIterator, Sequence
 
 from soliloquy.v1.conversation_pb2 import Conversation
@@ -36,11 +37,11 @@ def shares(conversations: Sequence[Conversation], turns: slice = slice(None)) ->
     return {move: moves.count(move) / len(moves) for move in MOVES}
 
 
-def tells_within(conversation: Conversation, turns: int) -> bool:
-    """Whether the tutor states the final answer in its first messages, before the student has it."""
-    for turn in conversation.turns[:turns]:
+def told_at(conversation: Conversation) -> float:
+    """The first message, from 1, in which the tutor states the final answer before the student has it."""
+    for number, turn in enumerate(conversation.turns, start=1):
         if holds_answer(turn.student.text, conversation.problem):
-            return False
+            return math.inf
         if holds_answer(turn.tutor.text, conversation.problem):
-            return True
-    return False
+            return number
+    return math.inf

@@ -16,7 +16,7 @@ from services.recipes.mathdial.records import record
 from services.recipes.mathdial.restoring import restored
 from services.recipes.mathdial.rules import faults
 from services.recipes.recipe import find
-from tests.unit.scripted.dialling import dialled, shares, tells_within
+from tests.unit.scripted.dialling import dialled, shares, told_at
 
 COUNT, PROBLEMS, SEED = 200, 25, 11
 RECIPE = find("mathdial")
@@ -68,7 +68,7 @@ def test_every_move_is_one_of_the_four_with_an_intent_of_its_own() -> None:
 
 def test_most_students_come_to_the_answer_and_few_are_told_it_early() -> None:
     solved = [one.ending == Ending.ENDING_SOLVED for one in conversations()]
-    told = [tells_within(one, 5) for one in conversations()]
+    told = [told_at(one) <= 5 for one in conversations()]
     assert sum(solved) >= 0.85 * len(solved)
     assert sum(told) <= 0.2 * len(told)
 

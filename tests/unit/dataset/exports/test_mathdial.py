@@ -158,7 +158,14 @@ def test_what_was_imported_is_shown_checked_and_counted(tmp_path: Path) -> None:
     assert "nobody knows its prompts" in soliloquy("show", folder, "--prompts", failing=True)
     assert soliloquy("check", folder, failing=True)
     assert "The report" in soliloquy("report", folder)
-    assert "probing" in (folder / "README.md").read_text("utf-8")
+    text = (folder / "README.md").read_text("utf-8")
+    for figure in (
+        "| problems | 3 |",
+        "| pairs of a message and its reply | 2 |",
+        "| probing | 16 |",
+        "| revealed | 20 |",
+    ):
+        assert figure in text
 
 
 def imported(tmp_path: Path, *rows: dict[str, Any]) -> list[Conversation]:

@@ -1,0 +1,55 @@
+"""What the planner makes of the answers that it gets: a confusion, or why there is none."""
+
+import json
+
+from soliloquy.v1.conversation_pb2 import Enrichment, ErrorCategory, Problem, Quantity, Step
+from soliloquy.v1.model_pb2 import Completion, GenerateRequest
+
+from services.recipes.mathdial.planner import enrich
+from services.runtime.ask import Ask
+
+LONG = "The bags hold the same number, so I put the numbers of the problem together as it tells me to. " * 3
+WRONG = f"{LONG}\n14 * 2 = <<14*2=28>>28.\n28 * 3 = <<28*3=84>>84.\n#### 84"
+DESCRIBED = {"First Wrong Line": 1, "Error Category": "fact", "Confusion": "Multiplies once more."}
+
+
+class Answering:
+    """Every sample is the same but for the last two, which are right."""
+
+    def __init__(self, described: str) -> None:
+        self._described = described
+        self._sampled = 0
+
+    async def generate(self, request: GenerateRequest) -> Completion:
+        if request.prompt != "mathdial/solving":
+            return Completion(text=self._described, model="fake")
+        self._sampled += 1
+        return Completion(text=WRONG if self._sampled <= 48 else "#### 28", model="fake")
+
+
+async def enriched(described: str, *, answer: float = 28) -> Enrichment:
+    step = Step(number=1, expression="b * p", result=Quantity(value=answer))
+    step.inputs.add(symbol="b", value=14)
+    step.inputs.add(symbol="p", value=2)
+    problem = Problem(question="How many?", steps=[step], answer=Quantity(value=answer), tolerance=0.01)
+    return await enrich(problem, Ask(model=Answering(described), role="planner", origin=("test",)))
+
+
+async def test_where_the_numbers_say_what_is_wrong_the_model_is_not_believed() -> None:
+    made = await enriched(json.dumps(DESCRIBED))
+    confusion = made.confusion
+    assert (confusion.answer, confusion.samples, confusion.agreeing) == (84, 50, 48)
+    assert (confusion.category, confusion.first_wrong_step) == (ErrorCategory.ERROR_CATEGORY_WENT_ON, 3)
+    assert confusion.description == "Multiplies once more."
+
+
+async def test_where_they_do_not_the_model_says_it() -> None:
+    confusion = (await enriched(json.dumps(DESCRIBED), answer=29)).confusion
+    assert (confusion.category, confusion.first_wrong_step) == (ErrorCategory.ERROR_CATEGORY_FACT, 1)
+
+
+async def test_a_confusion_that_nobody_can_describe_is_none_and_what_was_sampled_is_kept() -> None:
+    made = await enriched("I cannot say.")
+    assert made.plain_because.startswith("not described: mathdial/describing: unusable after")
+    assert (made.confusion.solution, made.confusion.samples) == ("", 50)
+    assert len(made.calls) == 51
