@@ -43,7 +43,7 @@ exec "$@"
 """
 _PROFILE = ROOT / "deploy/helm/soliloquy/files/executor/seccomp.json"
 _CONFINE = Path(__file__).with_name("confine.py")
-# What Go downloads and compiles, gVisor being a matter of a quarter of an hour.
+# What Go downloads and compiles: four minutes of CPU.
 _KEPT = cache.place("runsc", ROOT / "deploy/images/runsc/go.mod")
 # As a restricted pod has it.
 _AS_USER = ("setpriv", "--clear-groups", "--no-new-privs", "--bounding-set=-all", "--inh-caps=-all")
