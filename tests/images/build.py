@@ -5,6 +5,7 @@ import pwd
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,7 +44,7 @@ exec "$@"
 """
 _PROFILE = ROOT / "deploy/helm/soliloquy/files/executor/seccomp.json"
 _CONFINE = Path(__file__).with_name("confine.py")
-# What Go downloads and compiles, gVisor being a matter of a quarter of an hour.
+# What Go downloads and compiles: four minutes of CPU.
 _KEPT = cache.place("runsc", ROOT / "deploy/images/runsc/go.mod")
 # As a restricted pod has it.
 _AS_USER = ("setpriv", "--clear-groups", "--no-new-privs", "--bounding-set=-all", "--inh-caps=-all")
@@ -80,9 +81,9 @@ class Builder:
     def run(self, name: str, words: list[str]) -> str:
         """As the executor's pod would: a user's rights, the profile, a root that nobody can write to, an empty /tmp."""
         user, _, group = (self.stages[name].last("USER") or "").partition(":")
-        confined = ["python3", "-c", _CONFINE.read_text("utf-8"), _PROFILE.read_text("utf-8"), *words]
-        as_user = [*_AS_USER, f"--reuid={user}", f"--regid={group}", *confined]
-        return self._enter(name, as_user, workdir=Path("/tmp"), sealed=True)
+        confined = ["python3", "-c", _CONFINE.read_text("utf-8"), _PROFILE.read_text("utf-8")]
+        pod = [*_AS_USER, f"--reuid={user}", f"--regid={group}", *confined]
+        return self._enter(name, words, workdir=Path("/tmp"), pod=pod)
 
     def size(self, name: str) -> int:
         """Bytes that the stage, with all that it is built on, adds to the base."""
@@ -122,8 +123,10 @@ class Builder:
                 into.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(origin, into)
 
-    def _enter(self, name: str, words: list[str], *, workdir: Path, sealed: bool = False) -> str:
-        environment = os.environ | {"PATH": f"{sys.base_prefix}/bin:/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/go/bin"}
+    def _enter(self, name: str, words: list[str], *, workdir: Path, pod: Sequence[str] = ()) -> str:
+        environment = os.environ | {
+            "PATH": f"{sys.base_prefix}/bin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/go/bin"
+        }
         for stage in line(self.stages, name):
             for step in stage.steps:
                 if step.instruction == "ENV":
@@ -136,7 +139,7 @@ class Builder:
             "WORK": str(self.folder / name / "work"),
             "MERGED": str(self.folder / name / "merged"),
             "FOLDER": str(workdir),
-            "SEALED": "yes" if sealed else "",
+            "SEALED": "yes" if pod else "",
             "HOME": "/tmp",
             "KEPT": str(_KEPT),
             "GOCACHE": str(_KEPT / "build"),
@@ -145,8 +148,8 @@ class Builder:
             "GOENV": str(Path.home() / ".config/go/env"),
         }
         _KEPT.mkdir(parents=True, exist_ok=True)
-        own = ["--mount", "--propagation=private", *(["--pid", "--fork", "--kill-child"] if sealed else [])]
-        command = ["unshare", *own, "sh", "-ec", _ENTER, "sh", *words]
+        own = ["--mount", "--propagation=private", *(["--pid", "--fork", "--kill-child"] if pod else [])]
+        command = ["unshare", *own, "sh", "-ec", _ENTER, "sh", *pod, *words]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise BuildFailed(f"{name}: {' '.join(words)}: {(done.stderr or done.stdout).strip()[-2000:]}")

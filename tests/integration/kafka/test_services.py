@@ -84,9 +84,7 @@ async def test_every_service_becomes_ready_and_ends_with_status_0(topics: KafkaS
             assert await command.terminated() == (0, [])
 
 
-async def test_a_service_is_not_ready_while_its_broker_is_down_or_yet_to_come_says_why_and_can_be_ended(
-    tmp_path: Path,
-) -> None:
+async def test_a_service_without_its_broker_is_not_ready_says_why_and_can_be_ended(tmp_path: Path) -> None:
     grace = 1.0
     with started(KafkaCluster(tmp_path)) as cluster:
         settings = KafkaSettings(bootstrap=cluster.bootstrap)
