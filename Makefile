@@ -9,8 +9,8 @@ RESOLVE = $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-vers
 unexport PYTHONDONTWRITEBYTECODE
 
 # Three processes keep two cores busy, since tests wait too; tests/conftest.py says what one of them takes together.
-SHARED := --dist loadgroup --no-loadscope-reorder
-# What is held to times, or starts Ray, has a core to itself; in an order in which the two do not meet for long.
+SHARED := --dist loadscope --no-loadscope-reorder
+# What is held to times has no more than one other beside it: the sandboxes one process, Ray the other.
 ALONE := $(patsubst %,tests/integration/model/test_%.py,serve whole_loop adapters_in_service) \
 	$(patsubst %,tests/integration/executor/test_%.py,containment hostile_jobs jobs lanes pool)
 
