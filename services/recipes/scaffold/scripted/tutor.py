@@ -70,8 +70,15 @@ def _state(reading: Reading, place: Place) -> str:
         return "correct" if "True" in reading.output.values() else "incorrect"
     if right(message, place.current):
         return "correct"
-    cues = (cue for cue in book().tables["cues"] if book().cue(cue).search(message))
+    about = f"{reading.section('question')} {reading.section('plan')}"
+    cues = (cue for cue in book().tables["cues"] if _has(cue, message, about=about))
     return next(cues, "incorrect")
+
+
+def _has(cue: str, message: str, *, about: str) -> bool:
+    """Whether a message has a cue; what the problem is about, be it the rain or a pizza, is not beside the point."""
+    found = book().cue(cue).finditer(message)
+    return any(cue != "irrelevant" or one[0].lower() not in about.lower() for one in found)
 
 
 def _message(reading: Reading, place: Place, shown: str, rng: Random, **facts: str) -> str:
