@@ -61,7 +61,9 @@ def told(text: str, hidden: Sequence[SubQuestion], known: str) -> Iterator[SubQu
     for target in hidden:
         wanted = expected_number(target.answer)
         if wanted:
-            tells = any(_alike(one, wanted) for one in said) and not any(_alike(one, wanted) for one in given)
+            # That 1 km is given tells nobody that it is 1000 m.
+            known_so = any(math.isclose(one.value, wanted.value, rel_tol=_TOLERANCE) for one in given)
+            tells = not known_so and any(_alike(one, wanted) for one in said)
         elif is_formula(target.answer):
             tells = bool(_gives_formula(text, target.answer)) and not _gives_formula(known, target.answer)
         else:

@@ -174,6 +174,14 @@ def test_a_reply_asks_one_question_about_the_problem_and_tells_no_answer_early(
     assert [rule for rule, _ in slips(reply, "Fine.", state, made, made.turns[-1])] == rules
 
 
+def test_a_quantity_that_is_given_in_another_unit_is_still_an_answer() -> None:
+    made = conversation("Hm.", INCORRECT)
+    made.problem.question = "How many lengths of a pool of 25 m make 1 km?"
+    made.problem.enrichment.plan.questions[NUMBER - 1].answer = "1000 m"
+    reply = "A kilometre of lengths is 1000 metres. What about part 2?"
+    assert [rule for rule, _ in slips(reply, "Fine.", INCORRECT, made, made.turns[-1])] == ["revealed"]
+
+
 def test_the_end_says_the_final_answer_and_asks_nothing() -> None:
     made = conversation("Hm.", COMPREHENSION, at=WORDS)
     told = [rule for rule, _ in slips("You add the two halves of the way. Done!", "Fine.", END, made, made.turns[-1])]
