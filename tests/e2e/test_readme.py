@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
+import pytest
+
 from tests.e2e.runs import alive, worker_pids
 
 ROOT = Path(__file__).parents[2]
@@ -40,6 +42,7 @@ def test_every_make_target_of_the_readme_exists() -> None:
         assert shell(f"make --dry-run {target}", ROOT).returncode == 0, target
 
 
+@pytest.mark.timeout(400)
 def test_every_soliloquy_command_of_the_readme_works(tmp_path: Path) -> None:
     demo = shell("make --dry-run demo", ROOT).stdout
     [grow] = [line for line in demo.splitlines() if "soliloquy generate" in line]

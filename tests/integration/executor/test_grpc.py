@@ -11,7 +11,16 @@ import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoReflectionDescriptorDatabase
-from soliloquy.v1.sandbox_pb2 import STATUS_ERROR, STATUS_OK, ExecuteRequest, ExecuteResponse, Execution, Job, Limits
+from soliloquy.v1.sandbox_pb2 import (
+    STATUS_ERROR,
+    STATUS_OK,
+    STATUS_TIMEOUT,
+    ExecuteRequest,
+    ExecuteResponse,
+    Execution,
+    Job,
+    Limits,
+)
 from soliloquy.v1.sandbox_pb2_grpc import SandboxServiceStub
 
 from services.client.sandbox import JobRefused, SandboxClient, ServiceUnavailable
@@ -147,8 +156,15 @@ async def test_a_job_runs_no_longer_than_its_caller_waits(tmp_path: Path) -> Non
         served(pool, wall_seconds=20.0) as address,
         connected(address) as stub,
     ):
-        refused = await refusal_of(stub.Execute(ExecuteRequest(job=job(_ENDLESS)), timeout=0.5))
-        assert refused.code() is grpc.StatusCode.DEADLINE_EXCEEDED
+        [ended] = await asyncio.gather(
+            stub.Execute(ExecuteRequest(job=job(_ENDLESS)), timeout=0.5), return_exceptions=True
+        )
+        # Whichever is first on a busy machine: the end of the caller's time, or that of the job's.
+        if isinstance(ended, ExecuteResponse):
+            assert ended.execution.status == STATUS_TIMEOUT
+        else:
+            assert isinstance(ended, grpc.aio.AioRpcError)
+            assert ended.code() is grpc.StatusCode.DEADLINE_EXCEEDED
         before = time.monotonic()
         await assert_ordinary_job_is_right(pool)
         assert time.monotonic() - before < 5
