@@ -2,10 +2,11 @@
 
 from collections.abc import Awaitable, Callable
 
-from soliloquy.v1.conversation_pb2 import Calculation
+from soliloquy.v1.conversation_pb2 import Calculation, CodeAttempt
 from soliloquy.v1.events_pb2 import CalculationNeeded, CodeFailed, CodeWritten
 
 from services.recipes.answers import Program
+from services.recipes.templates import Templates
 from services.runtime.ask import Ask, Prompt
 from services.runtime.events import Outcome, emit
 
@@ -22,3 +23,13 @@ def writing(
         return emit(CodeWritten(conversation=event.conversation))
 
     return write
+
+
+def program_prompt(templates: Templates, description: str, failed: CodeAttempt | None) -> Prompt:
+    """Of a recipe that has the prompts `use_python`, and `use_python_again` for what failed."""
+    failure = ""
+    if failed:
+        execution = failed.execution
+        error = f"line {execution.error_line}: {execution.error}" if execution.error_line else execution.error
+        failure = templates.filled("use_python_again", code=failed.code, error=error)
+    return templates.prompt("use_python", description=description, failure=failure)

@@ -4,6 +4,8 @@ from typing import Any
 
 from soliloquy.v1.conversation_pb2 import (
     CodeAttempt,
+    Conversation,
+    Ending,
     Enrichment,
     ModelCall,
     ParseOutcome,
@@ -15,6 +17,25 @@ from soliloquy.v1.conversation_pb2 import (
 
 from services.recipes.codes import STRATEGIES
 from services.runtime.values import lane_name, plain, status_name
+
+
+def beginning(conversation: Conversation) -> dict[str, Any]:
+    """Which conversation it is, and what it is about."""
+    return {
+        "id": conversation.id,
+        "run": conversation.run.id,
+        "ordinal": conversation.ordinal,
+        "attempt": conversation.attempt,
+        "recipe": conversation.run.recipe,
+        "problem": problem_record(conversation.problem),
+    }
+
+
+def ended(conversation: Conversation) -> dict[str, Any]:
+    return {
+        "ending": enum_name(Ending.Name(conversation.ending), "ENDING_"),
+        "ending_reason": conversation.ending_reason,
+    }
 
 
 def problem_record(problem: Problem) -> dict[str, Any]:

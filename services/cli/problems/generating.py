@@ -38,7 +38,6 @@ from services.runtime.traces.settings import TraceSettings
 from services.runtime.transports.kafka import KafkaSettings
 
 _NAME = "mathwell"
-_OPERATIONS = f"Only these: {', '.join(OPERATIONS)}."
 _FOLDER = "For the dataset of all that was written and judged.  [default: --out without its ending]"
 # From there on two questions with the same numbers say the same.
 _SAME = 0.8

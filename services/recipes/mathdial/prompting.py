@@ -10,9 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from soliloquy.v1.conversation_pb2 import Belief, Calculation, CodeAttempt, Confusion, Conversation, Problem, Turn
+from soliloquy.v1.conversation_pb2 import Belief, Calculation, Confusion, Conversation, Problem, Turn
 from soliloquy.v1.sandbox_pb2 import Status
 
+from services.recipes.codegen import program_prompt
 from services.recipes.mathdial.confusion import numbered
 from services.recipes.mathdial.moves import INTENTS, MEANINGS, belief_name, intent_name, move_name
 from services.recipes.templates import Templates, filled
@@ -67,7 +68,9 @@ def deciding(conversation: Conversation) -> Prompt:
 
 
 def use_python(calculation: Calculation) -> Prompt:
-    return _use_python(calculation.description, calculation.attempts[-1] if calculation.attempts else None)
+    return program_prompt(
+        TEMPLATES, calculation.description, calculation.attempts[-1] if calculation.attempts else None
+    )
 
 
 def choosing(conversation: Conversation) -> Prompt:
@@ -88,7 +91,7 @@ def tutor_prompts(conversation: Conversation) -> Iterator[tuple[Turn, list[Promp
             continue
         attempts = turn.calculation.attempts
         shown_before = [None, *attempts][: len(attempts)]
-        programs = [_use_python(turn.calculation.description, before) for before in shown_before]
+        programs = [program_prompt(TEMPLATES, turn.calculation.description, before) for before in shown_before]
         decision = TEMPLATES.prompt("deciding", **_told(conversation, turns))
         yield turn, [decision, *programs, _choosing(conversation, turns), reply]
 
@@ -142,15 +145,6 @@ def _student(conversation: Conversation, history: str, belief: Belief, *, first:
         first="y" if first else "n",
         instruction=_table("beliefs")["first" if first else kind],
     )
-
-
-def _use_python(description: str, failed: CodeAttempt | None) -> Prompt:
-    failure = ""
-    if failed:
-        execution = failed.execution
-        error = f"line {execution.error_line}: {execution.error}" if execution.error_line else execution.error
-        failure = TEMPLATES.filled("use_python_again", code=failed.code, error=error)
-    return TEMPLATES.prompt("use_python", description=description, failure=failure)
 
 
 def outset(conversation: Conversation) -> str:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from soliloquy.v1.conversation_pb2 import Confusion, Conversation, Ending, StudentReply, Turn, TutorReply
+from soliloquy.v1.conversation_pb2 import Confusion, Conversation, StudentReply, Turn, TutorReply
 
 from services.recipes.agreement import agrees
 from services.recipes.codes import EVALUATION_LETTERS, INTENTS
@@ -15,18 +15,13 @@ from services.recipes.mathdial.moves import (
 )
 from services.recipes.mathdial.policy import POLICY
 from services.recipes.mathdial.rules import calculates, consistent
-from services.recipes.records import attempt_record, call_record, enum_name, problem_record
+from services.recipes.records import attempt_record, beginning, call_record, ended
 from services.runtime.values import verdict
 
 
 def record(conversation: Conversation) -> dict[str, Any]:
     return {
-        "id": conversation.id,
-        "run": conversation.run.id,
-        "ordinal": conversation.ordinal,
-        "attempt": conversation.attempt,
-        "recipe": conversation.run.recipe,
-        "problem": problem_record(conversation.problem),
+        **beginning(conversation),
         "confusion": _confusion(conversation.problem.enrichment.confusion),
         "persona": conversation.persona,
         "student": {
@@ -35,8 +30,7 @@ def record(conversation: Conversation) -> dict[str, Any]:
             "reasons_wanted": conversation.reasons_wanted,
         },
         "turns": [_turn(turn) for turn in conversation.turns],
-        "ending": enum_name(Ending.Name(conversation.ending), "ENDING_"),
-        "ending_reason": conversation.ending_reason,
+        **ended(conversation),
         "annotation": {
             "resolution": resolution_name(conversation.resolution) or None,
             "student_consistent": consistent(conversation),

@@ -2,23 +2,17 @@
 
 from typing import Any
 
-from soliloquy.v1.conversation_pb2 import Authorship, Conversation, Ending, Ruling, Turn
+from soliloquy.v1.conversation_pb2 import Authorship, Conversation, Ruling, Turn
 
-from services.recipes.records import attempt_record, call_record, enum_name, problem_record
+from services.recipes.records import attempt_record, beginning, call_record, ended, enum_name
 
 
 def record(conversation: Conversation) -> dict[str, Any]:
     return {
-        "id": conversation.id,
-        "run": conversation.run.id,
-        "ordinal": conversation.ordinal,
-        "attempt": conversation.attempt,
-        "recipe": conversation.run.recipe,
-        "problem": problem_record(conversation.problem),
+        **beginning(conversation),
         **_authorship(conversation.problem.authorship),
         "turns": [_turn(turn) for turn in conversation.turns],
-        "ending": enum_name(Ending.Name(conversation.ending), "ENDING_"),
-        "ending_reason": conversation.ending_reason,
+        **ended(conversation),
     }
 
 

@@ -8,9 +8,10 @@ import functools
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from soliloquy.v1.conversation_pb2 import Calculation, CodeAttempt, Conversation, Judge, StudentReply, Turn
+from soliloquy.v1.conversation_pb2 import Calculation, Conversation, Judge, StudentReply, Turn
 from soliloquy.v1.sandbox_pb2 import Status
 
+from services.recipes.codegen import program_prompt
 from services.recipes.scaffold import plan_prompting
 from services.recipes.scaffold.memory import current, questions, solved_before
 from services.recipes.scaffold.plan_prompting import SLOTS
@@ -65,7 +66,9 @@ def describing(conversation: Conversation, turn: Turn) -> Prompt:
 
 
 def use_python(calculation: Calculation) -> Prompt:
-    return _use_python(calculation.description, calculation.attempts[-1] if calculation.attempts else None)
+    return program_prompt(
+        TEMPLATES, calculation.description, calculation.attempts[-1] if calculation.attempts else None
+    )
 
 
 def tutoring(conversation: Conversation, turn: Turn) -> Prompt:
@@ -105,7 +108,7 @@ def _of_try(conversation: Conversation, tried: Turn, *, answered: bool) -> Itera
         yield describing(conversation, tried)
         attempts = tried.calculation.attempts
         for before in [None, *attempts][: len(attempts)]:
-            yield _use_python(tried.calculation.description, before)
+            yield program_prompt(TEMPLATES, tried.calculation.description, before)
     if answered:
         yield tutoring(conversation, tried)
 
@@ -177,15 +180,6 @@ def _student(turn: Turn) -> str:
 
 def _tutor(turn: Turn) -> str:
     return f"Tutor: {_one_line(turn.tutor.text)}"
-
-
-def _use_python(description: str, failed: CodeAttempt | None) -> Prompt:
-    failure = ""
-    if failed:
-        execution = failed.execution
-        error = f"line {execution.error_line}: {execution.error}" if execution.error_line else execution.error
-        failure = TEMPLATES.filled("use_python_again", code=failed.code, error=error)
-    return TEMPLATES.prompt("use_python", description=description, failure=failure)
 
 
 def _calculated(calculation: Calculation) -> str:

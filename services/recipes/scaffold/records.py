@@ -5,7 +5,6 @@ from typing import Any
 from soliloquy.v1.conversation_pb2 import (
     Calculation,
     Conversation,
-    Ending,
     Judge,
     Plan,
     RejectedTry,
@@ -17,7 +16,7 @@ from soliloquy.v1.conversation_pb2 import (
 
 from services.recipes.agreement import agrees
 from services.recipes.codes import EVALUATION_LETTERS, INTENTS
-from services.recipes.records import attempt_record, call_record, enum_name, problem_record
+from services.recipes.records import attempt_record, beginning, call_record, ended, enum_name
 from services.recipes.scaffold.policy import POLICY
 from services.recipes.scaffold.rules import consistent
 from services.recipes.scaffold.states import NAMES
@@ -26,17 +25,11 @@ from services.runtime.values import verdict
 
 def record(conversation: Conversation) -> dict[str, Any]:
     return {
-        "id": conversation.id,
-        "run": conversation.run.id,
-        "ordinal": conversation.ordinal,
-        "attempt": conversation.attempt,
-        "recipe": conversation.run.recipe,
-        "problem": problem_record(conversation.problem),
+        **beginning(conversation),
         "plan": _plan(conversation.problem.enrichment.plan),
         "persona": conversation.persona,
         "turns": [_turn(turn) for turn in conversation.turns],
-        "ending": enum_name(Ending.Name(conversation.ending), "ENDING_"),
-        "ending_reason": conversation.ending_reason,
+        **ended(conversation),
         "annotation": {
             "resolution": enum_name(Resolution.Name(conversation.resolution), "RESOLUTION_"),
             "student_consistent": consistent(conversation),

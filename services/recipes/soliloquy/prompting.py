@@ -11,7 +11,6 @@ from pathlib import Path
 
 from soliloquy.v1.conversation_pb2 import (
     Calculation,
-    CodeAttempt,
     Conversation,
     ErrorStrategy,
     Intent,
@@ -20,6 +19,7 @@ from soliloquy.v1.conversation_pb2 import (
 )
 from soliloquy.v1.sandbox_pb2 import Status
 
+from services.recipes.codegen import program_prompt
 from services.recipes.codes import INTENTS, STRATEGIES
 from services.recipes.soliloquy.progress import Progress, progress_by_turn, progress_of
 from services.recipes.templates import Templates, filled
@@ -72,7 +72,9 @@ def deciding(conversation: Conversation) -> Prompt:
 
 
 def use_python(calculation: Calculation) -> Prompt:
-    return _use_python(calculation.description, calculation.attempts[-1] if calculation.attempts else None)
+    return program_prompt(
+        TEMPLATES, calculation.description, calculation.attempts[-1] if calculation.attempts else None
+    )
 
 
 def composing(conversation: Conversation) -> Prompt:
@@ -92,7 +94,7 @@ def tutor_prompts(conversation: Conversation) -> Iterator[tuple[Turn, list[Promp
     for turn, told in zip(conversation.turns, _tutoring_by_turn(conversation), strict=False):
         attempts = turn.calculation.attempts
         shown_before = [None, *attempts][: len(attempts)]
-        programs = [_use_python(turn.calculation.description, before) for before in shown_before]
+        programs = [program_prompt(TEMPLATES, turn.calculation.description, before) for before in shown_before]
         yield turn, [TEMPLATES.prompt("deciding", **told), *programs, _composing(told, turn)]
 
 
@@ -136,14 +138,6 @@ def _student(conversation: Conversation, history: str, intent: Intent, strategy:
         strategy=STRATEGIES.get(strategy, ""),
         instruction=_instructions()[STRATEGIES.get(strategy, kind)],
     )
-
-
-def _use_python(description: str, failed: CodeAttempt | None) -> Prompt:
-    failure = ""
-    if failed:
-        error = _error(failed.execution.error, failed.execution.error_line)
-        failure = TEMPLATES.filled("use_python_again", code=failed.code, error=error)
-    return TEMPLATES.prompt("use_python", description=description, failure=failure)
 
 
 def _composing(told: Mapping[str, str], turn: Turn) -> Prompt:
@@ -224,10 +218,6 @@ def _said(turn: Turn) -> list[str]:
 
 def _one_line(text: str) -> str:
     return " ".join(text.split())
-
-
-def _error(error: str, line: int) -> str:
-    return f"line {line}: {error}" if line else error
 
 
 @functools.cache

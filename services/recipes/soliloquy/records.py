@@ -4,7 +4,6 @@ from typing import Any
 
 from soliloquy.v1.conversation_pb2 import (
     Conversation,
-    Ending,
     StudentReply,
     Turn,
     TutorReply,
@@ -12,23 +11,17 @@ from soliloquy.v1.conversation_pb2 import (
 
 from services.recipes.agreement import agrees
 from services.recipes.codes import EVALUATION_LETTERS, INTENTS, STATE_LETTERS, STRATEGIES
-from services.recipes.records import attempt_record, call_record, enum_name, problem_record
+from services.recipes.records import attempt_record, beginning, call_record, ended
 from services.recipes.soliloquy.rules import POLICY
 from services.runtime.values import verdict
 
 
 def record(conversation: Conversation) -> dict[str, Any]:
     return {
-        "id": conversation.id,
-        "run": conversation.run.id,
-        "ordinal": conversation.ordinal,
-        "attempt": conversation.attempt,
-        "recipe": conversation.run.recipe,
-        "problem": problem_record(conversation.problem),
+        **beginning(conversation),
         "persona": conversation.persona,
         "turns": [_turn(turn) for turn in conversation.turns],
-        "ending": enum_name(Ending.Name(conversation.ending), "ENDING_"),
-        "ending_reason": conversation.ending_reason,
+        **ended(conversation),
     }
 
 
