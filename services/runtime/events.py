@@ -16,6 +16,7 @@ from soliloquy.v1.events_pb2 import (
     ProblemSubmitted,
     ReplyNeeded,
     RunCancelled,
+    RunChanged,
     RunStanding,
     StudentRejected,
     StudentReplied,
@@ -43,7 +44,7 @@ ConversationEvent = (
     | ConversationCollected
 )
 
-RunEvent = ProblemSubmitted | RunStanding | RunCancelled
+RunEvent = ProblemSubmitted | RunStanding | RunChanged | RunCancelled
 
 # What a handler returns: the messages that follow from the one it was given.
 Outcome = Sequence[ConversationEvent]
