@@ -22,7 +22,7 @@ from services.cli.workers import GRACE_SECONDS, Workers
 from services.collector.journal import Journal
 from services.collector.settings import CollectorSettings
 from services.curriculum.settings import CurriculumSettings
-from services.curriculum.standing import under_way
+from services.runtime.standing import under_way
 from services.recipes.recipe import find
 from services.runtime import dead_letters
 from services.runtime.events import (
