@@ -11,9 +11,9 @@ from services.cli.plan import Plan
 from services.cli.progress import Display, Standing
 from services.collector.journal import Journal
 from services.curriculum.problems import ProblemSource
-from services.runtime.standing import under_way
 from services.runtime.events import first_event
 from services.runtime.quota import Quota, left_to_submit
+from services.runtime.standing import under_way
 from services.runtime.transports.port import Transport
 
 # Problems submitted beyond those that are settled, so that admission always has the next at hand.
