@@ -1,7 +1,7 @@
 """The console's files, from memory: what is not among them cannot be asked for."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +11,9 @@ from services.gateway.http.asked import Asked
 from services.gateway.http.routes import Own
 from services.gateway.refusals import Code, Refusal
 
-CONSOLE = Path(__file__).parent.parent / "console"
+_SERVICES = Path(__file__).parents[2]
+# The console's own files, and what it shows in the same way as a dataset's report.
+FOLDERS = (_SERVICES / "gateway" / "console", _SERVICES / "dataset" / "report" / "look")
 PAGE = "index.html"
 _TYPES = {
     ".css": "text/css; charset=utf-8",
@@ -34,16 +36,16 @@ class Asset:
 
 
 class Assets:
-    def __init__(self, folder: Path = CONSOLE) -> None:
-        files = (file for file in folder.rglob("*") if file.suffix in _TYPES)
-        self._assets: Mapping[str, Asset] = {file.relative_to(folder).as_posix(): Asset.read(file) for file in files}
+    def __init__(self, folders: Sequence[Path] = FOLDERS) -> None:
+        files = (file for folder in folders for file in folder.glob("*") if file.suffix in _TYPES)
+        self._assets: Mapping[str, Asset] = {file.name: Asset.read(file) for file in files}
 
     def routes(self) -> tuple[Own, ...]:
         return (
             Own(method="GET", path="/", action="", summary="The console.", handler=self._page, media="text/html"),
             Own(
                 method="GET",
-                path="/assets/{name:path}",
+                path="/assets/{name}",
                 action="",
                 summary="A file of the console.",
                 handler=self._file,

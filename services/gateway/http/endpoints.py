@@ -93,7 +93,9 @@ class Endpoints:
     async def _called(self, route: Rpc, asked: Asked) -> Response:
         request = asked.request
         if route.method == "POST" and request.query_params:
-            raise Refusal(Code.INVALID, f"{next(iter(request.query_params))[:80]!r} is in the query: send it in the body")
+            raise Refusal(
+                Code.INVALID, f"{next(iter(request.query_params))[:80]!r} is in the query: send it in the body"
+            )
         body = await asked.body() if route.method == "POST" else {}
         message = parsed(route.asked, body, request.path_params, request.query_params)
         asked.call.target = target_of(message)

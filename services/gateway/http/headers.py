@@ -1,4 +1,4 @@
-"""What every answer tells a browser: to load nothing from elsewhere, run nothing inline and show nobody else's frame."""
+"""What every answer tells a browser: to load nothing from elsewhere, and to run nothing that stands in a page."""
 
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send

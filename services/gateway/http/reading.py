@@ -108,8 +108,11 @@ def _check_names(descriptor: Descriptor, given: Json, within: str) -> None:
         field = descriptor.fields_by_name.get(name)
         if field is None:
             of = f" of {within}" if within else ""
-            raise Refusal(Code.INVALID, f"there is no field {f'{within}.{name}'.strip('.')!r}: those{of} are "
-                                        f"{_listed(list(descriptor.fields_by_name))}")
+            raise Refusal(
+                Code.INVALID,
+                f"there is no field {f'{within}.{name}'.strip('.')!r}: those{of} are "
+                f"{_listed(list(descriptor.fields_by_name))}",
+            )
         if field.message_type and isinstance(value, dict) and not field.message_type.GetOptions().map_entry:
             _check_names(field.message_type, value, f"{within}.{name}".strip("."))
 

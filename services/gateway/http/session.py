@@ -73,7 +73,11 @@ async def sign_out(asked: Asked) -> Response:
 
 def _session(asked: Asked, presented: Presented) -> dict[str, object]:
     caller = asked.access.caller(presented)
-    return {"name": caller.name if caller else "", "role": caller.role if caller else "", "needed": asked.access.is_needed}
+    return {
+        "name": caller.name if caller else "",
+        "role": caller.role if caller else "",
+        "needed": asked.access.is_needed,
+    }
 
 
 ROUTES = (

@@ -57,7 +57,10 @@ class Stream(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
-        ending = {asyncio.ensure_future(self._stopping.wait()), asyncio.ensure_future(_left(receive))}
+        ending: set[asyncio.Future[Any]] = {
+            asyncio.ensure_future(self._stopping.wait()),
+            asyncio.ensure_future(_left(receive)),
+        }
         try:
             async with asyncio.timeout(None) as stalled:
                 await _sent(send, stalled, _GREETING)
