@@ -24,7 +24,6 @@ from soliloquy.v1.gateway_pb2 import (
     RunStatus,
     StartRunRequest,
     TailConversationsRequest,
-    Verdict,
     WatchRunRequest,
 )
 from soliloquy.v1.gateway_pb2_grpc import RunServiceStub
@@ -108,9 +107,11 @@ class AsyncRuns:
     async def get(self, run: str) -> RunStatus:
         return await self._ask(self._stub.GetRun, GetRunRequest(run=run))
 
-    async def list(self, state: RunState = RunState.RUN_STATE_UNSPECIFIED) -> AsyncGenerator[RunStatus, None]:
-        """The latest first, asked for as they are read."""
-        async for answer in self._pages(self._stub.ListRuns, ListRunsRequest(state=state)):
+    async def list(self, state: str = "") -> AsyncGenerator[RunStatus, None]:
+        """Those that are so, in the words of state_of, or all; the latest first, asked for as they are read."""
+        async for answer in self._pages(
+            self._stub.ListRuns, ListRunsRequest(state=f"RUN_STATE_{state.upper()}" if state else None)
+        ):
             for status in answer.runs:
                 yield status
 
@@ -139,12 +140,13 @@ class AsyncRuns:
         self,
         run: str,
         *,
-        verdict: Verdict = Verdict.VERDICT_UNSPECIFIED,
+        verdict: str = "",
         flagged: bool = False,
         text: str = "",
     ) -> AsyncGenerator[FinishedConversation, None]:
-        """Those that are finished, the latest first, asked for as they are read."""
-        request = ListConversationsRequest(run=run, verdict=verdict, flagged=flagged, text=text)
+        """Those that are finished, or of them the "accepted" or the "rejected", the latest first."""
+        judged = f"VERDICT_{verdict.upper()}" if verdict else None
+        request = ListConversationsRequest(run=run, verdict=judged, flagged=flagged, text=text)
         async for answer in self._pages(self._stub.ListConversations, request):
             for finished in answer.conversations:
                 yield finished
@@ -154,7 +156,7 @@ class AsyncRuns:
         return await self._ask(self._stub.GetConversation, GetConversationRequest(run=run, conversation=conversation))
 
     async def tail(self, run: str) -> AsyncGenerator[FinishedConversation, None]:
-        """Those that finish from now on, for as long as it is read; what a gateway that was away missed is asked for."""
+        """Those that finish from now on, for as long as it is read; what was missed while the gateway was away, too."""
         lately = Lately()
         request = TailConversationsRequest(run=run)
         async with aclosing(self._followed(run, self._stub.TailConversations, request)) as told:

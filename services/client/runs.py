@@ -22,9 +22,7 @@ from soliloquy.v1.gateway_pb2 import (
     FinishedConversation,
     GetConversationResponse,
     RunStatus,
-    Verdict,
 )
-from soliloquy.v1.runs_pb2 import RunState
 
 from services.client.async_runs import AsyncRuns, is_over, state_of
 from services.client.gateway import NotAllowed, Refused, Tls, Unknown
@@ -34,12 +32,10 @@ __all__ = [
     "AsyncRuns",
     "NotAllowed",
     "Refused",
-    "RunState",
     "Runs",
     "ServiceUnavailable",
     "Tls",
     "Unknown",
-    "Verdict",
     "is_over",
     "state_of",
 ]
@@ -108,8 +104,8 @@ class Runs:
     def get(self, run: str) -> RunStatus:
         return self._wait(self._runs.get(run))
 
-    def list(self, state: RunState = RunState.RUN_STATE_UNSPECIFIED) -> Iterator[RunStatus]:
-        """The latest first, asked for as they are read."""
+    def list(self, state: str = "") -> Iterator[RunStatus]:
+        """Those that are so, in the words of state_of, or all; the latest first, asked for as they are read."""
         return self._each(self._runs.list(state))
 
     def watch(self, run: str) -> Iterator[RunStatus]:
@@ -129,11 +125,11 @@ class Runs:
         self,
         run: str,
         *,
-        verdict: Verdict = Verdict.VERDICT_UNSPECIFIED,
+        verdict: str = "",
         flagged: bool = False,
         text: str = "",
     ) -> Iterator[FinishedConversation]:
-        """Those that are finished, the latest first, asked for as they are read."""
+        """Those that are finished, or of them the "accepted" or the "rejected", the latest first."""
         return self._each(self._runs.conversations(run, verdict=verdict, flagged=flagged, text=text))
 
     def conversation(self, run: str, conversation: str) -> GetConversationResponse:
@@ -141,7 +137,7 @@ class Runs:
         return self._wait(self._runs.conversation(run, conversation))
 
     def tail(self, run: str) -> Iterator[FinishedConversation]:
-        """Those that finish from now on, for as long as it is read; what a gateway that was away missed is asked for."""
+        """Those that finish from now on, for as long as it is read; what was missed while the gateway was away, too."""
         return self._each(self._runs.tail(run))
 
     def dead_letters(self, run: str = "") -> Iterator[DeadLetter]:
