@@ -4,7 +4,9 @@ import asyncio
 import secrets
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol
 
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Problem
@@ -15,7 +17,7 @@ from services.gateway.callers import CALLER
 from services.gateway.chat import pieces
 from services.gateway.chat.asked import ChatFinished, ChatShown, Posed, Said, StartChat
 from services.gateway.chat.idle import UntilIdle
-from services.gateway.chat.pieces import Piece
+from services.gateway.chat.pieces import Piece, told_by
 from services.gateway.chat.settings import ChatSettings
 from services.gateway.chat.texts import cleaned
 from services.gateway.chat.tutor import Tutor, person_in
@@ -80,17 +82,11 @@ class Chats:
             raise Refusal(Code.NOT_NOW, "the tutor is still answering: one message at a time")
         if chat.conversation.ending:
             raise Refusal(Code.NOT_NOW, "this conversation is over: start another chat")
-        async with chat.speaking:
-            told: asyncio.Queue[Piece | None] = asyncio.Queue()
-            answering = asyncio.create_task(self._answer(chat, text, told.put_nowait))
-            answering.add_done_callback(lambda _: told.put_nowait(None))
+        async with chat.speaking, aclosing(told_by(partial(self._answer, chat, text))) as told:
             try:
-                while piece := await told.get():
+                async for piece in told:
                     yield piece
             finally:
-                # Who does not listen to the end has not said it.
-                answering.cancel()
-                await asyncio.gather(answering, return_exceptions=True)
                 self._open.put(chat_id, chat)
 
     async def finish(self, chat_id: str, *, keep: bool) -> ChatFinished:

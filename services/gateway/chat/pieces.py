@@ -1,6 +1,7 @@
 """What a person gets to see of an answer while it comes about, piece by piece."""
 
-from collections.abc import Callable, Iterator
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from typing import Any, NamedTuple
 
 from google.protobuf.json_format import MessageToDict
@@ -18,6 +19,21 @@ class Piece(NamedTuple):
 
 
 Tell = Callable[[Piece], None]
+
+
+async def told_by(answer: Callable[[Tell], Awaitable[None]]) -> AsyncGenerator[Piece, None]:
+    """What is told, when it is; raises what the answer raises. Whoever goes before its end calls it off."""
+    told: asyncio.Queue[Piece | None] = asyncio.Queue()
+    answering = asyncio.ensure_future(answer(told.put_nowait))
+    answering.add_done_callback(lambda _: told.put_nowait(None))
+    try:
+        while piece := await told.get():
+            yield piece
+        await answering
+    finally:
+        answering.cancel()
+        await asyncio.gather(answering, return_exceptions=True)
+
 
 DECIDING = Piece("deciding", {})
 # What was shown of the reply so far is taken back: it comes anew.

@@ -44,7 +44,12 @@ class Tutor:
         self._fault = fault
 
     async def begun(self, conversation: Conversation) -> Conversation:
-        """The conversation up to the student's first word: planned, and with the tutor's where it has the first."""
+        """The conversation up to the student's first word, with the tutor's where that comes before."""
+        planned = await self.planned(conversation)
+        return await self.replied(planned, lambda _: None) if planned.turns else planned
+
+    async def planned(self, conversation: Conversation) -> Conversation:
+        """With the turn that the tutor begins with, where it does; a Refusal for a problem that is no use."""
         person = person_in(conversation.run.recipe)
         if conversation.run.enrich:
             conversation = (await self._answered(self._next(EnrichmentNeeded(conversation=conversation)))).conversation
@@ -54,7 +59,7 @@ class Tutor:
         if isinstance(begun, ConversationFinished):
             reason = begun.conversation.ending_reason
             raise Refusal(Code.INVALID, f"this problem cannot be talked about by {conversation.run.recipe} ({reason})")
-        return await self.replied(begun.conversation, lambda _: None)
+        return begun.conversation
 
     async def replied(self, conversation: Conversation, tell: Tell) -> Conversation:
         """The conversation with the tutor's reply to its last message; the one that is given stays as it is."""
