@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import re
 import shutil
 import tempfile
 from html import escape
@@ -25,7 +26,15 @@ MOST_BROWSED = 50_000
 # Half of a dataset, which neither the figures nor the page show.
 _UNREAD = ("turns.calls.raw", "problem.enrichment.calls.raw", "problem.steps")
 _PAGE = Path(__file__).parent / "page"
-_SCRIPTS = ("blocks", "python", "conversation", "finding", "page")
+# What the console shows in the same way.
+LOOK = Path(__file__).parent / "look"
+_STYLES = (LOOK / "colours.css", LOOK / "conversation.css", _PAGE / "page.css")
+_SCRIPTS = (
+    *(LOOK / f"{name}.js" for name in ("element", "python", "conversation")),
+    *(_PAGE / f"{name}.js" for name in ("blocks", "finding", "page")),
+)
+# All of them stand in one element, where modules have nothing to import.
+_OF_MODULES = re.compile(r"^import .*\n|^export ", re.MULTILINE)
 
 
 def write_report(dataset: Dataset, out: Path) -> Counted:
@@ -61,8 +70,8 @@ def _add_blocks(batch: pa.RecordBatch, index: Index, body: IO[str]) -> None:
 
 
 def _page(counted: Counted, durations: Durations, index: Index) -> str:
-    style = (_PAGE / "page.css").read_text("utf-8")
-    script = '"use strict";\n' + "\n".join((_PAGE / f"{name}.js").read_text("utf-8") for name in _SCRIPTS)
+    style = "".join(path.read_text("utf-8") for path in _STYLES)
+    script = '"use strict";\n' + "\n".join(_OF_MODULES.sub("", path.read_text("utf-8")) for path in _SCRIPTS)
     recipe = counted.accepted.recipe
     words = {
         **recipe.words,
