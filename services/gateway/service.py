@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
 
 from google.protobuf.message import Message
@@ -228,7 +228,7 @@ class Gateway:
         with _answered():
             return await self._picture.take()
 
-    async def watch_pipeline(self) -> AsyncIterator[Pipeline]:
+    async def watch_pipeline(self) -> AsyncGenerator[Pipeline, None]:
         """Once a second, while somebody looks."""
         while True:
             yield await self.get_pipeline(GetPipelineRequest())
