@@ -30,9 +30,12 @@ async function asked(method, path, body, signal) {
   const headers = body === undefined ? {} : { "content-type": "application/json" };
   const response = await fetch(path, { method, headers, signal, body: body === undefined ? undefined : JSON.stringify(body), cache: "no-store" });
   if (response.ok) return response;
-  const refused = new Refused(response.status, await response.json().then(({ error }) => error).catch(() => ({ code: "unavailable", message: `the gateway answers ${response.status}` })));
-  if (refused.status === 401) line.dispatchEvent(new Event("unknown"));
-  throw refused;
+  throw refusal(response.status, await response.json().then(({ error }) => error).catch(() => ({ code: "unavailable", message: `the gateway answers ${response.status}` })));
+}
+
+function refusal(status, error) {
+  if (status === 401) line.dispatchEvent(new Event("unknown"));
+  return new Refused(status, error);
 }
 
 /** The events of a stream as they come: `[name, what it carries]`. */
@@ -52,8 +55,8 @@ export async function* events(method, path, body, signal) {
         const fields = text.split(/\r?\n/).filter((told) => !told.startsWith(":")).map((told) => told.split(/: ?(.*)/s));
         const name = fields.find(([field]) => field === "event")?.[1] || "message";
         const data = fields.filter(([field]) => field === "data").map(([, content]) => content).join("\n");
-        // A line of comment, which keeps the connection alive.
-        if (fields.length) yield [name, data ? JSON.parse(data) : null];
+        // What has no data is a sign of life.
+        if (data) yield [name, JSON.parse(data)];
       }
     }
   } finally {
@@ -66,6 +69,7 @@ export function watch(path, receive, refused) {
   return kept(async (signal, reached) => {
     for await (const [name, told] of events("GET", path, undefined, signal)) {
       reached();
+      if (name === "error") throw refusal(told.code === "unauthenticated" ? 401 : 503, told);
       receive(name, told);
       if (name === "end") return true;
     }

@@ -1,7 +1,7 @@
 // One chat under way: what was said, what the tutor asks itself meanwhile, and where one writes.
 
 import { Refused, call, events } from "./calls.js";
-import { soliloquyView } from "./conversation.js";
+import { quoted, soliloquyView } from "./conversation.js";
 import { element } from "./element.js";
 import { ask, button, heading, toast } from "./parts.js";
 import { highlighted } from "./python.js";
@@ -102,7 +102,7 @@ function liveTurn(message, words) {
   const turn = element("li", null, bubble("student", message), soliloquy, reply);
   const PIECES = {
     deciding: () => "deciding",
-    calculation: ({ description }) => (steps.append(element("h3", null, "Decides to calculate"), element("p", null, description)), "writing a program"),
+    calculation: ({ description }) => (steps.append(element("h3", null, "Decides to calculate"), element("p", null, quoted(description || ""))), "writing a program"),
     code: ({ code }) => (steps.append(element("h3", null, "Program"), highlighted(code, 0)), "running it"),
     output: ({ status, stdout, values }) => (steps.append(output(status, stdout, values)), "replying"),
     reply: ({ delta }) => {

@@ -5,6 +5,13 @@ import { ago, moment, named, number, percent, stateOf, whole } from "./told.js";
 
 export const at = (id) => document.getElementById(id);
 
+export function svg(tag, attributes, ...children) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.append(...children);
+  return made;
+}
+
 /** A page's heading, with what leads back and what can be done here. */
 export function heading(title, { back, note, tools } = {}) {
   return element("header", { class: "heading" },
@@ -72,7 +79,7 @@ export function progress(run) {
 /** One of a few, as buttons side by side. */
 export function choice(label, options, chosen, changed) {
   const name = `choice-${label.toLowerCase().replaceAll(" ", "-")}`;
-  return element("fieldset", { class: "choice" }, element("legend", { class: "unseen" }, label), options.map(([value, text]) => {
+  return element("div", { class: "choice", role: "radiogroup", "aria-label": label }, options.map(([value, text]) => {
     const input = element("input", { type: "radio", name, value, checked: value === chosen });
     input.addEventListener("change", () => changed(value));
     return element("label", null, input, element("span", null, text));

@@ -2,7 +2,7 @@
 
 import { watch } from "./calls.js";
 import { element } from "./element.js";
-import { heading, keyed, nothing, say } from "./parts.js";
+import { heading, keyed, nothing, say, svg } from "./parts.js";
 import { lasting, number, short, whole } from "./told.js";
 
 // Where each service stands: a column and a row; and which one goes on with what another did.
@@ -14,9 +14,7 @@ const MANY = 1_000;
 
 export function pipeline(main) {
   const nodes = Object.fromEntries(Object.keys(PLACES).map((name) => [name, node(name)]));
-  const ways = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  ways.setAttribute("class", "ways");
-  ways.setAttribute("aria-hidden", "true");
+  const ways = svg("svg", { class: "ways", "aria-hidden": "true" });
   const picture = element("div", { class: "picture" }, ways, element("ul", { "aria-label": "Services" }, Object.values(nodes)));
   const sum = element("p", { class: "note" }, "Asking…");
   const body = element("tbody");
@@ -36,11 +34,14 @@ export function pipeline(main) {
         dead: own.reduce((all, { topic }) => all + number(dead_letters[topic]), 0),
       });
     }
-    for (const way of ways.children) way.classList.toggle("busy", Number(nodes[way.dataset.to].dataset.events) > 0);
+    flow(ways, nodes);
     keyed(body, stages, ({ service, topic }) => `${service} ${topic}`, (stage) => topicRow(stage, dead_letters));
     for (const row of body.children) row.shows(stages.find(({ service, topic }) => row.dataset.key === `${service} ${topic}`), dead_letters);
   };
-  const drawing = new ResizeObserver(() => draw(ways, nodes, picture));
+  const drawing = new ResizeObserver(() => {
+    draw(ways, nodes, picture);
+    flow(ways, nodes);
+  });
   drawing.observe(picture);
   const stop = watch("/v1/pipeline/watch", (name, told) => name === "pipeline" && shows(told), (error) => main.append(nothing(error.message)));
   return () => {
@@ -54,7 +55,7 @@ function node(name) {
   const made = element("li", { class: "node" }, element("span", { class: "name" }, name), element("span", { class: "work" }, WORK[name]), count, about, dead);
   const [column, line] = PLACES[name];
   made.style.setProperty("--column", column);
-  made.style.setProperty("--line", line);
+  made.style.setProperty("--row", line);
   made.shows = ({ events, oldest, dead: lost }) => {
     made.dataset.events = events;
     made.style.setProperty("--load", events ? `${10 + 60 * Math.min(Math.log(1 + events) / Math.log(1 + MANY), 1)}%` : "0%");
@@ -75,6 +76,15 @@ function topicRow() {
   return row;
 }
 
+/** Where something waits at the end of a way, it moves. */
+function flow(ways, nodes) {
+  for (const way of ways.querySelectorAll("[data-to]")) {
+    const busy = Number(nodes[way.dataset.to].dataset.events) > 0;
+    way.setAttribute("class", busy ? "busy" : "");
+    way.setAttribute("marker-end", busy ? "url(#busy)" : "url(#idle)");
+  }
+}
+
 /** Curves from each service to the one that goes on; drawn anew where the page has another size. */
 function draw(ways, nodes, picture) {
   const { left, top, width, height } = picture.getBoundingClientRect();
@@ -83,20 +93,16 @@ function draw(ways, nodes, picture) {
     const found = nodes[name].getBoundingClientRect();
     return { x: found.left - left, y: found.top - top, w: found.width, h: found.height };
   };
-  ways.replaceChildren(...WAYS.map(([from, to]) => {
-    const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
-    path.setAttribute("d", between(box(from), box(to), height));
-    path.dataset.to = to;
-    return path;
-  }));
+  const head = (id) => svg("marker", { id, viewBox: "0 0 8 8", refX: "7", refY: "4", markerWidth: "7", markerHeight: "7", orient: "auto" }, svg("path", { d: "M0,0L8,4L0,8Z" }));
+  ways.replaceChildren(svg("defs", {}, head("idle"), head("busy")), ...WAYS.map(([from, to]) => svg("path", { d: between(box(from), box(to), height), "data-to": to })));
 }
 
 function between(a, b, height) {
   const [ax, ay, bx, by] = [a.x + a.w / 2, a.y + a.h / 2, b.x + b.w / 2, b.y + b.h / 2];
   // Side by side, one above the other, or back below all the others.
   if (bx < ax - a.w / 2) {
-    const below = Math.min(Math.max(a.y + a.h, b.y + b.h) + (ax - bx > 3 * a.w ? 56 : 32), height - 4);
-    return `M${ax},${a.y + a.h}C${ax},${below + 10} ${ax},${below} ${ax - 40},${below}L${bx + 40},${below}C${bx},${below} ${bx},${below + 10} ${bx},${b.y + b.h}`;
+    const below = Math.min(Math.max(a.y + a.h, b.y + b.h) + (ax - bx > 3 * a.w ? 56 : 30), height - 4);
+    return `M${ax},${a.y + a.h}V${below - 14}Q${ax},${below} ${ax - 14},${below}H${bx + 14}Q${bx},${below} ${bx},${below - 14}V${b.y + b.h}`;
   }
   if (Math.abs(ay - by) < 8) return `M${a.x + a.w},${ay}L${b.x},${by}`;
   if (Math.abs(ax - bx) < 8) return by > ay ? `M${ax},${a.y + a.h}L${bx},${b.y}` : `M${ax},${a.y}L${bx},${b.y + b.h}`;

@@ -3,9 +3,9 @@
 import { call, poll, watch } from "./calls.js";
 import { element } from "./element.js";
 import { conversationList } from "./conversations.js";
-import { ask, button, heading, keyed, nothing, progress, say, state, time, toast } from "./parts.js";
+import { ask, button, heading, keyed, nothing, progress, say, state, svg, time, toast } from "./parts.js";
 import { maySteer } from "./session.js";
-import { bytes, clock, cost, isOver, lasting, moment, number, percent, rate, stateOf, whole } from "./told.js";
+import { bytes, clock, cost, isOver, lasting, moment, number, percent, rate, short, stateOf, whole } from "./told.js";
 
 // Seconds that the curve of the rate shows.
 const LOOK_BACK = 120;
@@ -22,7 +22,9 @@ export async function run(main, [id]) {
   const { request } = status;
   const shownState = state(status);
   const because = element("p", { class: "note because" });
-  const [tools, files] = [element("div", { class: "tools" }), element("section", { class: "files", hidden: true })];
+  const tools = element("div", { class: "tools" });
+  const kept = element("ul");
+  const files = element("details", { class: "files", hidden: true }, element("summary", null, "Files"), kept);
   const bar = progress(status);
   const strip = figures();
   const list = conversationList(id);
@@ -30,7 +32,7 @@ export async function run(main, [id]) {
     element("header", { class: "heading" }, element("a", { class: "up", href: "#/runs" }, "← Runs"),
       element("div", { class: "titled" }, element("h1", null, request.problems || request.recipe), shownState, tools),
       element("p", { class: "facts" }, element("code", null, id), element("span", null, request.recipe), element("span", null, "started ", time(status.requested_at), status.requested_by ? ` by ${status.requested_by}` : "")), because),
-    element("div", { class: "whole" }, bar), strip, settings(request), files, list);
+    element("div", { class: "whole" }, bar), strip, element("div", { class: "folds" }, settings(request), files), list);
 
   let before = stateOf(status);
   const shows = (next) => {
@@ -47,8 +49,8 @@ export async function run(main, [id]) {
   const stops = [watch(`${path}/watch`, (name, told) => name === "run" && shows(told), (error) => toast(error.message, "fault"))];
   stops.push(poll(`${path}/files`, 5_000, ({ files: found = [] }) => {
     files.hidden = !found.length;
-    if (!files.children.length) files.append(element("h2", null, "Files"), element("ul"));
-    keyed(files.querySelector("ul"), found, ({ name, size }) => `${name} ${size}`, ({ name, size }) => element("li", null,
+    say(files.firstChild, `Files (${found.length})`);
+    keyed(kept, found, ({ name, size }) => `${name} ${size}`, ({ name, size }) => element("li", null,
       element("a", { href: `${path}/files/${encodeURIComponent(name)}`, download: name.split("/").pop() }, name), element("span", null, bytes(size))));
   }, () => null));
   return () => {
@@ -90,9 +92,9 @@ function figures() {
     if (isOver(status)) put("left", lasting(number(status.changed_at) - number(status.requested_at)), `ended ${moment(status.changed_at)}`);
     else put("left", running && eta ? lasting(eta) : "–", running && eta ? `left, until ${clock(new Date(Date.now() + eta * 1_000))}` : `left; ${whole(far.under_way)} under way`);
     put("rejected", percent(far.rejected, done), `rejected, ${whole(far.rejected)} of ${whole(done)}`);
-    put("flags", whole(far.flags), "said that is not so");
+    put("flags", whole(far.flags), "flags: said, and not so");
     put("programs", percent(far.python_turns, far.turns), `of ${whole(far.turns)} turns ran Python`);
-    put("cost", cost(status.cost), `${whole(tokens(far))} tokens`);
+    put("cost", cost(status.cost), `${short(tokens(far))} tokens`);
     strip.querySelector(".rejected").classList.toggle("fault", number(far.rejected) > 0);
     strip.querySelector(".flags").classList.toggle("fault", number(far.flags) > 0);
     if (running) curve.adds(number(status.rate));
@@ -106,11 +108,6 @@ function tokens({ tokens: used = {} }) {
 
 /** The rate since the page was opened. */
 function sparkline() {
-  const svg = (tag, attributes) => {
-    const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
-    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-    return made;
-  };
   const chart = svg("svg", { class: "sparkline", viewBox: "0 0 120 28", preserveAspectRatio: "none", "aria-hidden": "true" });
   const [area, path] = [svg("path", { class: "area" }), svg("path", { class: "curve" })];
   chart.append(area, path);

@@ -72,6 +72,7 @@ function row(run) {
     say(speed, stateOf(status) === "running" ? rate(status.rate) : "–");
     say(left, isOver(status) || !number(status.eta_seconds) ? "–" : lasting(status.eta_seconds));
     say(price, cost(status.cost));
+    for (const cell of [speed, left, price]) cell.classList.toggle("blank", cell.textContent === "–");
     say(because, status.because || "");
   };
   return line;

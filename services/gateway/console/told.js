@@ -3,7 +3,7 @@
 const WHOLE = new Intl.NumberFormat();
 const SHORT = new Intl.NumberFormat(undefined, { notation: "compact", maximumFractionDigits: 1 });
 const PART = new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: 1 });
-const RATE = new Intl.NumberFormat(undefined, { maximumSignificantDigits: 3 });
+const RATE = new Intl.NumberFormat(undefined, { minimumSignificantDigits: 2, maximumSignificantDigits: 3 });
 const COST = new Intl.NumberFormat(undefined, { style: "currency", currency: "USD" });
 const CENTS = new Intl.NumberFormat(undefined, { style: "currency", currency: "USD", maximumSignificantDigits: 2 });
 const AGO = new Intl.RelativeTimeFormat(undefined, { numeric: "auto", style: "short" });
