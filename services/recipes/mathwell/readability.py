@@ -1,6 +1,7 @@
 """How hard a text is to read, by the lengths of its sentences and words."""
 
 import re
+from functools import lru_cache
 
 _SENTENCE = re.compile(r"[^.?!]*[^\W\d_][^.?!]*")
 _WORD = re.compile(r"[^\W_]+(?:['’.,-](?=\w)[^\W_]+)*")
@@ -34,6 +35,7 @@ def syllables(word: str) -> int:
     return max(groups, 1)
 
 
+@lru_cache(256)
 def flesch_kincaid(text: str) -> float:
     """The American school year that can read it; below zero where it is very easy."""
     found = words(text)

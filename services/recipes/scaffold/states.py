@@ -13,6 +13,10 @@ from services.runtime.seeds import draw
 START, END = LearnerState.LEARNER_STATE_START, LearnerState.LEARNER_STATE_END
 CORRECT, INCORRECT = LearnerState.LEARNER_STATE_CORRECT, LearnerState.LEARNER_STATE_INCORRECT
 COMPREHENSION = LearnerState.LEARNER_STATE_COMPREHENSION
+# What was drawn for a person: nothing.
+UNDRAWN = LearnerState.LEARNER_STATE_UNSPECIFIED
+# In which a message may give an answer.
+ANSWERING = (CORRECT, INCORRECT, UNDRAWN)
 SOLVING = (CORRECT, COMPREHENSION, END)
 
 # What each state means, what a student is to do in it, and what a tutor does about it.

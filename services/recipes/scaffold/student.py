@@ -21,7 +21,7 @@ async def reply(event: ConversationStarted | TutorReplied, ask: Ask) -> Outcome:
     """The next message; what it is to show is our draw and not the model's mood."""
     conversation = event.conversation
     if not conversation.turns:
-        return _started(conversation)
+        return started(event)
     turn = begun(conversation)
     turn.student.learner_state = drawn(conversation)
     turn.student.intent = intent(turn.student.learner_state)
@@ -41,7 +41,16 @@ async def _said(conversation: Conversation, turn: Turn, ask: Ask) -> str:
     return (await ask(prompting.student(conversation, turn), Spoken)).text
 
 
-def _started(conversation: Conversation) -> Outcome:
+def said(conversation: Conversation, text: str) -> None:
+    """A person's message; what it shows is for the tutor to find."""
+    turn = begun(conversation)
+    turn.student.text = text
+    conversation.turns.append(turn)
+
+
+def started(event: ConversationStarted | TutorReplied) -> Outcome:
+    """With the problem handed in."""
+    conversation = event.conversation
     enrichment = conversation.problem.enrichment
     if not questions(conversation):
         conversation.turns.add(number=1)

@@ -1,0 +1,355 @@
+"""The gateway's use cases: a request in, an answer out, or a Refusal; HTTP and gRPC are two ways to ask the same."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import contextmanager
+
+from google.protobuf.message import Message
+from soliloquy.v1.events_pb2 import ConversationCollected, RunCancelled, RunChanged, RunStanding
+from soliloquy.v1.gateway_pb2 import (
+    CancelRunRequest,
+    DeadLetter,
+    FinishedConversation,
+    Flag,
+    GetConversationRequest,
+    GetConversationResponse,
+    GetPipelineRequest,
+    GetRunRequest,
+    ListConversationsRequest,
+    ListConversationsResponse,
+    ListDeadLettersRequest,
+    ListDeadLettersResponse,
+    ListRunsRequest,
+    ListRunsResponse,
+    PauseRunRequest,
+    Pipeline,
+    ReplayDeadLetterRequest,
+    ReplayDeadLetterResponse,
+    ResumeRunRequest,
+    RunStatus,
+    StartRunRequest,
+    TailConversationsRequest,
+    WatchRunRequest,
+)
+from soliloquy.v1.runs_pb2 import RunState
+
+from services.gateway.asking import checked
+from services.gateway.callers import CALLER
+from services.gateway.driving import Driver
+from services.gateway.index import Index
+from services.gateway.letters import Letters
+from services.gateway.paging import page
+from services.gateway.pipeline import Picture
+from services.gateway.planning import BadRequest, Offered, Planning
+from services.gateway.refusals import Code, Refusal
+from services.gateway.runs import OVER, KnownRun, Runs
+from services.gateway.settings import GatewaySettings
+from services.gateway.state import Topics
+from services.gateway.watching import Latest, Skipped, Tails
+from services.gateway.whole import Whole
+from services.recipes.recipe import find
+from services.runtime import dead_letters
+from services.runtime.events import first_event, growing_of
+from services.runtime.model.accounting import cost
+from services.runtime.seeds import digest
+from services.runtime.transports.port import Transport, Unanswered
+from services.truth.report import located
+
+# How often it is looked whether events were given up.
+LOOK_SECONDS = 1.0
+_GROWING_DIGITS = 8
+
+
+class Gateway:
+    """`recall` first, then `run` for as long as it is asked anything."""
+
+    def __init__(self, transport: Transport, planning: Planning, settings: GatewaySettings) -> None:
+        self._transport = transport
+        self._planning = planning
+        self._settings = settings
+        self._runs = Runs()
+        self._index = Index()
+        self._letters = Letters(transport)
+        self._picture = Picture(transport, self._letters)
+        self._whole = Whole(transport, settings.datasets)
+        self._topics = Topics(transport, self._hear)
+        self._latest = Latest(self._status)
+        self._tails = Tails[FinishedConversation]()
+        self._drivers: dict[str, Driver] = {}
+        self._steering = asyncio.Lock()
+        # Why what it tells may be old; empty while it is not.
+        self.fault = "gateway reads where the runs stand"
+
+    async def recall(self) -> None:
+        """Learns where everything stands; that may take as long as there are conversations."""
+        await self._topics.recall()
+        self.fault = ""
+
+    async def run(self) -> None:
+        """Follows what happens and drives the runs that are not over, until it is cancelled."""
+        try:
+            async with asyncio.TaskGroup() as self._tasks:
+                self._tasks.create_task(self._topics.follow())
+                self._tasks.create_task(self._latest.tell_always())
+                self._tasks.create_task(self._look_always())
+                for known in self._runs:
+                    self._drive(known)
+        finally:
+            self._index.close()
+
+    # What is asked of runs.
+
+    def has_request(self, request_id: str) -> bool:
+        """Whether a run was started with this id."""
+        return self._runs.asked(request_id) is not None
+
+    async def start_run(self, request: StartRunRequest) -> RunStatus:
+        asked = checked(request)
+        async with self._steering:
+            if known := self._runs.asked(request.request_id):
+                if known.changed.request != asked:
+                    raise Refusal(
+                        Code.EXISTS,
+                        f"request_id {request.request_id!r} has started run {known.id} with other settings: "
+                        "send another id for another run",
+                    )
+                return self._status(known.id)
+            if sum(not known.is_over for known in self._runs) >= self._settings.most_runs:
+                raise Refusal(
+                    Code.TOO_MANY, f"{self._settings.most_runs} runs are not over yet: wait for one, or cancel one"
+                )
+            growing = digest(request.request_id)[:_GROWING_DIGITS]
+            try:
+                run = await asyncio.to_thread(self._planning.run, asked, growing)
+            except BadRequest as error:
+                raise Refusal(Code.INVALID, str(error)) from error
+            now = time.time()
+            changed = RunChanged(
+                run=run,
+                request=asked,
+                request_id=request.request_id,
+                requested_by=CALLER.get(),
+                requested_at=now,
+                changed_at=now,
+                state=RunState.RUN_STATE_RUNNING,
+            )
+            if growing_of(run) in self._runs:
+                raise Refusal(Code.EXISTS, f"request_id {request.request_id!r} is too like another: send another id")
+            await self._write(changed)
+        self._drive(self._runs[growing_of(run)])
+        return self._status(growing_of(run))
+
+    async def get_run(self, request: GetRunRequest) -> RunStatus:
+        return self._status(self._known(request.run).id)
+
+    async def list_runs(self, request: ListRunsRequest) -> ListRunsResponse:
+        chosen = [known for known in self._runs if request.state in (known.changed.state, 0)]
+        rows, token = page(
+            chosen, lambda known: (known.changed.requested_at, known.id), request.page_size, request.page_token
+        )
+        return ListRunsResponse(runs=[self._status(known.id) for known in rows], next_page_token=token)
+
+    async def watch_run(self, request: WatchRunRequest) -> AsyncIterator[RunStatus]:
+        """As it stands at once, then whenever it changes; ends with the run."""
+        async for status in self._latest.watch(self._known(request.run).id):
+            yield status
+            if status.state in OVER:
+                return
+
+    async def cancel_run(self, request: CancelRunRequest) -> RunStatus:
+        return await self._steer(request.run, RunState.RUN_STATE_CANCELLED, "cancelled")
+
+    async def pause_run(self, request: PauseRunRequest) -> RunStatus:
+        return await self._steer(request.run, RunState.RUN_STATE_PAUSED, "paused")
+
+    async def resume_run(self, request: ResumeRunRequest) -> RunStatus:
+        status = await self._steer(request.run, RunState.RUN_STATE_RUNNING, "resumed")
+        self._drive(self._runs[status.id])
+        return status
+
+    # What is asked of conversations.
+
+    async def list_conversations(self, request: ListConversationsRequest) -> ListConversationsResponse:
+        self._known(request.run)
+        return self._index.listed(request)
+
+    async def get_conversation(self, request: GetConversationRequest) -> GetConversationResponse:
+        entry = self._index.find(self._known(request.run).id, request.conversation)
+        if entry is None:
+            raise Refusal(
+                Code.UNKNOWN,
+                f"run {request.run} has no finished conversation {request.conversation[:80]!r}: list its conversations",
+            )
+        with _answered():
+            conversation = await self._whole.read(entry)
+        judged = find(conversation.run.recipe).judged(conversation)
+        return GetConversationResponse(
+            conversation=conversation,
+            accepted=entry.shown.accepted,
+            reasons=entry.shown.reasons,
+            flags=[Flag(turn=turn, claim=rule, evidence=said) for turn, rule, said in located(judged.faults)],
+        )
+
+    async def tail_conversations(
+        self, request: TailConversationsRequest
+    ) -> AsyncIterator[FinishedConversation | Skipped]:
+        """Those that finish from the call on; one who reads too slowly is told how many it missed."""
+        async for finished in self._tails.follow(self._known(request.run).id):
+            yield finished
+
+    # What is asked of everything.
+
+    async def list_dead_letters(self, request: ListDeadLettersRequest) -> ListDeadLettersResponse:
+        with _answered():
+            await self._letters.look()
+        chosen = [letter for letter in self._letters.all if request.run in (letter.run, "")]
+        rows, token = page(chosen, _made, request.page_size, request.page_token)
+        return ListDeadLettersResponse(letters=rows, next_page_token=token)
+
+    async def replay_dead_letter(self, request: ReplayDeadLetterRequest) -> ReplayDeadLetterResponse:
+        """A run that ended without it goes on."""
+        letter = next((letter for letter in self._letters.all if letter.id == request.id), None)
+        with _answered():
+            try:
+                await dead_letters.replay(self._transport, [request.id])
+            except dead_letters.NoSuchLetter:
+                raise Refusal(
+                    Code.UNKNOWN, f"no dead letter has the id {request.id[:80]!r}: list those there are"
+                ) from None
+            await self._letters.look()
+        if letter and (known := self._runs.get(letter.run)) and known.changed.state == RunState.RUN_STATE_SHORT:
+            async with self._steering:
+                await self._turn(known, RunState.RUN_STATE_RUNNING, "")
+            self._drive(known)
+        return ReplayDeadLetterResponse()
+
+    async def get_pipeline(self, request: GetPipelineRequest) -> Pipeline:
+        with _answered():
+            return await self._picture.take()
+
+    async def watch_pipeline(self) -> AsyncIterator[Pipeline]:
+        """Once a second, while somebody looks."""
+        while True:
+            yield await self.get_pipeline(GetPipelineRequest())
+            await asyncio.sleep(LOOK_SECONDS)
+
+    def offered_problems(self) -> Sequence[Offered]:
+        return self._planning.offered()
+
+    # How it comes to know.
+
+    def _known(self, run_id: str) -> KnownRun:
+        if (known := self._runs.get(run_id)) is None:
+            raise Refusal(Code.UNKNOWN, f"there is no run {run_id[:80]!r}: list the runs to see those there are")
+        return known
+
+    def _status(self, run_id: str) -> RunStatus:
+        return self._runs.status(run_id, time.time(), self._cost(self._runs[run_id]))
+
+    def _cost(self, known: KnownRun) -> float:
+        models = self._settings.models
+        used = [(role, used) for role, used in known.counted().tokens.items() if role in models.roles]
+        return sum(cost(models.endpoint_of(role), tokens.prompt, tokens.completion) for role, tokens in used)
+
+    def _hear(self, message: Message, at: float) -> None:
+        match message:
+            case RunChanged():
+                self._runs.changed(message)
+            case RunStanding():
+                self._runs.standing(message)
+                self._tell(growing_of(message.run))
+            case RunCancelled():
+                self._cancelled(growing_of(message.run), at)
+            case ConversationCollected():
+                self._collected(message, at)
+
+    def _collected(self, message: ConversationCollected, at: float) -> None:
+        run_id = growing_of(message.conversation.run)
+        if run_id in self._runs and (shown := self._index.add(message, at)):
+            self._runs.collected(message, at)
+            self._tails.tell(run_id, shown)
+            self._tell(run_id)
+
+    def _cancelled(self, run_id: str, at: float) -> None:
+        """Whoever cancelled it: nothing more comes of it."""
+        known = self._runs.get(run_id)
+        if known and not known.is_over:
+            self._runs.changed(_turned(known, RunState.RUN_STATE_CANCELLED, "", at))
+            self._tell(run_id)
+
+    def _tell(self, run_id: str) -> None:
+        self._latest.change(run_id)
+        if driver := self._drivers.get(run_id):
+            driver.hear()
+
+    async def _look_always(self) -> None:
+        while True:
+            try:
+                await self._letters.look()
+                self.fault = ""
+            except Unanswered as error:
+                self.fault = str(error)
+            for run_id in self._runs.dead_letters(self._letters.ordinals):
+                self._tell(run_id)
+            await asyncio.sleep(LOOK_SECONDS)
+
+    # How it steers.
+
+    def _drive(self, known: KnownRun) -> None:
+        if known.is_over or known.id in self._drivers:
+            return
+
+        async def turn(state: RunState, because: str) -> None:
+            async with self._steering:
+                if not known.is_over:
+                    await self._turn(known, state, because)
+
+        driver = self._drivers[known.id] = Driver(known, self._index, self._planning, self._transport, turn)
+        driving = self._tasks.create_task(driver.drive())
+        driving.add_done_callback(lambda _: self._drivers.pop(known.id))
+
+    async def _steer(self, run_id: str, state: RunState, done: str) -> RunStatus:
+        known = self._known(run_id)
+        async with self._steering:
+            if known.changed.state != state:
+                if known.is_over:
+                    told = RunState.Name(known.changed.state).removeprefix("RUN_STATE_").lower()
+                    raise Refusal(Code.NOT_NOW, f"run {run_id} is {told} and cannot be {done}: start another")
+                await self._turn(known, state, "")
+        return self._status(run_id)
+
+    async def _turn(self, known: KnownRun, state: RunState, because: str) -> None:
+        await self._write(_turned(known, state, because, time.time()))
+
+    async def _write(self, changed: RunChanged) -> None:
+        """What is cancelled is told to all services in the same breath."""
+        told = [first_event(changed, source="gateway", time=changed.changed_at)]
+        if changed.state == RunState.RUN_STATE_CANCELLED:
+            cancelled = RunCancelled(run=changed.run)
+            told.insert(0, first_event(cancelled, source="gateway", time=changed.changed_at))
+        await self._transport.publish(told)
+        self._runs.changed(changed)
+        self._tell(growing_of(changed.run))
+
+
+def _turned(known: KnownRun, state: RunState, because: str, at: float) -> RunChanged:
+    changed = RunChanged()
+    changed.CopyFrom(known.changed)
+    changed.state, changed.because, changed.changed_at = state, because, at
+    changed.ClearField("progress")
+    if state in OVER:
+        changed.progress.CopyFrom(known.counted())
+    return changed
+
+
+def _made(letter: DeadLetter) -> tuple[float, str]:
+    return letter.made_at, letter.id
+
+
+@contextmanager
+def _answered() -> Iterator[None]:
+    try:
+        yield
+    except Unanswered as error:
+        raise Refusal(Code.UNAVAILABLE, f"{error}: ask again in a moment", retry_after=LOOK_SECONDS) from error
