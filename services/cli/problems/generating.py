@@ -19,6 +19,7 @@ from services.cli.model_options import model_options
 from services.cli.observing import observing
 from services.cli.plan import Plan
 from services.cli.problems.sheet import CannotPrint, write_sheet
+from services.cli.service_options import CLASSIFIERS
 from services.client.dataset import Dataset
 from services.curriculum.commissions import Commissions
 from services.curriculum.files.importing import NothingUsable, import_problems
@@ -93,6 +94,7 @@ def _operations(_: click.Context, __: click.Parameter, given: str | None) -> tup
     "--noise", default="none", show_default=True, type=click.Choice(["none", "real"]), help="Imitate real output."
 )
 @click.option("--max-attempts", default=10, show_default=True, type=click.IntRange(min=1), help="Tries at a problem.")
+@CLASSIFIERS
 @model_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
