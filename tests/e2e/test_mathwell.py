@@ -45,6 +45,7 @@ def test_problems_that_a_teacher_asks_for_are_printed_and_feed_the_other_recipes
         (["--topic", ""], "unfit topic: it is empty: name one, such as dinosaurs, or use --any-topic"),
         (["--topic", "cats", "--any-topic"], "--topic and --any-topic contradict each other"),
         (["--operations", "powers"], "'powers' is none: they are addition, subtraction"),
+        (["--operations", "fractions,decimals"], "not what is done with them: add addition, subtraction"),
         (["--grade", "9"], "9 is not in the range 1<=x<=8"),
         (["--sheet", "sheet.doc"], "end it with .html or .pdf"),
         (["--examples", "nowhere.jsonl"], "'nowhere.jsonl' is neither an existing file nor a bank"),
