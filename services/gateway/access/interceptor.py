@@ -7,7 +7,8 @@ from typing import Any
 import grpc
 from grpc_health.v1 import health
 
-from services.gateway.access.access import Access, Presented
+from services.gateway.access.access import Access, Presented, bearer
+from services.gateway.access.audit import target_of
 from services.gateway.refusals import GRPC_STATUS, Refusal
 
 # A stream that goes on is looked at so often: whether its caller is still let in.
@@ -72,12 +73,6 @@ def _status(refusal: Refusal) -> tuple[grpc.StatusCode, str, tuple[tuple[str, st
     return grpc.StatusCode[GRPC_STATUS[refusal.code]], refusal.message, (pushback,) if refusal.retry_after else ()
 
 
-def target_of(request: Any) -> str:
-    """What a request is about, whichever field names it."""
-    names = (getattr(request, name, "") for name in ("run", "id", "request_id"))
-    return next((str(name) for name in names if name), "")
-
-
 def _presented(context: Context) -> Presented:
     metadata = dict(context.invocation_metadata() or ())
     names = list(context.auth_context().get("x509_common_name", ()))
@@ -86,12 +81,6 @@ def _presented(context: Context) -> Presented:
         token=bearer(str(metadata.get("authorization", ""))),
         certificate=names[0].decode("utf-8", "replace") if names else "",
     )
-
-
-def bearer(header: str) -> str:
-    """The token of an Authorization header; empty where it holds none."""
-    kind, _, token = header.partition(" ")
-    return token.strip() if kind.lower() == "bearer" else ""
 
 
 def _host(peer: str) -> str:
