@@ -46,7 +46,7 @@ class Index:
         self._columns["id"] += batch["id"].to_pylist()
         self._columns["question"] += below(problem, "question").to_pylist()
         self._columns["turns"] += pc.list_value_length(batch["turns"]).to_pylist()
-        singles = (below(problem, "topic"), batch["persona"], named(batch["ending"], "ENDING_"))
+        singles = (below(problem, "topic"), students(batch), named(batch["ending"], "ENDING_"))
         for kept, values in zip(self._single.values(), singles, strict=True):
             kept.codes += [kept.place(value or "none") or 0 for value in values.to_pylist()]
         for kept, marked in zip(
