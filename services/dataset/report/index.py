@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from services.dataset.columns import below, named, occurring
+from services.dataset.columns import below, named, occurring, students
 from services.dataset.statistics import kinds_of_reasons
 
 # The values of a filter that several may hold of one conversation are bits, and JavaScript shifts 32 of them.
