@@ -26,9 +26,14 @@ Judge = Callable[[Conversation], list[str]]
 PLANS = Plans(models=shipped_models(), noise="none", files=None)
 
 
-def asked(request_id: str = "one", conversations: int = 6, **settings: object) -> StartRunRequest:
-    request = RunRequest(recipe="soliloquy", problems="arithmetic", conversations=conversations, in_flight=4)
-    request.MergeFrom(RunRequest(**settings))
+def asked(request_id: str = "one", conversations: int = 6, max_attempts: int = 0) -> StartRunRequest:
+    request = RunRequest(
+        recipe="soliloquy",
+        problems="arithmetic",
+        conversations=conversations,
+        in_flight=4,
+        max_attempts=max_attempts,
+    )
     return StartRunRequest(request=request, request_id=request_id)
 
 
