@@ -17,14 +17,16 @@ from click.testing import CliRunner, Result
 from soliloquy.v1.gateway_pb2 import FinishedConversation, RunStatus
 
 from services.cli.main import commands
-from services.client.runs import AsyncRuns, NotAllowed, Refused, Runs, ServiceUnavailable, Unknown, state_of
+from services.client.runs import AsyncRuns, NotAllowed, Refused, Runs, ServiceUnavailable, Tls, Unknown, state_of
+from services.gateway.access import certificates
 from services.gateway.access.access import Access
 from services.gateway.access.tokens import Tokens
 from tests.integration.gateway.served import served
 from tests.integration.gateway.support import Collecting, growing
 from tests.integration.transport.embedded import connect as open_log
 from tests.integration.transport.support import Connect, until
-from tests.unit.gateway.tokens import OPERATOR, READER, written
+from tests.kafka.certificates import Authority
+from tests.unit.gateway.tokens import OPERATOR, READER, entry, written
 
 T = TypeVar("T")
 
@@ -174,6 +176,46 @@ async def test_a_token_opens_what_its_role_may_do(connect: Connect, tmp_path: Pa
                 await reader.start(**ARITHMETIC)
         async with AsyncRuns(address, token=OPERATOR) as operator:
             assert (await operator.start(**ARITHMETIC)).requested_by == "olga"
+
+
+async def test_a_certificate_does_for_a_token(connect: Connect, tmp_path: Path) -> None:
+    authority = Authority.founded(tmp_path / "certificates")
+    own = authority.sign("broker", ["IP:127.0.0.1"])
+    caller = authority.sign("client")
+    shown = certificates.Tls(certificate=own.certificate, key=own.key, client_ca=authority.own.certificate)
+    access = Access(Tokens(written(tmp_path, entry("soliloquy-test-client", "operator"))))
+    tls = Tls(ca=authority.own.certificate, certificate=caller.certificate, key=caller.key)
+    async with connect() as transport, served(transport, access=access, credentials=shown.for_grpc()) as address:
+        async with AsyncRuns(address, tls=tls) as runs:
+            assert (await runs.start(**ARITHMETIC)).requested_by == "soliloquy-test-client"
+        files = ("--ca-file", tls.ca, "--certificate-file", tls.certificate, "--key-file", tls.key)
+        listed = await asyncio.to_thread(command, "list", "--gateway", address, *map(str, files))
+        assert "by soliloquy" in listed.stdout
+        async with AsyncRuns(address, tls=Tls(ca=tls.ca), deadline_seconds=0.5) as stranger:
+            with pytest.raises(ServiceUnavailable, match="no answer from the gateway"):
+                await anext(stranger.list())
+
+
+async def test_a_token_file_is_read_and_an_empty_one_refused(connect: Connect, tmp_path: Path) -> None:
+    access = Access(Tokens(written(tmp_path)))
+    token, empty = tmp_path / "token", tmp_path / "empty"
+    token.write_text(f"{READER}\n", "utf-8")
+    empty.write_text("\n", "utf-8")
+    async with connect() as transport, served(transport, access=access) as address:
+        opened, refused, denied = [
+            await asyncio.to_thread(command, *words, "--gateway", address)
+            for words in (
+                ("list", "--token-file", str(token)),
+                ("list", "--token-file", str(empty)),
+                ("pause", "no-such", "--token-file", str(token)),
+            )
+        ]
+    assert (opened.exit_code, opened.stdout) == (0, "no runs\n")
+    assert refused.stderr == f"soliloquy: {empty} holds no token: write it on a line of its own\n"
+    assert (denied.exit_code, denied.stderr) == (
+        2,
+        "soliloquy: PauseRun takes the role operator, and rita has the role reader\n",
+    )
 
 
 async def test_the_commands_start_steer_and_list(address: str, collecting: Collecting) -> None:
