@@ -19,6 +19,7 @@ from services.cli.model_options import model_options
 from services.cli.observing import observing
 from services.cli.plan import Plan
 from services.cli.problems.sheet import CannotPrint, write_sheet
+from services.cli.service_options import CLASSIFIERS
 from services.client.dataset import Dataset
 from services.curriculum.commissions import Commissions
 from services.curriculum.files.importing import NothingUsable, import_problems
@@ -31,7 +32,7 @@ from services.dataset.exports.exporting import export
 from services.dataset.exports.format import Choice
 from services.dataset.place import Place
 from services.recipes.mathwell.commissions import described, refused_topic
-from services.recipes.mathwell.criteria.operations import OPERATIONS
+from services.recipes.mathwell.criteria.operations import CALCULATIONS, OPERATIONS
 from services.recipes.mathwell.recipe import RECIPE
 from services.runtime.ask import BrokenPrompt
 from services.runtime.traces.settings import TraceSettings
@@ -55,6 +56,9 @@ def _operations(_: click.Context, __: click.Parameter, given: str | None) -> tup
     for name in names:
         if name not in OPERATIONS:
             raise click.BadParameter(f"{name!r} is none: they are {', '.join(OPERATIONS)}")
+    if names and not set(names) & set(CALCULATIONS):
+        needed = ", ".join(CALCULATIONS)
+        raise click.BadParameter(f"{given!r} says with which numbers, and not what is done with them: add {needed}")
     return names
 
 
@@ -93,6 +97,7 @@ def _operations(_: click.Context, __: click.Parameter, given: str | None) -> tup
     "--noise", default="none", show_default=True, type=click.Choice(["none", "real"]), help="Imitate real output."
 )
 @click.option("--max-attempts", default=10, show_default=True, type=click.IntRange(min=1), help="Tries at a problem.")
+@CLASSIFIERS
 @model_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")

@@ -116,7 +116,7 @@ function pair(name, code, meaning) {
 }
 
 /** `names` between backticks as code. */
-function quoted(text) {
+export function quoted(text) {
   return text.split("`").map((part, place) => (place % 2 ? element("code", null, part) : part));
 }
 
