@@ -150,3 +150,14 @@ def is_given_up(collected: ConversationCollected) -> bool:
     conversation = collected.conversation
     last = conversation.attempt + 1 >= conversation.run.max_attempts
     return not collected.accepted and (last or conversation.ending == Ending.ENDING_UNFIT)
+
+
+def turned(known: KnownRun, state: RunState, because: str, at: float) -> RunChanged:
+    """The run in another state; what has come of one that is over is written down with it."""
+    changed = RunChanged()
+    changed.CopyFrom(known.changed)
+    changed.state, changed.because, changed.changed_at = state, because, at
+    changed.ClearField("progress")
+    if state in OVER:
+        changed.progress.CopyFrom(known.counted())
+    return changed
