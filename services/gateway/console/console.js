@@ -19,6 +19,12 @@ async function start() {
   themed();
   connected();
   addEventListener("hashchange", route);
+  addEventListener("keydown", (event) => {
+    if (event.key !== "/" || event.target.closest("input, textarea, select")) return;
+    const search = document.querySelector("input[type=search]");
+    if (search) event.preventDefault();
+    search?.focus();
+  });
   for (;;) {
     try {
       await session.begin(() => route(null));

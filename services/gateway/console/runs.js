@@ -32,7 +32,7 @@ export function runs(main, rest, query) {
       table.hidden = !found.length;
       empty.hidden = found.length > 0;
       if (!found.length && !empty.children.length) empty.replaceChildren(...unstarted(chosen));
-      pages.shows(next_page_token, "");
+      pages.shows(next_page_token);
     }, (error) => main.append(nothing(error.message)));
   }
 
