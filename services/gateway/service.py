@@ -2,8 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from contextlib import aclosing, contextmanager
 
 from google.protobuf.message import Message
 from soliloquy.v1.events_pb2 import ConversationCollected, RunCancelled, RunChanged, RunStanding
@@ -150,12 +150,13 @@ class Gateway:
         )
         return ListRunsResponse(runs=[self._status(known.id) for known in rows], next_page_token=token)
 
-    async def watch_run(self, request: WatchRunRequest) -> AsyncIterator[RunStatus]:
+    async def watch_run(self, request: WatchRunRequest) -> AsyncGenerator[RunStatus, None]:
         """As it stands at once, then whenever it changes; ends with the run."""
-        async for status in self._latest.watch(self._known(request.run).id):
-            yield status
-            if status.state in OVER:
-                return
+        async with aclosing(self._latest.watch(self._known(request.run).id)) as told:
+            async for status in told:
+                yield status
+                if status.state in OVER:
+                    return
 
     async def cancel_run(self, request: CancelRunRequest) -> RunStatus:
         return await self._steer(request.run, RunState.RUN_STATE_CANCELLED, "cancelled")
@@ -193,10 +194,11 @@ class Gateway:
 
     async def tail_conversations(
         self, request: TailConversationsRequest
-    ) -> AsyncIterator[FinishedConversation | Skipped]:
+    ) -> AsyncGenerator[FinishedConversation | Skipped, None]:
         """Those that finish from the call on; one who reads too slowly is told how many it missed."""
-        async for finished in self._tails.follow(self._known(request.run).id):
-            yield finished
+        async with aclosing(self._tails.follow(self._known(request.run).id)) as told:
+            async for finished in told:
+                yield finished
 
     # What is asked of everything.
 
@@ -228,7 +230,7 @@ class Gateway:
         with _answered():
             return await self._picture.take()
 
-    async def watch_pipeline(self) -> AsyncIterator[Pipeline]:
+    async def watch_pipeline(self) -> AsyncGenerator[Pipeline, None]:
         """Once a second, while somebody looks."""
         while True:
             yield await self.get_pipeline(GetPipelineRequest())

@@ -14,6 +14,9 @@ class GatewaySettings:
     problem_files: Path | None = None
     # Where the collector's datasets lie; None where the gateway does not see them.
     datasets: str | None = None
+    # Where adapters are kept, a folder or a store, and the folder whose folders are evaluations.
+    adapters: str | None = None
+    evaluations: Path | None = None
     # The most that one run may be asked for, and runs that are not over at once.
     most_conversations: int = 1_000_000
     most_runs: int = 100

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import defaultdict, deque
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -42,7 +42,7 @@ class Latest(Generic[Shown]):
             self._changed.add(key)
             self._woken.set()
 
-    async def watch(self, key: str) -> AsyncIterator[Shown]:
+    async def watch(self, key: str) -> AsyncGenerator[Shown, None]:
         """What there is at once, and then whatever differs from what was told before."""
         slot = _Slot(self._look(key))
         self._watchers[key].add(slot)
@@ -101,7 +101,7 @@ class Tails(Generic[Shown]):
         for queue in self._followers.get(key, ()):
             queue.put(shown)
 
-    async def follow(self, key: str) -> AsyncIterator[Shown | Skipped]:
+    async def follow(self, key: str) -> AsyncGenerator[Shown | Skipped, None]:
         with self._followed(key) as queue:
             while True:
                 yield await queue.take()

@@ -46,7 +46,7 @@ class Quota:
         return most_problems(self.conversations, self.unfit)
 
     def admits(self, ordinal: int, submitted: int, ahead: int) -> bool:
-        """Whether a problem is submitted after so many others, where they are to be so many ahead of what is settled."""
+        """Whether a problem is submitted after so many others, if so many are to be ahead of those that are settled."""
         return ordinal < self.wanted and submitted - self.settled < ahead
 
 

@@ -18,7 +18,8 @@ from services.dataset.reading import Dataset, NoDataset
 from services.dataset.report.blocks import ROWS_A_BLOCK, columns, packed
 from services.dataset.report.index import Index
 from services.dataset.report.overview import overview
-from services.dataset.statistics import LETTERS, STATE_LETTERS, Statistics
+from services.dataset.report.words import words_of
+from services.dataset.statistics import Statistics
 
 REPORT = "report.html"
 # More than that makes a file that browsers open slowly.
@@ -72,13 +73,6 @@ def _add_blocks(batch: pa.RecordBatch, index: Index, body: IO[str]) -> None:
 def _page(counted: Counted, durations: Durations, index: Index) -> str:
     style = "".join(path.read_text("utf-8") for path in _STYLES)
     script = '"use strict";\n' + "\n".join(_OF_MODULES.sub("", path.read_text("utf-8")) for path in _SCRIPTS)
-    recipe = counted.accepted.recipe
-    words = {
-        **recipe.words,
-        "letters": LETTERS,
-        "state_letters": STATE_LETTERS,
-        "agreeing": recipe.agreeing,
-    }
     return Template((_PAGE / "page.html").read_text("utf-8")).substitute(
         title=escape(title(counted.accepted)),
         style=style,
@@ -86,7 +80,7 @@ def _page(counted: Counted, durations: Durations, index: Index) -> str:
         script=script,
         script_hash=_hash(script),
         overview=overview(counted, durations, browsed=index.rows),
-        index=packed(index.as_json() | {"words": words}),
+        index=packed(index.as_json() | {"words": words_of(counted.accepted.recipe)}),
     )
 
 

@@ -57,12 +57,23 @@ class Access:
         found = self._found(self._tokens, presented)
         return Caller(name=found.name, role=found.role) if found else None
 
+    def known(self, presented: Presented) -> Caller:
+        """Raises Refusal for who is not."""
+        if caller := self.caller(presented):
+            return caller
+        _take(self._strangers, counted_as(presented.address), "calls without a right token come from here")
+        if presented.token:
+            raise Refusal(Code.UNAUTHENTICATED, "this token is not known: ask whoever runs the gateway for one")
+        if presented.certificate:
+            raise Refusal(Code.UNAUTHENTICATED, f"nobody is called {presented.certificate!r}, as your certificate says")
+        raise Refusal(Code.UNAUTHENTICATED, "a token is needed: send it as 'authorization: Bearer TOKEN'")
+
     @contextmanager
     def admitted(self, presented: Presented, action: str) -> Iterator[Call]:
         """Raises Refusal for who may not call this, or not as often; tells the audit log what it is to know."""
         call = Call(who=presented.address, what=action)
         try:
-            caller = self._known(presented)
+            caller = self.known(presented)
             call.who = caller.name or presented.address
             self._permit(caller, action, call.who)
             # Each call is a task of its own: nothing is to be put back.
@@ -86,16 +97,6 @@ class Access:
             return tokens.with_token(presented.token)
         return tokens.with_name(presented.certificate) if presented.certificate else None
 
-    def _known(self, presented: Presented) -> Caller:
-        if caller := self.caller(presented):
-            return caller
-        _take(self._strangers, counted_as(presented.address), "calls without a right token come from here")
-        if presented.token:
-            raise Refusal(Code.UNAUTHENTICATED, "this token is not known: ask whoever runs the gateway for one")
-        if presented.certificate:
-            raise Refusal(Code.UNAUTHENTICATED, f"nobody is called {presented.certificate!r}, as your certificate says")
-        raise Refusal(Code.UNAUTHENTICATED, "a token is needed: send it as 'authorization: Bearer TOKEN'")
-
     def _permit(self, caller: Caller, action: str, who: str) -> None:
         counted = caller.name or counted_as(who)
         _take(self._calls, counted, "calls are made")
@@ -106,6 +107,12 @@ class Access:
             )
         if is_steering(action):
             _take(self._steering, counted, "calls that start or change something are made")
+
+
+def bearer(header: str) -> str:
+    """The token of an Authorization header; empty where it holds none."""
+    kind, _, token = header.partition(" ")
+    return token.strip() if kind.lower() == "bearer" else ""
 
 
 def _take(buckets: Buckets, who: str, what: str) -> None:

@@ -27,6 +27,12 @@ def tell(call: Call) -> None:
     _log.info("audit", extra={"fields": fields})
 
 
+def target_of(request: object) -> str:
+    """What a request is about, whichever field names it."""
+    names = (getattr(request, name, "") for name in ("run", "id", "request_id"))
+    return next((str(name) for name in names if name), "")
+
+
 def _plain(text: str) -> str:
     """On one line, whatever a caller put into it."""
     return text[:_LONGEST].encode("unicode_escape").decode("ascii")

@@ -2,12 +2,13 @@
 
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import grpc
 from grpc_health.v1 import health
 
-from services.gateway.access.access import Access, Presented
+from services.gateway.access.access import Access, Presented, bearer
+from services.gateway.access.audit import target_of
 from services.gateway.refusals import GRPC_STATUS, Refusal
 
 # A stream that goes on is looked at so often: whether its caller is still let in.
@@ -16,7 +17,7 @@ LOOK_SECONDS = 5.0
 _OPEN = f"/{health.SERVICE_NAME}/"
 
 Context = grpc.aio.ServicerContext[Any, Any]
-Handler = grpc.RpcMethodHandler[Any, Any]
+Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any] | None"
 
 
 class AccessInterceptor(grpc.aio.ServerInterceptor):
@@ -25,9 +26,9 @@ class AccessInterceptor(grpc.aio.ServerInterceptor):
 
     async def intercept_service(
         self,
-        continuation: Callable[[grpc.HandlerCallDetails], Awaitable[Handler | None]],
+        continuation: Callable[[grpc.HandlerCallDetails], Awaitable[Handler]],
         handler_call_details: grpc.HandlerCallDetails,
-    ) -> Handler | None:
+    ) -> Handler:
         handler = await continuation(handler_call_details)
         if handler is None or handler_call_details.method.startswith(_OPEN):
             return handler
@@ -72,12 +73,6 @@ def _status(refusal: Refusal) -> tuple[grpc.StatusCode, str, tuple[tuple[str, st
     return grpc.StatusCode[GRPC_STATUS[refusal.code]], refusal.message, (pushback,) if refusal.retry_after else ()
 
 
-def target_of(request: Any) -> str:
-    """What a request is about, whichever field names it."""
-    names = (getattr(request, name, "") for name in ("run", "id", "request_id"))
-    return next((str(name) for name in names if name), "")
-
-
 def _presented(context: Context) -> Presented:
     metadata = dict(context.invocation_metadata() or ())
     names = list(context.auth_context().get("x509_common_name", ()))
@@ -86,12 +81,6 @@ def _presented(context: Context) -> Presented:
         token=bearer(str(metadata.get("authorization", ""))),
         certificate=names[0].decode("utf-8", "replace") if names else "",
     )
-
-
-def bearer(header: str) -> str:
-    """The token of an Authorization header; empty where it holds none."""
-    kind, _, token = header.partition(" ")
-    return token.strip() if kind.lower() == "bearer" else ""
 
 
 def _host(peer: str) -> str:
