@@ -49,6 +49,7 @@ async function route(event) {
   leave?.();
   leave = null;
   const main = at("main");
+  at("pages").hidden = !session.mayRead();
   if (!session.mayRead()) return session.signIn(main, () => route(null));
   const show = page === "runs" && rest[0] ? (rest[1] ? conversation : run) : PAGES[page];
   const asked = (shown = Symbol(path));
