@@ -2,8 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Iterator, Sequence
-from contextlib import aclosing, contextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
+from contextlib import aclosing, asynccontextmanager, closing, contextmanager
 
 from google.protobuf.message import Message
 from soliloquy.v1.events_pb2 import ConversationCollected, RunCancelled, RunChanged, RunStanding
@@ -62,7 +62,7 @@ _GROWING_DIGITS = 8
 
 
 class Gateway:
-    """`recall` first, then `run` for as long as it is asked anything."""
+    """Asked while it is at work."""
 
     def __init__(self, transport: Transport, planning: Planning, settings: GatewaySettings) -> None:
         self._transport = transport
@@ -76,27 +76,25 @@ class Gateway:
         self._topics = Topics(transport, self._hear)
         self._latest = Latest(self._status)
         self._tails = Tails[FinishedConversation]()
-        self._drivers: dict[str, Driver] = {}
+        self._drivers: dict[str, tuple[Driver, asyncio.Task[None]]] = {}
         self._steering = asyncio.Lock()
         # Why what it tells may be old; empty while it is not.
         self.fault = "gateway reads where the runs stand"
 
-    async def recall(self) -> None:
-        """Learns where everything stands; that may take as long as there are conversations."""
-        await self._topics.recall()
-        self.fault = ""
-
-    async def run(self) -> None:
-        """Follows what happens and drives the runs that are not over, until it is cancelled."""
-        try:
+    @asynccontextmanager
+    async def at_work(self) -> AsyncIterator[None]:
+        """Learns where everything stands, which may take long, then follows what happens and drives its runs."""
+        with closing(self._index):
+            await self._topics.recall()
+            self.fault = ""
             async with asyncio.TaskGroup() as self._tasks:
-                self._tasks.create_task(self._topics.follow())
-                self._tasks.create_task(self._latest.tell_always())
-                self._tasks.create_task(self._look_always())
+                always = (self._topics.follow(), self._latest.tell_always(), self._look_always())
+                following = [self._tasks.create_task(each) for each in always]
                 for known in self._runs:
                     self._drive(known)
-        finally:
-            self._index.close()
+                yield
+                for task in (*following, *(driving for _, driving in self._drivers.values())):
+                    task.cancel()
 
     # What is asked of runs.
 
@@ -282,7 +280,8 @@ class Gateway:
 
     def _tell(self, run_id: str) -> None:
         self._latest.change(run_id)
-        if driver := self._drivers.get(run_id):
+        if run_id in self._drivers:
+            driver, _ = self._drivers[run_id]
             driver.hear()
 
     async def _look_always(self) -> None:
@@ -307,8 +306,9 @@ class Gateway:
                 if not known.is_over:
                     await self._turn(known, state, because)
 
-        driver = self._drivers[known.id] = Driver(known, self._index, self._planning, self._transport, turn)
+        driver = Driver(known, self._index, self._planning, self._transport, turn)
         driving = self._tasks.create_task(driver.drive())
+        self._drivers[known.id] = (driver, driving)
         driving.add_done_callback(lambda _: self._drivers.pop(known.id))
 
     async def _steer(self, run_id: str, state: RunState, done: str) -> RunStatus:
