@@ -20,11 +20,16 @@ from services.curriculum.bank.bank import bank_names, load_bank
 from services.curriculum.files.problem_of_row import problem_of
 from services.curriculum.files.problem_rows import ProblemRow
 from services.executor.settings import SandboxSettings
+from services.gateway.chat.chats import Chats
+from services.gateway.chat.completions import Completions
+from services.gateway.chat.routes import ChatRoutes
 from services.gateway.chat.settings import ChatSettings
 from services.gateway.chat.tutor import Tutor
+from services.gateway.http.routes import Own
 from services.planner.settings import PlannerSettings
 from services.runtime.model.opening import opened
 from services.runtime.retry import Refused, Transient
+from services.runtime.transports.port import Transport
 from services.tutor.settings import TutorSettings
 
 # A person does not wait for a sandbox as long as a run does.
@@ -82,3 +87,14 @@ async def tutoring(
             services.composer.app.service(ComposerSettings(), models),
         )
         yield Tutor(passed, seconds=settings.answer_seconds, fault=lambda: models.fault)
+
+
+@asynccontextmanager
+async def chat_routes(
+    model: ModelSettings, sandbox: str, transport: Transport, settings: ChatSettings
+) -> AsyncIterator[tuple[Own, ...]]:
+    """What the gateway offers besides runs; what persons agree to have kept goes over the transport."""
+    problems = ChatProblems()
+    async with tutoring(model, sandbox, settings) as tutor:
+        chats = Chats(tutor, problems, transport.publish, settings)
+        yield ChatRoutes(chats=chats, completions=Completions(tutor, problems, settings)).all()

@@ -130,7 +130,7 @@ def collector(*, data: Path, store: str, shard_rows: int, shard_seconds: float, 
 @with_options((GRPC, *GATEWAY))
 @option("--data", metavar="DIR", type=click.Path(file_okay=False, exists=True), help="What the collector keeps.")
 @option("--store", metavar="URL", help="Where it keeps the datasets instead, as s3://bucket/folder.")
-@option("--sandbox", default="", metavar="HOST:PORT", type=ADDRESS, help="The executor's --grpc, for the chat.")
+@option("--sandbox", metavar="HOST:PORT", type=ADDRESS, help="The executor's --grpc, for the chat.")
 @model_options
 @with_options((*SCRIPTED, *_PROCESS))
 @observing("gateway")
@@ -140,7 +140,7 @@ def gateway(
     listen: str,
     data: str | None,
     store: str | None,
-    sandbox: str,
+    sandbox: str | None,
     models: Models,
     model_cache: Path | None,
     problems: Sequence[str],
@@ -151,7 +151,9 @@ def gateway(
     """Start, show and steer runs: the console, the HTTP API and gRPC. One at a time."""
     if data and store:
         raise click.UsageError("--data and --store: the datasets lie in one of them")
-    orders = gateway_orders(listen=listen, datasets=store or data, models=models, sandbox=sandbox, **taken(options))
+    orders = gateway_orders(
+        listen=listen, datasets=store or data, models=models, sandbox=sandbox or "", **taken(options)
+    )
     model = ModelSettings(problems=problems, latency=latency, noise=noise, models=models, cache=model_cache)
     uvloop.run(_work(Assignment(services=(), transport=kafka, gateway=orders, model=model, **options)))
 

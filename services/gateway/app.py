@@ -9,11 +9,8 @@ from services.gateway.access.interceptor import AccessInterceptor
 from services.gateway.access.loopback import check_closed
 from services.gateway.access.tokens import Tokens
 from services.gateway.http.application import application
-from services.gateway.http.choices import choices
-from services.gateway.http.files import files
 from services.gateway.http.routes import Own
 from services.gateway.http.serving import serving
-from services.gateway.http.training import training
 from services.gateway.service import Gateway
 from services.gateway.serving import server
 from services.gateway.settings import GatewaySettings
@@ -28,17 +25,11 @@ def access(settings: GatewaySettings) -> Access:
 
 @asynccontextmanager
 async def answering(
-    gateway: Gateway, settings: GatewaySettings, admitting: Access, own: Iterable[Own]
+    gateway: Gateway, settings: GatewaySettings, admitting: Access, more: Iterable[Own]
 ) -> AsyncIterator[list[str]]:
-    """Says where; `own` is what is offered over HTTP besides. Raises CannotListen and BadCertificates."""
+    """Says where; `more` is what is offered over HTTP besides. Raises CannotListen and BadCertificates."""
     stopping = asyncio.Event()
-    routes = (
-        choices(gateway, settings.models),
-        *files(gateway, settings.datasets),
-        training(settings.adapters, settings.evaluations),
-        *own,
-    )
-    app = application(gateway, admitting, routes, stopping)
+    app = application(gateway, settings, admitting, stopping, more)
     credentials = settings.tls.for_grpc() if settings.tls else None
     calls = server(gateway, [AccessInterceptor(admitting)], credentials)
     async with serving(settings.listen, app, stopping, settings.tls) as http:

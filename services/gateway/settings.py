@@ -19,7 +19,7 @@ class GatewaySettings:
     models: Models = field(default_factory=shipped_models)
     # Where the collector's datasets lie; None where the gateway does not see them.
     datasets: str | None = None
-    # A registry of adapters, and a folder whose folders are evaluations.
+    # Where adapters are kept, a folder or a store, and the folder whose folders are evaluations.
     adapters: str | None = None
     evaluations: Path | None = None
     # Runs that are not over, at once.

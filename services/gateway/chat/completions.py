@@ -1,6 +1,6 @@
 """The tutor behind OpenAI's chat completions: a model's name is a recipe's, and nothing but replies is told."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from typing import Any
 
@@ -8,7 +8,6 @@ from pydantic import ValidationError
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.model_pb2 import Completion, Finish
 
-from services.gateway.callers import CALLER
 from services.gateway.chat.chats import Problems, conversation_about
 from services.gateway.chat.history import History, read_history
 from services.gateway.chat.idle import UntilIdle
@@ -102,9 +101,9 @@ def models() -> dict[str, Any]:
     return {"object": "list", "data": [listed(name) for name in tutoring()]}
 
 
-def read_asked(body: bytes) -> ChatAsked:
+def read_asked(body: Mapping[str, Any]) -> ChatAsked:
     try:
-        return ChatAsked.model_validate_json(body)
+        return ChatAsked.model_validate(body)
     except ValidationError as error:
         raise Refusal(Code.INVALID, first_flaw(error)) from error
 
@@ -121,7 +120,7 @@ def _awaits_tutor(conversation: Conversation) -> bool:
 
 def _key(recipe: str, history: History, exchanges: list[tuple[str, str]]) -> str:
     said = (text.strip() for exchange in exchanges for text in exchange)
-    return digest(CALLER.get(), recipe, history.question, history.solution, *said)
+    return digest(history.owner, recipe, history.question, history.solution, *said)
 
 
 def _copy(conversation: Conversation) -> Conversation:

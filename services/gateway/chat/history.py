@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from itertools import groupby
 
+from services.gateway.callers import CALLER
 from services.gateway.chat.settings import ChatSettings
 from services.gateway.chat.texts import cleaned
 from services.gateway.refusals import Code, Refusal
@@ -14,6 +15,8 @@ _ROLES = {"system": "system", "developer": "system", "user": "student", "assista
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class History:
+    # The name on the token: nobody goes on where another was.
+    owner: str
     question: str
     solution: str
     # What the student said, and what the tutor replied.
@@ -34,6 +37,7 @@ def read_history(asked: ChatAsked, settings: ChatSettings) -> History:
     *earlier, (_, latest) = joined
     question, _, solution = posed[0].removeprefix(_PROBLEM).partition(_SOLUTION) if posed else (joined[0][1], "", "")
     return History(
+        owner=CALLER.get(),
         question=cleaned("the problem", question, settings.most_characters),
         solution=solution.strip() and cleaned("the solution", solution, settings.most_solution_characters),
         exchanges=[
