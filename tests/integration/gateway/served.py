@@ -28,4 +28,4 @@ async def served(
         try:
             yield await calls.start(address)
         finally:
-            await calls.stop(0.0, asyncio.sleep(0))
+            await calls.stop()
