@@ -1,6 +1,5 @@
 """A gateway over gRPC for a test, which may go away and come back at the same address."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
