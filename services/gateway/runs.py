@@ -72,6 +72,9 @@ class Runs:
     def get(self, run_id: str) -> KnownRun | None:
         return self._known.get(run_id)
 
+    def count(self, state: RunState) -> int:
+        return sum(known.changed.state == state for known in self._known.values())
+
     def asked(self, request_id: str) -> KnownRun | None:
         """The run that was started with this id."""
         return self._known.get(self._by_request.get(request_id, ""))
@@ -143,6 +146,11 @@ class Runs:
             eta_seconds=missing / rate if rate else 0.0,
             cost=cost,
         )
+
+
+def state_name(state: RunState) -> str:
+    """In a word: "running"."""
+    return RunState.Name(state).removeprefix("RUN_STATE_").lower()
 
 
 def is_given_up(collected: ConversationCollected) -> bool:

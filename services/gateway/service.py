@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
 from contextlib import aclosing, asynccontextmanager, closing, contextmanager
+from functools import partial
 
 from google.protobuf.message import Message
 from soliloquy.v1.events_pb2 import ConversationCollected, RunCancelled, RunChanged, RunStanding
@@ -34,13 +35,14 @@ from soliloquy.v1.gateway_pb2 import (
 )
 from soliloquy.v1.runs_pb2 import RunState
 
+from services.gateway import metrics
 from services.gateway.index import Index
 from services.gateway.letters import Letters
 from services.gateway.paging import page
 from services.gateway.pipeline import Picture
 from services.gateway.planning import Offered, Planning
 from services.gateway.refusals import Code, Refusal
-from services.gateway.runs import OVER, KnownRun, Runs, turned
+from services.gateway.runs import OVER, KnownRun, Runs, state_name, turned
 from services.gateway.settings import GatewaySettings
 from services.gateway.state import Topics
 from services.gateway.steering import Steering
@@ -82,6 +84,7 @@ class Gateway:
         with closing(self._index):
             await self._topics.recall()
             self.fault = ""
+            self._export()
             async with asyncio.TaskGroup() as tasks:
                 always = (self._topics.follow(), self._latest.tell_always(), self._look_always())
                 following = [tasks.create_task(each) for each in always]
@@ -90,6 +93,11 @@ class Gateway:
                 self._steering.stop()
                 for task in following:
                     task.cancel()
+
+    def _export(self) -> None:
+        metrics.WATCHERS.set_function(lambda: self._latest.watchers + self._tails.followers)
+        for state in (RunState.RUN_STATE_RUNNING, RunState.RUN_STATE_PAUSED, *OVER):
+            metrics.RUNS.labels(state_name(state)).set_function(partial(self._runs.count, state))
 
     # What is asked of runs.
 

@@ -14,7 +14,7 @@ from services.gateway.driving import Driver
 from services.gateway.index import Index
 from services.gateway.planning import BadRequest, Planning
 from services.gateway.refusals import Code, Refusal
-from services.gateway.runs import KnownRun, Runs, turned
+from services.gateway.runs import KnownRun, Runs, state_name, turned
 from services.runtime.events import first_event, growing_of
 from services.runtime.seeds import digest
 from services.runtime.transports.port import Transport
@@ -80,7 +80,7 @@ class Steering:
         async with self._writing:
             if known.changed.state != state:
                 if known.is_over:
-                    told = RunState.Name(known.changed.state).removeprefix("RUN_STATE_").lower()
+                    told = state_name(known.changed.state)
                     raise Refusal(Code.NOT_NOW, f"run {known.id} is {told} and cannot be {done}: start another")
                 await self._write(turned(known, state, "", time.time()))
         # One whose problems could not be read has no driver any longer.
