@@ -22,8 +22,11 @@ def application(gateway: Gateway, access: Access, own: Iterable[Own], stopping: 
     endpoints = Endpoints(gateway, access, stopping)
     offered: tuple[Route, ...] = (*RPCS, watching_pipeline(gateway), *SESSION, *own)
     routes = (*offered, Described(offered).route(), *Assets().routes())
-    return Starlette(
+    served = Starlette(
         routes=endpoints.places(routes),
         middleware=[Middleware(SecurityHeaders)],
         exception_handlers={404: endpoints.nowhere},
     )
+    # A path with a slash more is another path, not a detour.
+    served.router.redirect_slashes = False
+    return served
