@@ -1,5 +1,8 @@
 """A pool served over gRPC: `SandboxService`, health and reflection on one address."""
 
+import asyncio
+import contextlib
+
 from soliloquy.v1 import sandbox_pb2
 from soliloquy.v1.sandbox_pb2_grpc import add_SandboxServiceServicer_to_server
 
@@ -32,4 +35,8 @@ class SandboxServer:
 
     async def stop(self, grace_seconds: float) -> None:
         """Takes no further job, answers those that it has within the grace period, and stops listening."""
-        await self._server.stop(grace_seconds, self._calls.drain())
+        await self._server.leave()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(grace_seconds):
+                await self._calls.drain()
+        await self._server.stop()

@@ -47,7 +47,7 @@ def method_of(rpc: str) -> str:
     return _HUMP.sub("_", rpc).lower()
 
 
-def _handler(gateway: Gateway, rpc: str) -> grpc.RpcMethodHandler[Any, Any]:
+def _handler(gateway: Gateway, rpc: str) -> "grpc.RpcMethodHandler[Any, Any]":
     method = SERVICE.methods_by_name[rpc]
     call = getattr(gateway, method_of(rpc))
     codec = (GetMessageClass(method.input_type).FromString, _encoded)

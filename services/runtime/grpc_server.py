@@ -1,9 +1,8 @@
 """A service served over gRPC: its calls, health and reflection on one address."""
 
 import asyncio
-import contextlib
 import socket
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 
 import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
@@ -60,12 +59,12 @@ class GrpcServer:
         await server.start()
         return f"{host}:{bound}"
 
-    async def stop(self, grace_seconds: float, drained: Awaitable[None]) -> None:
-        """Is not healthy at once, waits within the grace period until it is drained, and stops listening."""
+    async def leave(self) -> None:
+        """Is not healthy any longer, and goes on answering."""
         await self._health.enter_graceful_shutdown()
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(grace_seconds):
-                await drained
+
+    async def stop(self) -> None:
+        """Stops listening; calls that are under way have a moment left."""
         if self._following:
             self._following.cancel()
         if self._server:

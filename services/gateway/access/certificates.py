@@ -4,9 +4,10 @@ import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import grpc
+if TYPE_CHECKING:
+    import grpc
 
 
 class BadCertificates(ValueError):
@@ -32,7 +33,10 @@ class Tls:
             raise BadCertificates(f"TLS cannot be had with {self._named()} ({error})") from error
         return context
 
-    def for_grpc(self) -> grpc.ServerCredentials:
+    def for_grpc(self) -> "grpc.ServerCredentials":
+        # Only here: settings are read by processes that serve no gRPC.
+        import grpc
+
         # It says of unreadable files only that the port cannot be had.
         self.for_http()
         pair = (self.key.read_bytes(), self.certificate.read_bytes())

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import grpc
 from grpc_health.v1 import health
@@ -17,7 +17,7 @@ LOOK_SECONDS = 5.0
 _OPEN = f"/{health.SERVICE_NAME}/"
 
 Context = grpc.aio.ServicerContext[Any, Any]
-Handler = grpc.RpcMethodHandler[Any, Any]
+Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any] | None"
 
 
 class AccessInterceptor(grpc.aio.ServerInterceptor):
@@ -26,9 +26,9 @@ class AccessInterceptor(grpc.aio.ServerInterceptor):
 
     async def intercept_service(
         self,
-        continuation: Callable[[grpc.HandlerCallDetails], Awaitable[Handler | None]],
+        continuation: Callable[[grpc.HandlerCallDetails], Awaitable[Handler]],
         handler_call_details: grpc.HandlerCallDetails,
-    ) -> Handler | None:
+    ) -> Handler:
         handler = await continuation(handler_call_details)
         if handler is None or handler_call_details.method.startswith(_OPEN):
             return handler
@@ -56,7 +56,7 @@ class AccessInterceptor(grpc.aio.ServerInterceptor):
             presented, looked = _presented(context), time.monotonic()
             try:
                 with self._access.admitted(presented, action) as call:
-                    call.target = target_of(request)
+                    call.target, call.streamed = target_of(request), True
                     async for message in inner(request, context):
                         yield message
                         if time.monotonic() - looked > LOOK_SECONDS:

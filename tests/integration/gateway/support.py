@@ -41,15 +41,8 @@ def asked(request_id: str = "one", conversations: int = 6, max_attempts: int = 0
 async def opened(transport: Transport) -> AsyncIterator[Gateway]:
     """A gateway that has taken up where everything stands, and drives."""
     gateway = Gateway(transport, PLANS, GatewaySettings())
-    await gateway.recall()
-    running = asyncio.create_task(gateway.run())
-    # Its tasks are there once it has begun.
-    await asyncio.sleep(0)
-    try:
+    async with gateway.at_work():
         yield gateway
-    finally:
-        running.cancel()
-        await asyncio.wait([running])
 
 
 class Collecting:
