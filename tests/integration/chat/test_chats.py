@@ -155,12 +155,9 @@ async def test_a_chat_is_there_for_nobody_but_whoever_started_it(sandbox: str) -
             chat, _ = await opened.begun("soliloquy")
         finally:
             CALLER.reset(mine)
-        for call in (
-            lambda: opened.chats.show(chat.id),
-            lambda: opened.chats.show("forged"),
-        ):
+        for chat_id in (chat.id, "forged"):
             with pytest.raises(Refusal, match="there is no chat") as refused:
-                call()
+                opened.chats.show(chat_id)
             assert refused.value.code is Code.UNKNOWN
         with pytest.raises(Refusal, match="there is no chat"):
             await anext(opened.chats.say(chat.id, "hello"))
