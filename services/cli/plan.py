@@ -12,6 +12,7 @@ from soliloquy.v1.runs_pb2 import Run
 from services.runtime.model.accounting import cost
 from services.runtime.model.settings import Models
 from services.runtime.seeds import digest
+from services.runtime.weights import digest_of
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -27,6 +28,8 @@ class Plan:
     max_turns: int
     max_attempts: int
     enrich: bool
+    # The file of those whose opinion of what is written counts too.
+    classifiers: Path | None = None
     # The rest changes how fast a run goes and nothing of what it makes.
     workers: int
     in_flight: int
@@ -46,13 +49,15 @@ class Plan:
             "max_turns": self.max_turns,
             "max_attempts": self.max_attempts,
             "enrich": self.enrich,
+            "classifiers_sha256": digest_of([self.classifiers]) if self.classifiers else "",
             "problems_sha256": self.problems_sha256,
             "prompts_sha256": self.prompts_sha256,
         }
 
     def run(self, growing: str = "") -> Run:
+        identity = self.identity()
         # Not from how many are wanted: a longer run begins with the conversations of a shorter one.
-        source = {name: value for name, value in self.identity().items() if name != "conversations"}
+        source = {name: value for name, value in identity.items() if name != "conversations"}
         return Run(
             id=digest(json.dumps(source, sort_keys=True)),
             recipe=self.recipe,
@@ -61,6 +66,7 @@ class Plan:
             max_turns=self.max_turns,
             max_attempts=self.max_attempts,
             enrich=self.enrich,
+            classifiers=identity["classifiers_sha256"],
             growing=growing,
         )
 

@@ -17,6 +17,7 @@ from services.cli.kafka_options import kafka_options
 from services.cli.model_options import model_options
 from services.cli.observing import observing
 from services.cli.service_options import (
+    CLASSIFIERS,
     COLLECTOR,
     GRACE,
     SANDBOX,
@@ -52,6 +53,7 @@ _SPEAKERS = {
     "codegen": "Write the code of calculations.",
     "composer": "Write the tutor's replies.",
 }
+_FURTHER = {"composer": (CLASSIFIERS,)}
 
 _log = logging.getLogger(__name__)
 
@@ -77,7 +79,7 @@ def curriculum(**options: Any) -> None:
 def _speaker(name: str, purpose: str) -> click.Command:
     @kafka_options(required=True, member=True)
     @model_options
-    @with_options((*SCRIPTED, *_OWN))
+    @with_options((*SCRIPTED, *_FURTHER.get(name, ()), *_OWN))
     @observing(name)
     def run(
         *,

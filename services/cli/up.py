@@ -19,6 +19,7 @@ from services.cli.kafka_options import kafka_options
 from services.cli.model_options import model_options
 from services.cli.observing import observing
 from services.cli.service_options import (
+    CLASSIFIERS,
     COLLECTOR,
     GRACE,
     SANDBOX,
@@ -77,7 +78,7 @@ SCALE = option(
     help="Serve health and metrics on this port of 127.0.0.1 and those that follow, one for each process.",
 )
 @model_options
-@with_options((*SCRIPTED, *SANDBOX, GRACE))
+@with_options((*SCRIPTED, CLASSIFIERS, *SANDBOX, GRACE))
 @observing("up")
 def up(
     *,

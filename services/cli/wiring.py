@@ -33,6 +33,7 @@ from services.model.engines.noise import real_noise
 from services.model.engines.observed import observed
 from services.model.engines.scripted import ScriptedEngine
 from services.planner.settings import PlannerSettings
+from services.recipes.mathwell.criteria.at_hand import bring
 from services.runtime.handling import Service
 from services.runtime.model import Model
 from services.runtime.model.opening import OpenModels, opened
@@ -77,6 +78,8 @@ class Assignment:
     sandbox: SandboxSettings = field(default_factory=SandboxSettings)
     # Where the collector keeps what is finished.
     datasets: LiveSettings = field(default_factory=LiveSettings)
+    # What judges word problems of runs that want it.
+    classifiers: Path | None = None
     # Events that each service handles at once; None leaves it to the service.
     max_in_flight: int | None = None
     # Where it is the gateway.
@@ -142,6 +145,8 @@ async def assembled(assignment: Assignment) -> AsyncIterator[Assembly]:
     """The services of an assignment, with what they need at hand for as long."""
     wanted = assignment.model
     async with AsyncExitStack() as at_hand:
+        if assignment.classifiers:
+            bring(assignment.classifiers)
         models = await at_hand.enter_async_context(opened(wanted.models, lambda: scripted_model(wanted), wanted.cache))
         parts = Parts(
             model=models,

@@ -72,6 +72,9 @@ class Runs:
     def get(self, run_id: str) -> KnownRun | None:
         return self._known.get(run_id)
 
+    def count(self, state: RunState) -> int:
+        return sum(known.changed.state == state for known in self._known.values())
+
     def asked(self, request_id: str) -> KnownRun | None:
         """The run that was started with this id."""
         return self._known.get(self._by_request.get(request_id, ""))
@@ -145,8 +148,24 @@ class Runs:
         )
 
 
+def state_name(state: RunState) -> str:
+    """In a word: "running"."""
+    return RunState.Name(state).removeprefix("RUN_STATE_").lower()
+
+
 def is_given_up(collected: ConversationCollected) -> bool:
     """Whether no further attempt follows at its problem, and none was accepted."""
     conversation = collected.conversation
     last = conversation.attempt + 1 >= conversation.run.max_attempts
     return not collected.accepted and (last or conversation.ending == Ending.ENDING_UNFIT)
+
+
+def turned(known: KnownRun, state: RunState, because: str, at: float) -> RunChanged:
+    """The run in another state; what has come of one that is over is written down with it."""
+    changed = RunChanged()
+    changed.CopyFrom(known.changed)
+    changed.state, changed.because, changed.changed_at = state, because, at
+    changed.ClearField("progress")
+    if state in OVER:
+        changed.progress.CopyFrom(known.counted())
+    return changed

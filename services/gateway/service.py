@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
 from contextlib import aclosing, asynccontextmanager, closing, contextmanager
+from functools import partial
 
 from google.protobuf.message import Message
 from soliloquy.v1.events_pb2 import ConversationCollected, RunCancelled, RunChanged, RunStanding
@@ -34,31 +35,28 @@ from soliloquy.v1.gateway_pb2 import (
 )
 from soliloquy.v1.runs_pb2 import RunState
 
-from services.gateway.asking import checked
-from services.gateway.callers import CALLER
-from services.gateway.driving import Driver
+from services.gateway import metrics
 from services.gateway.index import Index
 from services.gateway.letters import Letters
 from services.gateway.paging import page
 from services.gateway.pipeline import Picture
-from services.gateway.planning import BadRequest, Offered, Planning
+from services.gateway.planning import Offered, Planning
 from services.gateway.refusals import Code, Refusal
-from services.gateway.runs import OVER, KnownRun, Runs
+from services.gateway.runs import OVER, KnownRun, Runs, state_name, turned
 from services.gateway.settings import GatewaySettings
 from services.gateway.state import Topics
+from services.gateway.steering import Steering
 from services.gateway.watching import Latest, Skipped, Tails
 from services.gateway.whole import Whole
 from services.recipes.recipe import find
 from services.runtime import dead_letters
-from services.runtime.events import first_event, growing_of
+from services.runtime.events import growing_of
 from services.runtime.model.accounting import cost
-from services.runtime.seeds import digest
 from services.runtime.transports.port import Transport, Unanswered
 from services.truth.report import located
 
 # How often it is looked whether events were given up.
 LOOK_SECONDS = 1.0
-_GROWING_DIGITS = 8
 
 
 class Gateway:
@@ -76,8 +74,7 @@ class Gateway:
         self._topics = Topics(transport, self._hear)
         self._latest = Latest(self._status)
         self._tails = Tails[FinishedConversation]()
-        self._drivers: dict[str, tuple[Driver, asyncio.Task[None]]] = {}
-        self._steering = asyncio.Lock()
+        self._steering = Steering(self._runs, self._index, planning, transport, settings.most_runs, self._tell)
         # Why what it tells may be old; empty while it is not.
         self.fault = "gateway reads where the runs stand"
 
@@ -87,14 +84,20 @@ class Gateway:
         with closing(self._index):
             await self._topics.recall()
             self.fault = ""
-            async with asyncio.TaskGroup() as self._tasks:
+            self._export()
+            async with asyncio.TaskGroup() as tasks:
                 always = (self._topics.follow(), self._latest.tell_always(), self._look_always())
-                following = [self._tasks.create_task(each) for each in always]
-                for known in self._runs:
-                    self._drive(known)
+                following = [tasks.create_task(each) for each in always]
+                self._steering.drive_in(tasks)
                 yield
-                for task in (*following, *(driving for _, driving in self._drivers.values())):
+                self._steering.stop()
+                for task in following:
                     task.cancel()
+
+    def _export(self) -> None:
+        metrics.WATCHERS.set_function(lambda: self._latest.watchers + self._tails.followers)
+        for state in (RunState.RUN_STATE_RUNNING, RunState.RUN_STATE_PAUSED, *OVER):
+            metrics.RUNS.labels(state_name(state)).set_function(partial(self._runs.count, state))
 
     # What is asked of runs.
 
@@ -103,40 +106,7 @@ class Gateway:
         return self._runs.asked(request_id) is not None
 
     async def start_run(self, request: StartRunRequest) -> RunStatus:
-        asked = checked(request)
-        async with self._steering:
-            if known := self._runs.asked(request.request_id):
-                if known.changed.request != asked:
-                    raise Refusal(
-                        Code.EXISTS,
-                        f"request_id {request.request_id!r} has started run {known.id} with other settings: "
-                        "send another id for another run",
-                    )
-                return self._status(known.id)
-            if sum(not known.is_over for known in self._runs) >= self._settings.most_runs:
-                raise Refusal(
-                    Code.TOO_MANY, f"{self._settings.most_runs} runs are not over yet: wait for one, or cancel one"
-                )
-            growing = digest(request.request_id)[:_GROWING_DIGITS]
-            try:
-                run = await asyncio.to_thread(self._planning.run, asked, growing)
-            except BadRequest as error:
-                raise Refusal(Code.INVALID, str(error)) from error
-            now = time.time()
-            changed = RunChanged(
-                run=run,
-                request=asked,
-                request_id=request.request_id,
-                requested_by=CALLER.get(),
-                requested_at=now,
-                changed_at=now,
-                state=RunState.RUN_STATE_RUNNING,
-            )
-            if growing_of(run) in self._runs:
-                raise Refusal(Code.EXISTS, f"request_id {request.request_id!r} is too like another: send another id")
-            await self._write(changed)
-        self._drive(self._runs[growing_of(run)])
-        return self._status(growing_of(run))
+        return self._status(await self._steering.start(request))
 
     async def get_run(self, request: GetRunRequest) -> RunStatus:
         return self._status(self._known(request.run).id)
@@ -157,15 +127,13 @@ class Gateway:
                     return
 
     async def cancel_run(self, request: CancelRunRequest) -> RunStatus:
-        return await self._steer(request.run, RunState.RUN_STATE_CANCELLED, "cancelled")
+        return await self._turn(request.run, RunState.RUN_STATE_CANCELLED, "cancelled")
 
     async def pause_run(self, request: PauseRunRequest) -> RunStatus:
-        return await self._steer(request.run, RunState.RUN_STATE_PAUSED, "paused")
+        return await self._turn(request.run, RunState.RUN_STATE_PAUSED, "paused")
 
     async def resume_run(self, request: ResumeRunRequest) -> RunStatus:
-        status = await self._steer(request.run, RunState.RUN_STATE_RUNNING, "resumed")
-        self._drive(self._runs[status.id])
-        return status
+        return await self._turn(request.run, RunState.RUN_STATE_RUNNING, "resumed")
 
     # What is asked of conversations.
 
@@ -218,10 +186,8 @@ class Gateway:
                     Code.UNKNOWN, f"no dead letter has the id {request.id[:80]!r}: list those there are"
                 ) from None
             await self._letters.look()
-        if letter and (known := self._runs.get(letter.run)) and known.changed.state == RunState.RUN_STATE_SHORT:
-            async with self._steering:
-                await self._turn(known, RunState.RUN_STATE_RUNNING, "")
-            self._drive(known)
+        if letter and (known := self._runs.get(letter.run)):
+            await self._steering.revive(known)
         return ReplayDeadLetterResponse()
 
     async def get_pipeline(self, request: GetPipelineRequest) -> Pipeline:
@@ -236,6 +202,10 @@ class Gateway:
 
     def offered_problems(self) -> Sequence[Offered]:
         return self._planning.offered()
+
+    async def _turn(self, run_id: str, state: RunState, done: str) -> RunStatus:
+        await self._steering.turn(self._known(run_id), state, done)
+        return self._status(run_id)
 
     # How it comes to know.
 
@@ -275,14 +245,12 @@ class Gateway:
         """Whoever cancelled it: nothing more comes of it."""
         known = self._runs.get(run_id)
         if known and not known.is_over:
-            self._runs.changed(_turned(known, RunState.RUN_STATE_CANCELLED, "", at))
+            self._runs.changed(turned(known, RunState.RUN_STATE_CANCELLED, "", at))
             self._tell(run_id)
 
     def _tell(self, run_id: str) -> None:
         self._latest.change(run_id)
-        if run_id in self._drivers:
-            driver, _ = self._drivers[run_id]
-            driver.hear()
+        self._steering.hear(run_id)
 
     async def _look_always(self) -> None:
         while True:
@@ -294,55 +262,6 @@ class Gateway:
             for run_id in self._runs.dead_letters(self._letters.ordinals):
                 self._tell(run_id)
             await asyncio.sleep(LOOK_SECONDS)
-
-    # How it steers.
-
-    def _drive(self, known: KnownRun) -> None:
-        if known.is_over or known.id in self._drivers:
-            return
-
-        async def turn(state: RunState, because: str) -> None:
-            async with self._steering:
-                if not known.is_over:
-                    await self._turn(known, state, because)
-
-        driver = Driver(known, self._index, self._planning, self._transport, turn)
-        driving = self._tasks.create_task(driver.drive())
-        self._drivers[known.id] = (driver, driving)
-        driving.add_done_callback(lambda _: self._drivers.pop(known.id))
-
-    async def _steer(self, run_id: str, state: RunState, done: str) -> RunStatus:
-        known = self._known(run_id)
-        async with self._steering:
-            if known.changed.state != state:
-                if known.is_over:
-                    told = RunState.Name(known.changed.state).removeprefix("RUN_STATE_").lower()
-                    raise Refusal(Code.NOT_NOW, f"run {run_id} is {told} and cannot be {done}: start another")
-                await self._turn(known, state, "")
-        return self._status(run_id)
-
-    async def _turn(self, known: KnownRun, state: RunState, because: str) -> None:
-        await self._write(_turned(known, state, because, time.time()))
-
-    async def _write(self, changed: RunChanged) -> None:
-        """What is cancelled is told to all services in the same breath."""
-        told = [first_event(changed, source="gateway", time=changed.changed_at)]
-        if changed.state == RunState.RUN_STATE_CANCELLED:
-            cancelled = RunCancelled(run=changed.run)
-            told.insert(0, first_event(cancelled, source="gateway", time=changed.changed_at))
-        await self._transport.publish(told)
-        self._runs.changed(changed)
-        self._tell(growing_of(changed.run))
-
-
-def _turned(known: KnownRun, state: RunState, because: str, at: float) -> RunChanged:
-    changed = RunChanged()
-    changed.CopyFrom(known.changed)
-    changed.state, changed.because, changed.changed_at = state, because, at
-    changed.ClearField("progress")
-    if state in OVER:
-        changed.progress.CopyFrom(known.counted())
-    return changed
 
 
 def _made(letter: DeadLetter) -> tuple[float, str]:

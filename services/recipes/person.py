@@ -17,6 +17,10 @@ def said(conversation: Conversation, text: str) -> None:
     conversation.turns.add(number=len(conversation.turns) + 1, student=StudentReply(text=text))
 
 
+def heard(conversation: Conversation, text: str) -> None:
+    conversation.turns[-1].tutor.text = text
+
+
 @dataclass(frozen=True, kw_only=True)
 class Person:
     # By the name of the prompt that it answers; what answers any other prompt is not for the student.
@@ -26,3 +30,5 @@ class Person:
     # What the student is taken to have said before the first turn.
     handed_in: Callable[[Conversation], str] = lambda _: ""
     says: Callable[[Conversation, str], None] = said
+    # Takes up an earlier reply of which nothing but its text is known.
+    hears: Callable[[Conversation, str], None] = heard

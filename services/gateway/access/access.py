@@ -1,9 +1,12 @@
 """Who calls, and whether they may: the same for HTTP and gRPC."""
 
+import asyncio
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from services.gateway import metrics
 from services.gateway.access.audit import Call, tell
 from services.gateway.access.rate import LIMITS, Buckets, Limits, counted_as
 from services.gateway.access.roles import ROLE_OF, Role, allowed, is_steering
@@ -71,7 +74,7 @@ class Access:
     @contextmanager
     def admitted(self, presented: Presented, action: str) -> Iterator[Call]:
         """Raises Refusal for who may not call this, or not as often; tells the audit log what it is to know."""
-        call = Call(who=presented.address, what=action)
+        call, began = Call(who=presented.address, what=action), time.perf_counter()
         try:
             caller = self.known(presented)
             call.who = caller.name or presented.address
@@ -83,7 +86,13 @@ class Access:
         except Refusal as refusal:
             call.outcome = refusal.code
             raise
+        except (asyncio.CancelledError, GeneratorExit):
+            call.outcome = "left"
+            raise
         finally:
+            metrics.REQUESTS.labels(action, call.outcome).inc()
+            if not call.streamed:
+                metrics.SECONDS.labels(action).observe(time.perf_counter() - began)
             if is_steering(action) or call.outcome in _REFUSED:
                 tell(call)
 

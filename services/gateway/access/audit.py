@@ -18,8 +18,10 @@ class Call:
     what: str
     # The run, dead letter or chat that is named, once it is read.
     target: str = ""
-    # "done", a refusal's code, or "failed".
+    # "done", a refusal's code, "left" where the caller did, or "failed".
     outcome: str = "failed"
+    # Whether its answer has no end of its own.
+    streamed: bool = False
 
 
 def tell(call: Call) -> None:

@@ -56,7 +56,7 @@ class AccessInterceptor(grpc.aio.ServerInterceptor):
             presented, looked = _presented(context), time.monotonic()
             try:
                 with self._access.admitted(presented, action) as call:
-                    call.target = target_of(request)
+                    call.target, call.streamed = target_of(request), True
                     async for message in inner(request, context):
                         yield message
                         if time.monotonic() - looked > LOOK_SECONDS:

@@ -42,5 +42,10 @@ RECIPE = Recipe(
     lessons=lessons.lessons,
     dialogue=lessons.dialogue,
     speakers=SPEAKERS,
-    person=Person(shown={"scaffold/tutoring": Tutored.reply_so_far}, begins=student.started, says=student.said),
+    person=Person(
+        shown={"scaffold/tutoring": Tutored.reply_so_far},
+        begins=student.started,
+        says=student.said,
+        hears=student.heard,
+    ),
 )

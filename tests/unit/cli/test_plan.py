@@ -1,6 +1,7 @@
 """What a run's content depends on."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -53,6 +54,17 @@ def test_the_id_of_a_run_of_the_scripted_model_follows_from_no_sampling() -> Non
 def test_another_model_is_another_run_and_another_address_is_not(kept: Models, asked: Models, words: str) -> None:
     assert difference(plan(kept).identity(), plan(asked).identity()) == words
     assert (plan(kept).run().id == plan(asked).run().id) == (not words)
+
+
+def test_other_classifiers_are_another_run_and_another_place_of_them_is_not(tmp_path: Path) -> None:
+    files = {name: tmp_path / name for name in ("first", "again", "other")}
+    for name, file in files.items():
+        file.write_text("other" if name == "other" else "one")
+    without = plan(shipped_models())
+    first, again, other = (replace(without, classifiers=file) for file in files.values())
+    assert first.run() == again.run()
+    assert len({one.run().id for one in (without, first, other)}) == 3
+    assert difference(first.identity(), without.identity()) == "its classifiers are others"
 
 
 def test_each_role_costs_what_its_tokens_cost_where_it_is_answered() -> None:
