@@ -36,6 +36,7 @@ from services.executor.gvisor.runsc import SandboxUnavailable
 from services.recipes.recipe import DEFAULT, find, known_recipes
 from services.runtime.ask import BrokenPrompt
 from services.runtime.events import EventTooLarge
+from services.runtime.quota import most_problems
 from services.runtime.retry import CannotServe
 from services.runtime.traces.opening import CannotTrace, recorded
 from services.runtime.traces.settings import TraceSettings
@@ -237,7 +238,7 @@ def _finished(plan: Plan, counts: dict[str, Any]) -> Growth:
     if not given_up:
         return Growth(requested=plan.conversations, counts=counts, failed=0)
     unfit = sum(counts["unfit"].values())
-    tried = plan.most_problems(unfit)
+    tried = most_problems(plan.conversations, unfit)
     why = [f"{unfit} are no use to {plan.recipe} ({_listed(counts['unfit'])})"] if unfit else []
     if tried > counts["accepted"] + unfit:
         why.append(f"all {plan.max_attempts} conversations of each of the others were rejected")

@@ -14,9 +14,6 @@ from services.runtime.model.settings import Models
 from services.runtime.seeds import digest
 from services.runtime.weights import digest_of
 
-# Of five problems MathDial had a use for one.
-_UNFIT_A_CONVERSATION = 8
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Plan:
@@ -39,13 +36,6 @@ class Plan:
     latency: float
     # The folder of answers that are not asked for again.
     model_cache: Path | None = None
-
-    def most_problems(self, unfit: int) -> int:
-        """A problem that is given up is replaced by another, until there were twice as many as are wanted.
-
-        Those that are no use to the recipe do not count, until they are many times as many.
-        """
-        return 2 * self.conversations + min(unfit, _UNFIT_A_CONVERSATION * self.conversations)
 
     def identity(self) -> dict[str, Any]:
         """All that the dataset follows from: two runs with the same identity make the same files."""

@@ -28,6 +28,7 @@ from services.dataset.lock import Locked
 from services.dataset.place import Unavailable
 from services.executor.pool import SandboxPool
 from services.executor.settings import SandboxSettings
+from services.gateway.settings import GatewaySettings
 from services.model.engines.noise import real_noise
 from services.model.engines.observed import observed
 from services.model.engines.scripted import ScriptedEngine
@@ -58,6 +59,15 @@ class ModelSettings:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class GatewayOrders:
+    settings: GatewaySettings
+    # The folder of problem files that a run may name.
+    problem_files: Path | None = None
+    # Where the chat's programs run; none does where it is empty.
+    sandbox: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Assignment:
     """What one process serves."""
 
@@ -72,6 +82,8 @@ class Assignment:
     classifiers: Path | None = None
     # Events that each service handles at once; None leaves it to the service.
     max_in_flight: int | None = None
+    # Where it is the gateway.
+    gateway: GatewayOrders | None = None
     traces: TraceSettings = field(default_factory=TraceSettings)
     # Addresses of health and metrics, and of the executor's gRPC.
     http: str | None = None
@@ -80,6 +92,11 @@ class Assignment:
     grace: float = 20.0
     # Seconds that a Kafka which cannot be used at the start is waited for; None for as long as it takes.
     patience: float | None = 0.0
+
+    @property
+    def names(self) -> Sequence[str]:
+        """What it is called in metrics and messages."""
+        return ("gateway",) if self.gateway else self.services
 
 
 # As it travels to a process: passwords in it are on no command line.

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from soliloquy.v1.conversation_pb2 import Evaluation, StepState
 
+from services.dataset.authored import Authored
 from services.dataset.columns import below, named, occurring, word
 from services.recipes.codes import EVALUATIONS, STATES
 from services.recipes.recipe import DEFAULT, Recipe, find
@@ -31,6 +32,8 @@ class Statistics:
     endings: Counter[str] = field(default_factory=Counter)
     topics: Counter[str] = field(default_factory=Counter)
     personas: Counter[str] = field(default_factory=Counter)
+    # In which a person was the student.
+    persons: int = 0
     # By id, or by question where they have none.
     problems: Counter[str] = field(default_factory=Counter)
     # The banks and files that the problems are from.
@@ -67,6 +70,8 @@ class Statistics:
     tokens: Counter[tuple[str, str]] = field(default_factory=Counter)
     # By role, engine, model and adapter's digest, how many calls they answered.
     models: Counter[tuple[str, ...]] = field(default_factory=Counter)
+    # Of problems that were written to order.
+    authored: Authored = field(default_factory=Authored)
     # Why conversations were not kept: one may have broken several rules.
     reasons: Counter[str] = field(default_factory=Counter)
 
@@ -77,12 +82,15 @@ class Statistics:
         self.endings += occurring(named(batch["ending"], "ENDING_"))
         self.topics += occurring(below(batch["problem"], "topic"))
         self.personas += occurring(batch["persona"].filter(_is_said(batch["persona"])))
+        self.persons += pc.sum(batch["person"]).as_py() or 0
         ids = below(batch["problem"], "id")
         self.problems += occurring(pc.if_else(pc.equal(ids, ""), below(batch["problem"], "question"), ids))
         self.origins += occurring(pc.replace_substring_regex(below(batch["problem"], "source"), r"[/:].*", ""))
         self.lengths += occurring(pc.list_value_length(batch["turns"]))
         if "reasons" in batch.schema.names:
             self.reasons += occurring(kinds_of_reasons(pc.list_flatten(batch["reasons"])))
+        to_order = batch.filter(below(batch["problem"], "authorship").is_valid())
+        self.authored.add(to_order.select(["problem", "turns"]).to_pylist())
         turns = pc.list_flatten(batch["turns"])
         self._add_texts(below(turns, "student", "text"), below(turns, "tutor", "text"))
         student, tutor = below(turns, "student"), below(turns, "tutor")

@@ -150,6 +150,7 @@ def test_rounds_that_cannot_be_are_said_in_a_line(tmp_path: Path, options: list[
         (["--topic", ""], "unfit topic: it is empty: name one, such as dinosaurs, or use --any-topic"),
         (["--topic", "cats", "--any-topic"], "--topic and --any-topic contradict each other"),
         (["--operations", "powers"], "'powers' is none: they are addition, subtraction"),
+        (["--operations", "fractions,decimals"], "not what is done with them: add addition, subtraction"),
         (["--grade", "9"], "9 is not in the range 1<=x<=8"),
         (["--sheet", "sheet.doc"], "end it with .html or .pdf"),
         (["--classifiers", __file__], "test_mathwell.py holds no classifiers"),

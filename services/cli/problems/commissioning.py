@@ -12,7 +12,7 @@ from services.cli.plan import Plan
 from services.curriculum.commissions import Commissions
 from services.curriculum.problems import BadProblemFile, UnknownProblems, problem_source
 from services.recipes.mathwell.commissions import described, refused_topic
-from services.recipes.mathwell.criteria.operations import OPERATIONS
+from services.recipes.mathwell.criteria.operations import CALCULATIONS, OPERATIONS
 from services.recipes.mathwell.recipe import RECIPE
 from services.runtime.ask import BrokenPrompt
 
@@ -31,6 +31,9 @@ def _operations(_: click.Context, __: click.Parameter, given: str | None) -> tup
     for name in names:
         if name not in OPERATIONS:
             raise click.BadParameter(f"{name!r} is none: they are {', '.join(OPERATIONS)}")
+    if names and not set(names) & set(CALCULATIONS):
+        needed = ", ".join(CALCULATIONS)
+        raise click.BadParameter(f"{given!r} says with which numbers, and not what is done with them: add {needed}")
     return names
 
 

@@ -27,6 +27,7 @@ from services.curriculum.files.problem_file import read_problems
 from services.curriculum.files.reading.rows import Refusal
 from services.curriculum.files.source_format import load_format
 from services.curriculum.sifting.dedupe import Sifted, dedupe
+from services.curriculum.sifting.policy import DUPLICATES
 from services.dataset.exports.exporting import export
 from services.dataset.exports.format import Choice
 from services.dataset.place import Place
@@ -34,8 +35,6 @@ from services.runtime.traces.settings import TraceSettings
 from services.runtime.transports.kafka import KafkaSettings
 
 _FOLDER = "For the dataset of all that was written and judged.  [default: --out without its ending]"
-# From there on two questions with the same numbers say the same.
-_SAME = 0.8
 
 
 @click.command()
@@ -118,7 +117,7 @@ def _take_over(folder: Path, out: Path) -> Sifted:
         export(Dataset(str(folder)), "sgsm", rows, choice=Choice())
         # What reads as a problem here is what `generate --problems` reads.
         import_problems(rows, problems, load_format("sgsm"), strict=False, keep_repeats=False, report=_complain)
-        return dedupe(problems, out, None, threshold=_SAME, ignore_numbers=False)
+        return dedupe(problems, out, None, threshold=DUPLICATES.same, ignore_numbers=False)
 
 
 def _complain(refusal: Refusal) -> None:

@@ -71,8 +71,3 @@ def test_each_role_costs_what_its_tokens_cost_where_it_is_answered() -> None:
     used: dict[str, Any] = {"tutor": {"prompt": 1_000_000, "completion": 5}, "student": {"prompt": 1, "completion": 0}}
     assert plan(at(HOSTED)).cost(used) == {"tutor": 2.0, "student": 0.000002}
     assert plan(shipped_models()).cost(used) == {"tutor": 0.0, "student": 0.0}
-
-
-def test_a_problem_that_is_no_use_to_the_recipe_is_replaced_beyond_the_limit_but_not_for_ever() -> None:
-    asked = plan(shipped_models())
-    assert [asked.most_problems(unfit) for unfit in (0, 3, 40, 1_000)] == [10, 13, 50, 50]

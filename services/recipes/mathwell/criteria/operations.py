@@ -6,7 +6,8 @@ from services.recipes.mathwell.criteria.working import NotFollowed, Term, worked
 from services.truth.numbers import numbers_in
 
 _NAMES = {"+": "addition", "-": "subtraction", "*": "multiplication", "/": "division", "//": "division"}
-OPERATIONS = ("addition", "subtraction", "multiplication", "division", "fractions", "decimals")
+CALCULATIONS = ("addition", "subtraction", "multiplication", "division")
+OPERATIONS = (*CALCULATIONS, "fractions", "decimals")
 
 
 def operations_in(code: str, question: str) -> list[str]:

@@ -3,6 +3,8 @@
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 
 from services.recipes.mathwell.criteria import appropriate, asked_for, numbers_used, solvable, steps
@@ -36,12 +38,18 @@ def score(problem: WordProblem, others: Sequence[Opinion] = ()) -> Scores:
         told = f"the question has {len(problem.question)} characters; {MOST_CHARACTERS} are the limit"
         too_long = Opinion(criterion=Criterion.APPROPRIATE, meets=False, judge="rule length", because=told)
         return Scores(opinions=[too_long, *others], topic_named=_topic_named(problem))
+    # No rule looks at the topic; a judge that plays by the rules asks them once more without it.
+    return Scores(opinions=[*_judged(replace(problem, topic="")), *others], topic_named=_topic_named(problem))
+
+
+@lru_cache(256)
+def _judged(problem: WordProblem) -> Sequence[Opinion]:
     read = understood(problem)
     opinions: list[Opinion] = []
     for criterion in Criterion:
         wrong = any(opinion.criterion is Criterion.ACCURATE and opinion.meets is False for opinion in opinions)
         opinions += _by_rules(read, criterion, left_out=_OF_ANSWER if wrong else frozenset())
-    return Scores(opinions=[*opinions, *others], topic_named=_topic_named(problem))
+    return opinions
 
 
 def _by_rules(read: Understood, criterion: Criterion, *, left_out: frozenset[str]) -> Iterator[Opinion]:

@@ -5,7 +5,7 @@ import math
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import lru_cache, reduce
 
 # Numbers of a school book; beyond them a power would take for ever.
 _LARGEST = 1e15
@@ -73,6 +73,8 @@ class Term:
 _Known = dict[str, "Term | list[Term]"]
 
 
+# Judges, measures and the scripted writer ask the same of a problem.
+@lru_cache(256)
 def worked(code: str) -> Term:
     """What `solution()` returns; raises NotFollowed."""
     if len(code) > _MOST_CHARACTERS:

@@ -12,7 +12,7 @@ from services.curriculum.files.problem_of_row import problem_of
 from services.curriculum.files.problem_rows import ProblemRow
 from services.curriculum.files.program_solution import steps_of_program
 from services.curriculum.sifting.near_duplicates import NearDuplicates
-from services.recipes.mathwell.criteria.operations import operations_in
+from services.recipes.mathwell.criteria.operations import CALCULATIONS, operations_in
 from services.recipes.mathwell.rules import faults
 from tests.unit.recipes.mathwell.writing import FUNCTION, QUESTION, RECIPE, Says, commissioned, commissions, made
 
@@ -68,7 +68,7 @@ def test_a_model_has_to_agree_with_the_rules_and_is_asked_only_what_they_let_pas
     assert any(fault.startswith("appropriate: ") for fault in faults(unfit))
 
 
-@pytest.mark.parametrize("operations", [("addition",), ("addition", "subtraction"), ("multiplication", "division")])
+@pytest.mark.parametrize("operations", [*((each,) for each in CALCULATIONS), ("multiplication", "division")])
 def test_a_problem_takes_only_the_operations_that_are_asked_for(operations: tuple[str, ...]) -> None:
     for ordinal in range(5):
         one = asyncio.run(made(commissions(operations=operations).problem(7, ordinal)))

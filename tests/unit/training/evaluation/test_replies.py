@@ -70,7 +70,7 @@ def given(of: Tutoring, dialogues: Sequence[Conversation]) -> list[Replied]:
 
 
 def test_a_tutor_that_says_the_same_again_is_as_near_as_can_be_and_another_is_not() -> None:
-    held = [one.conversation for one in results(tutoring(), drawn(4))]
+    held = [one.conversation for one in results(tutoring(), drawn(8))]
     own, asking = (
         reply_figures(given(one, held), likeness=None)["unseen"] for one in (tutoring(), tutoring(next_step()))
     )
