@@ -6,7 +6,12 @@ from xdist.scheduler import LoadScopeScheduling
 
 # What takes seconds to start, or torch to load, is there once and not once a process. The group of a file, by its path.
 TOGETHER = {
-    "kafka": ("tests/integration/kafka/", "tests/integration/transport/", "tests/integration/observability/"),
+    "kafka": (
+        "tests/integration/gateway/",
+        "tests/integration/kafka/",
+        "tests/integration/observability/",
+        "tests/integration/transport/",
+    ),
     "torch": ("tests/integration/model/", "tests/integration/adapters/", "tests/integration/training/"),
     "sandboxes": ("tests/integration/executor/",),
 }

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+import yaml
 from torch.nn.utils.rnn import pad_sequence
 
 from training.data import Prepared, prepare
@@ -84,16 +85,29 @@ def job(base: Path, data: str, folder: Path) -> dict[str, float]:
     return {"seconds": seconds, "steps_seconds": sum(step["seconds"] for step in steps(whole.folder / "metrics.jsonl"))}
 
 
-def ray_job(base: Path, data: str, folder: Path, workers: int) -> dict[str, float]:
-    """What Ray adds to the steps: its own start and end, and that of its workers."""
+def workers_jobs(base: Path, data: str, folder: Path, workers: int) -> dict[str, Any]:
+    """The same job by torchrun's workers and by Ray's, each with all that starting and ending them takes."""
+    from training.launch import run_in_workers
     from training.ray import run_on_ray
 
+    config = folder / "config.yaml"
+    config.write_text(yaml.safe_dump(SETTINGS.model_dump(exclude_unset=True)), "utf-8")
+    by_torchrun = _workers_job(base, data, folder / "torchrun", lambda job: run_in_workers(job, config, workers))
+    by_ray = _workers_job(base, data, folder / "ray", lambda job: run_on_ray(job, workers))
+    return {
+        "torchrun": by_torchrun,
+        "ray": by_ray | {"overhead_seconds": by_ray["seconds"] - by_torchrun["seconds"]},
+    }
+
+
+def _workers_job(base: Path, data: str, folder: Path, run: Callable[[Job], None]) -> dict[str, float]:
+    whole = Job(settings=SETTINGS, base=base, data=data, folder=folder)
+    folder.mkdir()
     began = time.monotonic()
-    whole = Job(settings=SETTINGS, base=base, data=data, folder=folder / "ray")
-    run_on_ray(whole, workers)
+    run(whole)
     seconds = time.monotonic() - began
-    in_steps = sum(step["seconds"] for step in steps(whole.folder / "metrics.jsonl"))
-    return {"seconds": seconds, "overhead_seconds": seconds - in_steps}
+    in_steps = sum(step["seconds"] for step in steps(folder / "metrics.jsonl"))
+    return {"seconds": seconds, "outside_steps_seconds": seconds - in_steps}
 
 
 def compared(base: Path, prepared: Prepared, folder: Path, tell: Callable[[str], None]) -> dict[str, Any]:

@@ -34,6 +34,9 @@ def run_on_ray(job: Job, workers: int, address: str = "local") -> None:
     from ray.train.torch import TorchTrainer
 
     own = address == "local"
+    if own:
+        # Nobody takes this machine away with a warning, and the process that would hear it takes seconds to start.
+        os.environ.setdefault("RAY_TRAIN_ENABLE_PREEMPTION_WATCHER", "0")
     local = {"include_dashboard": False, "object_store_memory": _OBJECT_STORE_BYTES, "num_cpus": workers + 1}
     try:
         ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **(local if own else {}))

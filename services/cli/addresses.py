@@ -1,6 +1,7 @@
 """Addresses on the command line: 127.0.0.1:50051, [::1]:50051, sandbox.example:50051."""
 
 import re
+import socket
 
 import click
 
@@ -16,3 +17,9 @@ class Address(click.ParamType[str]):
 
 
 ADDRESS = Address()
+
+
+def free_address() -> str:
+    """One of this machine that nobody listens on at the moment."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return f"127.0.0.1:{probe.getsockname()[1]}"

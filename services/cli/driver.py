@@ -3,7 +3,6 @@
 import asyncio
 import signal
 import time
-from itertools import count
 
 from soliloquy.v1.events_pb2 import ProblemSubmitted
 
@@ -12,8 +11,9 @@ from services.cli.plan import Plan
 from services.cli.progress import Display, Standing
 from services.collector.journal import Journal
 from services.curriculum.problems import ProblemSource
-from services.curriculum.standing import under_way
 from services.runtime.events import first_event
+from services.runtime.quota import Quota, left_to_submit
+from services.runtime.standing import under_way
 from services.runtime.transports.port import Transport
 
 # Problems submitted beyond those that are settled, so that admission always has the next at hand.
@@ -44,21 +44,17 @@ class Driver:
 
     @property
     def settled(self) -> bool:
-        """Whether there is nothing left to grow: all are accepted, or enough problems were tried."""
-        return self._journal.tally.accepted >= self._plan.conversations or self._settled >= self._most
+        """Whether there is nothing left to grow."""
+        return self._quota.is_over
 
     @property
-    def _settled(self) -> int:
-        return self._journal.tally.accepted + self.given_up
-
-    @property
-    def _most(self) -> int:
-        return self._plan.most_problems(self._journal.unfit)
-
-    @property
-    def _wanted(self) -> int:
-        """Problems to submit: no more than must be, so that the same ones are accepted whatever comes when."""
-        return min(self._plan.conversations + self.given_up, self._most)
+    def _quota(self) -> Quota:
+        return Quota(
+            conversations=self._plan.conversations,
+            accepted=self._journal.tally.accepted,
+            given_up=self.given_up,
+            unfit=self._journal.unfit,
+        )
 
     async def grow(self, display: Display) -> None:
         """Until the run is settled, or only dead letters are left, or someone interrupts."""
@@ -76,12 +72,10 @@ class Driver:
     async def _submit(self, transport: Transport) -> None:
         """The problems that are not settled, in order and a little ahead of need."""
         settled = self._journal.settled_ordinals(self._plan.max_attempts)
-        # Submitted again, one under way would wait behind those that are waiting, and be grown once more.
         begun = await under_way(transport, self._run) - settled
-        left = (number for number in count() if number not in settled and number not in begun)
-        for submitted, ordinal in enumerate(left, start=len(begun)):
-            ahead = self._plan.in_flight + SUBMITTED_AHEAD
-            while ordinal >= self._wanted or submitted - (self._settled - len(settled)) >= ahead:
+        ahead = self._plan.in_flight + SUBMITTED_AHEAD
+        for submitted, ordinal in enumerate(left_to_submit(settled, begun), start=len(settled) + len(begun)):
+            while not self._quota.admits(ordinal, submitted, ahead):
                 await self._look.wait()
                 self._look.clear()
             problem = self._source.problem(self._run.seed, ordinal)
@@ -96,9 +90,9 @@ class Driver:
             if time.monotonic() - looked_at >= LOOK_FOR_STANDSTILL_SECONDS:
                 looked_at = time.monotonic()
                 stands_still = await self._ground.stands_still(self._run)
-                if stands_still and stood_still_at == self._settled:
+                if stands_still and stood_still_at == self._quota.settled:
                     break
-                stood_still_at = self._settled if stands_still else -1
+                stood_still_at = self._quota.settled if stands_still else -1
             await asyncio.sleep(LOOK_SECONDS)
         display.update(self._standing(), "")
 

@@ -25,6 +25,7 @@ from services.cli.observing import observing
 from services.cli.places import PLACE
 from services.cli.plan import Plan
 from services.cli.progress import Bar, Quiet
+from services.cli.service_options import CLASSIFIERS
 from services.collector.journal import Journal
 from services.curriculum.commissions import Commissions
 from services.curriculum.problems import BadProblemFile, ProblemSource, UnknownProblems, problem_source
@@ -35,6 +36,7 @@ from services.executor.gvisor.runsc import SandboxUnavailable
 from services.recipes.recipe import DEFAULT, find, known_recipes
 from services.runtime.ask import BrokenPrompt
 from services.runtime.events import EventTooLarge
+from services.runtime.quota import most_problems
 from services.runtime.retry import CannotServe
 from services.runtime.traces.opening import CannotTrace, recorded
 from services.runtime.traces.settings import TraceSettings
@@ -65,6 +67,7 @@ _REPORTED = ("enrichment", "unfit", "turns", "python_turns", "executions", "pars
 @click.option("--max-turns", default=20, show_default=True, type=click.IntRange(min=2), help="Turns of a conversation.")
 @click.option("--max-attempts", default=10, show_default=True, type=click.IntRange(min=1), help="Tries at a problem.")
 @click.option("--enrich", is_flag=True, help="Have each solution explained and outlined for the tutor first.")
+@CLASSIFIERS
 @model_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
@@ -95,6 +98,10 @@ def generate(
     number of workers and conversations in flight, and wherever they grow.
     """
     _refuse_with_kafka(context, kafka)
+    if settings["classifiers"] and not find(recipe).topics:
+        raise click.UsageError(
+            f"--classifiers says nothing with --recipe {recipe}: they judge problems that are written"
+        )
     try:
         if kafka is None:
             asyncio.run(runsc.find())
@@ -231,7 +238,7 @@ def _finished(plan: Plan, counts: dict[str, Any]) -> Growth:
     if not given_up:
         return Growth(requested=plan.conversations, counts=counts, failed=0)
     unfit = sum(counts["unfit"].values())
-    tried = plan.most_problems(unfit)
+    tried = most_problems(plan.conversations, unfit)
     why = [f"{unfit} are no use to {plan.recipe} ({_listed(counts['unfit'])})"] if unfit else []
     if tried > counts["accepted"] + unfit:
         why.append(f"all {plan.max_attempts} conversations of each of the others were rejected")

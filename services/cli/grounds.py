@@ -22,7 +22,6 @@ from services.cli.workers import GRACE_SECONDS, Workers
 from services.collector.journal import Journal
 from services.collector.settings import CollectorSettings
 from services.curriculum.settings import CurriculumSettings
-from services.curriculum.standing import under_way
 from services.recipes.recipe import find
 from services.runtime import dead_letters
 from services.runtime.events import (
@@ -36,6 +35,7 @@ from services.runtime.events import (
 )
 from services.runtime.passing import messages
 from services.runtime.stage import Stage
+from services.runtime.standing import under_way
 from services.runtime.topics import TOPIC_OF
 from services.runtime.traces.settings import TraceSettings
 from services.runtime.transports.embedded import EmbeddedTransport

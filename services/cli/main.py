@@ -22,6 +22,7 @@ _MODULES = {
     "retrain": "services.cli.retrain",
     "evaluate": "services.cli.evaluate",
     "adapters": "services.cli.adapters",
+    "runs": "services.cli.runs",
     "dlq": "services.cli.dead_letters",
     "topics": "services.cli.topics",
     "service": "services.cli.service",

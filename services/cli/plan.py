@@ -12,9 +12,7 @@ from soliloquy.v1.runs_pb2 import Run
 from services.runtime.model.accounting import cost
 from services.runtime.model.settings import Models
 from services.runtime.seeds import digest
-
-# Of five problems MathDial had a use for one.
-_UNFIT_A_CONVERSATION = 8
+from services.runtime.weights import digest_of
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -30,19 +28,14 @@ class Plan:
     max_turns: int
     max_attempts: int
     enrich: bool
+    # The file of those whose opinion of what is written counts too.
+    classifiers: Path | None = None
     # The rest changes how fast a run goes and nothing of what it makes.
     workers: int
     in_flight: int
     latency: float
     # The folder of answers that are not asked for again.
     model_cache: Path | None = None
-
-    def most_problems(self, unfit: int) -> int:
-        """A problem that is given up is replaced by another, until there were twice as many as are wanted.
-
-        Those that are no use to the recipe do not count, until they are many times as many.
-        """
-        return 2 * self.conversations + min(unfit, _UNFIT_A_CONVERSATION * self.conversations)
 
     def identity(self) -> dict[str, Any]:
         """All that the dataset follows from: two runs with the same identity make the same files."""
@@ -56,13 +49,15 @@ class Plan:
             "max_turns": self.max_turns,
             "max_attempts": self.max_attempts,
             "enrich": self.enrich,
+            "classifiers_sha256": digest_of([self.classifiers]) if self.classifiers else "",
             "problems_sha256": self.problems_sha256,
             "prompts_sha256": self.prompts_sha256,
         }
 
     def run(self, growing: str = "") -> Run:
+        identity = self.identity()
         # Not from how many are wanted: a longer run begins with the conversations of a shorter one.
-        source = {name: value for name, value in self.identity().items() if name != "conversations"}
+        source = {name: value for name, value in identity.items() if name != "conversations"}
         return Run(
             id=digest(json.dumps(source, sort_keys=True)),
             recipe=self.recipe,
@@ -71,6 +66,7 @@ class Plan:
             max_turns=self.max_turns,
             max_attempts=self.max_attempts,
             enrich=self.enrich,
+            classifiers=identity["classifiers_sha256"],
             growing=growing,
         )
 

@@ -12,10 +12,12 @@ import uvloop
 
 from services.cli.addresses import ADDRESS
 from services.cli.durations import DURATION
+from services.cli.gateway_options import GATEWAY, GRPC, gateway_orders, taken
 from services.cli.kafka_options import kafka_options
 from services.cli.model_options import model_options
 from services.cli.observing import observing
 from services.cli.service_options import (
+    CLASSIFIERS,
     COLLECTOR,
     GRACE,
     SANDBOX,
@@ -31,9 +33,8 @@ from services.cli.worker import work
 from services.runtime.model.settings import Models
 from services.runtime.transports.kafka import KafkaSettings
 
-_OWN = (
+_PROCESS = (
     option("--http", metavar="HOST:PORT", type=ADDRESS, help="Serve /healthz, /readyz and /metrics there."),
-    option("--max-in-flight", type=click.IntRange(min=1), help="Events handled at once."),
     GRACE,
     option(
         "--kafka-wait",
@@ -44,6 +45,7 @@ _OWN = (
         help="For a Kafka that cannot be used yet when it starts.",
     ),
 )
+_OWN = (*_PROCESS, option("--max-in-flight", type=click.IntRange(min=1), help="Events handled at once."))
 _SPEAKERS = {
     "planner": "Enrich problems, where a run asks for it, before their conversations start.",
     "student": "Speak as the student.",
@@ -51,6 +53,7 @@ _SPEAKERS = {
     "codegen": "Write the code of calculations.",
     "composer": "Write the tutor's replies.",
 }
+_FURTHER = {"composer": (CLASSIFIERS,)}
 
 _log = logging.getLogger(__name__)
 
@@ -76,7 +79,7 @@ def curriculum(**options: Any) -> None:
 def _speaker(name: str, purpose: str) -> click.Command:
     @kafka_options(required=True, member=True)
     @model_options
-    @with_options((*SCRIPTED, *_OWN))
+    @with_options((*SCRIPTED, *_FURTHER.get(name, ()), *_OWN))
     @observing(name)
     def run(
         *,
@@ -119,6 +122,40 @@ def collector(*, data: Path, store: str, shard_rows: int, shard_seconds: float, 
     """Judge finished conversations and keep them."""
     datasets = live_settings(data=data, store=store, shard_rows=shard_rows, shard_seconds=shard_seconds)
     _run("collector", datasets=datasets, **options)
+
+
+@service.command()
+@kafka_options(required=True)
+@option("--listen", required=True, metavar="HOST:PORT", type=ADDRESS, help="Answer over HTTP there; the console too.")
+@with_options((GRPC, *GATEWAY))
+@option("--data", metavar="DIR", type=click.Path(file_okay=False, exists=True), help="What the collector keeps.")
+@option("--store", metavar="URL", help="Where it keeps the datasets instead, as s3://bucket/folder.")
+@option("--sandbox", metavar="HOST:PORT", type=ADDRESS, help="The executor's --grpc, for the chat.")
+@model_options
+@with_options((*SCRIPTED, *_PROCESS))
+@observing("gateway")
+def gateway(
+    *,
+    kafka: KafkaSettings,
+    listen: str,
+    data: str | None,
+    store: str | None,
+    sandbox: str | None,
+    models: Models,
+    model_cache: Path | None,
+    problems: Sequence[str],
+    latency: float,
+    noise: str,
+    **options: Any,
+) -> None:
+    """Start, show and steer runs: the console, the HTTP API and gRPC. One at a time."""
+    if data and store:
+        raise click.UsageError("--data and --store: the datasets lie in one of them")
+    orders = gateway_orders(
+        listen=listen, datasets=store or data, models=models, sandbox=sandbox or "", **taken(options)
+    )
+    model = ModelSettings(problems=problems, latency=latency, noise=noise, models=models, cache=model_cache)
+    uvloop.run(_work(Assignment(services=(), transport=kafka, gateway=orders, model=model, **options)))
 
 
 def _run(name: str, *, kafka: KafkaSettings, **options: Any) -> None:

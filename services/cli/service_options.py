@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from services.cli.durations import DURATION
+from services.cli.failure import Failure
 from services.cli.sizes import SIZE
 from services.collector.settings import LiveSettings
 from services.curriculum.bank.bank import bank_names
@@ -33,6 +34,18 @@ def with_options(options: Sequence[Callable[[Command], Command]]) -> Callable[[C
         return command
 
     return decorate
+
+
+def _classifiers(_: click.Context, __: click.Parameter, given: Path | None) -> Path | None:
+    if given:
+        # It loads numpy, which most commands are without.
+        from services.recipes.mathwell.criteria.classifiers import BadClassifiers, load
+
+        try:
+            load(given)
+        except BadClassifiers as unusable:
+            raise Failure(str(unusable)) from unusable
+    return given
 
 
 GRACE = option("--grace", default="20s", show_default=True, type=DURATION, help="For what runs at the end.")
@@ -77,6 +90,13 @@ SCRIPTED = (
         type=click.Choice(["none", "real"]),
         help="Imitate real output.",
     ),
+)
+CLASSIFIERS = option(
+    "--classifiers",
+    metavar="FILE",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False, resolve_path=True),
+    callback=_classifiers,
+    help="Of `problems learn-criteria`: they have to agree with the other judges of word problems.",
 )
 SANDBOX = (
     option(

@@ -30,7 +30,7 @@ def show_index(records: Iterable[dict[str, Any]], console: Console) -> None:
 def show_conversation(record: dict[str, Any], console: Console) -> None:
     problem, recipe = record["problem"], find(record["recipe"] or DEFAULT)
     model = next((call["model"] for turn in record["turns"] for call in turn["calls"]), "unknown")
-    student = f"  student: {record['persona']}" if record.get("persona") else ""
+    student = f"  student: {name}" if (name := "a person" if record["person"] else record.get("persona")) else ""
     console.print(Text(f"{record['id']}  {problem['source']}  model: {model}{student}", style="dim"))
     console.print(Panel(Text(problem["question"]), title="problem", title_align="left"))
     if enrichment := problem.get("enrichment"):

@@ -28,10 +28,12 @@ from services.dataset.lock import Locked
 from services.dataset.place import Unavailable
 from services.executor.pool import SandboxPool
 from services.executor.settings import SandboxSettings
+from services.gateway.settings import GatewaySettings
 from services.model.engines.noise import real_noise
 from services.model.engines.observed import observed
 from services.model.engines.scripted import ScriptedEngine
 from services.planner.settings import PlannerSettings
+from services.recipes.mathwell.criteria.at_hand import bring
 from services.runtime.handling import Service
 from services.runtime.model import Model
 from services.runtime.model.opening import OpenModels, opened
@@ -57,6 +59,15 @@ class ModelSettings:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class GatewayOrders:
+    settings: GatewaySettings
+    # The folder of problem files that a run may name.
+    problem_files: Path | None = None
+    # Where the chat's programs run; none does where it is empty.
+    sandbox: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Assignment:
     """What one process serves."""
 
@@ -67,8 +78,12 @@ class Assignment:
     sandbox: SandboxSettings = field(default_factory=SandboxSettings)
     # Where the collector keeps what is finished.
     datasets: LiveSettings = field(default_factory=LiveSettings)
+    # What judges word problems of runs that want it.
+    classifiers: Path | None = None
     # Events that each service handles at once; None leaves it to the service.
     max_in_flight: int | None = None
+    # Where it is the gateway.
+    gateway: GatewayOrders | None = None
     traces: TraceSettings = field(default_factory=TraceSettings)
     # Addresses of health and metrics, and of the executor's gRPC.
     http: str | None = None
@@ -77,6 +92,11 @@ class Assignment:
     grace: float = 20.0
     # Seconds that a Kafka which cannot be used at the start is waited for; None for as long as it takes.
     patience: float | None = 0.0
+
+    @property
+    def names(self) -> Sequence[str]:
+        """What it is called in metrics and messages."""
+        return ("gateway",) if self.gateway else self.services
 
 
 # As it travels to a process: passwords in it are on no command line.
@@ -125,6 +145,8 @@ async def assembled(assignment: Assignment) -> AsyncIterator[Assembly]:
     """The services of an assignment, with what they need at hand for as long."""
     wanted = assignment.model
     async with AsyncExitStack() as at_hand:
+        if assignment.classifiers:
+            bring(assignment.classifiers)
         models = await at_hand.enter_async_context(opened(wanted.models, lambda: scripted_model(wanted), wanted.cache))
         parts = Parts(
             model=models,

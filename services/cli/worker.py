@@ -14,12 +14,13 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import uvloop
 
 from services.cli.failure import Failure
 from services.cli.supervision import READY
-from services.cli.wiring import ORDERS, Assignment, assembled
+from services.cli.wiring import ORDERS, Assignment, GatewayOrders, assembled
 from services.collector.live_datasets import LiveDatasets
 from services.curriculum.problems import BadProblemFile, UnknownProblems
 from services.executor.gvisor.runsc import SandboxUnavailable
@@ -32,11 +33,14 @@ from services.runtime.model.opening import OpenModels
 from services.runtime.model.settings import BadModelSettings
 from services.runtime.retry import CannotServe
 from services.runtime.stage import Stage
-from services.runtime.topics import RETRY
+from services.runtime.topics import RETRY, shapes
 from services.runtime.traces.opening import CannotTrace, recorded
 from services.runtime.transports.embedded import EmbeddedTransport, LogUnavailable
 from services.runtime.transports.kafka import KafkaSettings, KafkaUnavailable, kafka_transport
 from services.runtime.transports.port import Transport, Unanswered
+
+if TYPE_CHECKING:
+    from services.gateway.service import Gateway
 
 LOOK_SECONDS = 0.1
 # What is over sooner is not worth a line: a start, and a fault.
@@ -92,6 +96,7 @@ class Worker:
         self._sandboxes: SandboxPool | None = None
         self._models: OpenModels | None = None
         self._datasets: LiveDatasets | None = None
+        self._gateway: Gateway | None = None
         self._stopping = asyncio.Event()
         self._delay = "is starting"
         # Where others reach it.
@@ -99,14 +104,16 @@ class Worker:
 
     @property
     def at_work(self) -> bool:
-        return bool(self._stages)
+        return bool(self._stages or self._gateway)
 
     @property
     def faults(self) -> list[str]:
         """What keeps it from serving; nothing where it serves."""
-        if not self._stages:
-            return [f"{', '.join(self._assignment.services)} {self._delay}"]
+        if not self.at_work:
+            return [f"{', '.join(self._assignment.names)} {self._delay}"]
         found = [stage.fault for stage in self._stages]
+        if self._gateway:
+            found.append(self._gateway.fault)
         if self._sandboxes:
             found.append(self._sandboxes.fault or "")
         if self._models:
@@ -116,7 +123,7 @@ class Worker:
         return [fault for fault in found if fault]
 
     async def serve(self) -> None:
-        for name in self._assignment.services:
+        for name in self._assignment.names:
             SERVICE_READY.labels(name).set_function(lambda: float(not self.faults))
         async with AsyncExitStack() as opened:
             opened.enter_context(recorded(self._assignment.traces))
@@ -137,6 +144,8 @@ class Worker:
                 self._stages = [Stage(service, transport) for service in assembly.services]
                 for stage in self._stages:
                     group.create_task(_run(stage))
+                if orders := self._assignment.gateway:
+                    group.create_task(self._receive(orders, transport))
 
     def stop(self) -> None:
         """Take nothing more; what runs may finish within the grace period."""
@@ -154,6 +163,15 @@ class Worker:
             await self._stopping.wait()
         finally:
             await server.stop(self._assignment.grace)
+
+    async def _receive(self, orders: GatewayOrders, transport: Transport) -> None:
+        # It loads what serves a browser and gRPC.
+        from services.cli.reception import receiving
+
+        async with receiving(orders, self._assignment.model, transport) as reception:
+            self._gateway = reception.gateway
+            self.addresses += reception.addresses
+            await self._stopping.wait()
 
     async def _transport(self, services: Sequence[Service], opened: AsyncExitStack) -> Transport:
         where = self._assignment.transport
@@ -174,8 +192,9 @@ class Worker:
     async def _kafka(self, settings: KafkaSettings, services: Sequence[Service], opened: AsyncExitStack) -> Transport:
         from services.runtime.transports.kafka.layout import check
 
-        read = [topic for service in services for topic in service.topics]
-        await check(settings, [topic + suffix for topic in read for suffix in ("", RETRY)])
+        read = [topic + suffix for service in services for topic in service.topics for suffix in ("", RETRY)]
+        # Every topic there is has a place in the gateway's picture.
+        await check(settings, [shape.topic for shape in shapes()] if self._assignment.gateway else read)
         return await opened.enter_async_context(kafka_transport(settings))
 
 

@@ -31,6 +31,7 @@ class Workers(Supervisor):
                 cache=plan.model_cache,
             ),
             sandbox=SandboxSettings(sandboxes=_sandboxes(plan)),
+            classifiers=plan.classifiers,
             traces=traces,
             grace=GRACE_SECONDS,
         )

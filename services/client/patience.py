@@ -24,8 +24,8 @@ class ServiceUnavailable(Exception):
 class Patience:
     """Counts from the last good news; its pauses grow and are jittered, so that callers do not return together."""
 
-    def __init__(self, address: str, seconds: float) -> None:
-        self._address = address
+    def __init__(self, whom: str, seconds: float) -> None:
+        self._whom = whom
         self._seconds = seconds
         self.renew()
 
@@ -39,11 +39,11 @@ class Patience:
 
     async def outlast(self, error: grpc.aio.AioRpcError) -> None:
         """Returns when to try again; JobRefused or ServiceUnavailable where that is of no use."""
-        code, pushback = error.code(), _pushback(error)
+        code, seconds = error.code(), pushback(error)
         # Without a time to come back at, the request is larger than the service takes.
-        if code is grpc.StatusCode.INVALID_ARGUMENT or (code is grpc.StatusCode.RESOURCE_EXHAUSTED and not pushback):
+        if code is grpc.StatusCode.INVALID_ARGUMENT or (code is grpc.StatusCode.RESOURCE_EXHAUSTED and not seconds):
             raise JobRefused(error.details()) from error
-        pause = max(pushback, self._pause * random.uniform(0.5, 1.0))
+        pause = max(seconds, self._pause * random.uniform(0.5, 1.0))
         passing = code in _PASSING or error.details() == _CUT_OFF
         if not passing or pause >= self.left:
             raise self.lost(f"{error.details()} ({code.name})") from error
@@ -51,9 +51,10 @@ class Patience:
         self._pause = min(_PAUSE_CAP_SECONDS, 2 * self._pause)
 
     def lost(self, why: str) -> ServiceUnavailable:
-        return ServiceUnavailable(f"no answer from the sandbox service at {self._address}: {why}")
+        return ServiceUnavailable(f"no answer from {self._whom}: {why}")
 
 
-def _pushback(error: grpc.aio.AioRpcError) -> float:
+def pushback(error: grpc.aio.AioRpcError) -> float:
+    """Seconds after which the service says to come again; 0 where it says nothing."""
     milliseconds = error.trailing_metadata().get("grpc-retry-pushback-ms", "0")
     return int(milliseconds) / 1_000

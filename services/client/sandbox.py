@@ -159,7 +159,7 @@ class SandboxClient:
             await asyncio.gather(reading, return_exceptions=True)
 
     def _patience(self) -> Patience:
-        return Patience(self._address, self._deadline_seconds)
+        return Patience(f"the sandbox service at {self._address}", self._deadline_seconds)
 
 
 async def _read(call: _Stream) -> ExecuteResponse | None:

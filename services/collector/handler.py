@@ -6,6 +6,8 @@ from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.events_pb2 import ConversationCollected, ConversationFinished
 
 from services.collector import metrics
+from services.collector.origin import read_from
+from services.collector.summary import summary_of
 from services.dataset.manifest import UnreadableManifest
 from services.recipes.recipe import find
 from services.runtime.events import Outcome, emit
@@ -34,4 +36,11 @@ async def collect(event: ConversationFinished, store: Store) -> Outcome:
         problem=conversation.problem if faults else None,
         ending=conversation.ending,
     )
-    return emit(ConversationCollected(conversation=judged, accepted=not faults, reasons=faults))
+    collected = ConversationCollected(
+        conversation=judged,
+        accepted=not faults,
+        reasons=faults,
+        summary=summary_of(conversation, checked),
+        finished=read_from(),
+    )
+    return emit(collected)

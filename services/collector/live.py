@@ -123,6 +123,7 @@ class LiveDataset:
             "max_turns": run.max_turns,
             "max_attempts": run.max_attempts,
             "enrich": run.enrich,
+            "classifiers_sha256": run.classifiers,
             "prompts_sha256": find(run.recipe).fingerprints(),
             **versions(),
         }

@@ -8,15 +8,14 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Self
 
 from soliloquy.v1.conversation_pb2 import Conversation
-from soliloquy.v1.dataset_pb2 import Origin
 from soliloquy.v1.runs_pb2 import Run
 
 from services.collector import metrics
+from services.collector.origin import read_from
 from services.collector.settings import LiveSettings
 from services.dataset.lock import locked
 from services.dataset.place import Place
 from services.runtime.events import growing_of
-from services.runtime.handling import READ_FROM
 
 if TYPE_CHECKING:
     from services.collector.live import LiveDataset
@@ -72,7 +71,7 @@ class LiveDatasets:
     async def add(self, conversation: Conversation, faults: list[str]) -> None:
         with self._added_to(growing_of(conversation.run)):
             dataset = await self._dataset(conversation.run)
-            await dataset.add(conversation, faults, _origin())
+            await dataset.add(conversation, faults, read_from())
 
     @contextmanager
     def _added_to(self, growing: str) -> Iterator[None]:
@@ -118,9 +117,3 @@ class LiveDatasets:
                 self._open.pop(growing).close()
                 del self._adding[growing]
         return fault
-
-
-def _origin() -> Origin | None:
-    if (read_from := READ_FROM.get()) is None:
-        return None
-    return Origin(topic=read_from.partition.topic, partition=read_from.partition.number, offset=read_from.offset)

@@ -16,6 +16,8 @@ CARD = "README.md"
 # Of a table: imported conversations may have a student each.
 _MOST_ROWS = 50
 _SECTIONS = [Template(text) for text in Path(__file__).with_name("card.md").read_text("utf-8").split("\n## ")]
+_MODELS = "Student and tutor are both models: what real students misunderstand may be rarer or more frequent than here."
+_PERSONS = "Where a person was the student, nothing was drawn for it: no intent, no persona, no kind of mistake."
 _WRITTEN = {
     "ran": "functions that returned a number, in %",
     "solvable": "of these solvable",
@@ -117,6 +119,7 @@ def figures(kept: Statistics, dropped: Statistics) -> list[tuple[str, str]]:
     return [
         *told,
         *_solved(kept),
+        *([("with a person as the student", share(kept.persons, kept.conversations))] if kept.persons else []),
         ("turns with Python", share(kept.python_turns, kept.turns)),
         ("calculations that ran at the first attempt", share(kept.attempts[1], calculations)),
         ("programs that ran", share(kept.statuses["ok"], kept.statuses.total())),
@@ -226,7 +229,7 @@ def hashes(counted: Counted) -> list[tuple[str, str]]:
 
 def limits(kept: Statistics) -> list[str]:
     told = [
-        "Student and tutor are both models: what real students misunderstand may be rarer or more frequent than here.",
+        _PERSONS if kept.persons else _MODELS,
         "A number that a program checked is right as far as the program is; what was said without one is not proved.",
     ]
     if is_scripted(kept):

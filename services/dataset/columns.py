@@ -29,6 +29,11 @@ def occurring(*columns: pa.Array) -> Counter[Any]:
     return Counter(dict(zip(zip(*keys, strict=True), counts, strict=True)))
 
 
+def students(batch: pa.RecordBatch) -> pa.Array:
+    """Who the student of each row is: its persona, or a person."""
+    return pc.if_else(batch["person"], "a person", batch["persona"])
+
+
 def named(array: pa.Array, prefix: str) -> pa.Array:
     """Enums as people read them: ENDING_TURN_LIMIT as "turn limit"; null where nothing was set."""
     coded = array.dictionary_encode()

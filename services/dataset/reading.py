@@ -61,11 +61,8 @@ class Dataset:
     def conversations(self, *, rejected: bool = False) -> Iterator[Conversation]:
         """Those of the shards, and behind them what waits to get into one."""
         yield from (conversation for _, conversation in self.placed(rejected=rejected))
-        # Those before it are in shards, if still to be removed.
-        first = self.manifest["arrival"].get("segments", 0)
-        for path in (path for path in self._journals if int(path.name.partition("-")[2] or first) >= first):
-            kept = (Collected.FromString(payload) for payload in payloads(path))
-            yield from (Conversation.FromString(one.conversation) for one in kept if bool(one.reasons) == rejected)
+        kept = (one for one in self._unsharded() if bool(one.reasons) == rejected)
+        yield from (Conversation.FromString(one.conversation) for one in kept)
 
     def count(self, *, rejected: bool = False) -> int:
         return sum(shard.rows for shard in self._shards(rejected))
@@ -129,6 +126,25 @@ class Dataset:
         if len(found) != 1:
             raise NoDataset(f"{len(found)} conversations have an id that begins with {conversation_id!r}")
         return found[0]
+
+    def whole(self, conversation_id: str, *, rejected: bool = False) -> Conversation | None:
+        """The conversation of an id; only the ids are read of all others."""
+        for batch in self.batches(["id"], rejected=rejected):
+            name, _, behind = place_after(batch).rpartition(":")
+            if (row := pc.index(batch["id"], conversation_id).as_py()) >= 0:
+                before = int(behind) - batch.num_rows + row
+                return next(found for _, found in self.placed(rejected=rejected, after=f"{name}:{before}"))
+        for kept in self._unsharded():
+            if kept.id == conversation_id:
+                return Conversation.FromString(kept.conversation)
+        return None
+
+    def _unsharded(self) -> Iterator[Collected]:
+        """What waits to get into a shard."""
+        # Those before it are in shards, if still to be removed.
+        first = self.manifest["arrival"].get("segments", 0)
+        for path in (path for path in self._journals if int(path.name.partition("-")[2] or first) >= first):
+            yield from (Collected.FromString(payload) for payload in payloads(path))
 
     def _shards(self, rejected: bool) -> list[Shard]:
         return shards_of(self.manifest, REJECTED if rejected else ACCEPTED)

@@ -32,6 +32,8 @@ class Statistics:
     endings: Counter[str] = field(default_factory=Counter)
     topics: Counter[str] = field(default_factory=Counter)
     personas: Counter[str] = field(default_factory=Counter)
+    # In which a person was the student.
+    persons: int = 0
     # By id, or by question where they have none.
     problems: Counter[str] = field(default_factory=Counter)
     # The banks and files that the problems are from.
@@ -80,6 +82,7 @@ class Statistics:
         self.endings += occurring(named(batch["ending"], "ENDING_"))
         self.topics += occurring(below(batch["problem"], "topic"))
         self.personas += occurring(batch["persona"].filter(_is_said(batch["persona"])))
+        self.persons += pc.sum(batch["person"]).as_py() or 0
         ids = below(batch["problem"], "id")
         self.problems += occurring(pc.if_else(pc.equal(ids, ""), below(batch["problem"], "question"), ids))
         self.origins += occurring(pc.replace_substring_regex(below(batch["problem"], "source"), r"[/:].*", ""))

@@ -4,16 +4,15 @@ from functools import partial
 
 from soliloquy.v1.events_pb2 import CodeFailed, CodeWritten, ReplyNeeded
 
-from services.executor.handler import run
-from services.executor.pool import SandboxPool
+from services.executor.handler import Sandbox, run
 from services.executor.settings import SandboxSettings
 from services.runtime.handling import Service
 
 
-def service(settings: SandboxSettings, sandboxes: SandboxPool) -> Service:
+def service(settings: SandboxSettings, sandbox: Sandbox) -> Service:
     return Service(
         name="executor",
-        handlers={CodeWritten: partial(run, sandbox=sandboxes)},
+        handlers={CodeWritten: partial(run, sandbox=sandbox)},
         emits=(ReplyNeeded, CodeFailed),
         # For each sandbox of the two lanes one job that runs and one that waits; the rest waits in the log.
         max_in_flight=settings.max_in_flight or 4 * settings.sandboxes,

@@ -1,6 +1,5 @@
 """The HTTP routes that OpenAI's clients speak, beside the gRPC ones and over the same handler."""
 
-import json
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager
 from typing import Any
@@ -14,14 +13,14 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 
-from services.model.completions import Answer, ChatRequest, invalid
+from services.model.completions import ChatRequest
 from services.model.counting import registry
 from services.model.engines.engine import InvalidRequest, UnknownAdapter
 from services.model.handler import MAX_REQUEST_BYTES, ModelHandler
 from services.model.refusals import refusal
+from services.runtime.completions import LAST_EVENT, Answer, event, first_flaw, listed, told
 
 _RETRY_AFTER = {429: {"retry-after": "1"}, 503: {"retry-after": "1"}}
-_KINDS = {429: "rate_limit_error", 500: "server_error", 503: "server_error"}
 
 
 async def _nothing() -> None: ...
@@ -53,7 +52,7 @@ class _Calls:
         self._handler = handler
 
     async def models(self, _: Request) -> Response:
-        return JSONResponse({"object": "list", "data": [_model(name) for name in self._names()]})
+        return JSONResponse({"object": "list", "data": [listed(name) for name in self._names()]})
 
     async def model(self, request: Request) -> Response:
         name = request.path_params["name"]
@@ -61,7 +60,7 @@ class _Calls:
             self._adapter(name)
         except UnknownAdapter as error:
             return _refused(error)
-        return JSONResponse(_model(name))
+        return JSONResponse(listed(name))
 
     async def complete(self, request: Request) -> Response:
         try:
@@ -76,7 +75,7 @@ class _Calls:
             events = _events(await anext(deltas), deltas, answer, usage=chat.wants_usage)
             return StreamingResponse(events, media_type="text/event-stream", headers={"cache-control": "no-cache"})
         except ValidationError as error:
-            return _refused(invalid(error))
+            return _refused(InvalidRequest(first_flaw(error)))
         except Exception as error:
             return _refused(error)
 
@@ -102,22 +101,18 @@ async def _events(
     """Server-sent events; what goes wrong on the way is the last of them."""
     async with aclosing(rest):
         try:
-            yield _event(answer.chunk({"role": "assistant", "content": first.text}))
+            yield event(answer.chunk({"role": "assistant", "content": first.text}))
             completion = first.completion
             async for delta in rest:
                 completion = delta.completion
                 if delta.text:
-                    yield _event(answer.chunk({"content": delta.text}))
-            yield _event(answer.chunk({}, completion.finish))
+                    yield event(answer.chunk({"content": delta.text}))
+            yield event(answer.chunk({}, completion.finish))
             if usage:
-                yield _event(answer.usage(completion))
-            yield "data: [DONE]\n\n"
+                yield event(answer.usage(completion))
+            yield LAST_EVENT
         except Exception as error:
-            yield _event(_told(error)[1])
-
-
-def _event(content: dict[str, Any]) -> str:
-    return f"data: {json.dumps(content, ensure_ascii=False)}\n\n"
+            yield event(_told(error)[1])
 
 
 async def _body(request: Request) -> bytes:
@@ -129,26 +124,17 @@ async def _body(request: Request) -> bytes:
     return bytes(body)
 
 
-def _model(name: str) -> dict[str, Any]:
-    return {"id": name, "object": "model", "created": 0, "owned_by": "soliloquy"}
-
-
 def _refused(error: Exception) -> Response:
     status, content = _told(error)
     return JSONResponse(content, status_code=status, headers=_RETRY_AFTER.get(status))
 
 
 def _told(error: Exception) -> tuple[int, dict[str, Any]]:
-    told, line = refusal(error)
-    return told.http, _error(told.http, line, told.name)
-
-
-def _error(status: int, line: str, name: str) -> dict[str, Any]:
-    kind = _KINDS.get(status, "invalid_request_error")
-    return {"error": {"message": line, "type": kind, "param": None, "code": name or None}}
+    refused, line = refusal(error)
+    return refused.http, told(refused.http, line, refused.name)
 
 
 async def _no_route(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     line = f"{request.method} {request.url.path} is not offered: POST /v1/chat/completions and GET /v1/models are"
-    return JSONResponse(_error(error.status_code, line, ""), status_code=error.status_code)
+    return JSONResponse(told(error.status_code, line, ""), status_code=error.status_code)

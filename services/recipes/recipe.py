@@ -22,6 +22,7 @@ from soliloquy.v1.events_pb2 import (
 )
 
 from services.recipes.agreement import Agreeing
+from services.recipes.person import Person
 from services.recipes.scripted.reading import Speaker
 from services.runtime.ask import Ask, Prompt, Unusable
 from services.runtime.events import ConversationEvent, Outcome, emit
@@ -113,6 +114,8 @@ class Recipe:
     replies: Callable[[Conversation, Given], list[Lesson]] | None = None
     # What answers each of its prompts, by the prompt's name, where no language model is there.
     speakers: Mapping[str, Speaker]
+    # None where nobody is tutored.
+    person: Person | None = None
 
 
 class UnknownRecipe(Refused):

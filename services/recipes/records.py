@@ -27,6 +27,7 @@ def beginning(conversation: Conversation) -> dict[str, Any]:
         "ordinal": conversation.ordinal,
         "attempt": conversation.attempt,
         "recipe": conversation.run.recipe,
+        "person": conversation.person,
         "problem": problem_record(conversation.problem),
     }
 

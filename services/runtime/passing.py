@@ -1,6 +1,6 @@
 """The messages of events that are read and not handled: tables, notices that everyone follows, results."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 
 from google.protobuf.message import Message
 
@@ -9,7 +9,7 @@ from services.runtime.events import Undecodable, message_of
 from services.runtime.transports.port import Delivery
 
 
-async def messages(deliveries: AsyncIterator[Delivery]) -> AsyncIterator[tuple[Delivery, Message]]:
+async def messages(deliveries: AsyncIterator[Delivery]) -> AsyncGenerator[tuple[Delivery, Message], None]:
     """What is no message of ours is passed over and counted: there is nobody here to give it up."""
     async for delivery in deliveries:
         try:

@@ -1,12 +1,16 @@
 """What the checked turns of a dataset come to."""
 
+import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from services.truth.likeness import Likeness, Pair
 from services.truth.utterances import bigram_entropy
+
+# A fault that names its turn: the rule, the turn, the evidence.
+_LOCATED = re.compile(r"([^:]+): turn (\d+): (.+)", re.DOTALL)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -28,6 +32,13 @@ class CheckedTurn:
 class Checked:
     turns: Sequence[CheckedTurn]
     faults: Sequence[str]
+
+
+def located(faults: Iterable[str]) -> Iterator[tuple[int, str, str]]:
+    """Turn, rule and evidence of the faults that name a turn."""
+    for fault in faults:
+        if parts := _LOCATED.fullmatch(fault):
+            yield int(parts[2]), parts[1], parts[3]
 
 
 @dataclass(kw_only=True)

@@ -1,12 +1,27 @@
 """Word problems from the command to the class, to the published rows, and to the tutoring that grows from them."""
 
+import asyncio
 import json
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from services.cli.wiring import LOOP, ORDERS, Assignment
+from services.collector.settings import LiveSettings
 from services.curriculum.files.problem_file import read_problems
-from tests.e2e.runs import SOLILOQUY, grown, records, run, said
+from services.executor.settings import SandboxSettings
+from services.recipes.mathwell.criteria.classifiers import save
+from services.recipes.mathwell.criteria.learning import learned
+from services.runtime.transports.kafka import KafkaSettings
+from services.runtime.transports.kafka.layout import apply
+from services.runtime.weights import digest_of
+from tests.e2e.runs import SOLILOQUY, dataset, grown, records, run, said
+from tests.unit.recipes.mathwell.labelled import labelled
 
 ASKED = ["--topic", "penguins", "--operations", "addition,subtraction", "--noise", "real", "--seed", "3", "--json"]
 
@@ -38,6 +53,64 @@ def test_problems_that_a_teacher_asks_for_are_printed_and_feed_the_other_recipes
     assert grown(tmp_path / "tutoring", problems=out, conversations=2)["accepted"] == 2
 
 
+@pytest.fixture(scope="module")
+def classifiers(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("classifiers") / "criteria.npz"
+    save(learned(labelled("made_with"), 0)[0], path)
+    return path
+
+
+@contextmanager
+def serving(kafka: KafkaSettings, classifiers: Path, data: Path) -> Iterator[None]:
+    """All that it takes, in one process."""
+    asyncio.run(apply(kafka, replication=1))
+    orders = Assignment(
+        services=("curriculum", *LOOP, "collector"),
+        transport=kafka,
+        datasets=LiveSettings(data=data),
+        classifiers=classifiers,
+        sandbox=SandboxSettings(sandboxes=1),
+    )
+    command = [sys.executable, "-m", "services.cli.worker", "all"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin
+        assert process.stdout
+        process.stdin.write(ORDERS.dump_json(orders) + b"\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == b"ready\n"
+        try:
+            yield
+        finally:
+            process.kill()
+
+
+def test_the_same_problems_are_written_by_any_number_of_workers_and_by_the_services_of_a_kafka(
+    kafka: str, classifiers: Path, tmp_path: Path
+) -> None:
+    connection = KafkaSettings(bootstrap=kafka, prefix=f"test-{uuid.uuid4().hex[:8]}.")
+    judged = ["--classifiers", str(classifiers)]
+
+    def written(name: str, *options: str) -> Path:
+        out = tmp_path / f"{name}.jsonl"
+        done = said(
+            [SOLILOQUY, "problems", "generate", "--n", "3", "--out", str(out), *judged, *options, "--seed", "5"]
+        )
+        assert done.returncode == 0, done.stderr
+        return out
+
+    one, two = written("one"), written("two", "--workers", "2", "--in-flight", "3")
+    with serving(connection, classifiers, tmp_path / "live"):
+        elsewhere = written("kafka", "--kafka", kafka, "--kafka-prefix", connection.prefix)
+    assert one.read_bytes() == two.read_bytes() == elsewhere.read_bytes()
+    kept = dataset(one.with_suffix(""))
+    assert kept == dataset(two.with_suffix("")) == dataset(elsewhere.with_suffix(""))
+
+    manifest = json.loads(kept["manifest.json"])
+    assert manifest["run"]["classifiers_sha256"] == digest_of([classifiers])
+    for record in records(one.with_suffix("")):
+        assert {one["judge"] for one in record["opinions"]} == {"rules", "classifier", "model"}
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -48,6 +121,7 @@ def test_problems_that_a_teacher_asks_for_are_printed_and_feed_the_other_recipes
         (["--operations", "fractions,decimals"], "not what is done with them: add addition, subtraction"),
         (["--grade", "9"], "9 is not in the range 1<=x<=8"),
         (["--sheet", "sheet.doc"], "end it with .html or .pdf"),
+        (["--classifiers", __file__], "test_mathwell.py holds no classifiers"),
         (["--examples", "nowhere.jsonl"], "'nowhere.jsonl' is neither an existing file nor a bank"),
     ],
 )

@@ -26,7 +26,7 @@ TARGETS = Path(__file__).with_name("train.toml")
 @click.option("--data", metavar="DIR|URL", help="A dataset to train on.  [default: 60 scripted conversations]")
 @click.option("--size", default="tiny", show_default=True, help="Of the model with random weights.")
 @click.option("--rounds", default=1, show_default=True, type=click.IntRange(min=1), help="Of which the median counts.")
-@click.option("--ray", "on_ray", is_flag=True, help="Have Ray run the job too, with two workers.")
+@click.option("--ray", "on_ray", is_flag=True, help="Have torchrun and Ray run the job too, with two workers each.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 def train(*, data: str | None, size: str, rounds: int, on_ray: bool, as_json: bool) -> None:
     """Measure training: packed beside padded batches, our loop beside a bare one, and a whole job."""
@@ -60,8 +60,8 @@ def _measured(
         tell(f"round {number + 1} of {rounds}")
         figures = bench.measure(base, data, folder, tell)
         if on_ray:
-            tell(f"round {number + 1} of {rounds}: the job on Ray")
-            figures["ray"] = bench.ray_job(base, data, folder, workers=2)
+            tell(f"round {number + 1} of {rounds}: the job with two workers, torchrun's and Ray's")
+            figures |= bench.workers_jobs(base, data, folder, workers=2)
         found.append(figures)
     whole = {"machine": facts, "rounds": rounds, **merged(found)}
     return whole | {"targets": judged(whole, TARGETS)}

@@ -46,6 +46,7 @@ def dialogues(batch: pa.RecordBatch) -> Iterator[Dialogue]:
         (_set(name, "RESOLUTION_") for name in _texts(rows, "resolution")),
         (number or 0 for number in _plain(rows, "typical_confusion")),
         (number or 0 for number in _plain(rows, "typical_interactions")),
+        map(bool, _plain(rows, "person")),
     )
 
 

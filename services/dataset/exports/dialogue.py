@@ -80,6 +80,8 @@ class Dialogue(NamedTuple):
     # How typical of a pupil its confusion and its messages are, as a person found: 1 to 5, 0 where nobody said.
     typical_confusion: int = 0
     typical_interactions: int = 0
+    # Whether a person was the student.
+    person: bool = False
 
     @property
     def about(self) -> str:
@@ -125,6 +127,7 @@ def conversation_of(dialogue: Dialogue, run: str, ordinal: int) -> Conversation:
         resolution=f"RESOLUTION_{(dialogue.resolution or 'unspecified').upper()}",
         typical_confusion=dialogue.typical_confusion,
         typical_interactions=dialogue.typical_interactions,
+        person=dialogue.person,
         ending=f"ENDING_{(dialogue.ending or 'unspecified').upper()}",
         turns=[_turn(turn, number) for number, turn in enumerate(dialogue.turns, start=1)],
         extra=json.dumps(dialogue.extra, ensure_ascii=False) if dialogue.extra else "",

@@ -64,6 +64,9 @@ def told_rows(
     """The row of each conversation; what an import of the same format kept word for word is in it again."""
     for dialogue in told:
         row = form.row(dialogue, choice)
+        if row is not None and dialogue.person:
+            # Whoever learns to be a student from it should know.
+            row = row | {"person": True}
         if name in dialogue.extra:
             row = (row or {}) | dialogue.extra[name]
         if row is not None and (columns := dialogue.extra.get("columns", {}).get(name)):
@@ -87,7 +90,7 @@ def _export_rows(
     with ExitStack() as stack:
         files = _files(form, out, place, shares, stack, _dialect(dataset, name))
         for batch in dataset.batches(
-            ["id", "problem.id", "problem.question", *form.columns(choice)], rejected=rejected
+            ["id", "person", "problem.id", "problem.question", *form.columns(choice)], rejected=rejected
         ):
             try:
                 for dialogue, row in told_rows(form, name, choice, dialogues(batch)):

@@ -72,7 +72,7 @@ def restored(row: Row, name: str, taken: Container[str] = ()) -> Dialogue:
     extra = dialogue.extra | ({name: kept} if kept else {})
     if [field for field in again if field not in form.made] != [field for field in row if field not in form.made]:
         extra |= {"columns": {name: list(row)}}
-    return dialogue._replace(extra=extra)
+    return dialogue._replace(extra=extra, person=row.get("person") is True)
 
 
 def _write(source: Path, name: str, out: Path, conversations: Iterable[bytes], known: Counter[str] | None) -> int:

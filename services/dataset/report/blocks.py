@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from soliloquy.v1.sandbox_pb2 import Complex, Entries, Entry, Items, Value
 
-from services.dataset.columns import below, named
+from services.dataset.columns import below, named, students
 from services.runtime.values import shown
 
 # A reader waits for one block, and a search for all of them.
@@ -34,7 +34,7 @@ def columns(batch: pa.RecordBatch) -> dict[str, Any]:
         "id": batch["id"].to_pylist(),
         "ordinal": batch["ordinal"].to_pylist(),
         "attempt": batch["attempt"].to_pylist(),
-        "persona": batch["persona"].to_pylist(),
+        "persona": students(batch).to_pylist(),
         "ending": named(batch["ending"], "ENDING_").to_pylist(),
         "ending_reason": batch["ending_reason"].to_pylist(),
         "reasons": _listed(batch["reasons"]) if "reasons" in batch.schema.names else None,

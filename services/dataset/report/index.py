@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from services.dataset.columns import below, named, occurring
+from services.dataset.columns import below, named, occurring, students
 from services.dataset.statistics import kinds_of_reasons
 
 # The values of a filter that several may hold of one conversation are bits, and JavaScript shifts 32 of them.
@@ -46,7 +46,7 @@ class Index:
         self._columns["id"] += batch["id"].to_pylist()
         self._columns["question"] += below(problem, "question").to_pylist()
         self._columns["turns"] += pc.list_value_length(batch["turns"]).to_pylist()
-        singles = (below(problem, "topic"), batch["persona"], named(batch["ending"], "ENDING_"))
+        singles = (below(problem, "topic"), students(batch), named(batch["ending"], "ENDING_"))
         for kept, values in zip(self._single.values(), singles, strict=True):
             kept.codes += [kept.place(value or "none") or 0 for value in values.to_pylist()]
         for kept, marked in zip(

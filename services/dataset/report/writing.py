@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import re
 import shutil
 import tempfile
 from html import escape
@@ -17,7 +18,8 @@ from services.dataset.reading import Dataset, NoDataset
 from services.dataset.report.blocks import ROWS_A_BLOCK, columns, packed
 from services.dataset.report.index import Index
 from services.dataset.report.overview import overview
-from services.dataset.statistics import LETTERS, STATE_LETTERS, Statistics
+from services.dataset.report.words import words_of
+from services.dataset.statistics import Statistics
 
 REPORT = "report.html"
 # More than that makes a file that browsers open slowly.
@@ -25,7 +27,15 @@ MOST_BROWSED = 50_000
 # Half of a dataset, which neither the figures nor the page show.
 _UNREAD = ("turns.calls.raw", "problem.enrichment.calls.raw", "problem.steps")
 _PAGE = Path(__file__).parent / "page"
-_SCRIPTS = ("blocks", "python", "conversation", "finding", "page")
+# What the console shows in the same way.
+LOOK = Path(__file__).parent / "look"
+_STYLES = (LOOK / "colours.css", LOOK / "conversation.css", _PAGE / "page.css")
+_SCRIPTS = (
+    *(LOOK / f"{name}.js" for name in ("element", "python", "conversation")),
+    *(_PAGE / f"{name}.js" for name in ("blocks", "finding", "page")),
+)
+# All of them stand in one element, where modules have nothing to import.
+_OF_MODULES = re.compile(r"^import .*\n|^export ", re.MULTILINE)
 
 
 def write_report(dataset: Dataset, out: Path) -> Counted:
@@ -61,15 +71,8 @@ def _add_blocks(batch: pa.RecordBatch, index: Index, body: IO[str]) -> None:
 
 
 def _page(counted: Counted, durations: Durations, index: Index) -> str:
-    style = (_PAGE / "page.css").read_text("utf-8")
-    script = '"use strict";\n' + "\n".join((_PAGE / f"{name}.js").read_text("utf-8") for name in _SCRIPTS)
-    recipe = counted.accepted.recipe
-    words = {
-        **recipe.words,
-        "letters": LETTERS,
-        "state_letters": STATE_LETTERS,
-        "agreeing": recipe.agreeing,
-    }
+    style = "".join(path.read_text("utf-8") for path in _STYLES)
+    script = '"use strict";\n' + "\n".join(_OF_MODULES.sub("", path.read_text("utf-8")) for path in _SCRIPTS)
     return Template((_PAGE / "page.html").read_text("utf-8")).substitute(
         title=escape(title(counted.accepted)),
         style=style,
@@ -77,7 +80,7 @@ def _page(counted: Counted, durations: Durations, index: Index) -> str:
         script=script,
         script_hash=_hash(script),
         overview=overview(counted, durations, browsed=index.rows),
-        index=packed(index.as_json() | {"words": words}),
+        index=packed(index.as_json() | {"words": words_of(counted.accepted.recipe)}),
     )
 
 

@@ -1,6 +1,7 @@
 """A rule-based stand-in for a language model: no weights, and the same answer to the same request."""
 
 import asyncio
+import re
 
 from soliloquy.v1.model_pb2 import Completion, Finish, GenerateRequest
 
@@ -8,6 +9,7 @@ from services.model.engines.noise import Noise
 from services.recipes.recipe import find, known_recipes
 from services.recipes.scripted.reading import Book, Reading
 from services.runtime.model import ModelRefused
+from services.runtime.model.hearing import HEARING, Hear
 from services.runtime.seeds import draw
 
 
@@ -21,7 +23,9 @@ class ScriptedEngine:
 
     async def generate(self, request: GenerateRequest) -> Completion:
         text = self._answer(request)
-        if self._latency:
+        if hear := HEARING.get()(request):
+            await self._spoken(text, hear)
+        elif self._latency:
             await asyncio.sleep(self._latency)
         return Completion(
             text=text,
@@ -31,6 +35,14 @@ class ScriptedEngine:
             prompt_tokens=sum(_words(message.text) for message in request.messages),
             completion_tokens=_words(text),
         )
+
+    async def _spoken(self, text: str, hear: Hear) -> None:
+        """Word for word, as long as the whole would take."""
+        words = re.findall(r"\S*\s*", text)
+        for word in words:
+            if self._latency:
+                await asyncio.sleep(self._latency / len(words))
+            hear(word)
 
     def _answer(self, request: GenerateRequest) -> str:
         # A prompt's name begins with its recipe's, which alone is loaded.

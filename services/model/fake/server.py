@@ -98,7 +98,7 @@ class FakeServer:
             return _error(400, f"{type(error).__name__}: {error}", code="invalid_request")
         answer = _completion(asked, text, number)
         if asked.get("stream"):
-            return await self._stream(request, answer, text, cut=fate is Fate.TRUNCATED)
+            return await self._stream(request, asked, answer, text, cut=fate is Fate.TRUNCATED)
         content = json.dumps(answer, ensure_ascii=False).encode()
         if fate is Fate.TRUNCATED:
             return await _cut(request, content)
@@ -125,7 +125,7 @@ class FakeServer:
         return _error(401, f"Incorrect API key provided: {given}", code="invalid_api_key")
 
     async def _stream(
-        self, request: web.Request, answer: dict[str, Any], text: str, *, cut: bool
+        self, request: web.Request, asked: dict[str, Any], answer: dict[str, Any], text: str, *, cut: bool
     ) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         await response.prepare(request)
@@ -134,7 +134,10 @@ class FakeServer:
             await response.write(_chunk(answer, {"content": piece}, None))
         if cut:
             return _hung_up(request, response)
-        await response.write(_chunk(answer, {}, "stop") + b"data: [DONE]\n\n")
+        await response.write(_chunk(answer, {}, "stop"))
+        if (asked.get("stream_options") or {}).get("include_usage"):
+            await response.write(_event({**_common(answer), "choices": [], "usage": answer["usage"]}))
+        await response.write(b"data: [DONE]\n\n")
         return response
 
 
@@ -160,7 +163,14 @@ def _completion(asked: dict[str, Any], text: str, number: int) -> dict[str, Any]
 
 def _chunk(answer: dict[str, Any], delta: dict[str, str], finish: str | None) -> bytes:
     choice = {"index": 0, "delta": delta, "finish_reason": finish}
-    chunk = {"id": answer["id"], "object": "chat.completion.chunk", "model": answer["model"], "choices": [choice]}
+    return _event({**_common(answer), "choices": [choice]})
+
+
+def _common(answer: dict[str, Any]) -> dict[str, Any]:
+    return {"id": answer["id"], "object": "chat.completion.chunk", "model": answer["model"]}
+
+
+def _event(chunk: dict[str, Any]) -> bytes:
     return b"data: " + json.dumps(chunk, ensure_ascii=False).encode() + b"\n\n"
 
 

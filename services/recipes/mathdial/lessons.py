@@ -45,7 +45,7 @@ def dialogue(conversation: Conversation) -> list[Told]:
 
 
 def _check(conversation: Conversation) -> None:
-    if not conversation.reasons_wanted:
+    if not conversation.reasons_wanted and not conversation.person:
         raise Refused("it was imported, and nobody knows what its tutor was asked: use layout: replies")
 
 

@@ -104,7 +104,7 @@ def given_prompts(conversation: Conversation) -> list[tuple[int, Prompt]]:
     if confusion.solution:
         given.append((0, describing(problem, confusion)))
     for turn, prompts in tutor_prompts(conversation):
-        if turn.HasField("student"):
+        if turn.HasField("student") and not conversation.person:
             before = conversation.turns[: turn.number - 1]
             asked = _student(conversation, _history(before), turn.student.belief, first=len(before) == 1)
             given.append((turn.number, asked))

@@ -16,6 +16,7 @@ from services.recipes.mathdial import (
 )
 from services.recipes.mathdial.policy import POLICY
 from services.recipes.mathdial.scripted import SPEAKERS
+from services.recipes.person import Person
 from services.recipes.recipe import Recipe
 
 RECIPE = Recipe(
@@ -40,4 +41,9 @@ RECIPE = Recipe(
     dialogue=lessons.dialogue,
     replies=responding.replies,
     speakers=SPEAKERS,
+    person=Person(
+        shown={"mathdial/replying": str},
+        begins=student.begun,
+        handed_in=lambda conversation: conversation.problem.enrichment.confusion.solution,
+    ),
 )

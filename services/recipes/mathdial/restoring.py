@@ -26,6 +26,7 @@ def restored(record: dict[str, Any]) -> Conversation:
         id=record["id"],
         problem=problem_of(record["problem"]),
         persona=record["persona"],
+        person=record["person"],
         student_name=student["name"],
         pronoun=student["pronoun"],
         reasons_wanted=student["reasons_wanted"],

@@ -61,7 +61,8 @@ def _checked_turn(turn: Turn, conversation: Conversation) -> CheckedTurn:
     student, problem = turn.student, conversation.problem
     value = claimed(student.text, problem)
     meant = {Belief.BELIEF_HELD: True, Belief.BELIEF_GIVEN_UP: False}.get(student.belief)
-    right = None if value is None or meant is None else is_right(value, problem)
+    known = meant is not None or conversation.person
+    right = is_right(value, problem) if known and value is not None else None
     return CheckedTurn(
         meant_wrong=meant,
         right=right,
@@ -111,6 +112,8 @@ def _solved(conversation: Conversation) -> Found:
 
 
 def _belief(conversation: Conversation) -> Found:
+    if conversation.person:
+        return
     problem = conversation.problem
     wrong = problem.enrichment.confusion.answer
     for turn in conversation.turns:
@@ -124,6 +127,9 @@ def _belief(conversation: Conversation) -> Found:
 
 
 def _arithmetic(conversation: Conversation) -> Found:
+    """Of a model; a person may slip."""
+    if conversation.person:
+        return
     for turn in conversation.turns:
         for slip in slips(turn.student.text):
             yield turn.number, slip

@@ -1,6 +1,6 @@
 """The student: a name, a profile, and a wrong solution that it believes in until it has reasons enough."""
 
-from soliloquy.v1.conversation_pb2 import Belief, Conversation, Ending, Intent, StudentReply
+from soliloquy.v1.conversation_pb2 import Belief, Ending, Intent, StudentReply
 from soliloquy.v1.events_pb2 import ConversationFinished, ConversationStarted, StudentReplied, TutorReplied
 
 from services.recipes.answers import Spoken
@@ -20,7 +20,7 @@ async def reply(event: ConversationStarted | TutorReplied, ask: Ask) -> Outcome:
     """
     conversation = event.conversation
     if not conversation.turns:
-        return _begun(conversation)
+        return begun(event)
     reasons = reasons_given(conversation)
     belief = belief_after(reasons, conversation.reasons_wanted)
     spoken = await ask(prompting.student(conversation, belief), Spoken)
@@ -31,7 +31,9 @@ async def reply(event: ConversationStarted | TutorReplied, ask: Ask) -> Outcome:
     return emit(StudentReplied(conversation=conversation))
 
 
-def _begun(conversation: Conversation) -> Outcome:
+def begun(event: ConversationStarted | TutorReplied) -> Outcome:
+    """The tutor's turn. A person is called by a name too, and makes up its own mind."""
+    conversation = event.conversation
     enrichment = conversation.problem.enrichment
     conversation.turns.add(number=1)
     if not enrichment.confusion.solution:
@@ -39,7 +41,8 @@ def _begun(conversation: Conversation) -> Outcome:
         conversation.ending_reason = enrichment.plain_because or "nobody sampled solutions of its problem"
         return emit(ConversationFinished(conversation=conversation))
     choice = draw(conversation.run.seed, conversation.id, "student")
-    conversation.persona = choice.choice(sorted(prompting.profiles()))
+    persona = choice.choice(sorted(prompting.profiles()))
     conversation.pronoun, conversation.student_name = choice.choice(prompting.names())
-    conversation.reasons_wanted = drawn_wanted(conversation)
+    if not conversation.person:
+        conversation.persona, conversation.reasons_wanted = persona, drawn_wanted(conversation)
     return emit(StudentReplied(conversation=conversation))

@@ -19,7 +19,7 @@ async def finish(event: ReplyNeeded, ask: Ask) -> Outcome:
     number = number_of(value) if value else None
     if number is not None:
         conversation.problem.answer.value = number
-        await judged(conversation.problem, ask)
+        await judged(conversation.problem, ask, classifiers=conversation.run.classifiers)
     return emit(ConversationFinished(conversation=conversation))
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from soliloquy.v1.conversation_pb2 import Example, Problem, Ruling
 
 from services.recipes.mathwell.criteria import model_judge, verdicts
+from services.recipes.mathwell.criteria.at_hand import at_hand
 from services.recipes.mathwell.criteria.operations import operations_in
 from services.recipes.mathwell.criteria.scoring import score
 from services.recipes.mathwell.criteria.verdicts import Criterion, Scores
@@ -19,10 +20,13 @@ _RULINGS = {True: Ruling.RULING_YES, False: Ruling.RULING_NO, None: Ruling.RULIN
 _MEETS = {ruling: meets for meets, ruling in _RULINGS.items()}
 
 
-async def judged(problem: Problem, ask: Ask) -> None:
-    """Enters the opinions and the measures; a model is asked only what no rule has said no to."""
+async def judged(problem: Problem, ask: Ask, *, classifiers: str) -> None:
+    """Enters the opinions and the measures; a model is asked only what nobody else has said no to.
+
+    `classifiers` is the digest of those that the run wants; empty for none.
+    """
     word_problem = as_word_problem(problem)
-    scores = score(word_problem)
+    scores = score(word_problem, list(at_hand(classifiers).opinions(word_problem)) if classifiers else ())
     _enter(problem, scores.opinions)
     _measure(problem, scores)
     if POLICY["judges"]["model"] and not any(one.meets is False for one in scores.opinions):

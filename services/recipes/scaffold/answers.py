@@ -50,6 +50,11 @@ class Tutored(Answer):
             raise Unreadable(f"each part needs a text, and the state one of {', '.join(STATES)}") from error
         return answer, text == parted(answer.analysis, answer.state, answer.reply)
 
+    @staticmethod
+    def reply_so_far(raw: str) -> str:
+        parts = _PARTS.search(raw)
+        return parts["reply"] if parts else ""
+
     @classmethod
     def json_schema(cls) -> str:
         return ""

@@ -12,7 +12,19 @@ from services.recipes.scaffold.fit import found, misfit, sent_back
 from services.recipes.scaffold.memory import closing, tracked
 from services.recipes.scaffold.policy import POLICY
 from services.recipes.scaffold.replies import slips
-from services.recipes.scaffold.states import CORRECT, END, EVALUATIONS, INCORRECT, NAMES, SOLVING, START, STATES
+from services.recipes.scaffold.states import (
+    ANSWERING,
+    COMPREHENSION,
+    CORRECT,
+    END,
+    EVALUATIONS,
+    INCORRECT,
+    NAMES,
+    SOLVING,
+    START,
+    STATES,
+    UNDRAWN,
+)
 from services.runtime.answers import Unreadable
 from services.runtime.ask import Ask
 from services.runtime.events import Outcome, emit
@@ -29,24 +41,20 @@ async def reply(event: ReplyNeeded, ask: Ask) -> Outcome:
         return sent_back(conversation, rejected)
     tutored = await ask(prompting.tutoring(conversation, turn), Tutored, partial(_check, conversation=conversation))
     state = closing(conversation, turn, STATES[tutored.state])
+    # What led to the end, as it was drawn; a person's message shows what was found.
+    shown = turn.student.learner_state or STATES[tutored.state]
     if not _fits(tutored, conversation):
         return sent_back(conversation, RejectedTry(because=tutored.analysis, judge=Judge.JUDGE_MODEL))
     turn.tutor.text, turn.tutor.thoughts, turn.tutor.learner_state = tutored.reply, tutored.analysis, state
-    turn.tutor.evaluation = LETTERS[evaluation(turn)]
+    turn.tutor.evaluation = LETTERS[EVALUATIONS[tutored.state if state != END else NAMES[shown]]]
     turn.solved[:] = tracked(conversation, turn, state)
     if all(turn.solved):
-        conversation.ending, conversation.resolution = Ending.ENDING_SOLVED, _resolution(turn)
+        conversation.ending, conversation.resolution = Ending.ENDING_SOLVED, _resolution(shown)
     elif len(conversation.turns) >= min(conversation.run.max_turns, POLICY["talk"]["most_turns"]):
         conversation.ending, conversation.resolution = Ending.ENDING_TURN_LIMIT, Resolution.RESOLUTION_UNSOLVED
     else:
         return emit(TutorReplied(conversation=conversation))
     return emit(ConversationFinished(conversation=conversation))
-
-
-def evaluation(turn: Turn) -> str:
-    """The letter for what was found; at the end, for how it came to it."""
-    ended = turn.tutor.learner_state == END
-    return EVALUATIONS[NAMES[turn.student.learner_state if ended else turn.tutor.learner_state]]
 
 
 def _check(tutored: Tutored, conversation: Conversation) -> None:
@@ -67,7 +75,7 @@ def _check(tutored: Tutored, conversation: Conversation) -> None:
 
 def _against_what_was_found(state: LearnerState, conversation: Conversation, turn: Turn) -> str:
     """A model may find that a message is no answer at all, but not that a right one is wrong."""
-    if turn.student.learner_state not in (CORRECT, INCORRECT):
+    if turn.student.learner_state not in ANSWERING:
         return ""
     is_right = found(conversation, turn).right
     if is_right is None or state not in ((INCORRECT,) if is_right else (CORRECT, END)):
@@ -79,10 +87,9 @@ def _fits(tutored: Tutored, conversation: Conversation) -> bool:
     """Whether the state is the one that was drawn; at the end it may be called so or by what led to it."""
     turn = conversation.turns[-1]
     drawn, state = turn.student.learner_state, STATES[tutored.state]
-    return state == drawn or (state == END and drawn in SOLVING)
+    return drawn == UNDRAWN or state == drawn or (state == END and drawn in SOLVING)
 
 
-def _resolution(turn: Turn) -> Resolution:
+def _resolution(shown: LearnerState) -> Resolution:
     """Solved by the student itself, or told by the tutor when the student had said that it understood."""
-    itself = turn.student.learner_state == CORRECT
-    return Resolution.RESOLUTION_SOLVED if itself else Resolution.RESOLUTION_REVEALED
+    return Resolution.RESOLUTION_REVEALED if shown == COMPREHENSION else Resolution.RESOLUTION_SOLVED

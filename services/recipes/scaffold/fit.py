@@ -8,7 +8,7 @@ from soliloquy.v1.events_pb2 import ConversationFinished, StudentRejected
 from services.recipes.scaffold.answered import is_formula, is_number, right, told
 from services.recipes.scaffold.memory import current
 from services.recipes.scaffold.policy import POLICY
-from services.recipes.scaffold.states import CORRECT, INCORRECT, NAMES, START, TABLE
+from services.recipes.scaffold.states import CORRECT, INCORRECT, NAMES, START, TABLE, UNDRAWN
 from services.runtime.events import Outcome, emit
 from services.runtime.values import verdict
 
@@ -34,7 +34,7 @@ def found(conversation: Conversation, turn: Turn) -> Found:
 def misfit(conversation: Conversation, turn: Turn) -> RejectedTry | None:
     """Why the message does not show what it was to show; None where it does, or only a model can tell."""
     state = turn.student.learner_state
-    if state == START:
+    if state in (START, UNDRAWN):
         return None
     because, judge = (_unanswering if state in (CORRECT, INCORRECT) else _answering)(conversation, turn)
     return RejectedTry(because=because, judge=judge) if because else None

@@ -15,7 +15,7 @@ from services.recipes.codegen import program_prompt
 from services.recipes.scaffold import plan_prompting
 from services.recipes.scaffold.memory import current, questions, solved_before
 from services.recipes.scaffold.plan_prompting import SLOTS
-from services.recipes.scaffold.states import NAMES, START, TABLE
+from services.recipes.scaffold.states import NAMES, START, TABLE, UNDRAWN
 from services.recipes.templates import Templates, filled
 from services.runtime.ask import Prompt
 from services.runtime.values import shown
@@ -102,7 +102,7 @@ def given_prompts(conversation: Conversation) -> list[tuple[int, Prompt]]:
 
 
 def _of_try(conversation: Conversation, tried: Turn, *, answered: bool) -> Iterator[Prompt]:
-    if tried.student.learner_state != START:
+    if tried.student.learner_state not in (START, UNDRAWN):
         yield student(conversation, tried)
     if tried.HasField("calculation"):
         yield describing(conversation, tried)

@@ -1,6 +1,7 @@
 """ScaffoldLM: a plan of sub-questions, a student whose states are drawn, a tutor that assesses before it answers."""
 
 from services.recipes import codegen
+from services.recipes.person import Person
 from services.recipes.recipe import Recipe
 from services.recipes.scaffold import (
     composer,
@@ -15,6 +16,7 @@ from services.recipes.scaffold import (
     tutor,
     words,
 )
+from services.recipes.scaffold.answers import Tutored
 from services.recipes.scaffold.policy import POLICY
 from services.recipes.scaffold.scripted import SPEAKERS
 
@@ -40,4 +42,10 @@ RECIPE = Recipe(
     lessons=lessons.lessons,
     dialogue=lessons.dialogue,
     speakers=SPEAKERS,
+    person=Person(
+        shown={"scaffold/tutoring": Tutored.reply_so_far},
+        begins=student.started,
+        says=student.said,
+        hears=student.heard,
+    ),
 )

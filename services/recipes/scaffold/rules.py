@@ -13,7 +13,7 @@ from services.recipes.scaffold.fit import found, misfit
 from services.recipes.scaffold.memory import closing, current, questions, solved_before, tracked
 from services.recipes.scaffold.policy import POLICY
 from services.recipes.scaffold.replies import slips
-from services.recipes.scaffold.states import CORRECT, INCORRECT, NAMES, SOLVING, START
+from services.recipes.scaffold.states import ANSWERING, CORRECT, INCORRECT, NAMES, SOLVING, START, UNDRAWN
 from services.truth.report import Checked, CheckedTurn
 
 
@@ -37,9 +37,9 @@ def checked(conversation: Conversation) -> Checked:
     )
 
 
-def consistent(conversation: Conversation) -> bool:
-    """Whether every message shows what was drawn for it."""
-    return not list(_state(conversation))
+def consistent(conversation: Conversation) -> bool | None:
+    """Whether every message shows what was drawn for it; None for a person, for whom nothing was."""
+    return None if conversation.person else not list(_state(conversation))
 
 
 def _broken(conversation: Conversation) -> list[str]:
@@ -52,11 +52,10 @@ def _broken(conversation: Conversation) -> list[str]:
 
 def _checked_turn(turn: Turn, conversation: Conversation) -> CheckedTurn:
     state = turn.student.learner_state
-    answers = state in (CORRECT, INCORRECT)
-    is_right = right(turn.student.text, current(conversation, turn)) if answers else None
+    is_right = right(turn.student.text, current(conversation, turn)) if state in ANSWERING else None
     judged_right = {"b": True, "a": False}.get(letter(turn))
     return CheckedTurn(
-        meant_wrong=state == INCORRECT if answers else None,
+        meant_wrong=state == INCORRECT if state in (CORRECT, INCORRECT) else None,
         right=is_right,
         verdict_true=None if is_right is None or judged_right is None else judged_right == is_right,
         codes={"state": NAMES.get(turn.tutor.learner_state, ""), "evaluation": letter(turn)},
@@ -86,7 +85,7 @@ def _endless(conversation: Conversation) -> Found:
 def _state(conversation: Conversation) -> Found:
     for turn in conversation.turns:
         drawn, assessed = turn.student.learner_state, turn.tutor.learner_state
-        if assessed != closing(conversation, turn, drawn):
+        if drawn != UNDRAWN and assessed != closing(conversation, turn, drawn):
             yield turn.number, f"drawn {NAMES.get(drawn)!r}, and found to be {NAMES.get(assessed)!r}"
         if rejected := misfit(conversation, turn):
             yield turn.number, rejected.because
@@ -107,7 +106,7 @@ def _blind(conversation: Conversation) -> Found:
     for turn in conversation.turns:
         attempts = turn.calculation.attempts
         ran = attempts and attempts[-1].execution.status == Status.STATUS_OK
-        answers = turn.student.learner_state in (CORRECT, INCORRECT) and is_number(current(conversation, turn))
+        answers = turn.student.learner_state in ANSWERING and is_number(current(conversation, turn))
         if answers and not ran and gives_number(turn.student.text):
             yield turn.number, "a number is judged although no program ran"
 

@@ -13,6 +13,11 @@ from services.runtime.seeds import draw
 START, END = LearnerState.LEARNER_STATE_START, LearnerState.LEARNER_STATE_END
 CORRECT, INCORRECT = LearnerState.LEARNER_STATE_CORRECT, LearnerState.LEARNER_STATE_INCORRECT
 COMPREHENSION = LearnerState.LEARNER_STATE_COMPREHENSION
+CONFUSION = LearnerState.LEARNER_STATE_CONFUSION
+# What was drawn for a person: nothing.
+UNDRAWN = LearnerState.LEARNER_STATE_UNSPECIFIED
+# In which a message may give an answer.
+ANSWERING = (CORRECT, INCORRECT, UNDRAWN)
 SOLVING = (CORRECT, COMPREHENSION, END)
 
 # What each state means, what a student is to do in it, and what a tutor does about it.
@@ -24,7 +29,7 @@ STATES = {
     "correct": CORRECT,
     "comprehension": COMPREHENSION,
     "incorrect": INCORRECT,
-    "confusion": LearnerState.LEARNER_STATE_CONFUSION,
+    "confusion": CONFUSION,
     "question": LearnerState.LEARNER_STATE_QUESTION,
     "irrelevant": LearnerState.LEARNER_STATE_IRRELEVANT,
     "end": END,

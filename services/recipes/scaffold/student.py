@@ -11,8 +11,9 @@ from soliloquy.v1.events_pb2 import (
 
 from services.recipes.answers import Spoken
 from services.recipes.scaffold import prompting
-from services.recipes.scaffold.memory import begun, questions
-from services.recipes.scaffold.states import START, drawn, intent
+from services.recipes.scaffold.answered import right
+from services.recipes.scaffold.memory import begun, current, questions, solved_before, tracked
+from services.recipes.scaffold.states import CONFUSION, CORRECT, INCORRECT, START, drawn, intent
 from services.runtime.ask import Ask
 from services.runtime.events import Outcome, emit
 
@@ -21,7 +22,7 @@ async def reply(event: ConversationStarted | TutorReplied, ask: Ask) -> Outcome:
     """The next message; what it is to show is our draw and not the model's mood."""
     conversation = event.conversation
     if not conversation.turns:
-        return _started(conversation)
+        return started(event)
     turn = begun(conversation)
     turn.student.learner_state = drawn(conversation)
     turn.student.intent = intent(turn.student.learner_state)
@@ -41,7 +42,27 @@ async def _said(conversation: Conversation, turn: Turn, ask: Ask) -> str:
     return (await ask(prompting.student(conversation, turn), Spoken)).text
 
 
-def _started(conversation: Conversation) -> Outcome:
+def said(conversation: Conversation, text: str) -> None:
+    """A person's message; what it shows is for the tutor to find."""
+    turn = begun(conversation)
+    turn.student.text = text
+    conversation.turns.append(turn)
+
+
+def heard(conversation: Conversation, text: str) -> None:
+    """What the message before it showed is told by rule, and the last sub-question taken for unsolved."""
+    turn = conversation.turns[-1]
+    is_right = right(turn.student.text, current(conversation, turn))
+    answering = CONFUSION if is_right is None else CORRECT if is_right else INCORRECT
+    state = START if turn.number == 1 else answering
+    solved = tracked(conversation, turn, state)
+    turn.tutor.text, turn.tutor.learner_state = text, state
+    turn.solved[:] = solved_before(conversation, turn) if all(solved) else solved
+
+
+def started(event: ConversationStarted | TutorReplied) -> Outcome:
+    """With the problem handed in."""
+    conversation = event.conversation
     enrichment = conversation.problem.enrichment
     if not questions(conversation):
         conversation.turns.add(number=1)

@@ -8,7 +8,7 @@ from services.recipes.scaffold.answered import gives_number, is_number
 from services.recipes.scaffold.answers import Described
 from services.recipes.scaffold.fit import misfit, sent_back
 from services.recipes.scaffold.memory import current
-from services.recipes.scaffold.states import CORRECT, INCORRECT
+from services.recipes.scaffold.states import ANSWERING
 from services.runtime.ask import Ask
 from services.runtime.events import Outcome, emit
 
@@ -17,7 +17,7 @@ async def check(event: StudentReplied, ask: Ask) -> Outcome:
     """An answer in numbers is never judged by eye: a program says whether it is right, whatever the rules find."""
     conversation = event.conversation
     turn = conversation.turns[-1]
-    answers = turn.student.learner_state in (CORRECT, INCORRECT) and is_number(current(conversation, turn))
+    answers = turn.student.learner_state in ANSWERING and is_number(current(conversation, turn))
     if answers and gives_number(turn.student.text):
         described = await ask(prompting.describing(conversation, turn), Described)
         turn.calculation.CopyFrom(Calculation(description=described.description))

@@ -9,6 +9,7 @@ from pydantic import AliasChoices, BeforeValidator, ConfigDict, Field, StringCon
 from services.recipes.answers import Text, either, without_speaker
 from services.recipes.soliloquy.codes import ACTIONS
 from services.runtime.answers import Answer
+from services.runtime.partial import field_so_far
 
 # Enough for a dozen steps in words; every event of a conversation carries it.
 _Solution = Annotated[str, StringConstraints(min_length=1, max_length=8000, strip_whitespace=True)]
@@ -108,6 +109,10 @@ class Reply(Answer):
         alias="Step State"
     )
     text: Annotated[Text, BeforeValidator(without_speaker)] = Field(alias="Tutorbot Response")
+
+    @staticmethod
+    def text_so_far(raw: str) -> str:
+        return str(without_speaker(field_so_far(raw, "Tutorbot Response")))
 
     @model_validator(mode="after")
     def _fitting_action(self) -> Self:

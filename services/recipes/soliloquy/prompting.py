@@ -120,8 +120,10 @@ def given_prompts(conversation: Conversation) -> list[tuple[int, Prompt]]:
     given = [(0, enriching(problem))] if problem.HasField("enrichment") else []
     before: list[str] = []
     for turn, prompts in tutor_prompts(conversation):
-        asked = _student(conversation, "\n".join(before), turn.student.intent, turn.student.strategy)
-        given += [(turn.number, prompt) for prompt in (asked, *prompts)]
+        if not conversation.person:
+            asked = _student(conversation, "\n".join(before), turn.student.intent, turn.student.strategy)
+            given.append((turn.number, asked))
+        given += [(turn.number, prompt) for prompt in prompts]
         before += _said(turn)
     return given
 

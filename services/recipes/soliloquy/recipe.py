@@ -1,6 +1,7 @@
 """Code Soliloquies: a tutor that calculates before it answers."""
 
 from services.recipes import codegen
+from services.recipes.person import Person
 from services.recipes.recipe import Recipe
 from services.recipes.soliloquy import (
     codes,
@@ -14,6 +15,7 @@ from services.recipes.soliloquy import (
     student,
     tutor,
 )
+from services.recipes.soliloquy.answers import Reply
 from services.recipes.soliloquy.scripted import SPEAKERS
 
 RECIPE = Recipe(
@@ -36,4 +38,5 @@ RECIPE = Recipe(
     lessons=lessons.lessons,
     dialogue=lessons.dialogue,
     speakers=SPEAKERS,
+    person=Person(shown=dict.fromkeys(("soliloquy/received_python", "soliloquy/no_python"), Reply.text_so_far)),
 )

@@ -22,6 +22,7 @@ def restored(record: dict[str, Any]) -> Conversation:
         id=record["id"],
         problem=problem_of(record["problem"]),
         persona=record["persona"],
+        person=record["person"],
         turns=[_turn(turn) for turn in record["turns"]],
         ending=f"ENDING_{record['ending'].upper()}",
         ending_reason=record["ending_reason"],

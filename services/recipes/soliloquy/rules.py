@@ -48,9 +48,10 @@ def _broken(conversation: Conversation, truths: Sequence[TurnTruth]) -> list[str
 
 def _checked_turn(truth: TurnTruth) -> CheckedTurn:
     student, tutor = truth.turn.student, truth.turn.tutor
-    opening = student.intent == Intent.INTENT_OPENING
+    # Nothing is drawn for an opening, nor for a person.
+    drawn = student.intent in (Intent.INTENT_RIGHT, Intent.INTENT_WRONG)
     return CheckedTurn(
-        meant_wrong=None if opening else student.intent == Intent.INTENT_WRONG,
+        meant_wrong=student.intent == Intent.INTENT_WRONG if drawn else None,
         right=truth.claim.right,
         verdict_true=_is_true(truth),
         codes={

@@ -9,7 +9,9 @@ from typing import Any
 import aiohttp
 from soliloquy.v1.model_pb2 import Completion, Finish, GenerateRequest
 
+from services.runtime.model.chunks import heard
 from services.runtime.model.faults import Broken, EndpointRefuses, Overloaded, Throttled, TimedOut, Unreachable
+from services.runtime.model.hearing import HEARING, Hear
 from services.runtime.model.key import Key
 from services.runtime.model.port import ModelRefused
 from services.runtime.model.retry_after import retry_after
@@ -36,6 +38,8 @@ class OpenAILine:
         self._schema: str = endpoint.schema
         # What the bound on an answer's tokens is called; newer models know another name only.
         self._bound = _BOUND
+        # Whether it takes a request to answer in chunks.
+        self._streams = True
         self._key = key
         self._url = endpoint.base_url.rstrip("/") + "/chat/completions"
         headers = {"Content-Type": "application/json"}
@@ -52,8 +56,11 @@ class OpenAILine:
     async def ask(self, request: GenerateRequest, seconds: float) -> Completion:
         while True:
             schema = self._schema if request.schema else "none"
+            hear = HEARING.get()(request) if self._streams else None
             try:
-                return await self._asked(request, schema, self._bound)
+                return await self._asked(request, schema, self._bound, hear)
+            except _StreamRejected:
+                self._streams = False
             except _SchemaRejected:
                 # Others may have found out meanwhile.
                 if self._schema == schema:
@@ -64,12 +71,16 @@ class OpenAILine:
     async def close(self) -> None:
         await self._session.close()
 
-    async def _asked(self, request: GenerateRequest, schema: str, bound: str) -> Completion:
-        body = body_of(request, self._endpoint.model, schema, bound)
+    async def _asked(self, request: GenerateRequest, schema: str, bound: str, hear: Hear | None) -> Completion:
+        body = body_of(request, self._endpoint.model, schema, bound, stream=hear is not None)
         headers = {PROMPT_HEADER: request.prompt, SEED_HEADER: str(request.seed), **carried()}
         try:
             async with self._session.post(self._url, data=body, headers=headers, allow_redirects=False) as response:
-                content = self._key.without(await response.read())
+                # One that knows no chunks may answer with the whole.
+                if hear and response.status == 200 and response.content_type == "text/event-stream":
+                    content = await heard((self._key.without(line) async for line in response.content), hear)
+                else:
+                    content = self._key.without(await response.read())
         except (aiohttp.ClientConnectorCertificateError, aiohttp.InvalidURL) as error:
             raise EndpointRefuses(f"{self._where} cannot be spoken with: {error}") from error
         except (aiohttp.ClientConnectorError, aiohttp.ServerTimeoutError) as error:
@@ -84,6 +95,8 @@ class OpenAILine:
             raise _SchemaRejected
         if response.status == 400 and bound == _BOUND and _OTHER_BOUND in words:
             raise _BoundRejected
+        if response.status == 400 and hear and "stream" in words:
+            raise _StreamRejected
         raise self._error(response.status, said, retry_after(response.headers, time.time()))
 
     def _error(self, status: int, said: str, after: float) -> Exception:
@@ -119,7 +132,11 @@ class _BoundRejected(Exception):
     """The endpoint calls the bound on an answer's tokens by its other name."""
 
 
-def body_of(request: GenerateRequest, model: str, schema: str, bound: str = _BOUND) -> bytes:
+class _StreamRejected(Exception):
+    """The endpoint does not answer in chunks."""
+
+
+def body_of(request: GenerateRequest, model: str, schema: str, bound: str = _BOUND, *, stream: bool = False) -> bytes:
     """The request as chat completions have it; an adapter is asked for by its name, as a model of its own."""
     body: dict[str, Any] = {
         "model": request.adapter or model,
@@ -135,6 +152,8 @@ def body_of(request: GenerateRequest, model: str, schema: str, bound: str = _BOU
         body["response_format"] = {"type": "json_schema", "json_schema": named}
     elif schema == "json_object":
         body["response_format"] = {"type": "json_object"}
+    if stream:
+        body |= {"stream": True, "stream_options": {"include_usage": True}}
     return json.dumps(body, ensure_ascii=False).encode()
 
 

@@ -2,12 +2,14 @@
 
 import itertools
 import math
+from collections.abc import AsyncIterable
 
 import grpc
-from soliloquy.v1.model_pb2 import Completion, GenerateRequest
+from soliloquy.v1.model_pb2 import Completion, Delta, GenerateRequest
 from soliloquy.v1.model_pb2_grpc import ModelServiceStub
 
 from services.runtime.model.faults import Broken, EndpointRefuses, Throttled, TimedOut, Unreachable
+from services.runtime.model.hearing import HEARING, Hear
 from services.runtime.model.port import ModelRefused
 from services.runtime.model.settings import Endpoint
 from services.runtime.traces.spans import carried
@@ -43,8 +45,11 @@ class RayLine:
         self._stubs = itertools.cycle([ModelServiceStub(channel) for channel in self._channels])
 
     async def ask(self, request: GenerateRequest, seconds: float) -> Completion:
+        stub, metadata = next(self._stubs), tuple(carried().items())
         try:
-            return await next(self._stubs).Generate(request, timeout=seconds, metadata=tuple(carried().items()))
+            if hear := HEARING.get()(request):
+                return await _heard(stub.GenerateStream(request, timeout=seconds, metadata=metadata), hear)
+            return await stub.Generate(request, timeout=seconds, metadata=metadata)
         except grpc.aio.AioRpcError as error:
             raise self._error(error) from error
 
@@ -68,6 +73,15 @@ class RayLine:
                 return TimedOut(said)
             case _:
                 return Broken(said)
+
+
+async def _heard(deltas: AsyncIterable[Delta], hear: Hear) -> Completion:
+    async for delta in deltas:
+        if delta.text:
+            hear(delta.text)
+        if delta.HasField("completion"):
+            return delta.completion
+    raise Broken("the answer stops before its end")
 
 
 def _pushback(error: grpc.aio.AioRpcError) -> float:

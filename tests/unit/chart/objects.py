@@ -23,8 +23,14 @@ TRAINED: Values = {
         "persistence": {"accessModes": ["ReadWriteMany"]},
     }
 }
-
-
+PUBLIC: Values = {
+    "gateway": {
+        "tokens": {"existingSecret": "tokens"},
+        "host": "soliloquy.example.com",
+        "ingress": {"enabled": True, "tlsSecret": "certificate"},
+        "route": {"enabled": True, "parentRefs": [{"name": "public", "sectionName": "https"}]},
+    }
+}
 RETRAINED: Values = {
     **SERVED,
     "training": {

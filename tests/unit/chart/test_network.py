@@ -6,7 +6,7 @@ import pytest
 
 from services.cli.wiring import MAKERS
 from tests.chart.render import Document, Values
-from tests.unit.chart.objects import RETRAINED, SERVED, TRAINED, kinds, objects, pods
+from tests.unit.chart.objects import PUBLIC, RETRAINED, SERVED, TRAINED, kinds, objects, pods
 
 EVERYTHING: list[Values] = [
     SERVED,
@@ -64,13 +64,33 @@ def test_kafka_may_be_named_so_that_nothing_else_is_reached_on_its_ports() -> No
 
 def test_nobody_reaches_a_service_but_who_scrapes_it() -> None:
     found = objects(*EVERYTHING)
-    for name in MAKERS:
+    unwatched = objects(*EVERYTHING, {"networkPolicy": {"scrapers": []}})
+    for name in {*MAKERS, "gateway"} - {"executor"}:
         [rule] = rules(found, name, "ingress")
         assert ports(rule) == {9090}
         assert rule["from"] == [
             {"namespaceSelector": {}, "podSelector": {"matchLabels": {"app.kubernetes.io/name": "prometheus"}}}
         ]
-        assert rules(objects(*EVERYTHING, {"networkPolicy": {"scrapers": []}}), name, "ingress") == []
+        assert rules(unwatched, name, "ingress") == []
+
+
+def test_the_gateway_alone_has_the_executor_run_programs() -> None:
+    [rule] = [rule for rule in rules(objects(*EVERYTHING), "executor", "ingress") if 9090 not in ports(rule)]
+    [asker] = rule["from"]
+    assert (ports(rule), asker["podSelector"]["matchLabels"]["app.kubernetes.io/component"]) == ({50051}, "gateway")
+    without = objects({"services": {"gateway": {"enabled": False}}})
+    assert set().union(*map(ports, rules(without, "executor", "ingress"))) == {9090}
+
+
+def test_the_gateway_is_reached_by_the_ingress_and_only_where_it_asks_for_tokens() -> None:
+    asked = {
+        rule["from"][0]["podSelector"]["matchLabels"]["app.kubernetes.io/name"]: ports(rule)
+        for rule in rules(objects(*EVERYTHING, PUBLIC), "gateway", "ingress")
+    }
+    assert asked == {"prometheus": {9090}, "ingress-nginx": {8080, 8081}}
+    named = objects(PUBLIC, {"networkPolicy": {"gatewayClients": [{"ipBlock": {"cidr": "10.0.0.0/8"}}]}})
+    [rule] = [rule for rule in rules(named, "gateway", "ingress") if 8080 in ports(rule)]
+    assert rule["from"] == [{"ipBlock": {"cidr": "10.0.0.0/8"}}]
 
 
 def test_no_rule_lets_in_whoever_comes() -> None:
@@ -108,7 +128,7 @@ def test_only_who_asks_reaches_the_model_service_and_only_kuberay_its_dashboard(
     coming = rules(found, "model", "ingress")
     [asking] = [rule for rule in coming if 9000 in ports(rule)]
     [asker] = asking["from"]
-    for name in MAKERS:
+    for name in (*MAKERS, "gateway"):
         labels = {
             "app.kubernetes.io/name": "soliloquy",
             "app.kubernetes.io/instance": "lab",
@@ -120,14 +140,18 @@ def test_only_who_asks_reaches_the_model_service_and_only_kuberay_its_dashboard(
     assert peer["podSelector"] == {"matchLabels": {"app.kubernetes.io/name": "kuberay-operator"}}
 
 
-def test_a_store_is_reached_by_who_writes_there() -> None:
-    reaching = {name for name in MAKERS if 443 in set().union(*map(ports, rules(objects(*EVERYTHING), name, "egress")))}
-    assert reaching == {"collector"}
+def test_a_store_is_reached_by_who_writes_and_who_reads_there() -> None:
+    found = objects(*EVERYTHING)
+    every = (*MAKERS, "gateway")
+    reaching = {name for name in every if 443 in set().union(*map(ports, rules(found, name, "egress")))}
+    assert reaching == {"collector", "gateway"}
+    registry = objects({"gateway": {"adapters": {"registry": "s3://bucket/adapters"}}})
+    assert 443 in set().union(*map(ports, rules(registry, "gateway", "egress")))
 
 
 def test_traces_leave_by_a_policy_of_their_own() -> None:
     found = objects(SERVED, {"traces": {"url": "http://tempo:4318"}})
-    asked = {"model", *MAKERS} - {"planner"}
+    asked = {"model", "gateway", *MAKERS} - {"planner"}
     sending = {name for name in asked if 4318 in set().union(*map(ports, rules(found, name, "egress")))}
     assert sending == asked - {"executor"}
 

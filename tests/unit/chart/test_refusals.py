@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.chart.objects import KAFKA, SERVED, TRAINED, refusal
+from tests.unit.chart.objects import KAFKA, PUBLIC, SERVED, TRAINED, refusal
 
 STRIMZI = {"kafka": {"enabled": True}, "topics": {"enabled": True}}
 
@@ -88,6 +88,32 @@ def of(path: str, value: object) -> dict[str, Any]:
             [KAFKA, of("hpa.enabled", True), of("services.student.scaling.max", 13)],
             "services.student.scaling.max is 13 and a topic has 12 partitions",
         ),
+        (
+            [KAFKA, of("services.gateway.replicas", 2)],
+            "services.gateway.replicas is 2: there can be one gateway only",
+        ),
+        (
+            [KAFKA, of("gateway.ingress.enabled", True)],
+            "gateway.ingress.enabled would let in whoever comes: name the Secret of the tokens",
+        ),
+        (
+            [KAFKA, of("gateway.route.enabled", True)],
+            "gateway.route.enabled would let in whoever comes: name the Secret of the tokens",
+        ),
+        (
+            [KAFKA, PUBLIC, of("services.gateway.enabled", False)],
+            "gateway.ingress.enabled leads to nobody: services.gateway.enabled is off",
+        ),
+        ([KAFKA, PUBLIC, of("gateway.host", "")], "gateway.ingress.enabled needs gateway.host"),
+        ([KAFKA, PUBLIC, of("gateway.ingress.tlsSecret", "")], "tokens in the clear are anybody's"),
+        ([KAFKA, PUBLIC, of("gateway.route.parentRefs", [])], "gateway.route.enabled needs gateway.route.parentRefs"),
+        ([KAFKA, of("gateway.host", "a.example")], 'gateway.host is "a.example" and says nothing'),
+        ([KAFKA, of("gateway.tls.existingSecret", "own")], 'gateway.tls.existingSecret is "own" and says nothing'),
+        (
+            [KAFKA, of("gateway.adapters", {"registry": "s3://bucket/adapters", "existingClaim": "adapters"})],
+            'gateway.adapters.existingClaim "adapters": choose one',
+        ),
+        ([KAFKA, of("gateway.tls.clientCaKey", "ca.crt")], 'gateway.tls.clientCaKey is "ca.crt" and says nothing'),
         ([KAFKA, of("modelService.enabled", True)], "modelService.path is empty: the vllm engine needs"),
         ([KAFKA, SERVED, of("modelService.engine", "scripted")], "modelService.engine scripted has no weights"),
         ([KAFKA, SERVED, of("modelService.replicas.min", 2)], "modelService.replicas.min is 2 and replicas.max 1"),
@@ -118,7 +144,8 @@ def test_what_cannot_be_meant_is_refused_by_its_name(values: list[dict[str, Any]
     ("path", "value"),
     [
         ("services.student.replica", 2),
-        ("services.gateway", {}),
+        ("services.console", {}),
+        ("gateway.host", "soliloquy.example.com/console"),
         ("kafka.brokers", "kafka:9092"),
         ("networkPolicy.enabled", "yes"),
         ("defaults.scaling.min", 0),

@@ -65,7 +65,7 @@ def test_lag_may_be_asked_of_prometheus() -> None:
 def test_a_drain_takes_one_pod_of_a_service_at_a_time() -> None:
     found = objects(PLANNER)
     budgets = kinds(found, "PodDisruptionBudget")
-    assert set(budgets) == set(MAKERS)
+    assert set(budgets) == {*MAKERS, "gateway"}
     for name, workload in services(found).items():
         assert budgets[name]["spec"]["maxUnavailable"] == 1
         assert budgets[name]["spec"]["selector"] == workload["spec"]["selector"]

@@ -24,6 +24,10 @@ SECURED: Values = {
 STAGES: dict[str, dict[str, Any]] = yaml.safe_load((CHART / "files/stages.yaml").read_text("utf-8"))
 
 
+# The chat plays the tutor.
+ASKERS = {*_SPEAKERS, "gateway"}
+
+
 def command(args: list[str]) -> tuple[click.Command, list[str]]:
     """The command that a line names, and its options."""
     found: click.Command = commands
@@ -36,15 +40,16 @@ def command(args: list[str]) -> tuple[click.Command, list[str]]:
 
 
 def test_every_service_has_a_workload_and_nothing_else_has() -> None:
-    assert set(services(objects(ALL))) == set(MAKERS)
-    assert set(services(objects())) == set(MAKERS) - {"planner"}
+    assert set(services(objects(ALL))) == {*MAKERS, "gateway"}
+    assert set(services(objects())) == {*MAKERS, "gateway"} - {"planner"}
 
 
 def test_the_chart_knows_of_each_service_what_the_code_knows() -> None:
     # Every service hears of run.cancelled: how much of that waits says nothing of its work.
     handled = {each.name: [topic for topic in each.topics if topic != "run.cancelled"] for each in declared()}
-    assert {name: stage["topics"] for name, stage in STAGES.items()} == handled
-    assert {name for name, stage in STAGES.items() if stage["model"]} == set(_SPEAKERS)
+    # The gateway reads along and handles nothing.
+    assert {name: stage["topics"] for name, stage in STAGES.items()} == handled | {"gateway": []}
+    assert {name for name, stage in STAGES.items() if stage["model"]} == ASKERS
 
 
 @pytest.mark.parametrize("name", MAKERS)
@@ -65,7 +70,7 @@ def test_every_variable_is_one_that_its_command_reads() -> None:
             known = {option.envvar for option in found.params if isinstance(option, click.Option)}
             assert {name for name in environment(each) if name.startswith("SOLILOQUY_")} <= known
             seen.add(found.name)
-    assert seen == {*MAKERS, "apply", "generate"}
+    assert seen == {*MAKERS, "gateway", "apply", "generate"}
 
 
 def test_the_test_of_a_release_grows_a_conversation_by_its_services() -> None:
@@ -127,7 +132,9 @@ def test_a_pod_may_take_longer_to_end_than_its_service(drain: int) -> None:
 def test_a_successor_consumes_before_a_pod_goes() -> None:
     for name, workload in services(objects()).items():
         assert container(workload)["readinessProbe"]["httpGet"] == {"path": "/readyz", "port": "http"}
-        if name != "collector":
+        if name == "gateway":
+            assert workload["spec"]["strategy"] == {"type": "Recreate"}
+        elif name != "collector":
             assert workload["spec"]["strategy"]["rollingUpdate"] == {"maxUnavailable": 0, "maxSurge": 1}
 
 
@@ -158,7 +165,7 @@ def test_changed_model_settings_start_those_anew_that_ask_a_model() -> None:
         return {name: each["spec"]["template"] for name, each in services(objects(ALL, chosen)).items()}
 
     before, after = template("# one\n"), template("# other\n")
-    assert {name for name in before if before[name] != after[name]} == set(_SPEAKERS)
+    assert {name for name in before if before[name] != after[name]} == ASKERS
     config = named(objects({"model": {"engine": "", "settings": "# one\n"}}), "ConfigMap", "models")
     assert config["data"] == {"models.toml": "# one\n"}
 

@@ -1,6 +1,7 @@
 """What a run's content depends on."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -55,12 +56,18 @@ def test_another_model_is_another_run_and_another_address_is_not(kept: Models, a
     assert (plan(kept).run().id == plan(asked).run().id) == (not words)
 
 
+def test_other_classifiers_are_another_run_and_another_place_of_them_is_not(tmp_path: Path) -> None:
+    files = {name: tmp_path / name for name in ("first", "again", "other")}
+    for name, file in files.items():
+        file.write_text("other" if name == "other" else "one")
+    without = plan(shipped_models())
+    first, again, other = (replace(without, classifiers=file) for file in files.values())
+    assert first.run() == again.run()
+    assert len({one.run().id for one in (without, first, other)}) == 3
+    assert difference(first.identity(), without.identity()) == "its classifiers are others"
+
+
 def test_each_role_costs_what_its_tokens_cost_where_it_is_answered() -> None:
     used: dict[str, Any] = {"tutor": {"prompt": 1_000_000, "completion": 5}, "student": {"prompt": 1, "completion": 0}}
     assert plan(at(HOSTED)).cost(used) == {"tutor": 2.0, "student": 0.000002}
     assert plan(shipped_models()).cost(used) == {"tutor": 0.0, "student": 0.0}
-
-
-def test_a_problem_that_is_no_use_to_the_recipe_is_replaced_beyond_the_limit_but_not_for_ever() -> None:
-    asked = plan(shipped_models())
-    assert [asked.most_problems(unfit) for unfit in (0, 3, 40, 1_000)] == [10, 13, 50, 50]

@@ -26,7 +26,7 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 async def test_the_pauses_before_a_service_that_is_away_grow_and_differ(pauses: list[float]) -> None:
-    patience = Patience("here:1", 60.0)
+    patience = Patience("the service at here:1", 60.0)
     for _ in range(12):
         await patience.outlast(failure(grpc.StatusCode.UNAVAILABLE))
     for number, pause in enumerate(pauses):
@@ -36,7 +36,7 @@ async def test_the_pauses_before_a_service_that_is_away_grow_and_differ(pauses: 
 
 
 async def test_good_news_make_the_next_pause_short_again(pauses: list[float]) -> None:
-    patience = Patience("here:1", 60.0)
+    patience = Patience("the service at here:1", 60.0)
     for _ in range(8):
         await patience.outlast(failure(grpc.StatusCode.UNAVAILABLE))
     patience.renew()
@@ -45,7 +45,7 @@ async def test_good_news_make_the_next_pause_short_again(pauses: list[float]) ->
 
 
 async def test_a_busy_service_is_left_alone_for_as_long_as_it_says(pauses: list[float]) -> None:
-    patience = Patience("here:1", 60.0)
+    patience = Patience("the service at here:1", 60.0)
     await patience.outlast(failure(grpc.StatusCode.RESOURCE_EXHAUSTED, grpc_retry_pushback_ms="700"))
     assert pauses == [0.7]
 
@@ -53,18 +53,18 @@ async def test_a_busy_service_is_left_alone_for_as_long_as_it_says(pauses: list[
 @pytest.mark.parametrize("code", [grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.RESOURCE_EXHAUSTED])
 async def test_what_can_never_run_is_not_tried_again(pauses: list[float], code: grpc.StatusCode) -> None:
     with pytest.raises(JobRefused, match=r"^why$"):
-        await Patience("here:1", 60.0).outlast(failure(code))
+        await Patience("the service at here:1", 60.0).outlast(failure(code))
     assert pauses == []
 
 
 @pytest.mark.parametrize("code", [grpc.StatusCode.INTERNAL, grpc.StatusCode.UNAUTHENTICATED])
 async def test_what_another_try_does_not_mend_is_told_at_once(pauses: list[float], code: grpc.StatusCode) -> None:
     with pytest.raises(ServiceUnavailable, match=rf"here:1: why \({code.name}\)"):
-        await Patience("here:1", 60.0).outlast(failure(code))
+        await Patience("the service at here:1", 60.0).outlast(failure(code))
     assert pauses == []
 
 
 async def test_a_pause_that_would_outlast_the_deadline_is_not_made(pauses: list[float]) -> None:
     with pytest.raises(ServiceUnavailable, match="UNAVAILABLE"):
-        await Patience("here:1", 0.01).outlast(failure(grpc.StatusCode.UNAVAILABLE))
+        await Patience("the service at here:1", 0.01).outlast(failure(grpc.StatusCode.UNAVAILABLE))
     assert pauses == []

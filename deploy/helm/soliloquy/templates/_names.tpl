@@ -64,8 +64,8 @@ annotations:
 {{- $settings := merge (deepCopy $own) (dict "enabled" true) (deepCopy $values.defaults) -}}
 {{- /* Maps of the defaults and the service's own would be mixed, and of resources or a selector only one is meant. */ -}}
 {{- range $name, $value := $own }}{{ $_ := set $settings $name $value }}{{ end -}}
-{{- /* There is one collector, whatever the others have. */ -}}
-{{- if eq (index . 1) "collector" -}}
+{{- /* There is one of each, whatever the others have. */ -}}
+{{- if has (index . 1) (list "collector" "gateway") -}}
 {{- $_ := set $settings "replicas" (get (merge (deepCopy $own) (dict "replicas" 1)) "replicas") -}}
 {{- end -}}
 {{- $_ := set $settings "env" (concat $values.defaults.env ($own.env | default list)) -}}

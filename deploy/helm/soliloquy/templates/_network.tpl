@@ -60,6 +60,16 @@
 {{- end -}}
 {{- end }}
 
+{{/* The programs of a chat, at either end: (list $ "to" "executor"). */}}
+{{- define "soliloquy.network.chat" -}}
+- {{ index . 1 }}:
+    - podSelector:
+        matchLabels:
+          {{- include "soliloquy.selector" (list (index . 0) (index . 2)) | nindent 10 }}
+  ports:
+    - {protocol: TCP, port: 50051}
+{{- end }}
+
 {{/* One NetworkPolicy: (dict "root" $ "name" "kafka" "components" (list "student")), of all pods without components. */}}
 {{- define "soliloquy.network.policy" -}}
 apiVersion: networking.k8s.io/v1

@@ -7,6 +7,7 @@
 {{- include "soliloquy.refusals.scaling" . -}}
 {{- include "soliloquy.refusals.model-service" . -}}
 {{- include "soliloquy.refusals.training" . -}}
+{{- include "soliloquy.refusals.gateway" . -}}
 {{- include "soliloquy.refusals.rest" . -}}
 {{- end }}
 
@@ -136,6 +137,9 @@
 {{- if and (eq $name "collector") (gt $replicas 1) -}}
 {{- fail (printf "services.collector.replicas is %d: there can be one collector only, two would write the same files" $replicas) -}}
 {{- end -}}
+{{- if and (eq $name "gateway") (gt $replicas 1) -}}
+{{- fail (printf "services.gateway.replicas is %d: there can be one gateway only, two would drive the same runs" $replicas) -}}
+{{- end -}}
 {{- if and $free (gt (int $settings.scaling.min) (int $settings.scaling.max)) -}}
 {{- fail (printf "services.%s.scaling.min is %d and scaling.max %d: the first must not be the larger one" $name (int $settings.scaling.min) (int $settings.scaling.max)) -}}
 {{- end -}}
@@ -181,6 +185,43 @@
 {{- end -}}
 {{- if and .rayJob.enabled (not .persistence.existingClaim) (not (has "ReadWriteMany" .persistence.accessModes)) -}}
 {{- fail (printf "training.persistence.accessModes is %v: training.rayJob.enabled needs ReadWriteMany, its pods may be on several nodes" .persistence.accessModes) -}}
+{{- end -}}
+{{- end -}}
+{{- end }}
+
+{{- define "soliloquy.refusals.gateway" -}}
+{{- $enabled := (include "soliloquy.settings" (list . "gateway") | fromYaml).enabled -}}
+{{- with .Values.gateway -}}
+{{- range $way := list "ingress" "route" -}}
+{{- if (index $.Values.gateway $way).enabled -}}
+{{- if not $enabled -}}
+{{- fail (printf "gateway.%s.enabled leads to nobody: services.gateway.enabled is off" $way) -}}
+{{- end -}}
+{{- if not $.Values.gateway.tokens.existingSecret -}}
+{{- fail (printf "gateway.%s.enabled would let in whoever comes: name the Secret of the tokens in gateway.tokens.existingSecret" $way) -}}
+{{- end -}}
+{{- if not $.Values.gateway.host -}}
+{{- fail (printf "gateway.%s.enabled needs gateway.host: the name that it answers to, such as soliloquy.example.com" $way) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- if and .ingress.enabled (not .ingress.tlsSecret) -}}
+{{- fail "gateway.ingress.enabled needs gateway.ingress.tlsSecret: tokens in the clear are anybody's" -}}
+{{- end -}}
+{{- if and .route.enabled (not .route.parentRefs) -}}
+{{- fail "gateway.route.enabled needs gateway.route.parentRefs: the Gateway's listener, as [{name: public, sectionName: https}]" -}}
+{{- end -}}
+{{- if and .host (not (or .ingress.enabled .route.enabled)) -}}
+{{- fail (printf "gateway.host is %q and says nothing without gateway.ingress.enabled or gateway.route.enabled" .host) -}}
+{{- end -}}
+{{- if and .tls.existingSecret (not .tokens.existingSecret) -}}
+{{- fail (printf "gateway.tls.existingSecret is %q and says nothing without gateway.tokens.existingSecret: nobody but its own pod reaches the gateway" .tls.existingSecret) -}}
+{{- end -}}
+{{- if and .adapters.registry .adapters.existingClaim -}}
+{{- fail (printf "gateway.adapters.registry is %q and gateway.adapters.existingClaim %q: choose one" .adapters.registry .adapters.existingClaim) -}}
+{{- end -}}
+{{- if and .tls.clientCaKey (not .tls.existingSecret) -}}
+{{- fail (printf "gateway.tls.clientCaKey is %q and says nothing without gateway.tls.existingSecret" .tls.clientCaKey) -}}
 {{- end -}}
 {{- end -}}
 {{- end }}

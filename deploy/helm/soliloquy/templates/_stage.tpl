@@ -32,10 +32,10 @@ spec:
         - {{ $name }}
         - --http=0.0.0.0:9090
         - --grace={{ int $settings.drainSeconds }}s
-        {{- if $settings.maxInFlight }}
+        {{- if and $settings.maxInFlight (ne $name "gateway") }}
         - --max-in-flight={{ int $settings.maxInFlight }}
         {{- end }}
-        {{- include (printf "soliloquy.%s.args" (ternary $name "stage" (has $name (list "executor" "collector")))) $root | nindent 8 }}
+        {{- include (printf "soliloquy.%s.args" (ternary $name "stage" (has $name (list "executor" "collector" "gateway")))) $root | nindent 8 }}
       env:
         {{- include "soliloquy.kafka.env" $root | nindent 8 }}
         - {name: SOLILOQUY_KAFKA_WAIT, value: {{ $root.Values.kafka.wait }}}
@@ -56,12 +56,19 @@ spec:
         {{- with $settings.env }}
         {{- toYaml . | nindent 8 }}
         {{- end }}
-      {{- if and (eq $name "collector") $root.Values.dataset.existingSecret }}
+      {{- if and (has $name (list "collector" "gateway")) $root.Values.dataset.existingSecret }}
       envFrom:
         - secretRef: {name: {{ $root.Values.dataset.existingSecret }}}
       {{- end }}
       ports:
         - {name: http, containerPort: 9090}
+        {{- if and (eq $name "executor") (include "soliloquy.gateway.enabled" $root) }}
+        - {name: grpc, containerPort: 50051}
+        {{- end }}
+        {{- if eq $name "gateway" }}
+        - {name: public, containerPort: 8080}
+        - {name: grpc, containerPort: 8081}
+        {{- end }}
       # Alive while it answers, ready while it consumes.
       startupProbe:
         httpGet: {path: /healthz, port: http}
@@ -97,6 +104,11 @@ spec:
         {{- if eq $name "collector" }}
         - {name: data, mountPath: /data}
         {{- end }}
+        {{- if eq $name "gateway" }}
+        {{- with include "soliloquy.gateway.mounts" $root }}
+        {{- . | nindent 8 }}
+        {{- end }}
+        {{- end }}
         {{- with $settings.volumeMounts }}
         {{- toYaml . | nindent 8 }}
         {{- end }}
@@ -114,6 +126,11 @@ spec:
     - name: data
       persistentVolumeClaim: {claimName: {{ $root.Values.dataset.persistence.existingClaim }}}
     {{- end }}
+    {{- if eq $name "gateway" }}
+    {{- with include "soliloquy.gateway.volumes" $root }}
+    {{- . | nindent 4 }}
+    {{- end }}
+    {{- end }}
     {{- with $settings.volumes }}
     {{- toYaml . | nindent 4 }}
     {{- end }}
@@ -130,6 +147,9 @@ spec:
 {{- if .audit }}
 - --audit
 {{- end }}
+{{- end }}
+{{- if include "soliloquy.gateway.enabled" . }}
+- --grpc=0.0.0.0:50051
 {{- end }}
 {{- end }}
 

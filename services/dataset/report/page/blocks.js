@@ -51,14 +51,3 @@ function rows(column) {
   const length = fields[0][1].length;
   return Array.from({ length }, (_, row) => Object.fromEntries(fields.map(([name, all]) => [name, all ? all[row] : null])));
 }
-
-/** An element; whatever comes from the data is text in it and never markup. */
-function element(tag, attributes, ...children) {
-  const made = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes || {})) {
-    if (value === true) made.setAttribute(name, "");
-    else if (value !== false && value !== null && value !== undefined) made.setAttribute(name, value);
-  }
-  made.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== ""));
-  return made;
-}

@@ -1,6 +1,7 @@
 """The transport port over the log."""
 
 import asyncio
+from collections import defaultdict
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -13,9 +14,6 @@ from services.runtime.transports.embedded.consumer import EmbeddedConsumer
 from services.runtime.transports.embedded.log import Log
 from services.runtime.transports.port import Backlog, Delivery, Listener
 
-# How often a follower looks for more.
-FOLLOW_SECONDS = 0.5
-
 
 class EmbeddedTransport:
     """Shared by all stages of a process; other processes open the same file."""
@@ -23,6 +21,8 @@ class EmbeddedTransport:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._members: set[EmbeddedConsumer] = set()
+        # By topic, those who wait for more of it.
+        self._followers: defaultdict[str, set[asyncio.Event]] = defaultdict(set)
 
     async def __aenter__(self) -> Self:
         self._log = Log(self._path, on_append=self._wake)
@@ -53,14 +53,23 @@ class EmbeddedTransport:
             after = deliveries[-1].offset
 
     async def follow(self, topic: str, starts: Mapping[int, int] | None = None) -> AsyncGenerator[Delivery, None]:
-        after = 0
-        while True:
-            while deliveries := self._log.read(records.page(topic, after, self._log.read(records.end))):
-                for delivery in deliveries:
-                    if _is_begun(delivery, starts):
-                        yield delivery
-                after = deliveries[-1].offset
-            await asyncio.sleep(FOLLOW_SECONDS)
+        after, woken = 0, asyncio.Event()
+        followers = self._followers[topic]
+        followers.add(woken)
+        try:
+            while True:
+                woken.clear()
+                until = self._log.read(records.end)
+                while deliveries := self._log.read(records.page(topic, after, until)):
+                    for delivery in deliveries:
+                        if _is_begun(delivery, starts):
+                            yield delivery
+                    after = deliveries[-1].offset
+                # Of what lies between, none is of the topic: it is not looked through again.
+                after = max(after, until)
+                await woken.wait()
+        finally:
+            followers.discard(woken)
 
     async def backlog(self) -> list[Backlog]:
         return self._log.read(records.backlog)
@@ -75,6 +84,9 @@ class EmbeddedTransport:
         for member in self._members:
             if not topics or member.reads(topics):
                 member.wake()
+        for topic in topics or self._followers:
+            for woken in self._followers.get(topic, ()):
+                woken.set()
 
 
 def _is_begun(delivery: Delivery, starts: Mapping[int, int] | None) -> bool:

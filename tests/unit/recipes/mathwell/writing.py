@@ -55,8 +55,10 @@ def commissioned(topic: str = "penguins", *, examples: Sequence[Example] = (), *
     return Problem(id="p1", topic=topic, authorship=Authorship(commission=commission))
 
 
-async def made(problem: Problem, model: Model = ENGINE, sandbox: Sandbox = DESK, *, run: str = "run") -> Conversation:
-    of_run = Run(id=run, recipe="mathwell", seed=7, max_turns=1, max_attempts=1)
+async def made(
+    problem: Problem, model: Model = ENGINE, sandbox: Sandbox = DESK, *, run: str = "run", classifiers: str = ""
+) -> Conversation:
+    of_run = Run(id=run, recipe="mathwell", seed=7, max_turns=1, max_attempts=1, classifiers=classifiers)
     conversation = attempt_at(problem, run=of_run, ordinal=0, attempt=0)
     return await finished(ConversationStarted(conversation=conversation), engine=model, sandbox=sandbox)
 

@@ -1,5 +1,7 @@
 // Python in colours: comments, strings, numbers, words of the language, what is called.
 
+import { element } from "./element.js";
+
 const PYTHON = new RegExp(
   [
     "(?<comment>#[^\\n]*)",
@@ -11,7 +13,7 @@ const PYTHON = new RegExp(
   "gu",
 );
 
-function highlighted(code, wrongLine) {
+export function highlighted(code, wrongLine) {
   const lines = [[]];
   const add = (text, kind) => {
     text.split("\n").forEach((part, number) => {

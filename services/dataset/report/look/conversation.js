@@ -1,6 +1,9 @@
 // One conversation: what was said, and folded under each reply what the tutor asked itself before it.
 
-function conversationView(conversation, words) {
+import { element } from "./element.js";
+import { highlighted } from "./python.js";
+
+export function conversationView(conversation, words) {
   const { turns } = conversation;
   const rejected = conversation.reasons !== null;
   const programs = turns.filter((turn) => turn.description !== null).length;
@@ -8,7 +11,7 @@ function conversationView(conversation, words) {
     element("header", { class: "about" },
       element("button", { type: "button", class: "quiet back", "data-go": "back" }, "← All"),
       element("p", { class: "names" },
-        element("a", { class: "id", href: `#${conversation.id}`, title: "Link to this conversation" }, conversation.id),
+        element("a", { class: "id", href: conversation.link || `#${conversation.id}`, title: "Link to this conversation" }, conversation.id),
         element("span", null, conversation.source)),
       element("h2", null, conversation.question),
       element("p", { class: "chips" },
@@ -21,18 +24,26 @@ function conversationView(conversation, words) {
       element("details", { class: "solution" }, element("summary", null, "The expert's solution"),
         conversation.solution.startsWith("def ") ? highlighted(conversation.solution, 0) : element("p", { class: "written" }, conversation.solution),
         conversation.outline ? element("p", { class: "written aside" }, conversation.outline) : null)),
-    element("ol", { class: "turns" }, turns.map((turn, number) => turnView(turn, number + 1, words))),
+    element("ol", { class: "turns" }, turns.map((turn) => turnView(turn, words))),
     element("p", { class: "end" }, `ended: ${conversation.ending || "unfinished"}`),
   ];
 }
 
-function turnView(turn, number, words) {
+export function turnView(turn, words) {
   return element("li", null,
     turn.student === null ? null : element("div", { class: "student" },
       element("p", { class: "who" }, "Student", element("span", { class: "hidden-label", title: "Drawn before the student spoke; the tutor was not shown it" }, drawn(turn))),
       element("p", { class: "bubble" }, turn.student)),
-    soliloquyView(turn, number, words),
-    turn.tutor ? element("div", { class: "tutor" }, element("p", { class: "who" }, "Tutor"), element("p", { class: "bubble" }, turn.tutor)) : null);
+    soliloquyView(turn, words),
+    turn.tutor ? element("div", { class: "tutor" }, element("p", { class: "who" }, "Tutor"), element("p", { class: "bubble" }, turn.tutor)) : null,
+    (turn.flags || []).map(flagView));
+}
+
+/** What is said in a turn and is not so. */
+function flagView({ claim, evidence }) {
+  return element("div", { class: "flag", role: "note", "aria-label": "Not so" },
+    element("p", null, element("b", null, "Said: "), claim),
+    evidence ? element("p", null, element("b", null, "But: "), evidence) : null);
 }
 
 function drawn(turn) {
@@ -41,7 +52,7 @@ function drawn(turn) {
   return element("b", null, `meant wrong: ${turn.strategy || "somehow"}`);
 }
 
-function soliloquyView(turn, number, words) {
+export function soliloquyView(turn, words) {
   const { letters, evaluations, actions, states } = words;
   const letter = letters[turn.evaluation];
   const state = words.state_letters[turn.state];
@@ -61,7 +72,17 @@ function soliloquyView(turn, number, words) {
     turn.thoughts ? element("p", { class: "thoughts" }, turn.thoughts) : null,
     element("dl", { class: "codes" },
       pair("evaluation", letter, evaluations[letter]), pair("action", turn.action || null, actions[turn.action]),
-      pair("step", turn.step || null, ""), pair("state", state, states[state]), pair("model", turn.model, "")));
+      pair("step", turn.step || null, ""), pair("state", state, states[state]),
+      (turn.labels || []).map(([name, label]) => pair(name, label, "")), pair("model", turn.model, "")),
+    (turn.calls || []).map(callView));
+}
+
+/** What a model was asked and answered, word for word. */
+function callView({ role, told, prompt, raw }) {
+  return element("details", { class: "call" },
+    element("summary", null, element("span", null, role), element("span", { class: "aside" }, told)),
+    raw.map((text) => element("pre", { class: "code printed" }, text)),
+    prompt ? element("details", null, element("summary", null, "What it was asked"), element("pre", { class: "code printed" }, prompt)) : null);
 }
 
 function attemptView(attempt, place, attempts) {
@@ -95,14 +116,14 @@ function pair(name, code, meaning) {
 }
 
 /** `names` between backticks as code. */
-function quoted(text) {
+export function quoted(text) {
   return text.split("`").map((part, place) => (place % 2 ? element("code", null, part) : part));
 }
 
-function chip(text, kind) {
+export function chip(text, kind) {
   return element("span", { class: kind ? `chip ${kind}` : "chip" }, text);
 }
 
-function counted(number, thing) {
+export function counted(number, thing) {
   return `${number.toLocaleString("en")} ${thing}${number === 1 ? "" : "s"}`;
 }

@@ -1,0 +1,100 @@
+"""Puts together the tutor that talks with persons: the services' own handlers, in the gateway's process."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from pydantic import ValidationError
+from soliloquy.v1.conversation_pb2 import Problem
+from soliloquy.v1.sandbox_pb2 import Execution, Job
+
+import services.codegen.app
+import services.composer.app
+import services.executor.app
+import services.planner.app
+import services.tutor.app
+from services.cli.wiring import ModelSettings, scripted_model
+from services.client.sandbox import JobRefused, SandboxClient, ServiceUnavailable
+from services.codegen.settings import CodegenSettings
+from services.composer.settings import ComposerSettings
+from services.curriculum.bank.bank import bank_names, load_bank
+from services.curriculum.files.problem_of_row import problem_of
+from services.curriculum.files.problem_rows import ProblemRow
+from services.executor.settings import SandboxSettings
+from services.gateway.chat.chats import Chats
+from services.gateway.chat.completions import Completions
+from services.gateway.chat.routes import ChatRoutes
+from services.gateway.chat.settings import ChatSettings
+from services.gateway.chat.tutor import Tutor
+from services.gateway.http.routes import Own
+from services.planner.settings import PlannerSettings
+from services.runtime.model.opening import opened
+from services.runtime.retry import Refused, Transient
+from services.runtime.transports.port import Transport
+from services.tutor.settings import TutorSettings
+
+# A person does not wait for a sandbox as long as a run does.
+SANDBOX_SECONDS = 10.0
+_UNSOLVED = "Nobody has written a solution down. Work it out with the student, and calculate what is to be calculated."
+
+
+class RemoteSandbox:
+    """A `SandboxService` as the executor knows a sandbox."""
+
+    def __init__(self, client: SandboxClient) -> None:
+        self._client = client
+
+    async def execute(self, job: Job) -> Execution:
+        try:
+            return await self._client.submit(job)
+        except ServiceUnavailable as error:
+            raise Transient(str(error)) from error
+        except JobRefused as error:
+            raise Refused(str(error)) from error
+
+
+class ChatProblems:
+    def of_bank(self, bank: str, seed: int) -> Problem:
+        if bank not in bank_names():
+            raise ValueError(f"there is no bank {bank[:80]!r}; there are: {', '.join(bank_names())}")
+        return load_bank(bank).problem(seed, 0)
+
+    def of_ones_own(self, question: str, solution: str) -> Problem:
+        """A bank's own problem where it is one, so that its steps are known."""
+        if not solution:
+            known = (load_bank(bank).book.recognise(question) for bank in bank_names())
+            if problem := next(filter(None, known), None):
+                return problem
+        try:
+            return problem_of(ProblemRow(question=question, solution=solution or _UNSOLVED), source="a person")
+        except ValidationError as error:
+            raise ValueError(f"the problem cannot be used: {error.errors()[0]['msg']}") from error
+
+
+@asynccontextmanager
+async def tutoring(
+    model: ModelSettings, sandbox: str, settings: ChatSettings, *, sandbox_seconds: float = SANDBOX_SECONDS
+) -> AsyncIterator[Tutor]:
+    """`sandbox` is the address of a `SandboxService`. No answer is kept in a cache: it may be to a person's words."""
+    async with (
+        opened(model.models, lambda: scripted_model(model), None) as models,
+        SandboxClient(sandbox, deadline_seconds=sandbox_seconds) as client,
+    ):
+        passed = (
+            services.planner.app.service(PlannerSettings(), models),
+            services.tutor.app.service(TutorSettings(), models),
+            services.codegen.app.service(CodegenSettings(), models),
+            services.executor.app.service(SandboxSettings(), RemoteSandbox(client)),
+            services.composer.app.service(ComposerSettings(), models),
+        )
+        yield Tutor(passed, seconds=settings.answer_seconds, fault=lambda: models.fault)
+
+
+@asynccontextmanager
+async def chat_routes(
+    model: ModelSettings, sandbox: str, transport: Transport, settings: ChatSettings
+) -> AsyncIterator[tuple[Own, ...]]:
+    """What the gateway offers besides runs; what persons agree to have kept goes over the transport."""
+    problems = ChatProblems()
+    async with tutoring(model, sandbox, settings) as tutor:
+        chats = Chats(tutor, problems, transport.publish, settings)
+        yield ChatRoutes(chats=chats, completions=Completions(tutor, problems, settings)).all()

@@ -1,0 +1,11 @@
+"""Where the event that is being handled was read."""
+
+from soliloquy.v1.dataset_pb2 import Origin
+
+from services.runtime.handling import READ_FROM
+
+
+def read_from() -> Origin | None:
+    if (delivery := READ_FROM.get()) is None:
+        return None
+    return Origin(topic=delivery.partition.topic, partition=delivery.partition.number, offset=delivery.offset)

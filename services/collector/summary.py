@@ -1,0 +1,33 @@
+"""What a list shows of a finished conversation."""
+
+from itertools import chain
+
+from soliloquy.v1.conversation_pb2 import Conversation, Summary
+from soliloquy.v1.sandbox_pb2 import Status
+
+from services.truth.report import Checked, located
+
+QUESTION_CHARACTERS = 160
+
+
+def summary_of(conversation: Conversation, checked: Checked) -> Summary:
+    problem = conversation.problem
+    summary = Summary(
+        topic=problem.topic,
+        question=problem.question[:QUESTION_CHARACTERS],
+        turns=len(conversation.turns),
+        flags=sum(1 for _ in located(checked.faults)),
+    )
+    # Further attempts share it.
+    before = problem.enrichment.calls if conversation.attempt == 0 else ()
+    for call in chain(before, *(turn.calls for turn in conversation.turns)):
+        used = summary.tokens[call.role]
+        used.prompt += call.prompt_tokens
+        used.completion += call.completion_tokens
+    for turn in conversation.turns:
+        if turn.HasField("calculation"):
+            summary.python_turns += 1
+            summary.failed_executions += sum(
+                attempt.execution.status != Status.STATUS_OK for attempt in turn.calculation.attempts
+            )
+    return summary

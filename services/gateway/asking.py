@@ -1,0 +1,38 @@
+"""What somebody asks for, held against what may be asked."""
+
+import re
+import tomllib
+from pathlib import Path
+
+from soliloquy.v1.gateway_pb2 import StartRunRequest
+from soliloquy.v1.runs_pb2 import RunRequest
+
+from services.gateway.refusals import Code, Refusal
+from services.recipes.recipe import known_recipes
+
+LIMITS: dict[str, dict[str, int]] = tomllib.loads(Path(__file__).with_name("limits.toml").read_text("utf-8"))
+_REQUEST_ID = re.compile(r"[\w.:-]{1,128}", re.ASCII)
+
+
+def checked(asked: StartRunRequest) -> RunRequest:
+    """What is asked for, with the usual values where it names none; raises Refusal for what makes no sense."""
+    if _REQUEST_ID.fullmatch(asked.request_id) is None:
+        raise _invalid("request_id", asked.request_id, "send up to 128 letters, digits and .:_- that nobody else sends")
+    if not asked.HasField("request"):
+        raise Refusal(Code.INVALID, "request is missing: say at least recipe, problems and conversations")
+    request = RunRequest()
+    request.CopyFrom(asked.request)
+    if request.recipe not in known_recipes():
+        raise _invalid("recipe", request.recipe, f"the recipes are {', '.join(known_recipes())}")
+    for name, bounds in LIMITS.items():
+        given = getattr(request, name)
+        value = bounds.get("usual", given) if given == 0 else given
+        if not bounds["least"] <= value <= bounds["most"]:
+            raise _invalid(name, given, f"ask for {bounds['least']} to {bounds['most']}")
+        setattr(request, name, value)
+    return request
+
+
+def _invalid(name: str, value: object, advice: str) -> Refusal:
+    shown = repr(value[:80]) if isinstance(value, str) else value
+    return Refusal(Code.INVALID, f"{name} cannot be {shown}: {advice}")

@@ -1,0 +1,82 @@
+// A person is the student: a recipe and a problem are chosen, and the tutor's soliloquy is read as it happens.
+
+import { Refused, call } from "./calls.js";
+import { choices, wordsOf } from "./choices.js";
+import { element } from "./element.js";
+import { dialogue } from "./dialogue.js";
+import { choice, heading, nothing } from "./parts.js";
+import { maySteer } from "./session.js";
+
+const OWN = "own";
+
+export async function chat(main, [id]) {
+  let offered;
+  try {
+    offered = await choices();
+    if (id) {
+      const begun = await call("GET", `/v1/chats/${encodeURIComponent(id)}`);
+      return dialogue(main, begun, await wordsOf(begun.recipe));
+    }
+  } catch (error) {
+    main.append(heading("Chat", { back: id ? { href: "#/chat", text: "Another chat" } : undefined }), nothing(error.message));
+    return null;
+  }
+  if (!maySteer()) {
+    main.append(heading("Chat"), nothing("To talk with the tutor takes an operator's token: yours reads."));
+    return null;
+  }
+  const recipes = offered.recipes.filter(({ tutoring }) => tutoring);
+  const banks = offered.problems.filter(({ kind }) => kind === "bank");
+  main.append(heading("Chat", { note: "You are the student. The tutor decides, calculates in the sandbox and replies, as it does in every run; nothing of it is kept unless you say so at the end." }));
+  main.append(recipes.length ? form(recipes, banks) : nothing("No recipe here has a tutor to talk to."));
+  return null;
+}
+
+function form(recipes, banks) {
+  const recipe = element("select", { id: "chat-recipe" }, recipes.map(({ name, title }) => element("option", { value: name }, title ? `${name}: ${title}` : name)));
+  const bank = element("select", { id: "chat-bank" }, banks.map(({ name }) => element("option", { value: name }, name)));
+  const seed = element("input", { id: "chat-seed", inputmode: "numeric", value: String(1 + Math.floor(Math.random() * 999)), autocomplete: "off" });
+  const question = element("textarea", { id: "chat-question", rows: "4", maxlength: "4000", placeholder: "A stone falls from a tower of 20 m. How long does it fall?" });
+  const solution = element("textarea", { id: "chat-solution", rows: "3", maxlength: "4000" });
+  const fromBank = element("div", { class: "pair" },
+    element("div", { class: "field" }, element("label", { for: "chat-bank" }, "Bank"), bank),
+    element("div", { class: "field" }, element("label", { for: "chat-seed" }, "Seed"), seed));
+  const written = element("div", { hidden: true },
+    element("div", { class: "field" }, element("label", { for: "chat-question" }, "Your problem"), question),
+    element("div", { class: "field" }, element("label", { for: "chat-solution" }, "Its solution"), solution, element("p", { class: "hint" }, "May be left out; the tutor is surer of itself with one.")));
+  const fault = element("p", { class: "fault", role: "alert" });
+  const go = element("button", { class: "primary" }, "Begin");
+  let source = banks.length ? "bank" : OWN;
+  const chosen = (value) => {
+    source = value;
+    fromBank.hidden = value === OWN;
+    written.hidden = value !== OWN;
+  };
+  chosen(source);
+  const made = element("form", { class: "card beginning", novalidate: true },
+    element("div", { class: "field" }, element("label", { for: "chat-recipe" }, "Tutor"), recipe),
+    choice("Problem", [...(banks.length ? [["bank", "From a bank"]] : []), [OWN, "My own"]], source, chosen),
+    fromBank, written, fault, element("footer", null, go));
+  made.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    fault.textContent = "";
+    if (source === OWN && !question.value.trim()) {
+      fault.textContent = "Write the problem first.";
+      return question.focus();
+    }
+    if (source !== OWN && !/^\d{1,19}$/.test(seed.value.trim())) {
+      fault.textContent = `${seed.value || "Nothing"} is no seed: write a whole number.`;
+      return seed.focus();
+    }
+    go.disabled = true;
+    try {
+      const problem = source === OWN ? { question: question.value.trim(), solution: solution.value.trim() } : { bank: bank.value, seed: Number(seed.value) };
+      const { id } = await call("POST", "/v1/chats", { recipe: recipe.value, ...problem });
+      location.hash = `#/chat/${encodeURIComponent(id)}`;
+    } catch (error) {
+      fault.textContent = error instanceof Refused ? error.message : "The gateway cannot be reached. Try again in a moment.";
+      go.disabled = false;
+    }
+  });
+  return made;
+}

@@ -1,0 +1,87 @@
+// All runs, the latest first.
+
+import { poll } from "./calls.js";
+import { element } from "./element.js";
+import { choice, heading, keyed, nothing, pager, progress, say, state, time } from "./parts.js";
+import { maySteer } from "./session.js";
+import { startForm } from "./starting.js";
+import { cost, isOver, lasting, number, percent, rate, stateOf, whole } from "./told.js";
+
+const STATES = [["", "All"], ["RUN_STATE_RUNNING", "Running"], ["RUN_STATE_PAUSED", "Paused"], ["RUN_STATE_FINISHED", "Finished"], ["RUN_STATE_SHORT", "Short"], ["RUN_STATE_CANCELLED", "Cancelled"]];
+const PAGE = 30;
+
+export function runs(main, rest, query) {
+  let chosen = "";
+  let stop = null;
+  const body = element("tbody");
+  const table = element("table", { class: "runs" },
+    element("thead", null, element("tr", null, ["Run", "Progress", "Rate", "Time left", "Cost", "State"].map((name) => element("th", { scope: "col" }, name)))), body);
+  const empty = element("div", { class: "empty", hidden: true });
+  const pages = pager(() => asked());
+  const start = element("a", { class: "primary", href: "#/runs?start", role: "button" }, "Start a run");
+  main.append(heading("Runs", { tools: maySteer() ? start : null }), choice("Which runs", STATES, chosen, (value) => {
+    chosen = value;
+    pages.reset();
+  }), table, empty, pages);
+
+  function asked() {
+    stop?.();
+    const path = `/v1/runs?page_size=${PAGE}${chosen ? `&state=${chosen}` : ""}${pages.token() ? `&page_token=${encodeURIComponent(pages.token())}` : ""}`;
+    stop = poll(path, 1_000, ({ runs: found = [], next_page_token }) => {
+      keyed(body, found, (run) => run.id, row);
+      table.hidden = !found.length;
+      empty.hidden = found.length > 0;
+      if (!found.length && !empty.children.length) empty.replaceChildren(...unstarted(chosen));
+      pages.shows(next_page_token);
+    }, (error) => main.append(nothing(error.message)));
+  }
+
+  asked();
+  const close = query.has("start") && maySteer() ? startForm() : null;
+  return () => {
+    stop?.();
+    close?.();
+  };
+}
+
+function unstarted(chosen) {
+  if (chosen) return [nothing("No run is in this state.")];
+  return [element("h2", null, "Nothing has been grown here yet"),
+    element("p", null, "A run grows tutoring conversations whose numbers are right: you choose a recipe and the problems, and watch them come in.")];
+}
+
+function row(run) {
+  const bar = progress(run);
+  const [count, share, speed, left, price] = ["b", "span", "td", "td", "td"].map((tag) => element(tag));
+  const shownState = state(run);
+  const because = element("span", { class: "because" });
+  const line = element("tr", null,
+    element("th", { scope: "row" }, element("a", { href: `#/runs/${encodeURIComponent(run.id)}` }, run.request.problems),
+      element("span", { class: "facts" }, element("span", null, run.request.recipe), element("span", null, `seed ${run.request.seed || 0}`), element("span", null, time(run.requested_at)))),
+    element("td", { class: "far" }, bar, element("span", { class: "facts" }, count, share)),
+    speed, left, price, element("td", null, shownState, because));
+  speed.dataset.of = "Rate";
+  left.dataset.of = "Left";
+  price.dataset.of = "Cost";
+  line.shows = (status) => {
+    const far = status.progress || {};
+    bar.shows(status);
+    shownState.shows(status);
+    say(count, `${whole(far.accepted)} of ${whole(status.request.conversations)}`);
+    say(share, told(far));
+    say(speed, stateOf(status) === "running" ? rate(status.rate) : "–");
+    say(left, isOver(status) || !number(status.eta_seconds) ? "–" : lasting(status.eta_seconds));
+    say(price, cost(status.cost));
+    for (const cell of [speed, left, price]) cell.classList.toggle("blank", cell.textContent === "–");
+    say(because, status.because || "");
+  };
+  return line;
+}
+
+function told({ accepted, rejected, flags, dead_letters }) {
+  const parts = [];
+  if (number(rejected)) parts.push(`${percent(rejected, number(accepted) + number(rejected))} rejected`);
+  if (number(flags)) parts.push(`${whole(flags)} flagged`);
+  if (number(dead_letters)) parts.push(`${whole(dead_letters)} dead`);
+  return parts.join(" · ");
+}

@@ -1,0 +1,124 @@
+// The form that starts a run. What is wrong is said beside its field, as one types.
+
+import { Refused, call } from "./calls.js";
+import { choices } from "./choices.js";
+import { element } from "./element.js";
+import { toast } from "./parts.js";
+import { whole } from "./told.js";
+
+const NUMBERS = [
+  ["conversations", "Conversations", "Accepted ones; rejected ones are tried again and do not count."],
+  ["seed", "Seed", "The same seed grows the same dataset."],
+  ["in_flight", "In flight", "Conversations at once: a matter of speed only."],
+  ["max_turns", "Turns at most", ""],
+  ["max_attempts", "Attempts", "For each problem, before it is given up."],
+];
+const FEW = ["conversations", "seed"];
+
+/** Opens the form; what is given back closes it. */
+export function startForm() {
+  // Whoever presses twice, or whose first answer was lost, has asked once.
+  const requestId = [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  const dialog = element("dialog", { class: "sheet", "aria-labelledby": "start-title" });
+  document.body.append(dialog);
+  dialog.addEventListener("close", () => {
+    dialog.remove();
+    if (location.hash === "#/runs?start") location.hash = "#/runs";
+  });
+  dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
+  choices().then((offered) => {
+    dialog.append(form(offered, requestId, dialog));
+    dialog.showModal();
+  }, (error) => {
+    toast(error.message, "fault");
+    dialog.close();
+    location.hash = "#/runs";
+  });
+  return () => dialog.close();
+}
+
+function form(offered, requestId, dialog) {
+  const { recipes, problems, limits } = offered;
+  const recipe = element("select", { name: "recipe", id: "recipe" }, recipes.map(({ name, title }) => element("option", { value: name }, title ? `${name}: ${title}` : name)));
+  const groups = [["Banks", "bank"], ["Files", "file"]].map(([label, wanted]) => [label, problems.filter(({ kind }) => kind === wanted)]);
+  const source = element("select", { name: "problems", id: "problems" }, groups.filter(([, found]) => found.length).map(([label, found]) =>
+    element("optgroup", { label }, found.map(({ name }) => element("option", { value: name }, name)))));
+  const enrich = element("input", { type: "checkbox", name: "enrich", id: "enrich" });
+  const numbers = Object.fromEntries(NUMBERS.map(([name]) => [name, element("input", { name, id: name, inputmode: "numeric", autocomplete: "off", value: offered.defaults[name] ?? "" })]));
+  const sum = element("p", { class: "sum", role: "status" });
+  const refused = element("p", { class: "fault", role: "alert" });
+  const go = element("button", { class: "primary" }, "Start");
+  const shut = element("button", { type: "button", class: "quiet", "aria-label": "Close" }, "✕");
+  shut.addEventListener("click", () => dialog.close());
+
+  // A recipe that makes problems is shown some.
+  const offer = () => (made.querySelector("[for=problems]").textContent = recipes.find(({ name }) => name === recipe.value)?.topics.length ? "Examples" : "Problems");
+  const checked = () => {
+    const faults = NUMBERS.map(([name]) => shownFault(numbers[name], faultOf(numbers[name].value, limits[name])));
+    const sound = faults.every((fault) => !fault);
+    go.disabled = !sound;
+    sum.textContent = sound ? summary(recipe.value, source.value, numbers) : "";
+    return sound;
+  };
+  const field = ([name, label, hint]) => element("div", { class: "field" }, element("label", { for: name }, label), numbers[name],
+    element("p", { class: "hint", id: `${name}-hint` }, hint || range(limits[name])));
+  const made = element("form", { novalidate: true },
+    element("header", null, element("h2", { id: "start-title" }, "Start a run"), shut),
+    element("div", { class: "field" }, element("label", { for: "recipe" }, "Recipe"), recipe),
+    element("div", { class: "field" }, element("label", { for: "problems" }, "Problems"), source),
+    element("div", { class: "pair" }, NUMBERS.filter(([name]) => FEW.includes(name)).map(field)),
+    element("details", null, element("summary", null, "More settings"),
+      element("div", { class: "pair" }, NUMBERS.filter(([name]) => !FEW.includes(name)).map(field)),
+      element("label", { class: "check" }, enrich, element("span", null, "Explain and outline each solution first", element("small", null, "A model does so before its conversation starts.")))),
+    sum, refused, element("footer", null, go));
+  for (const [name, input] of Object.entries(numbers)) input.setAttribute("aria-describedby", `${name}-hint`);
+  made.addEventListener("input", () => {
+    refused.textContent = "";
+    offer();
+    checked();
+  });
+  made.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    if (!checked()) return;
+    go.disabled = true;
+    try {
+      const asked = Object.fromEntries(Object.entries(numbers).map(([name, { value }]) => [name, name === "seed" ? value.trim() : Number(value)]));
+      const run = await call("POST", "/v1/runs", { request_id: requestId, request: { recipe: recipe.value, problems: source.value, enrich: enrich.checked, ...asked } });
+      dialog.close();
+      location.hash = `#/runs/${encodeURIComponent(run.id)}`;
+    } catch (error) {
+      refused.textContent = error instanceof Refused ? error.message : "The gateway cannot be reached. Press Start again: it is the same run, however often you do.";
+      go.disabled = false;
+    }
+  });
+  if (offered.defaults.recipe) recipe.value = offered.defaults.recipe;
+  offer();
+  checked();
+  return made;
+}
+
+function faultOf(value, { least, most }) {
+  const text = value.trim();
+  if (!text) return "A number is needed.";
+  if (!/^\d+$/.test(text)) return `${text} is no whole number.`;
+  // A seed has up to twenty digits, which a double does not hold.
+  if (BigInt(text) < BigInt(least)) return `At least ${whole(least)}.`;
+  return BigInt(text) > BigInt(most) ? `At most ${whole(most)}.` : "";
+}
+
+function shownFault(input, fault) {
+  const hint = input.parentElement?.querySelector(".hint");
+  input.setAttribute("aria-invalid", Boolean(fault));
+  if (!hint) return fault;
+  hint.dataset.hint ??= hint.textContent;
+  hint.textContent = fault || hint.dataset.hint;
+  hint.classList.toggle("fault", Boolean(fault));
+  return fault;
+}
+
+const range = ({ least, most }) => `${whole(least)} to ${whole(most)}.`;
+
+function summary(recipe, source, numbers) {
+  const count = Number(numbers.conversations.value);
+  return `${whole(count)} ${count === 1 ? "conversation" : "conversations"} from ${source}, by ${recipe}, seed ${numbers.seed.value.trim()}.`;
+}

@@ -1,0 +1,32 @@
+"""The whole of what the gateway serves over HTTP, as one application."""
+
+import asyncio
+from collections.abc import Iterable
+
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+
+from services.gateway.access.access import Access
+from services.gateway.http.assets import Assets
+from services.gateway.http.endpoints import Endpoints
+from services.gateway.http.headers import SecurityHeaders
+from services.gateway.http.openapi import Described
+from services.gateway.http.pipeline import watching_pipeline
+from services.gateway.http.routes import RPCS, Own, Route
+from services.gateway.http.session import ROUTES as SESSION
+from services.gateway.service import Gateway
+
+
+def application(gateway: Gateway, access: Access, own: Iterable[Own], stopping: asyncio.Event) -> Starlette:
+    """`own` is what is offered besides the rpcs; streams end when `stopping` is set."""
+    endpoints = Endpoints(gateway, access, stopping)
+    offered: tuple[Route, ...] = (*RPCS, watching_pipeline(gateway), *SESSION, *own)
+    routes = (*offered, Described(offered).route(), *Assets().routes())
+    served = Starlette(
+        routes=endpoints.places(routes),
+        middleware=[Middleware(SecurityHeaders)],
+        exception_handlers={404: endpoints.nowhere},
+    )
+    # A path with a slash more is another path, not a detour.
+    served.router.redirect_slashes = False
+    return served

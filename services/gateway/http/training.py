@@ -1,0 +1,131 @@
+"""What was trained and what it was found to be worth, from the files that a registry and an evaluation leave."""
+
+import asyncio
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from starlette.responses import Response
+
+from services.dataset.place import Place
+from services.gateway.http.answers import answered
+from services.gateway.http.asked import Asked
+from services.gateway.http.routes import Own
+from services.gateway.refusals import Code, Refusal
+
+_ACTIVE, _VERSIONS, _REPORT = "active.json", "versions", "report.json"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Adapter:
+    name: str
+    digest: str
+    base_digest: str
+    active: bool
+    # When it was made the active one; empty where it is not.
+    active_since: str
+    note: str
+    # What its training reports: numbers by their names.
+    metrics: Mapping[str, float]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Measured:
+    """A share with its 95 % interval, or a number without one."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Evaluation:
+    # Who was evaluated.
+    name: str
+    protocol: str
+    model: str
+    # When its report was written, in seconds since 1970.
+    at: float
+    metrics: Mapping[str, Measured]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Training:
+    adapters: Sequence[Adapter]
+    evaluations: Sequence[Evaluation]
+
+
+def training(adapters: str | None, evaluations: Path | None) -> Own:
+    """Of a registry, a folder or a store, and of a folder whose folders are evaluations; None for what there is not."""
+
+    async def look(_: Asked) -> Response:
+        try:
+            found = await asyncio.to_thread(_training, adapters, evaluations)
+        except (OSError, ValueError, TypeError, KeyError) as error:
+            raise Refusal(
+                Code.UNAVAILABLE, f"what was trained cannot be read ({error}): look at --adapters and --evaluations"
+            ) from error
+        return answered(asdict(found))
+
+    summary = "Adapters that were trained, and evaluations."
+    return Own(method="GET", path="/v1/training", action="GetTraining", summary=summary, handler=look, answer=Training)
+
+
+def _training(adapters: str | None, evaluations: Path | None) -> Training:
+    return Training(
+        adapters=list(_adapters(Place(adapters))) if adapters else [],
+        evaluations=list(_evaluations(evaluations)) if evaluations else [],
+    )
+
+
+def _adapters(registry: Place) -> Iterator[Adapter]:
+    active = json.loads(registry.read(_ACTIVE) or b"{}")
+    for name in registry.names(_VERSIONS):
+        if name.endswith(".json") and (content := registry.read(name)):
+            version = json.loads(content)
+            entry = active.get(version["name"], {})
+            in_use = entry.get("version") == name.removeprefix(f"{_VERSIONS}/").removesuffix(".json")
+            yield Adapter(
+                name=version["name"],
+                digest=version["digest"],
+                base_digest=version["base_digest"],
+                active=in_use,
+                active_since=entry["since"] if in_use else "",
+                note=version["note"],
+                metrics=dict(_numbers(version["metrics"])),
+            )
+
+
+def _numbers(metrics: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, float]]:
+    for name, value in metrics.items():
+        if isinstance(value, Mapping):
+            yield from _numbers(value, f"{within}{name} ")
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            yield f"{within}{name}", value
+
+
+def _evaluations(folder: Path) -> Iterator[Evaluation]:
+    for file in sorted(folder.glob(f"*/{_REPORT}")):
+        report = json.loads(file.read_bytes())
+        # A training's report has the same name.
+        if "protocol" in report:
+            figures = report["figures"]
+            shares = {name: share for name, share in figures["metrics"].items() if share["share"] is not None}
+            numbers = {name: value for name, value in figures.get("measures", {}).items() if value is not None}
+            yield Evaluation(
+                name=report["name"],
+                protocol=report["protocol"],
+                model=str(report["model"]["model"]),
+                at=file.stat().st_mtime,
+                metrics={
+                    **{
+                        report["titles"].get(name, name): Measured(
+                            value=share["share"], low=share["low"], high=share["high"]
+                        )
+                        for name, share in shares.items()
+                    },
+                    **{report["titles"].get(name, name): Measured(value=value) for name, value in numbers.items()},
+                },
+            )

@@ -1,0 +1,122 @@
+"""What has finished, conversation by conversation: filled from `conversation.collected`, asked by pages."""
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from soliloquy.v1.dataset_pb2 import Origin
+from soliloquy.v1.events_pb2 import ConversationCollected
+from soliloquy.v1.gateway_pb2 import (
+    FinishedConversation,
+    ListConversationsRequest,
+    ListConversationsResponse,
+    Verdict,
+)
+
+from services.gateway.paging import checked_size, invalid_token
+from services.gateway.runs import is_given_up
+from services.runtime.events import growing_of
+
+_SCHEMA = Path(__file__).with_name("finished.sql").read_text("utf-8")
+# In pages of 4 KiB; what is more goes to a file that nobody else sees.
+_CACHE_PAGES = 16_000
+# No more digits than SQLite's largest number has.
+_DIGITS = 18
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Entry:
+    shown: FinishedConversation
+    # Where the whole of it can be read; None where nobody said.
+    origin: Origin | None
+
+
+class Index:
+    """Memory does not grow with it; another start fills it anew."""
+
+    def __init__(self) -> None:
+        # A temporary database: in memory as far as the cache goes, and gone when it is closed.
+        self._rows = sqlite3.connect("", isolation_level=None)
+        self._rows.execute("PRAGMA journal_mode = OFF")
+        self._rows.execute("PRAGMA synchronous = OFF")
+        self._rows.execute(f"PRAGMA cache_size = {_CACHE_PAGES}")
+        self._rows.executescript(_SCHEMA)
+
+    def close(self) -> None:
+        self._rows.close()
+
+    def add(self, collected: ConversationCollected, at: float) -> FinishedConversation | None:
+        """None for one that is there: what was announced again is not counted again."""
+        conversation = collected.conversation
+        shown = FinishedConversation(
+            id=conversation.id,
+            run=growing_of(conversation.run),
+            ordinal=conversation.ordinal,
+            attempt=conversation.attempt,
+            ending=conversation.ending,
+            accepted=collected.accepted,
+            reasons=collected.reasons,
+            summary=collected.summary,
+            finished_at=at,
+        )
+        row = (
+            shown.run,
+            shown.id,
+            shown.ordinal,
+            shown.accepted,
+            shown.accepted or is_given_up(collected),
+            shown.summary.flags > 0,
+            f"{shown.summary.topic}\n{shown.summary.question}".casefold(),
+            shown.SerializeToString(),
+            collected.finished.SerializeToString(),
+        )
+        inserted = self._rows.execute(
+            "INSERT OR IGNORE INTO finished VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row
+        ).rowcount
+        return shown if inserted else None
+
+    def settled(self, run_id: str) -> set[int]:
+        """The problems of a run that nothing more is to be done for."""
+        rows = self._rows.execute("SELECT ordinal FROM finished WHERE run = ? AND settles", (run_id,))
+        return {ordinal for (ordinal,) in rows}
+
+    def find(self, run_id: str, conversation_id: str) -> Entry | None:
+        row = self._rows.execute(
+            "SELECT shown, origin FROM finished WHERE run = ? AND id = ?", (run_id, conversation_id)
+        ).fetchone()
+        if row is None:
+            return None
+        shown, origin = row
+        return Entry(shown=FinishedConversation.FromString(shown), origin=Origin.FromString(origin) if origin else None)
+
+    def listed(self, request: ListConversationsRequest) -> ListConversationsResponse:
+        size, token = checked_size(request.page_size), request.page_token
+        if token and not (token.isascii() and token.isdecimal() and len(token) <= _DIGITS):
+            raise invalid_token(token)
+        conditions, values = _conditions(request)
+        where = " AND ".join(conditions)
+        ((total,),) = self._rows.execute(f"SELECT count(*) FROM finished WHERE {where}", values)
+        if token:
+            where, values = f"{where} AND place < ?", [*values, int(token)]
+        rows = self._rows.execute(
+            f"SELECT place, shown FROM finished WHERE {where} ORDER BY place DESC LIMIT ?", [*values, size + 1]
+        ).fetchall()
+        return ListConversationsResponse(
+            conversations=[FinishedConversation.FromString(shown) for _, shown in rows[:size]],
+            next_page_token=str(rows[size - 1][0]) if len(rows) > size else "",
+            total=total,
+        )
+
+
+def _conditions(request: ListConversationsRequest) -> tuple[Sequence[str], list[object]]:
+    conditions, values = ["run = ?"], list[object]([request.run])
+    if request.verdict:
+        conditions.append("accepted = ?")
+        values.append(request.verdict == Verdict.VERDICT_ACCEPTED)
+    if request.flagged:
+        conditions.append("flagged")
+    if request.text:
+        conditions.append("instr(words, ?)")
+        values.append(request.text.casefold())
+    return conditions, values

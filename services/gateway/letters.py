@@ -1,0 +1,68 @@
+"""Dead letters as the gateway shows them, and which problems of which run ended there."""
+
+import time
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from soliloquy.v1.events_pb2 import ProblemSubmitted
+from soliloquy.v1.gateway_pb2 import DeadLetter
+
+from services.runtime import dead_letters
+from services.runtime.events import (
+    ConversationEvent,
+    Event,
+    RunEvent,
+    Undecodable,
+    growing_of,
+    message_of,
+    run_of,
+)
+from services.runtime.topics import origin
+from services.runtime.transports.port import Transport
+
+# So many times as long as it took to read them all, they are not read again.
+REST = 10
+
+
+class Letters:
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+        self.counts: Mapping[str, int] = {}
+        self.all: Sequence[DeadLetter] = ()
+        # By run, the ordinals of their problems.
+        self.ordinals: Mapping[str, set[int]] = {}
+        self._rests_until = 0.0
+
+    async def look(self) -> None:
+        """Reads them where there are others than before; raises Unanswered."""
+        counts = await self._transport.dead_letters()
+        if counts == self.counts or time.monotonic() < self._rests_until:
+            return
+        began = time.monotonic()
+        shown: list[DeadLetter] = []
+        ordinals: defaultdict[str, set[int]] = defaultdict(set)
+        if counts:
+            async for letter in dead_letters.letters(self._transport):
+                one, ordinal = _shown(letter.event)
+                shown.append(one)
+                if ordinal is not None:
+                    ordinals[one.run].add(ordinal)
+        self.counts, self.all, self.ordinals = counts, shown, ordinals
+        self._rests_until = time.monotonic() + REST * (time.monotonic() - began)
+
+
+def _shown(event: Event) -> tuple[DeadLetter, int | None]:
+    """A letter, and the place of its problem in its run; None where nobody can tell."""
+    shown = DeadLetter(
+        id=event.id, topic=origin(event.topic), made_at=event.time, attempt=event.attempt, error=event.error
+    )
+    try:
+        message = message_of(event)
+    except Undecodable:
+        return shown, None
+    assert isinstance(message, ConversationEvent | RunEvent)
+    shown.run = growing_of(run_of(message))
+    if isinstance(message, ConversationEvent):
+        shown.conversation = message.conversation.id
+        return shown, message.conversation.ordinal
+    return shown, message.ordinal if isinstance(message, ProblemSubmitted) else None

@@ -1,0 +1,26 @@
+"""How many a second have come of late."""
+
+from collections import Counter
+
+# Long enough that a conversation of a minute does not make it jump.
+WINDOW_SECONDS = 60
+
+
+class Pace:
+    def __init__(self) -> None:
+        self._came: Counter[int] = Counter()
+
+    def add(self, at: float) -> None:
+        self._came[int(at)] += 1
+        if len(self._came) > 2 * WINDOW_SECONDS:
+            self._forget(before=max(self._came) - WINDOW_SECONDS)
+
+    def rate(self, now: float, since: float) -> float:
+        """Of the last minute, or since it began."""
+        first = int(now) - WINDOW_SECONDS
+        seconds = min(float(WINDOW_SECONDS), max(1.0, now - since))
+        return sum(number for second, number in self._came.items() if second > first) / seconds
+
+    def _forget(self, before: int) -> None:
+        for second in [second for second in self._came if second < before]:
+            del self._came[second]

@@ -1,0 +1,37 @@
+"""What the gateway is handed to drive runs that it knows nothing more of: their identity and their problems."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from soliloquy.v1.conversation_pb2 import Problem
+from soliloquy.v1.runs_pb2 import Run, RunRequest
+
+
+class BadRequest(Exception):
+    """What is asked for cannot be grown; the message names the field, the value and what to do."""
+
+
+class Problems(Protocol):
+    def problem(self, run_seed: int, ordinal: int) -> Problem:
+        """The problem at a place in a run: the same at every call, on every machine."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Offered:
+    """A bank or a file that a run may take its problems from."""
+
+    name: str
+    kind: str
+
+
+class Planning(Protocol):
+    """May take long: problem files are read."""
+
+    def run(self, request: RunRequest, growing: str) -> Run:
+        """Raises BadRequest."""
+
+    def problems(self, request: RunRequest) -> Problems:
+        """Raises BadRequest."""
+
+    def offered(self) -> Sequence[Offered]: ...

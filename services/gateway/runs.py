@@ -1,0 +1,171 @@
+"""All runs as they stand: what was asked for, and what of it has come, folded from events one by one."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from soliloquy.v1.conversation_pb2 import Ending
+from soliloquy.v1.events_pb2 import ConversationCollected, RunChanged, RunProgress, RunStanding
+from soliloquy.v1.gateway_pb2 import RunStatus
+from soliloquy.v1.runs_pb2 import RunState
+
+from services.gateway.pace import Pace
+from services.runtime.events import growing_of
+from services.runtime.quota import Quota
+
+OVER = (RunState.RUN_STATE_CANCELLED, RunState.RUN_STATE_FINISHED, RunState.RUN_STATE_SHORT)
+
+
+@dataclass(kw_only=True, slots=True)
+class KnownRun:
+    changed: RunChanged
+    progress: RunProgress = field(default_factory=RunProgress)
+    unfit: int = 0
+    # The problems, by ordinal, that have a conversation under way, and those that ended among the dead letters.
+    under_way: frozenset[int] = frozenset()
+    dead: frozenset[int] = frozenset()
+    pace: Pace = field(default_factory=Pace)
+
+    @property
+    def id(self) -> str:
+        return growing_of(self.changed.run)
+
+    @property
+    def is_over(self) -> bool:
+        return self.changed.state in OVER
+
+    @property
+    def quota(self) -> Quota:
+        return Quota(
+            conversations=self.changed.request.conversations,
+            accepted=self.progress.accepted,
+            given_up=self.progress.given_up,
+            unfit=self.unfit,
+        )
+
+    def counted(self) -> RunProgress:
+        """As it was when it was over, or as it stands."""
+        counted = RunProgress()
+        counted.CopyFrom(self.changed.progress if self.is_over else self.progress)
+        counted.under_way = len(self.under_way)
+        counted.dead_letters = len(self.dead)
+        return counted
+
+
+class Runs:
+    """Each event is to be told once; nothing of what is told has to be in the order of other topics."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, KnownRun] = {}
+        self._by_request: dict[str, str] = {}
+        # Told before its run was.
+        self._standing: dict[str, frozenset[int]] = {}
+
+    def __iter__(self) -> Iterator[KnownRun]:
+        return iter(self._known.values())
+
+    def __contains__(self, run_id: object) -> bool:
+        return run_id in self._known
+
+    def __getitem__(self, run_id: str) -> KnownRun:
+        return self._known[run_id]
+
+    def get(self, run_id: str) -> KnownRun | None:
+        return self._known.get(run_id)
+
+    def count(self, state: RunState) -> int:
+        return sum(known.changed.state == state for known in self._known.values())
+
+    def asked(self, request_id: str) -> KnownRun | None:
+        """The run that was started with this id."""
+        return self._known.get(self._by_request.get(request_id, ""))
+
+    def changed(self, changed: RunChanged) -> None:
+        run_id = growing_of(changed.run)
+        if known := self._known.get(run_id):
+            known.changed = changed
+            return
+        self._known[run_id] = KnownRun(changed=changed, under_way=self._standing.get(run_id, frozenset()))
+        self._by_request[changed.request_id] = run_id
+
+    def collected(self, collected: ConversationCollected, at: float) -> None:
+        """Of a run that is known."""
+        conversation, summary = collected.conversation, collected.summary
+        known = self._known[growing_of(conversation.run)]
+        progress = known.progress
+        if collected.accepted:
+            progress.accepted += 1
+            known.pace.add(at)
+        else:
+            progress.rejected += 1
+        if is_given_up(collected):
+            progress.given_up += 1
+            known.unfit += conversation.ending == Ending.ENDING_UNFIT
+        progress.turns += summary.turns
+        progress.python_turns += summary.python_turns
+        progress.failed_executions += summary.failed_executions
+        progress.flags += summary.flags
+        for role, used in summary.tokens.items():
+            total = progress.tokens[role]
+            total.prompt += used.prompt
+            total.completion += used.completion
+
+    def standing(self, standing: RunStanding) -> None:
+        run_id = growing_of(standing.run)
+        under_way = frozenset(standing.under_way)
+        if known := self._known.get(run_id):
+            known.under_way = under_way
+        elif under_way:
+            self._standing[run_id] = under_way
+        else:
+            self._standing.pop(run_id, None)
+
+    def dead_letters(self, ordinals: Mapping[str, Collection[int]]) -> Iterable[str]:
+        """By the run's id; returns the runs of which there are others than before."""
+        for run_id, known in self._known.items():
+            dead = frozenset(ordinals.get(run_id, ()))
+            if dead != known.dead:
+                known.dead = dead
+                yield run_id
+
+    def status(self, run_id: str, now: float, cost: float) -> RunStatus:
+        known = self._known[run_id]
+        changed, progress = known.changed, known.counted()
+        running = changed.state == RunState.RUN_STATE_RUNNING
+        rate = known.pace.rate(now, since=changed.requested_at) if running else 0.0
+        missing = max(0, changed.request.conversations - progress.accepted)
+        return RunStatus(
+            id=run_id,
+            request=changed.request,
+            state=changed.state,
+            because=changed.because,
+            requested_by=changed.requested_by,
+            requested_at=changed.requested_at,
+            changed_at=changed.changed_at,
+            progress=progress,
+            rate=rate,
+            eta_seconds=missing / rate if rate else 0.0,
+            cost=cost,
+        )
+
+
+def state_name(state: RunState) -> str:
+    """In a word: "running"."""
+    return RunState.Name(state).removeprefix("RUN_STATE_").lower()
+
+
+def is_given_up(collected: ConversationCollected) -> bool:
+    """Whether no further attempt follows at its problem, and none was accepted."""
+    conversation = collected.conversation
+    last = conversation.attempt + 1 >= conversation.run.max_attempts
+    return not collected.accepted and (last or conversation.ending == Ending.ENDING_UNFIT)
+
+
+def turned(known: KnownRun, state: RunState, because: str, at: float) -> RunChanged:
+    """The run in another state; what has come of one that is over is written down with it."""
+    changed = RunChanged()
+    changed.CopyFrom(known.changed)
+    changed.state, changed.because, changed.changed_at = state, because, at
+    changed.ClearField("progress")
+    if state in OVER:
+        changed.progress.CopyFrom(known.counted())
+    return changed

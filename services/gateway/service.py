@@ -1,0 +1,276 @@
+"""The gateway's use cases: a request in, an answer out, or a Refusal; HTTP and gRPC are two ways to ask the same."""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
+from contextlib import aclosing, asynccontextmanager, closing, contextmanager
+from functools import partial
+
+from google.protobuf.message import Message
+from soliloquy.v1.events_pb2 import ConversationCollected, RunCancelled, RunChanged, RunStanding
+from soliloquy.v1.gateway_pb2 import (
+    CancelRunRequest,
+    DeadLetter,
+    FinishedConversation,
+    Flag,
+    GetConversationRequest,
+    GetConversationResponse,
+    GetPipelineRequest,
+    GetRunRequest,
+    ListConversationsRequest,
+    ListConversationsResponse,
+    ListDeadLettersRequest,
+    ListDeadLettersResponse,
+    ListRunsRequest,
+    ListRunsResponse,
+    PauseRunRequest,
+    Pipeline,
+    ReplayDeadLetterRequest,
+    ReplayDeadLetterResponse,
+    ResumeRunRequest,
+    RunStatus,
+    StartRunRequest,
+    TailConversationsRequest,
+    WatchRunRequest,
+)
+from soliloquy.v1.runs_pb2 import RunState
+
+from services.gateway import metrics
+from services.gateway.index import Index
+from services.gateway.letters import Letters
+from services.gateway.paging import page
+from services.gateway.pipeline import Picture
+from services.gateway.planning import Offered, Planning
+from services.gateway.refusals import Code, Refusal
+from services.gateway.runs import OVER, KnownRun, Runs, state_name, turned
+from services.gateway.settings import GatewaySettings
+from services.gateway.state import Topics
+from services.gateway.steering import Steering
+from services.gateway.watching import Latest, Skipped, Tails
+from services.gateway.whole import Whole
+from services.recipes.recipe import find
+from services.runtime import dead_letters
+from services.runtime.events import growing_of
+from services.runtime.model.accounting import cost
+from services.runtime.transports.port import Transport, Unanswered
+from services.truth.report import located
+
+# How often it is looked whether events were given up.
+LOOK_SECONDS = 1.0
+
+
+class Gateway:
+    """Asked while it is at work."""
+
+    def __init__(self, transport: Transport, planning: Planning, settings: GatewaySettings) -> None:
+        self._transport = transport
+        self._planning = planning
+        self._settings = settings
+        self._runs = Runs()
+        self._index = Index()
+        self._letters = Letters(transport)
+        self._picture = Picture(transport, self._letters)
+        self._whole = Whole(transport, settings.datasets)
+        self._topics = Topics(transport, self._hear)
+        self._latest = Latest(self._status)
+        self._tails = Tails[FinishedConversation]()
+        self._steering = Steering(self._runs, self._index, planning, transport, settings.most_runs, self._tell)
+        # Why what it tells may be old; empty while it is not.
+        self.fault = "gateway reads where the runs stand"
+
+    @asynccontextmanager
+    async def at_work(self) -> AsyncIterator[None]:
+        """Learns where everything stands, which may take long, then follows what happens and drives its runs."""
+        with closing(self._index):
+            await self._topics.recall()
+            self.fault = ""
+            self._export()
+            async with asyncio.TaskGroup() as tasks:
+                always = (self._topics.follow(), self._latest.tell_always(), self._look_always())
+                following = [tasks.create_task(each) for each in always]
+                self._steering.drive_in(tasks)
+                yield
+                self._steering.stop()
+                for task in following:
+                    task.cancel()
+
+    def _export(self) -> None:
+        metrics.WATCHERS.set_function(lambda: self._latest.watchers + self._tails.followers)
+        for state in (RunState.RUN_STATE_RUNNING, RunState.RUN_STATE_PAUSED, *OVER):
+            metrics.RUNS.labels(state_name(state)).set_function(partial(self._runs.count, state))
+
+    # What is asked of runs.
+
+    def has_request(self, request_id: str) -> bool:
+        """Whether a run was started with this id."""
+        return self._runs.asked(request_id) is not None
+
+    async def start_run(self, request: StartRunRequest) -> RunStatus:
+        return self._status(await self._steering.start(request))
+
+    async def get_run(self, request: GetRunRequest) -> RunStatus:
+        return self._status(self._known(request.run).id)
+
+    async def list_runs(self, request: ListRunsRequest) -> ListRunsResponse:
+        chosen = [known for known in self._runs if request.state in (known.changed.state, 0)]
+        rows, token = page(
+            chosen, lambda known: (known.changed.requested_at, known.id), request.page_size, request.page_token
+        )
+        return ListRunsResponse(runs=[self._status(known.id) for known in rows], next_page_token=token)
+
+    async def watch_run(self, request: WatchRunRequest) -> AsyncGenerator[RunStatus, None]:
+        """As it stands at once, then whenever it changes; ends with the run."""
+        async with aclosing(self._latest.watch(self._known(request.run).id)) as told:
+            async for status in told:
+                yield status
+                if status.state in OVER:
+                    return
+
+    async def cancel_run(self, request: CancelRunRequest) -> RunStatus:
+        return await self._turn(request.run, RunState.RUN_STATE_CANCELLED, "cancelled")
+
+    async def pause_run(self, request: PauseRunRequest) -> RunStatus:
+        return await self._turn(request.run, RunState.RUN_STATE_PAUSED, "paused")
+
+    async def resume_run(self, request: ResumeRunRequest) -> RunStatus:
+        return await self._turn(request.run, RunState.RUN_STATE_RUNNING, "resumed")
+
+    # What is asked of conversations.
+
+    async def list_conversations(self, request: ListConversationsRequest) -> ListConversationsResponse:
+        self._known(request.run)
+        return self._index.listed(request)
+
+    async def get_conversation(self, request: GetConversationRequest) -> GetConversationResponse:
+        entry = self._index.find(self._known(request.run).id, request.conversation)
+        if entry is None:
+            raise Refusal(
+                Code.UNKNOWN,
+                f"run {request.run} has no finished conversation {request.conversation[:80]!r}: list its conversations",
+            )
+        with _answered():
+            conversation = await self._whole.read(entry)
+        judged = find(conversation.run.recipe).judged(conversation)
+        return GetConversationResponse(
+            conversation=conversation,
+            accepted=entry.shown.accepted,
+            reasons=entry.shown.reasons,
+            flags=[Flag(turn=turn, claim=rule, evidence=said) for turn, rule, said in located(judged.faults)],
+        )
+
+    async def tail_conversations(
+        self, request: TailConversationsRequest
+    ) -> AsyncGenerator[FinishedConversation | Skipped, None]:
+        """Those that finish from the call on; one who reads too slowly is told how many it missed."""
+        async with aclosing(self._tails.follow(self._known(request.run).id)) as told:
+            async for finished in told:
+                yield finished
+
+    # What is asked of everything.
+
+    async def list_dead_letters(self, request: ListDeadLettersRequest) -> ListDeadLettersResponse:
+        with _answered():
+            await self._letters.look()
+        chosen = [letter for letter in self._letters.all if request.run in (letter.run, "")]
+        rows, token = page(chosen, _made, request.page_size, request.page_token)
+        return ListDeadLettersResponse(letters=rows, next_page_token=token)
+
+    async def replay_dead_letter(self, request: ReplayDeadLetterRequest) -> ReplayDeadLetterResponse:
+        """A run that ended without it goes on."""
+        letter = next((letter for letter in self._letters.all if letter.id == request.id), None)
+        with _answered():
+            try:
+                await dead_letters.replay(self._transport, [request.id])
+            except dead_letters.NoSuchLetter:
+                raise Refusal(
+                    Code.UNKNOWN, f"no dead letter has the id {request.id[:80]!r}: list those there are"
+                ) from None
+            await self._letters.look()
+        if letter and (known := self._runs.get(letter.run)):
+            await self._steering.revive(known)
+        return ReplayDeadLetterResponse()
+
+    async def get_pipeline(self, request: GetPipelineRequest) -> Pipeline:
+        with _answered():
+            return await self._picture.take()
+
+    async def watch_pipeline(self) -> AsyncGenerator[Pipeline, None]:
+        """Once a second, while somebody looks."""
+        while True:
+            yield await self.get_pipeline(GetPipelineRequest())
+            await asyncio.sleep(LOOK_SECONDS)
+
+    def offered_problems(self) -> Sequence[Offered]:
+        return self._planning.offered()
+
+    async def _turn(self, run_id: str, state: RunState, done: str) -> RunStatus:
+        await self._steering.turn(self._known(run_id), state, done)
+        return self._status(run_id)
+
+    # How it comes to know.
+
+    def _known(self, run_id: str) -> KnownRun:
+        if (known := self._runs.get(run_id)) is None:
+            raise Refusal(Code.UNKNOWN, f"there is no run {run_id[:80]!r}: list the runs to see those there are")
+        return known
+
+    def _status(self, run_id: str) -> RunStatus:
+        return self._runs.status(run_id, time.time(), self._cost(self._runs[run_id]))
+
+    def _cost(self, known: KnownRun) -> float:
+        models = self._settings.models
+        used = [(role, used) for role, used in known.counted().tokens.items() if role in models.roles]
+        return sum(cost(models.endpoint_of(role), tokens.prompt, tokens.completion) for role, tokens in used)
+
+    def _hear(self, message: Message, at: float) -> None:
+        match message:
+            case RunChanged():
+                self._runs.changed(message)
+            case RunStanding():
+                self._runs.standing(message)
+                self._tell(growing_of(message.run))
+            case RunCancelled():
+                self._cancelled(growing_of(message.run), at)
+            case ConversationCollected():
+                self._collected(message, at)
+
+    def _collected(self, message: ConversationCollected, at: float) -> None:
+        run_id = growing_of(message.conversation.run)
+        if run_id in self._runs and (shown := self._index.add(message, at)):
+            self._runs.collected(message, at)
+            self._tails.tell(run_id, shown)
+            self._tell(run_id)
+
+    def _cancelled(self, run_id: str, at: float) -> None:
+        """Whoever cancelled it: nothing more comes of it."""
+        known = self._runs.get(run_id)
+        if known and not known.is_over:
+            self._runs.changed(turned(known, RunState.RUN_STATE_CANCELLED, "", at))
+            self._tell(run_id)
+
+    def _tell(self, run_id: str) -> None:
+        self._latest.change(run_id)
+        self._steering.hear(run_id)
+
+    async def _look_always(self) -> None:
+        while True:
+            try:
+                await self._letters.look()
+                self.fault = ""
+            except Unanswered as error:
+                self.fault = str(error)
+            for run_id in self._runs.dead_letters(self._letters.ordinals):
+                self._tell(run_id)
+            await asyncio.sleep(LOOK_SECONDS)
+
+
+def _made(letter: DeadLetter) -> tuple[float, str]:
+    return letter.made_at, letter.id
+
+
+@contextmanager
+def _answered() -> Iterator[None]:
+    try:
+        yield
+    except Unanswered as error:
+        raise Refusal(Code.UNAVAILABLE, f"{error}: ask again in a moment", retry_after=LOOK_SECONDS) from error

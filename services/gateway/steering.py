@@ -1,0 +1,141 @@
+"""Starts, steers and drives runs: what the gateway writes down, and what it has the services do."""
+
+import asyncio
+import time
+from collections.abc import Callable
+
+from soliloquy.v1.events_pb2 import RunCancelled, RunChanged
+from soliloquy.v1.gateway_pb2 import StartRunRequest
+from soliloquy.v1.runs_pb2 import RunRequest, RunState
+
+from services.gateway.asking import checked
+from services.gateway.callers import CALLER
+from services.gateway.driving import Driver
+from services.gateway.index import Index
+from services.gateway.planning import BadRequest, Planning
+from services.gateway.refusals import Code, Refusal
+from services.gateway.runs import KnownRun, Runs, state_name, turned
+from services.runtime.events import first_event, growing_of
+from services.runtime.seeds import digest
+from services.runtime.transports.port import Transport
+
+_GROWING_DIGITS = 8
+
+
+class Steering:
+    def __init__(
+        self,
+        runs: Runs,
+        index: Index,
+        planning: Planning,
+        transport: Transport,
+        most_runs: int,
+        tell: Callable[[str], None],
+    ) -> None:
+        """`tell` hears of each run that is not as it was."""
+        self._runs = runs
+        self._index = index
+        self._planning = planning
+        self._transport = transport
+        self._most_runs = most_runs
+        self._tell = tell
+        self._drivers: dict[str, tuple[Driver, asyncio.Task[None]]] = {}
+        # What is written down follows from what stands: one at a time.
+        self._writing = asyncio.Lock()
+
+    def drive_in(self, tasks: asyncio.TaskGroup) -> None:
+        """All that are not over."""
+        self._tasks = tasks
+        for known in self._runs:
+            self._drive(known)
+
+    def stop(self) -> None:
+        for _, driving in self._drivers.values():
+            driving.cancel()
+
+    def hear(self, run_id: str) -> None:
+        """Something of the run is not as it was."""
+        if run_id in self._drivers:
+            driver, _ = self._drivers[run_id]
+            driver.hear()
+
+    async def start(self, asked: StartRunRequest) -> str:
+        """The run's id, also where it was started before."""
+        request = checked(asked)
+        async with self._writing:
+            if known := self._runs.asked(asked.request_id):
+                if known.changed.request != request:
+                    raise Refusal(
+                        Code.EXISTS,
+                        f"request_id {asked.request_id!r} has started run {known.id} with other settings: "
+                        "send another id for another run",
+                    )
+                return known.id
+            known = await self._begin(asked.request_id, request)
+        self._drive(known)
+        return known.id
+
+    async def turn(self, known: KnownRun, state: RunState, done: str) -> None:
+        """Into another state; `done` says of a run that is over what cannot be done to it."""
+        async with self._writing:
+            if known.changed.state != state:
+                if known.is_over:
+                    told = state_name(known.changed.state)
+                    raise Refusal(Code.NOT_NOW, f"run {known.id} is {told} and cannot be {done}: start another")
+                await self._write(turned(known, state, "", time.time()))
+        # One whose problems could not be read has no driver any longer.
+        self._drive(known)
+
+    async def revive(self, known: KnownRun) -> None:
+        """One that was over because no more could be had, and more can."""
+        async with self._writing:
+            if known.changed.state == RunState.RUN_STATE_SHORT:
+                await self._write(turned(known, RunState.RUN_STATE_RUNNING, "", time.time()))
+        self._drive(known)
+
+    async def _begin(self, request_id: str, request: RunRequest) -> KnownRun:
+        if sum(not known.is_over for known in self._runs) >= self._most_runs:
+            raise Refusal(Code.TOO_MANY, f"{self._most_runs} runs are not over yet: wait for one, or cancel one")
+        try:
+            run = await asyncio.to_thread(self._planning.run, request, digest(request_id)[:_GROWING_DIGITS])
+        except BadRequest as error:
+            raise Refusal(Code.INVALID, str(error)) from error
+        if growing_of(run) in self._runs:
+            raise Refusal(Code.EXISTS, f"request_id {request_id!r} is too like another: send another id")
+        now = time.time()
+        await self._write(
+            RunChanged(
+                run=run,
+                request=request,
+                request_id=request_id,
+                requested_by=CALLER.get(),
+                requested_at=now,
+                changed_at=now,
+                state=RunState.RUN_STATE_RUNNING,
+            )
+        )
+        return self._runs[growing_of(run)]
+
+    def _drive(self, known: KnownRun) -> None:
+        if known.is_over or known.id in self._drivers:
+            return
+
+        async def turn(state: RunState, because: str) -> None:
+            async with self._writing:
+                if not known.is_over:
+                    await self._write(turned(known, state, because, time.time()))
+
+        driver = Driver(known, self._index, self._planning, self._transport, turn)
+        driving = self._tasks.create_task(driver.drive())
+        self._drivers[known.id] = (driver, driving)
+        driving.add_done_callback(lambda _: self._drivers.pop(known.id))
+
+    async def _write(self, changed: RunChanged) -> None:
+        """What is cancelled is told to all services in the same breath."""
+        told = [first_event(changed, source="gateway", time=changed.changed_at)]
+        if changed.state == RunState.RUN_STATE_CANCELLED:
+            cancelled = RunCancelled(run=changed.run)
+            told.insert(0, first_event(cancelled, source="gateway", time=changed.changed_at))
+        await self._transport.publish(told)
+        self._runs.changed(changed)
+        self._tell(growing_of(changed.run))

@@ -1,0 +1,54 @@
+"""Whole conversations: from the collector's datasets where the gateway sees them, else from their topic."""
+
+import asyncio
+from contextlib import aclosing
+
+from soliloquy.v1.conversation_pb2 import Conversation
+from soliloquy.v1.dataset_pb2 import Origin
+from soliloquy.v1.events_pb2 import ConversationFinished
+
+from services.gateway.index import Entry
+from services.gateway.refusals import Code, Refusal
+from services.runtime.passing import messages
+from services.runtime.transports.port import Transport
+
+
+class Whole:
+    def __init__(self, transport: Transport, datasets: str | None) -> None:
+        """`datasets` is the folder or the store that the collector keeps them in."""
+        self._transport = transport
+        self._datasets = datasets
+
+    async def read(self, entry: Entry) -> Conversation:
+        """Raises Refusal where it is nowhere any longer."""
+        found = await asyncio.to_thread(self._in_datasets, entry)
+        if found is None and entry.origin:
+            found = await self._in_topic(entry.origin, entry.shown.id)
+        if found is None:
+            raise Refusal(
+                Code.UNAVAILABLE,
+                f"conversation {entry.shown.id} of run {entry.shown.run} cannot be read from here: "
+                "its topic keeps it no longer, and the gateway was given no datasets (--data or --store) that hold it",
+            )
+        return found
+
+    def _in_datasets(self, entry: Entry) -> Conversation | None:
+        if self._datasets is None:
+            return None
+        # Only here: no start waits for Arrow.
+        from services.dataset.reading import Dataset, NoDataset
+
+        try:
+            return Dataset(f"{self._datasets}/{entry.shown.run}").whole(
+                entry.shown.id, rejected=not entry.shown.accepted
+            )
+        except NoDataset:
+            return None
+
+    async def _in_topic(self, origin: Origin, conversation_id: str) -> Conversation | None:
+        events = self._transport.read(origin.topic, [origin.partition], {origin.partition: origin.offset})
+        async with aclosing(messages(events)) as heard:
+            async for _, message in heard:
+                assert isinstance(message, ConversationFinished)
+                return message.conversation if message.conversation.id == conversation_id else None
+        return None

@@ -1,0 +1,1 @@
+from tests.kafka.fixtures import kafka as kafka

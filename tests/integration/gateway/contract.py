@@ -1,0 +1,145 @@
+"""What the gateway promises over every transport; an adapter's test class inherits it all."""
+
+import asyncio
+from collections import Counter
+from contextlib import aclosing
+
+import pytest
+from soliloquy.v1.gateway_pb2 import (
+    CancelRunRequest,
+    GetRunRequest,
+    ListConversationsRequest,
+    ListRunsRequest,
+    PauseRunRequest,
+    ResumeRunRequest,
+    RunStatus,
+    Verdict,
+    WatchRunRequest,
+)
+from soliloquy.v1.runs_pb2 import RunState
+
+from services.gateway.refusals import Code, Refusal
+from services.gateway.service import Gateway
+from tests.integration.gateway.support import Collecting, asked, growing, opened, status_of
+from tests.integration.transport.support import Connect, until
+
+RUNNING, PAUSED = RunState.RUN_STATE_RUNNING, RunState.RUN_STATE_PAUSED
+FINISHED, CANCELLED, SHORT = (
+    RunState.RUN_STATE_FINISHED,
+    RunState.RUN_STATE_CANCELLED,
+    RunState.RUN_STATE_SHORT,
+)
+
+
+async def last_of(gateway: Gateway, run_id: str, seconds: float = 30.0) -> RunStatus:
+    """What a watcher is told last."""
+    async with asyncio.timeout(seconds):
+        told = [status async for status in gateway.watch_run(WatchRunRequest(run=run_id))]
+    return told[-1]
+
+
+class GatewayContract:
+    """Needs a fixture `connect` that opens the same, at first empty, transport whenever it is called."""
+
+    async def test_a_run_ends_with_exactly_what_was_asked_for_whatever_is_rejected(self, connect: Connect) -> None:
+        collecting = Collecting(lambda one: ["length: turn 2: long"] if (one.ordinal + one.attempt) % 3 == 0 else [])
+        async with connect() as transport, growing(transport, collecting), opened(transport) as gateway:
+            run = await gateway.start_run(asked(conversations=20))
+            last = await last_of(gateway, run.id)
+            listed = await gateway.list_conversations(
+                ListConversationsRequest(run=run.id, verdict=Verdict.VERDICT_REJECTED, page_size=3)
+            )
+        assert (last.state, last.progress.accepted) == (FINISHED, 20)
+        assert last.progress.rejected == listed.total == len(collecting.seen) - 20
+        assert last.progress.tokens["tutor"].prompt == 10 * len(collecting.seen)
+        assert last.progress.flags == last.progress.rejected
+        assert Counter(collecting.seen).most_common(1)[0][1] == 1
+
+    async def test_the_same_request_id_is_the_same_run(self, connect: Connect) -> None:
+        async with connect() as transport, opened(transport) as gateway:
+            first, second = await asyncio.gather(gateway.start_run(asked()), gateway.start_run(asked()))
+            assert first == second
+            with pytest.raises(Refusal, match="with other settings") as refused:
+                await gateway.start_run(asked(conversations=7))
+            assert refused.value.code == Code.EXISTS
+            other = await gateway.start_run(asked("two"))
+            listed = await gateway.list_runs(ListRunsRequest())
+        assert [run.id for run in listed.runs] == [other.id, first.id]
+        assert other.id.split("-")[0] == first.id.split("-")[0]
+
+    async def test_a_paused_run_starts_nothing_further_until_it_is_resumed(self, connect: Connect) -> None:
+        collecting = Collecting()
+        collecting.open.clear()
+        async with connect() as transport, growing(transport, collecting), opened(transport) as gateway:
+            run = await gateway.start_run(asked(conversations=60))
+            await until(lambda: under_way(gateway, run.id, 4))
+            paused = await gateway.pause_run(PauseRunRequest(run=run.id))
+            assert paused.state == PAUSED
+            collecting.open.set()
+            await until(lambda: under_way(gateway, run.id, 0))
+            # Four in flight, and eight that were submitted ahead of need.
+            assert 4 <= (await status_of(gateway, run.id)).progress.accepted <= 12
+            await gateway.resume_run(ResumeRunRequest(run=run.id))
+            assert (await last_of(gateway, run.id)).progress.accepted == 60
+
+    async def test_a_cancelled_run_is_over_and_stays_so(self, connect: Connect) -> None:
+        collecting = Collecting()
+        collecting.open.clear()
+        async with connect() as transport, growing(transport, collecting), opened(transport) as gateway:
+            run = await gateway.start_run(asked(conversations=60))
+            await until(lambda: under_way(gateway, run.id, 4))
+            assert (await gateway.cancel_run(CancelRunRequest(run=run.id))).state == CANCELLED
+            assert (await gateway.cancel_run(CancelRunRequest(run=run.id))).state == CANCELLED
+            with pytest.raises(Refusal, match="is cancelled and cannot be resumed") as refused:
+                await gateway.resume_run(ResumeRunRequest(run=run.id))
+            assert refused.value.code == Code.NOT_NOW
+            await until(lambda: under_way(gateway, run.id, 0))
+        assert collecting.seen == []
+
+    async def test_a_gateway_that_comes_after_another_goes_on_where_everything_stands(self, connect: Connect) -> None:
+        collecting = Collecting()
+        async with connect() as transport, growing(transport, collecting):
+            async with opened(transport) as gateway:
+                run = await gateway.start_run(asked(conversations=300))
+                await until(lambda: accepted(gateway, run.id, 20))
+            async with opened(transport) as gateway:
+                assert (await status_of(gateway, run.id)).progress.accepted >= 20
+                assert (await last_of(gateway, run.id)).state == FINISHED
+            async with opened(transport) as gateway:
+                last = await status_of(gateway, run.id)
+        assert (last.state, last.progress.accepted) == (FINISHED, 300)
+        assert sorted(collecting.seen) == [(ordinal, 0) for ordinal in range(300)]
+
+    async def test_a_run_whose_problems_are_given_up_ends_short_and_says_why(self, connect: Connect) -> None:
+        collecting = Collecting(lambda one: ["length: turn 2: long"])
+        async with connect() as transport, growing(transport, collecting), opened(transport) as gateway:
+            run = await gateway.start_run(asked(conversations=3, max_attempts=2))
+            last = await last_of(gateway, run.id)
+        assert (last.state, last.progress.given_up) == (SHORT, 6)
+        assert last.because == "0 of 3 after 6 problems: all 2 conversations of each of the others were rejected"
+
+    async def test_what_finishes_is_told_to_who_follows_as_it_does(self, connect: Connect) -> None:
+        collecting = Collecting()
+        collecting.open.clear()
+        async with connect() as transport, growing(transport, collecting), opened(transport) as gateway:
+            run = await gateway.start_run(asked(conversations=5))
+            async with aclosing(gateway.watch_run(WatchRunRequest(run=run.id))) as watched:
+                assert (await anext(watched)).progress.accepted == 0
+                collecting.open.set()
+                told = [status.progress.accepted async for status in watched]
+        assert told == sorted(told)
+        assert told[-1] == 5
+
+    async def test_what_nobody_knows_is_refused_in_one_sentence(self, connect: Connect) -> None:
+        async with connect() as transport, opened(transport) as gateway:
+            with pytest.raises(Refusal, match="there is no run 'nix'") as refused:
+                await gateway.get_run(GetRunRequest(run="nix"))
+            assert refused.value.code == Code.UNKNOWN
+
+
+async def under_way(gateway: Gateway, run_id: str, number: int) -> bool:
+    return (await status_of(gateway, run_id)).progress.under_way == number
+
+
+async def accepted(gateway: Gateway, run_id: str, number: int) -> bool:
+    return (await status_of(gateway, run_id)).progress.accepted >= number

@@ -1,0 +1,88 @@
+"""A gateway over a transport, and services beside it that finish a conversation as soon as it starts."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+
+from soliloquy.v1.conversation_pb2 import Conversation, Ending, Summary, TokenUse
+from soliloquy.v1.events_pb2 import ConversationCollected, ConversationStarted
+from soliloquy.v1.gateway_pb2 import GetRunRequest, RunStatus, StartRunRequest
+from soliloquy.v1.runs_pb2 import RunRequest
+
+import services.curriculum.app
+from services.cli.gateway_plans import Plans
+from services.curriculum.settings import CurriculumSettings
+from services.gateway.service import Gateway
+from services.gateway.settings import GatewaySettings
+from services.runtime.events import Outcome, emit
+from services.runtime.handling import Service
+from services.runtime.model.settings import shipped_models
+from services.runtime.transports.port import Transport
+from tests.integration.transport.support import serving
+
+# What becomes of a conversation: why it is rejected, or nothing.
+Judge = Callable[[Conversation], list[str]]
+
+PLANS = Plans(models=shipped_models(), noise="none", files=None)
+
+
+def asked(request_id: str = "one", conversations: int = 6, max_attempts: int = 0) -> StartRunRequest:
+    request = RunRequest(
+        recipe="soliloquy",
+        problems="arithmetic",
+        conversations=conversations,
+        in_flight=4,
+        max_attempts=max_attempts,
+    )
+    return StartRunRequest(request=request, request_id=request_id)
+
+
+@asynccontextmanager
+async def opened(transport: Transport) -> AsyncIterator[Gateway]:
+    """A gateway that has taken up where everything stands, and drives."""
+    gateway = Gateway(transport, PLANS, GatewaySettings())
+    async with gateway.at_work():
+        yield gateway
+
+
+class Collecting:
+    """Stands for all services between the curriculum and whoever hears of what was collected."""
+
+    def __init__(self, judge: Judge = lambda conversation: []) -> None:
+        self._judge = judge
+        self.seen: list[tuple[int, int]] = []
+        # Conversations wait while it is not set.
+        self.open = asyncio.Event()
+        self.open.set()
+
+    async def collect(self, event: ConversationStarted) -> Outcome:
+        conversation = event.conversation
+        await self.open.wait()
+        self.seen.append((conversation.ordinal, conversation.attempt))
+        reasons = self._judge(conversation)
+        judged = Conversation()
+        judged.CopyFrom(conversation)
+        judged.ending = Ending.ENDING_SOLVED
+        summary = Summary(
+            topic=conversation.problem.topic,
+            question=conversation.problem.question,
+            turns=3,
+            python_turns=1,
+            flags=len(reasons),
+            tokens={"tutor": TokenUse(prompt=10, completion=2)},
+        )
+        return emit(ConversationCollected(conversation=judged, accepted=not reasons, reasons=reasons, summary=summary))
+
+
+@asynccontextmanager
+async def growing(transport: Transport, collecting: Collecting) -> AsyncIterator[None]:
+    collector = Service(name="collector", handlers={ConversationStarted: collecting.collect}, max_in_flight=8)
+    curriculum = services.curriculum.app.service(CurriculumSettings())
+    async with AsyncExitStack() as stages:
+        for service in (curriculum, collector):
+            await stages.enter_async_context(serving(service, transport, grace=0.0))
+        yield
+
+
+async def status_of(gateway: Gateway, run_id: str) -> RunStatus:
+    return await gateway.get_run(GetRunRequest(run=run_id))

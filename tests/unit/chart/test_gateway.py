@@ -1,0 +1,117 @@
+"""The gateway in a cluster: open to nobody who has no token, and reached by the ways that its values name."""
+
+import click
+import pytest
+
+from tests.chart.render import Document, Values
+from tests.unit.chart.objects import PUBLIC, container, environment, kinds, named, objects, services
+from tests.unit.chart.test_services import command
+
+ALL: Values = {
+    "gateway": {
+        "tls": {"existingSecret": "certificate", "clientCaKey": "ca.crt"},
+        "problems": {"existingClaim": "problems"},
+        "adapters": {"existingClaim": "adapters"},
+        "evaluations": {"existingClaim": "evaluations"},
+    },
+    "dataset": {"store": "s3://bucket/datasets", "existingSecret": "object-store"},
+}
+
+
+def options(*values: Values) -> dict[str, str]:
+    args = container(services(objects(*values))["gateway"])["args"]
+    return dict(arg.removeprefix("--").split("=", 1) for arg in args[2:])
+
+
+def mounts(pod: Document) -> dict[str, str]:
+    return {each["mountPath"]: each["name"] for each in pod["volumeMounts"] if each.get("readOnly")}
+
+
+def test_without_tokens_it_hears_nobody_but_its_own_pod() -> None:
+    found = objects()
+    told = options()
+    assert (told["listen"], told["grpc"]) == ("127.0.0.1:8080", "127.0.0.1:8081")
+    assert "gateway" not in kinds(found, "Service")
+    assert "gateway" not in kinds(found, "NetworkPolicy")
+    assert not kinds(found, "Ingress")
+
+
+def test_with_tokens_it_hears_whoever_has_one() -> None:
+    told = options(PUBLIC)
+    assert (told["listen"], told["grpc"]) == ("0.0.0.0:8080", "0.0.0.0:8081")
+    pod = services(objects(PUBLIC))["gateway"]["spec"]["template"]["spec"]
+    folder, _, file = told["tokens"].rpartition("/")
+    [secret] = [each["secret"] for each in pod["volumes"] if each["name"] == mounts(pod["containers"][0])[folder]]
+    assert (secret["secretName"], secret["items"]) == ("tokens", [{"key": "tokens.toml", "path": file}])
+    # A single file of a volume would never change.
+    assert all("subPath" not in each for each in pod["containers"][0]["volumeMounts"])
+
+
+def test_the_service_the_ingress_and_the_route_lead_to_the_ports_that_it_listens_on() -> None:
+    found = objects(PUBLIC)
+    pod = container(services(found)["gateway"])
+    numbers = {port["name"]: port["containerPort"] for port in pod["ports"]}
+    service = named(found, "Service", "gateway")["spec"]
+    ports = {port["name"]: (port["port"], numbers[port["targetPort"]]) for port in service["ports"]}
+    assert ports == {"http": (8080, 8080), "grpc": (8081, 8081)}
+    assert service["selector"] == services(found)["gateway"]["spec"]["selector"]["matchLabels"]
+
+    ingress = named(found, "Ingress")["spec"]
+    [rule] = ingress["rules"]
+    assert ingress["tls"] == [{"hosts": ["soliloquy.example.com"], "secretName": "certificate"}]
+    assert rule["host"] == "soliloquy.example.com"
+    assert rule["http"]["paths"][0]["backend"]["service"] == {"name": "lab-soliloquy-gateway", "port": {"name": "http"}}
+
+    route = named(found, "HTTPRoute")["spec"]
+    led = {each["matches"][0]["path"]["value"]: each["backendRefs"][0]["port"] for each in route["rules"]}
+    assert led == {"/soliloquy.v1.RunService": 8081, "/": 8080}
+    assert route["hostnames"] == ["soliloquy.example.com"]
+
+
+@pytest.mark.parametrize(("tls", "protocol"), [({}, "kubernetes.io/h2c"), (ALL["gateway"]["tls"], None)])
+def test_who_leads_there_is_told_how_grpc_is_spoken(tls: Values, protocol: str | None) -> None:
+    service = named(objects(PUBLIC, {"gateway": {"tls": tls}}), "Service", "gateway")["spec"]
+    [grpc] = [port for port in service["ports"] if port["name"] == "grpc"]
+    assert grpc.get("appProtocol") == protocol
+
+
+def test_it_takes_the_command_line_of_its_pod(monkeypatch: pytest.MonkeyPatch) -> None:
+    pod = container(services(objects(PUBLIC, ALL, {"defaults": {"maxInFlight": 16}}))["gateway"])
+    for variable, value in environment(pod).items():
+        monkeypatch.setenv(variable, str(value))
+    found, args = command(pod["args"])
+    # Files that only the pod has are not looked for here.
+    known = {flag for option in found.params if isinstance(option, click.Option) for flag in option.opts}
+    assert {arg.split("=")[0] for arg in args} <= known
+    assert found.name == "gateway"
+
+
+def test_what_it_reads_is_mounted_where_it_is_told_to_look() -> None:
+    told = options(PUBLIC, ALL)
+    pod = container(services(objects(PUBLIC, ALL))["gateway"])
+    assert told["store"] == "s3://bucket/datasets"
+    assert pod["envFrom"] == [{"secretRef": {"name": "object-store"}}]
+    for option in ("problem-files", "adapters", "evaluations"):
+        assert mounts(pod)[told[option]] == told[option].strip("/")
+    for option in ("tls-cert", "tls-key", "client-ca"):
+        assert told[option].rpartition("/")[0] in mounts(pod)
+
+
+def test_the_chat_asks_the_sandboxes_of_the_release() -> None:
+    found = objects()
+    service = named(found, "Service", "executor")
+    [port] = service["spec"]["ports"]
+    assert options()["sandbox"] == f"{service['metadata']['name']}.tutoring.svc:{port['port']}"
+    executor = container(services(found)["executor"])
+    assert f"--grpc=0.0.0.0:{port['port']}" in executor["args"]
+    assert {"name": port["targetPort"], "containerPort": port["port"]} in executor["ports"]
+
+
+def test_without_it_the_executor_listens_to_nobody() -> None:
+    found = objects({"services": {"gateway": {"enabled": False}}})
+    assert "executor" not in kinds(found, "Service")
+    assert not [arg for arg in container(services(found)["executor"])["args"] if arg.startswith("--grpc")]
+
+
+def test_there_is_one_whatever_the_others_have() -> None:
+    assert services(objects({"defaults": {"replicas": 3}}))["gateway"]["spec"]["replicas"] == 1

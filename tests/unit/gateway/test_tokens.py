@@ -1,0 +1,89 @@
+"""The file of tokens, which an operator writes and changes while the gateway runs."""
+
+import logging
+from pathlib import Path
+
+import pytest
+
+from services.gateway.access.tokens import LOOK_SECONDS, BadTokens, Tokens
+from tests.unit.gateway.tokens import OPERATOR, READER, entry, written
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_a_token_is_known_by_its_digest_alone(tmp_path: Path) -> None:
+    tokens = Tokens(written(tmp_path))
+    found = tokens.with_token(OPERATOR)
+    assert found is not None
+    assert (found.name, found.role) == ("olga", "operator")
+    assert tokens.with_token(found.sha256) is None
+    assert tokens.with_token("") is None
+
+
+def test_a_name_without_a_digest_is_for_a_certificate_only(tmp_path: Path) -> None:
+    tokens = Tokens(written(tmp_path, entry("worker-7", "operator")))
+    named = tokens.with_name("worker-7")
+    assert named is not None
+    assert named.role == "operator"
+    # Nothing that can be typed has an empty digest.
+    assert tokens.with_token("") is None
+
+
+def test_a_token_that_is_taken_out_of_the_file_is_refused_without_a_restart(tmp_path: Path) -> None:
+    clock, file = Clock(), written(tmp_path)
+    tokens = Tokens(file, clock)
+    assert tokens.with_token(READER)
+    written(tmp_path, entry("olga", "operator", OPERATOR))
+    clock.now += LOOK_SECONDS
+    assert tokens.with_token(READER) is None
+    assert tokens.with_token(OPERATOR)
+
+
+def test_a_file_that_is_broken_meanwhile_locks_nobody_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    clock, file = Clock(), written(tmp_path)
+    tokens = Tokens(file, clock)
+    file.write_text("[[token]\n", "utf-8")
+    clock.now += LOOK_SECONDS
+    with caplog.at_level(logging.ERROR, "services.gateway"):
+        assert tokens.with_token(READER)
+        clock.now += LOOK_SECONDS
+        assert tokens.with_token(READER)
+    [told] = caplog.messages
+    assert "holds no tokens" in told
+    assert "that were there before hold" in told
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "holds no [[token]]"),
+        ("token = [", "holds no tokens (Invalid value"),
+        ("tokens = []\n", "there is no entry 'tokens'"),
+        (entry("rita", "admin", READER), "token 1: its role is none: reader or operator"),
+        (entry("rita", "reader", READER) + entry("rita", "operator", OPERATOR), "two tokens are called 'rita'"),
+        (entry("rita", "reader", READER) + entry("olga", "operator", READER), "two entries have the same sha256"),
+        (entry("", "reader", READER), "token 1: it has no usable name"),
+        (entry("rita", "reader") + 'sha256 = "the-secret-itself"\n', "token 1: its sha256 is none"),
+        (entry("rita", "reader") + 'token = "the-secret-itself"\n', "token 1: there is no field 'token'"),
+        ('token = "the-secret-itself"\n', "the tokens is no table"),
+    ],
+)
+def test_a_broken_file_is_refused_with_one_line_that_gives_no_secret_away(tmp_path: Path, text: str, told: str) -> None:
+    file = written(tmp_path, text or "\n")
+    with pytest.raises(BadTokens) as refused:
+        Tokens(file)
+    assert str(refused.value).startswith(str(file))
+    assert told in str(refused.value)
+    assert "the-secret-itself" not in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(BadTokens, match=r"none\.toml holds no tokens"):
+        Tokens(tmp_path / "none.toml")
