@@ -132,9 +132,10 @@ async def _served(model: Model) -> AsyncIterator[str]:
         sandbox = await server.start("127.0.0.1:0")
         with tempfile.TemporaryDirectory(prefix="soliloquy-bench-") as folder:
             async with EmbeddedTransport(Path(folder) / "log.sqlite") as transport, SandboxClient(sandbox) as client:
-                gateway = Gateway(transport, plans, GatewaySettings())
+                ours = GatewaySettings()
+                gateway = Gateway(transport, plans, ours)
                 offered = routes(tutor(model, client, settings, lambda: ""), transport, settings)
-                app = application(gateway, Access(None), offered, stopping)
+                app = application(gateway, ours, Access(None), stopping, offered)
                 async with gateway.at_work(), serving("127.0.0.1:0", app, stopping) as address:
                     yield address
     finally:
