@@ -6,7 +6,7 @@ What is read is known by the offsets of its topic or by the digests of its shard
 import json
 import shutil
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ from services.runtime.events import Undecodable, message_of
 from services.runtime.topics import TOPIC_OF
 from services.runtime.transports.port import Delivery, Transport
 from training.settings import CannotTrain
-from training.source import conversations, opened
+from training.source import conversations, digest_of, opened
 
 FINISHED = TOPIC_OF[ConversationFinished].name
 
@@ -44,6 +44,17 @@ def freeze_dataset(data: str, folder: Path) -> dict[str, Any]:
         for conversation in conversations(data):
             made.add(conversation)
         made.source = {"shards": source}
+    return made.manifest
+
+
+def freeze_together(datasets: Sequence[str], folder: Path, *, leave_out: LeaveOut) -> dict[str, Any]:
+    """The accepted conversations of several datasets, one after the other."""
+    with _frozen(folder) as made:
+        for data in datasets:
+            for conversation in conversations(data):
+                if not leave_out(conversation):
+                    made.add(conversation)
+        made.source = {"datasets": [digest_of(data) for data in datasets]}
     return made.manifest
 
 

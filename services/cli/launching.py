@@ -66,12 +66,10 @@ def launch_options(command: Command) -> Callable[..., Any]:
     def with_launch(
         *arguments: Any, config: str, workers: int, on_ray: bool, ray_address: str | None, **options: Any
     ) -> Any:
-        for library in (*_NEEDED, *(("ray",) if on_ray else ())):
-            if find_spec(library) is None:
-                raise Failure(f"{library} is not installed: pip install 'soliloquy[train]'")
+        check_installed(*(("ray",) if on_ray else ()))
         if ray_address and not on_ray:
             raise click.UsageError("--ray-address says nothing without --ray")
-        launch = Launch(file=_config(config), workers=workers, on_ray=on_ray, ray_address=ray_address)
+        launch = Launch(file=configuration(config), workers=workers, on_ray=on_ray, ray_address=ray_address)
         return command(*arguments, launch=launch, **options)
 
     for each in reversed(_OPTIONS):
@@ -84,7 +82,13 @@ def end_when_asked() -> None:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
-def _config(named: str) -> Path:
+def check_installed(*further: str) -> None:
+    for library in (*_NEEDED, *further):
+        if find_spec(library) is None:
+            raise Failure(f"{library} is not installed: pip install 'soliloquy[train]'")
+
+
+def configuration(named: str) -> Path:
     if Path(named).is_file():
         return Path(named)
     import training

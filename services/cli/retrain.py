@@ -16,7 +16,7 @@ from services.cli.evaluate.weights import Weights
 from services.cli.failure import INTERRUPTED, Failure
 from services.cli.kafka_options import kafka_options
 from services.cli.launching import CONFIG, METRICS, Launch, end_when_asked, launch_options
-from services.cli.training_view import Bar, Silent, exported, following
+from services.cli.training_view import ShownTraining, exported
 from services.dataset.place import Place
 from services.runtime.model.settings import shipped_models
 from services.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
@@ -25,7 +25,6 @@ from services.runtime.transports.port import Unanswered
 if TYPE_CHECKING:
     from training.continuous.folder import Outcome
     from training.continuous.policy import Evaluation
-    from training.folder import Job
 
 # Cases that are put at once.
 _IN_FLIGHT = 16
@@ -114,7 +113,7 @@ def retrain(
             settings=read_settings(launch.file),
             policy=chosen,
             canaries=canaries_of(chosen.canaries.count),
-            train=_Training(launch=launch, quiet=quiet or as_json).train,
+            train=ShownTraining(launch=launch, quiet=quiet or as_json).train,
             evaluate=_Evaluating(base=base, evaluation=chosen.evaluation, quiet=quiet or as_json).evaluate,
             display=display,
         )
@@ -128,17 +127,6 @@ def retrain(
         raise click.exceptions.Exit(INTERRUPTED) from None
     if as_json:
         click.echo(json.dumps({"state": str(state), "rounds": [asdict(outcome) for outcome in done]}))
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Training:
-    launch: Launch
-    quiet: bool
-
-    def train(self, job: "Job") -> None:
-        shown = Silent() if self.quiet else Bar(Console(stderr=True))
-        with following(job.folder, shown):
-            self.launch.train(job, shown.reading)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -2,7 +2,6 @@
 
 import json
 import time
-from collections.abc import Iterable
 from itertools import islice
 from typing import Any
 
@@ -16,16 +15,18 @@ from soliloquy.v1.conversation_pb2 import Ending
 from soliloquy.v1.gateway_pb2 import FinishedConversation, GetConversationResponse, RunStatus
 from soliloquy.v1.runs_pb2 import RunState
 
-from services.cli.generate import INCOMPLETE
 from services.cli.progress import Bar, Standing
 from services.cli.runs_options import gateway_options, opened
-from services.cli.show import record_of
-from services.cli.view import show_conversation
 from services.client.runs import Runs, is_over, state_of
 from services.recipes.recipe import DEFAULT
 
 _STATES = tuple(name.removeprefix("RUN_STATE_").lower() for name in RunState.keys()[1:])
-_EXIT = {RunState.RUN_STATE_FINISHED: 0, RunState.RUN_STATE_SHORT: INCOMPLETE, RunState.RUN_STATE_CANCELLED: INCOMPLETE}
+_INCOMPLETE = 1
+_EXIT = {
+    RunState.RUN_STATE_FINISHED: 0,
+    RunState.RUN_STATE_SHORT: _INCOMPLETE,
+    RunState.RUN_STATE_CANCELLED: _INCOMPLETE,
+}
 _QUESTION_CHARACTERS = 60
 _as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, an object a line, and nothing else.")
 _run = click.argument("run")
@@ -63,18 +64,18 @@ def start(context: click.Context, /, *, runs: Runs, watched: bool, as_json: bool
 
 
 @runs.command("list")
-@click.option("--state", default="", type=click.Choice(_STATES), help="Those in this state.")
+@click.option("--state", type=click.Choice(_STATES), help="Those in this state.")
 @_as_json
 @gateway_options
-def list_runs(*, runs: Runs, state: str, as_json: bool) -> None:
+def list_runs(*, runs: Runs, state: str | None, as_json: bool) -> None:
     """List the runs, the latest first."""
     with opened(runs):
-        found = runs.list(state)
-        if as_json:
-            for status in found:
-                click.echo(_json(status))
-        else:
-            _print_runs(found)
+        found = False
+        for status in runs.list(state or ""):
+            found = True
+            click.echo(_json(status) if as_json else _run_line(status))
+    if not (found or as_json):
+        click.echo("no runs")
 
 
 @runs.command()
@@ -135,7 +136,7 @@ def cancel(*, runs: Runs, run: str, as_json: bool) -> None:
 @runs.command()
 @_run
 @click.argument("conversation", required=False)
-@click.option("--verdict", default="", type=click.Choice(["accepted", "rejected"]), help="Those so judged.")
+@click.option("--verdict", type=click.Choice(["accepted", "rejected"]), help="Those so judged.")
 @click.option("--flagged", is_flag=True, help="Those in which something is said that is not so.")
 @click.option("--text", default="", metavar="TEXT", help="Those whose topic or question has it.")
 @click.option("--limit", default=100, show_default=True, type=click.IntRange(min=1), help="The most to list.")
@@ -147,7 +148,7 @@ def conversations(
     runs: Runs,
     run: str,
     conversation: str | None,
-    verdict: str,
+    verdict: str | None,
     flagged: bool,
     text: str,
     limit: int,
@@ -161,7 +162,7 @@ def conversations(
         if conversation:
             _show(runs.conversation(run, conversation), as_json=as_json)
             return
-        listed = islice(runs.conversations(run, verdict=verdict, flagged=flagged, text=text), limit)
+        listed = islice(runs.conversations(run, verdict=verdict or "", flagged=flagged, text=text), limit)
         for finished in runs.tail(run) if follow else listed:
             click.echo(_json(finished) if as_json else _line(finished))
 
@@ -233,31 +234,19 @@ def _print_status(status: RunStatus) -> None:
     Console().print(table)
 
 
-def _print_runs(found: Iterable[RunStatus]) -> None:
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for column in ("run", "state", "recipe", "problems"):
-        table.add_column(column, no_wrap=True)
-    for column in ("accepted", "rate", "left"):
-        table.add_column(column, justify="right")
-    table.add_column("started")
-    for status in found:
-        table.add_row(
-            status.id,
-            state_of(status),
-            status.request.recipe,
-            Text(status.request.problems),
-            f"{status.progress.accepted}/{status.request.conversations}",
-            f"{status.rate:.1f}/s" if status.rate else "",
-            _span(status.eta_seconds) if status.eta_seconds else "",
-            Text(f"{_when(status.requested_at)} {status.requested_by}".rstrip()),
-        )
-    if table.row_count:
-        Console().print(table)
-    else:
-        click.echo("no runs")
+def _run_line(status: RunStatus) -> str:
+    done = f"{status.progress.accepted}/{status.request.conversations}"
+    asked = f"{status.request.problems} by {status.request.recipe}"
+    left = f"{status.rate:.1f}/s, {_span(status.eta_seconds)} left" if status.eta_seconds else ""
+    started = f"{_when(status.requested_at)} {status.requested_by}".rstrip()
+    return f"{status.id}  {state_of(status):<9} {done:>13}  {started}  {asked}  {left}".rstrip()
 
 
 def _show(found: GetConversationResponse, *, as_json: bool) -> None:
+    # Arrow is loaded when there is something to show.
+    from services.cli.show import record_of
+    from services.cli.view import show_conversation
+
     record = record_of(found.conversation)
     flags = [MessageToDict(flag, preserving_proto_field_name=True) for flag in found.flags]
     if as_json:

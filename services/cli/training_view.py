@@ -3,14 +3,19 @@
 import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from prometheus_client import start_http_server
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from services.cli.failure import Failure
+from services.cli.launching import Launch
+
+if TYPE_CHECKING:
+    from training.folder import Job
 
 LOOK_SECONDS = 0.5
 
@@ -115,3 +120,16 @@ def _follow(folder: Path, shown: View, ended: threading.Event) -> None:
             metrics.CHECKPOINT.set(checkpoints[-1].stat().st_mtime)
         if last:
             return
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ShownTraining:
+    """Trains where it is to be, and shows how it goes."""
+
+    launch: Launch
+    quiet: bool
+
+    def train(self, job: "Job") -> None:
+        shown = Silent() if self.quiet else Bar(Console(stderr=True))
+        with following(job.folder, shown):
+            self.launch.train(job, shown.reading)

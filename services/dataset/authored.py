@@ -1,14 +1,24 @@
 """What the word problems of a dataset come to, in the terms of the paper's table 2."""
 
+import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from pathlib import Path
 from typing import Any
 
 from services.dataset.reading import Dataset
+from services.recipes.mathwell.measures import Measured
 
 CRITERIA = ("solvable", "accurate", "appropriate")
-_COLUMNS = ["problem.answer", "problem.authorship", "turns.calculation.attempts.execution.status"]
+# By model, the same figures as the paper has them.
+PUBLISHED: Mapping[str, Mapping[str, float]] = tomllib.loads(
+    Path(__file__).with_name("published.toml").read_text("utf-8")
+)
+_COLUMNS = [
+    *(f"problem.{name}" for name in ("question", "solution", "answer", "authorship")),
+    "turns.calculation.attempts.execution.status",
+]
 
 
 @dataclass(kw_only=True)
@@ -24,16 +34,16 @@ class Authored:
     # Those for which a topic was asked for, and those that name it.
     topics: int = 0
     named: int = 0
-    reading_grades: float = 0.0
-    operations: Counter[str] = field(default_factory=Counter)
+    measured: Measured = field(default_factory=Measured)
 
     def add(self, rows: Iterable[Mapping[str, Any]]) -> None:
         for row in rows:
             if not any(turn["calculation"] and turn["calculation"]["attempts"] for turn in row["turns"]):
                 continue
             self.written += 1
-            authorship = row["problem"]["authorship"]
-            if authorship is None or row["problem"]["answer"] is None:
+            problem = row["problem"]
+            authorship = problem["authorship"]
+            if authorship is None or problem["answer"] is None:
                 continue
             self.ran += 1
             self._judge(authorship["opinions"])
@@ -41,8 +51,10 @@ class Authored:
             if authorship["commission"]["topic"]:
                 self.topics += 1
                 self.named += measures["names_topic"]
-            self.reading_grades += measures["reading_grade"]
-            self.operations.update(measures["operations"])
+            self.measured.add(problem["question"], problem["solution"], measures["operations"])
+
+    def __add__(self, other: "Authored") -> "Authored":
+        return Authored(**{one.name: getattr(self, one.name) + getattr(other, one.name) for one in fields(self)})
 
     def _judge(self, opinions: Iterable[Mapping[str, str]]) -> None:
         """One "no" is enough for a no, and somebody has to say yes."""
@@ -71,9 +83,7 @@ class Authored:
         return {
             "written": self.written,
             **self.shares(),
-            "reading_grade": round(self.reading_grades / self.ran, 2) if self.ran else None,
-            "operations": {name: _percent(count, self.ran) for name, count in sorted(self.operations.items())},
-            "distinct_operations": round(self.operations.total() / self.ran, 2) if self.ran else None,
+            **self.measured.as_json(),
         }
 
 

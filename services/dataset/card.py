@@ -8,6 +8,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
+from services.dataset.authored import PUBLISHED, Authored
 from services.dataset.statistics import LETTERS, Statistics
 from services.recipes.recipe import DEFAULT
 
@@ -17,6 +18,19 @@ _MOST_ROWS = 50
 _SECTIONS = [Template(text) for text in Path(__file__).with_name("card.md").read_text("utf-8").split("\n## ")]
 _MODELS = "Student and tutor are both models: what real students misunderstand may be rarer or more frequent than here."
 _PERSONS = "Where a person was the student, nothing was drawn for it: no intent, no persona, no kind of mistake."
+_WRITTEN = {
+    "ran": "functions that returned a number, in %",
+    "solvable": "of these solvable",
+    "accurate": "of the solvable accurate",
+    "appropriate": "of the solvable appropriate",
+    "all": "of those with a number all three",
+    "named": "that name their topic",
+    "reading_grade": "Flesch-Kincaid grade",
+    "dale_chall": "New Dale-Chall",
+    "tokens": "tokens a question",
+    "distinct_operations": "operations a problem",
+    "self_similarity": "words that two questions share, in %",
+}
 # Each option of the run's command with the field of the manifest that tells it, and what it is where nobody says.
 _OPTIONS = {"noise": "none", "max_turns": 20, "max_attempts": 10}
 
@@ -39,6 +53,7 @@ def card(counted: Counted) -> str:
         "story": kept.recipe.story,
         "figures": table(("", ""), figures(kept, dropped)),
         "beside": table(("", "here", "MathDial"), _beside(kept)),
+        "authored": table(("", "here", "MATHWELL"), _authored(kept.authored + dropped.authored)),
         "endings": counts("ending", kept.endings),
         "reasons": counts("not kept because of", dropped.reasons),
         "lengths": counts("turns", dict(sorted(kept.lengths.items()))),
@@ -122,6 +137,16 @@ def _beside(kept: Statistics) -> list[tuple[str, str, str]]:
         ("words an utterance", f"{kept.words_per_utterance('student', 'tutor'):.1f}", "17.3"),
         ("bigram entropy", f"{kept.bigram_entropy:.2f}", "3.54"),
         ("uptake", f"{kept.uptake:.2f}", "0.83"),
+    ]
+
+
+def _authored(written: Authored) -> list[tuple[str, str, str]]:
+    """In the terms of MATHWELL's tables, of all that was written to order; nothing where nothing was."""
+    here, published = written.as_json(), PUBLISHED["MATHWELL"]
+    return [
+        (words, "not measured" if here[name] is None else f"{here[name]:g}", f"{published.get(name, '')}")
+        for name, words in _WRITTEN.items()
+        if written.ran
     ]
 
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from soliloquy.v1.conversation_pb2 import Evaluation, StepState
 
+from services.dataset.authored import Authored
 from services.dataset.columns import below, named, occurring, word
 from services.recipes.codes import EVALUATIONS, STATES
 from services.recipes.recipe import DEFAULT, Recipe, find
@@ -69,6 +70,8 @@ class Statistics:
     tokens: Counter[tuple[str, str]] = field(default_factory=Counter)
     # By role, engine, model and adapter's digest, how many calls they answered.
     models: Counter[tuple[str, ...]] = field(default_factory=Counter)
+    # Of problems that were written to order.
+    authored: Authored = field(default_factory=Authored)
     # Why conversations were not kept: one may have broken several rules.
     reasons: Counter[str] = field(default_factory=Counter)
 
@@ -86,6 +89,8 @@ class Statistics:
         self.lengths += occurring(pc.list_value_length(batch["turns"]))
         if "reasons" in batch.schema.names:
             self.reasons += occurring(kinds_of_reasons(pc.list_flatten(batch["reasons"])))
+        to_order = batch.filter(below(batch["problem"], "authorship").is_valid())
+        self.authored.add(to_order.select(["problem", "turns"]).to_pylist())
         turns = pc.list_flatten(batch["turns"])
         self._add_texts(below(turns, "student", "text"), below(turns, "tutor", "text"))
         student, tutor = below(turns, "student"), below(turns, "tutor")

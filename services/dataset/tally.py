@@ -14,7 +14,7 @@ from services.runtime.values import status_name
 
 ANSWERED_BY = ("role", "engine", "model", "adapter_digest")
 _COUNTS = ("accepted", "rejected", "turns", "python_turns")
-_COUNTERS = ("enrichment", "discarded", "unfit", "executions", "parse", "verdicts", "tokens", "answered")
+_COUNTERS = ("enrichment", "discarded", "unfit", "executions", "parse", "verdicts", "measures", "tokens", "answered")
 _VERDICTS = {True: "agree", False: "contradict"}
 
 
@@ -34,6 +34,8 @@ class Tally:
     executions: Counter[str] = field(default_factory=Counter)
     parse: Counter[str] = field(default_factory=Counter)
     verdicts: Counter[str] = field(default_factory=lambda: Counter(agree=0, contradict=0))
+    # Of problems written to order that have an answer: how many, their tokens, and how many take each operation.
+    measures: Counter[str] = field(default_factory=Counter)
     # By role and kind; and by role, engine, model and adapter's digest, how many calls they answered.
     tokens: Counter[tuple[str, str]] = field(default_factory=Counter)
     answered: Counter[tuple[str, ...]] = field(default_factory=Counter)
@@ -81,6 +83,9 @@ class Tally:
                 self._add_calls(enrichment.calls)
                 for one in chain(enrichment.confusion.discarded, enrichment.plan.discarded):
                     self.discarded[one.because] += one.samples
+        if conversation.problem.HasField("authorship") and conversation.problem.HasField("answer"):
+            measures = conversation.problem.authorship.measures
+            self.measures.update({"problems": 1, "tokens": measures.tokens, **dict.fromkeys(measures.operations, 1)})
         for turn in conversation.turns:
             self.turns += 1
             self._add_calls(turn.calls)
@@ -120,6 +125,7 @@ class Tally:
             "executions": dict(sorted(self.executions.items())),
             "parse": dict(sorted(self.parse.items())),
             "verdicts": dict(sorted(self.verdicts.items())),
+            "measures": dict(sorted(self.measures.items())),
             "tokens": {role: self._tokens(role) for role in sorted({role for role, _ in self.tokens})},
             "models": [
                 dict(zip(ANSWERED_BY, names, strict=True)) | {"calls": number}

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Self, TypeVar
 
 import grpc
@@ -17,6 +18,8 @@ from soliloquy.v1.model_pb2 import (
     UnloadAdapterRequest,
 )
 from soliloquy.v1.model_pb2_grpc import ModelServiceStub
+
+from training.settings import CannotTrain
 
 # How long a service that is away, or has no replica free, is waited for; and a call.
 _PATIENCE_SECONDS = 60.0
@@ -45,6 +48,16 @@ class ModelService:
 
     async def info(self) -> ModelInfo:
         return await self._asked(lambda: self._stub.Info(InfoRequest(), timeout=_CALL_SECONDS))
+
+    async def check_base(self, base: Path, digest: str) -> None:
+        """Raises CannotTrain where it serves another base than the one that is trained."""
+        info = await self.info()
+        if info.digest != digest:
+            served = f"{info.model}, {info.digest[:12] or 'no weights'}"
+            raise CannotTrain(
+                f"the model service at {self._address} serves {served}, and {base} is {digest[:12]}: name the base "
+                "that is served"
+            )
 
     async def adapters(self) -> dict[str, Adapter]:
         """Those that are loaded, by name."""

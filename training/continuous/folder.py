@@ -7,16 +7,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from services.dataset.lock import Locked, locked
-from services.dataset.place import Place
 from services.dataset.reading import Dataset
 from training.continuous.policy import Figures
 from training.continuous.sources import Span
 from training.evaluation.report import table
-from training.settings import CannotTrain
+from training.state import Undertaking, held, read, write
 
 TABLE = "rounds.md"
-_IDENTITY = "retraining.json"
+_UNDERTAKING = Undertaking(name="retraining", option="--state")
 _PLAN, _OUTCOME = "plan.json", "outcome.json"
 _HEAD = ("round", "conversations", "from", "to", "loss", "held out", "evaluation before", "after", "outcome")
 
@@ -66,15 +64,15 @@ class Round:
         self.training = self.folder / "training"
 
     def plan(self) -> Plan | None:
-        planned = _read(self.folder / _PLAN)
+        planned = read(self.folder / _PLAN)
         return Plan(span=Span(**planned["span"]), onto=planned["onto"]) if planned else None
 
     def write_plan(self, plan: Plan) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
-        _write(self.folder / _PLAN, json.dumps(asdict(plan), indent=2))
+        write(self.folder / _PLAN, json.dumps(asdict(plan), indent=2))
 
     def outcome(self) -> Outcome | None:
-        found, plan = _read(self.folder / _OUTCOME), self.plan()
+        found, plan = read(self.folder / _OUTCOME), self.plan()
         return Outcome(**{**found, "plan": plan}) if found else None
 
     def learned(self) -> set[str]:
@@ -89,15 +87,10 @@ class Rounds:
     @contextmanager
     def opened(self, identity: Mapping[str, Any]) -> Iterator[None]:
         """Raises CannotTrain where the folder is another's, or in use."""
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            with locked(Place(self.folder), self.folder):
-                self._check(identity)
-                # A process that ended between the two has left an outcome that is not in it.
-                self._write_table()
-                yield
-        except Locked as error:
-            raise CannotTrain(f"{error}: wait for it, or choose another --state") from error
+        with held(self.folder, _UNDERTAKING, identity):
+            # A process that ended between the two has left an outcome that is not in it.
+            self._write_table()
+            yield
 
     def done(self) -> list[Outcome]:
         found: list[Outcome] = []
@@ -109,7 +102,7 @@ class Rounds:
         return Round(self.folder, number)
 
     def finish(self, outcome: Outcome) -> None:
-        _write(self.round(outcome.round).folder / _OUTCOME, json.dumps(asdict(outcome), indent=2))
+        write(self.round(outcome.round).folder / _OUTCOME, json.dumps(asdict(outcome), indent=2))
         self._write_table()
 
     def evaluation(self, version: str) -> Path:
@@ -117,19 +110,7 @@ class Rounds:
         return self.folder / "evaluations" / (version or "base")
 
     def _write_table(self) -> None:
-        _write(self.folder / TABLE, "\n".join(_page(self.done())))
-
-    def _check(self, identity: Mapping[str, Any]) -> None:
-        kept = _read(self.folder / _IDENTITY)
-        if not kept:
-            _write(self.folder / _IDENTITY, json.dumps(identity, indent=2))
-            return
-        for name, value in identity.items():
-            if kept.get(name) != value:
-                raise CannotTrain(
-                    f"{self.folder} holds another retraining ({name}: {kept.get(name)}, not {value}): choose another "
-                    "--state"
-                )
+        write(self.folder / TABLE, "\n".join(_page(self.done())))
 
 
 def _page(outcomes: Sequence[Outcome]) -> Collection[str]:
@@ -144,24 +125,3 @@ def _told(place: Any) -> str:
 
 def _figures(figures: Figures | None) -> str:
     return ", ".join(f"{name} {share:.2f}" for name, share in (figures or {}).items())
-
-
-def _read(path: Path) -> dict[str, Any]:
-    """Nothing where it is not there."""
-    try:
-        return dict(json.loads(path.read_bytes()))
-    except FileNotFoundError:
-        return {}
-    except ValueError as error:
-        raise CannotTrain(f"{path} is not readable ({error}): remove {path.parent}") from error
-
-
-def _write(path: Path, content: str) -> None:
-    unfinished = path.with_name(f".{path.name}.unfinished")
-    try:
-        unfinished.write_text(content + "\n", "utf-8")
-        unfinished.replace(path)
-    except OSError as error:
-        raise CannotTrain(
-            f"{path} cannot be written ({error.strerror}): make room and run the command again"
-        ) from error

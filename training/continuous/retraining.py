@@ -63,13 +63,7 @@ class Served:
 
     async def check_base(self, digest: str) -> None:
         async with ModelService(self.model_address) as service:
-            info = await service.info()
-        if info.digest != digest:
-            served = f"{info.model}, {info.digest[:12] or 'no weights'}"
-            raise CannotTrain(
-                f"the model service at {self.model_address} serves {served}, and {self.base} is {digest[:12]}: name "
-                "the base that is served"
-            )
+            await service.check_base(self.base, digest)
 
     async def activate(self, version: Version, canaries: Sequence[Canary], readable: float) -> None:
         async with ModelService(self.model_address) as service:

@@ -1,9 +1,10 @@
 """How alike two texts are in meaning, by BERTScore: each token's nearest in the other, in an encoder's own vectors."""
 
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from training.evaluation.local_model import tokenizer_and_model
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -13,25 +14,11 @@ _LAYER = 0.75
 _BATCH = 32
 
 
-class NoEncoder(Exception):
-    """A folder holds no encoder that can be run here; the message says why."""
-
-
 class BertScore:
     """F1 without weights for rare words and without rescaling; one encoder for all that is compared."""
 
     def __init__(self, folder: Path) -> None:
-        if find_spec("transformers") is None or find_spec("torch") is None:
-            raise NoEncoder("torch and transformers are not installed: pip install 'soliloquy[serve]'")
-        if not (folder / "config.json").is_file():
-            raise NoEncoder(f"{folder} holds no encoder: it lacks config.json")
-        from transformers import AutoModel, AutoTokenizer
-
-        try:
-            self._tokenizer: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-            self._model: Any = AutoModel.from_pretrained(folder, local_files_only=True).eval()
-        except (OSError, ValueError) as error:
-            raise NoEncoder(f"{folder} holds no encoder ({' '.join(str(error).split())})") from error
+        self._tokenizer, self._model = tokenizer_and_model(folder, "encoder", "AutoModel")
 
     def scores(self, texts: Sequence[str], references: Sequence[str]) -> list[float]:
         """Of each pair, from 0 to 100; an empty text has nothing of its reference."""

@@ -21,7 +21,8 @@ from services.recipes.recipe import find
 from services.runtime.events import Outcome
 from services.runtime.model import Model
 from services.runtime.seeds import digest
-from training.evaluation.likeness import BertScore, NoEncoder
+from training.evaluation.likeness import BertScore
+from training.evaluation.local_model import NoLocalModel
 from training.evaluation.mathdial.baseline import next_step
 from training.evaluation.mathdial.figures import CURVES, MEASURES, METRICS, figures
 from training.evaluation.mathdial.holding import RECIPE, Drawn, drawn_dialogues, held
@@ -188,5 +189,5 @@ def _conversations(folder: str | Path) -> Iterator[Conversation]:
 def _likeness(folder: Path | None) -> BertScore | None:
     try:
         return BertScore(folder) if folder else None
-    except NoEncoder as error:
+    except NoLocalModel as error:
         raise Failure(str(error)) from error

@@ -9,6 +9,7 @@ _MODULES = {
     "show": "services.cli.problems.show",
     "sample": "services.cli.problems.sample",
     "generate": "services.cli.problems.generating",
+    "improve": "services.cli.problems.improving",
     "compare": "services.cli.problems.compare",
     "check": "services.cli.problems.check",
     "import": "services.cli.problems.importing",

@@ -9,6 +9,7 @@ import click
 from services.cli.failure import Failure
 from services.curriculum.files.problem_file import BadProblemFile
 from services.curriculum.sifting import dedupe as sifting
+from services.curriculum.sifting.policy import DUPLICATES
 
 
 @click.command()
@@ -16,7 +17,7 @@ from services.curriculum.sifting import dedupe as sifting
 @click.option("--out", required=True, type=click.Path(path_type=Path, dir_okay=False), help="The problem file.")
 @click.option(
     "--threshold",
-    default=0.8,
+    default=DUPLICATES.same,
     show_default=True,
     type=click.FloatRange(min=0.3, max=1),
     help="How similar questions may be: the share of their word triples that they have in common.",

@@ -8,7 +8,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
-from soliloquy.v1.conversation_pb2 import Commission
 
 from services.cli.durations import DURATION
 from services.cli.failure import Failure
@@ -18,6 +17,7 @@ from services.cli.kafka_options import kafka_options
 from services.cli.model_options import model_options
 from services.cli.observing import observing
 from services.cli.plan import Plan
+from services.cli.problems.commissioning import commission_options, writing
 from services.cli.problems.sheet import CannotPrint, write_sheet
 from services.cli.service_options import CLASSIFIERS
 from services.client.dataset import Dataset
@@ -26,62 +26,20 @@ from services.curriculum.files.importing import NothingUsable, import_problems
 from services.curriculum.files.problem_file import read_problems
 from services.curriculum.files.reading.rows import Refusal
 from services.curriculum.files.source_format import load_format
-from services.curriculum.problems import BadProblemFile, UnknownProblems, problem_source
 from services.curriculum.sifting.dedupe import Sifted, dedupe
+from services.curriculum.sifting.policy import DUPLICATES
 from services.dataset.exports.exporting import export
 from services.dataset.exports.format import Choice
 from services.dataset.place import Place
-from services.recipes.mathwell.commissions import described, refused_topic
-from services.recipes.mathwell.criteria.operations import CALCULATIONS, OPERATIONS
-from services.recipes.mathwell.recipe import RECIPE
-from services.runtime.ask import BrokenPrompt
 from services.runtime.traces.settings import TraceSettings
 from services.runtime.transports.kafka import KafkaSettings
 
-_NAME = "mathwell"
 _FOLDER = "For the dataset of all that was written and judged.  [default: --out without its ending]"
-# From there on two questions with the same numbers say the same.
-_SAME = 0.8
-
-
-def _topics(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
-    for topic in given:
-        if why := refused_topic(topic):
-            raise click.BadParameter(f"{why}: name one, such as dinosaurs, or use --any-topic")
-    return given
-
-
-def _operations(_: click.Context, __: click.Parameter, given: str | None) -> tuple[str, ...]:
-    names = tuple(name.strip() for name in (given or "").split(",") if name.strip())
-    for name in names:
-        if name not in OPERATIONS:
-            raise click.BadParameter(f"{name!r} is none: they are {', '.join(OPERATIONS)}")
-    if names and not set(names) & set(CALCULATIONS):
-        needed = ", ".join(CALCULATIONS)
-        raise click.BadParameter(f"{given!r} says with which numbers, and not what is done with them: add {needed}")
-    return names
 
 
 @click.command()
 @click.option("--n", "count", required=True, type=click.IntRange(min=1), help="How many problems.")
-@click.option(
-    "--topic", "topics", multiple=True, callback=_topics, help="What they are about; may be given repeatedly."
-)
-@click.option("--any-topic", is_flag=True, help="Leave the topic to whoever writes.  [default: topics children like]")
-@click.option("--grade", type=click.IntRange(1, 8), help="The school year that they are for.")
-@click.option(
-    "--operations",
-    metavar="NAME,..",
-    callback=_operations,
-    help=f"Only these: {', '.join(OPERATIONS)}.",
-)
-@click.option(
-    "--examples",
-    default="arithmetic",
-    show_default=True,
-    metavar="BANK|FILE",
-    help="Shown to whoever writes.",
-)
+@commission_options
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="All draws follow from it.")
 @click.option(
     "--out", required=True, type=click.Path(path_type=Path, dir_okay=False), help="The problem file, for `generate`."
@@ -109,11 +67,8 @@ def generate(
     /,
     *,
     count: int,
-    topics: tuple[str, ...],
-    any_topic: bool,
-    grade: int | None,
-    operations: tuple[str, ...],
-    examples: str,
+    source: Commissions,
+    about: str,
     out: Path,
     sheet: Path | None,
     dataset: Path | None,
@@ -129,30 +84,9 @@ def generate(
     dataset's folder with the reasons. `soliloquy generate --problems OUT` grows tutoring about them. The same command
     resumes what was interrupted.
     """
-    if topics and any_topic:
-        raise click.UsageError("--topic and --any-topic contradict each other")
     if sheet and sheet.suffix not in (".html", ".pdf"):
         raise click.UsageError(f"--sheet {sheet}: end it with .html or .pdf")
-    try:
-        source = Commissions(
-            examples=problem_source(examples),
-            topics=("",) if any_topic else topics or RECIPE.topics,
-            grade=grade or 0,
-            operations=operations,
-        )
-        prompts = RECIPE.fingerprints()
-    except (BadProblemFile, UnknownProblems, BrokenPrompt) as unusable:
-        raise Failure(str(unusable)) from unusable
-    plan = Plan(
-        recipe=_NAME,
-        problems=examples,
-        problems_sha256=source.digest,
-        prompts_sha256=prompts,
-        conversations=count,
-        max_turns=1,
-        enrich=False,
-        **settings,
-    )
+    plan = writing(source, conversations=count, **settings)
     started = time.monotonic()
     folder = dataset or out.with_suffix("")
     growth = grow(plan, source, RunFolder(Place(folder), plan, None), kafka, traces, quiet=quiet or as_json)
@@ -161,7 +95,6 @@ def generate(
     try:
         sifted = _take_over(folder, out)
         if sheet:
-            about = described(Commission(topic=", ".join(topics), grade=source.grade, operations=operations))
             write_sheet(read_problems(out), about, sheet)
     except (CannotPrint, NothingUsable) as cannot:
         raise Failure(str(cannot)) from cannot
@@ -184,7 +117,7 @@ def _take_over(folder: Path, out: Path) -> Sifted:
         export(Dataset(str(folder)), "sgsm", rows, choice=Choice())
         # What reads as a problem here is what `generate --problems` reads.
         import_problems(rows, problems, load_format("sgsm"), strict=False, keep_repeats=False, report=_complain)
-        return dedupe(problems, out, None, threshold=_SAME, ignore_numbers=False)
+        return dedupe(problems, out, None, threshold=DUPLICATES.same, ignore_numbers=False)
 
 
 def _complain(refusal: Refusal) -> None:

@@ -11,9 +11,13 @@ from rich.console import Console
 from services.cli.bench.tables import table
 from services.cli.failure import Failure
 from services.cli.problems.labelled import word_problems
+from services.cli.problems.measuring import measuring_options, models, near_duplicates
+from services.cli.problems.published import MEASURES, beside_published
 from services.curriculum.files.reading.rows import Unreadable
 from services.curriculum.files.whole import whole_file
+from services.recipes.mathwell.criteria.operations import operations_in
 from services.recipes.mathwell.criteria.verdicts import Criterion, Scores, WordProblem
+from services.recipes.mathwell.measures import Measured
 
 _TOLD = {True: "yes", False: "no", None: "undecided"}
 
@@ -27,25 +31,39 @@ _TOLD = {True: "yes", False: "no", None: "undecided"}
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     help="Of `problems learn-criteria`: they have to agree with the rules.",
 )
+@measuring_options
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="JSONL: each verdict with its reasons.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
-def score(*, source: Path, learned: Path | None, out: Path | None, as_json: bool) -> None:
+def score(
+    *,
+    source: Path,
+    learned: Path | None,
+    perplexity: Path | None,
+    bertscore: Path | None,
+    references: Path | None,
+    out: Path | None,
+    as_json: bool,
+) -> None:
     """Judge word problems: are they solvable, is their code right, are they fit for a school class?
 
     Rows of question, solution, answer and topic, as JSONL, CSV or Parquet. One judge's "no" is enough; what nobody can
-    tell is not met. No code is run.
+    tell is not met. No code is run. What can be measured of them comes beside it, in the terms of MATHWELL's tables.
     """
     from services.recipes.mathwell.criteria.classifiers import BadClassifiers, load
     from services.recipes.mathwell.criteria.scoring import score as scored
 
     counts: Counter[tuple[Criterion, bool | None]] = Counter()
-    read = kept = 0
+    kept = 0
+    questions: list[str] = []
+    measured, measuring = Measured(), models(perplexity, bertscore, references)
     try:
         classifiers = load(learned) if learned else None
         with whole_file(out) if out else nullcontext() as file:
             for problem, _ in word_problems(source):
                 scores = scored(problem, list(classifiers.opinions(problem)) if classifiers else ())
-                read, kept = read + 1, kept + scores.meets_all
+                kept += scores.meets_all
+                questions.append(problem.question)
+                measured.add(problem.question, problem.code, operations_in(problem.code, problem.question))
                 counts.update((criterion, scores.meets(criterion)) for criterion in Criterion)
                 if file:
                     file.write(_line(problem, scores))
@@ -53,15 +71,22 @@ def score(*, source: Path, learned: Path | None, out: Path | None, as_json: bool
         raise Failure(str(unusable)) from unusable
     except OSError as error:
         raise Failure(f"{error.filename or out} cannot be written ({error.strerror}): choose another") from error
+    measures = {
+        **measured.as_json(),
+        **measuring.of(measured.sample),
+        "near_duplicates": near_duplicates(questions),
+    }
     if as_json:
         found = {one.value: {told: counts[one, meets] for meets, told in _TOLD.items()} for one in Criterion}
-        click.echo(json.dumps({"problems": read, "meet_all": kept, **found}))
+        click.echo(json.dumps({"problems": len(questions), "meet_all": kept, **found, "measures": measures}))
         return
+    console = Console()
     made = table("criterion", *_TOLD.values())
     for one in Criterion:
         made.add_row(one.value, *(str(counts[one, meets]) for meets in _TOLD))
-    Console().print(made)
-    click.echo(f"{kept} of {read} problems meet all criteria")
+    console.print(made)
+    click.echo(f"{kept} of {len(questions)} problems meet all criteria")
+    console.print(beside_published({"here": measures}, MEASURES))
 
 
 def _line(problem: WordProblem, scores: Scores) -> bytes:

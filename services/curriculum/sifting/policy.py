@@ -9,6 +9,7 @@ from typing import Any
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DuplicatePolicy:
     shingle: int
+    same: float
     recall: float
     most_bands: int
     most_rows: int

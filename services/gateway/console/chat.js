@@ -3,8 +3,9 @@
 import { Refused, call } from "./calls.js";
 import { choices, wordsOf } from "./choices.js";
 import { element } from "./element.js";
-import { button, choice, heading, nothing, toast } from "./parts.js";
 import { dialogue } from "./dialogue.js";
+import { choice, heading, nothing } from "./parts.js";
+import { maySteer } from "./session.js";
 
 const OWN = "own";
 
@@ -18,6 +19,10 @@ export async function chat(main, [id]) {
     }
   } catch (error) {
     main.append(heading("Chat", { back: id ? { href: "#/chat", text: "Another chat" } : undefined }), nothing(error.message));
+    return null;
+  }
+  if (!maySteer()) {
+    main.append(heading("Chat"), nothing("To talk with the tutor takes an operator's token: yours reads."));
     return null;
   }
   const recipes = offered.recipes.filter(({ tutoring }) => tutoring);

@@ -19,6 +19,12 @@ async function start() {
   themed();
   connected();
   addEventListener("hashchange", route);
+  addEventListener("keydown", (event) => {
+    if (event.key !== "/" || event.target.closest("input, textarea, select")) return;
+    const search = document.querySelector("input[type=search]");
+    if (search) event.preventDefault();
+    search?.focus();
+  });
   for (;;) {
     try {
       await session.begin(() => route(null));
@@ -43,6 +49,7 @@ async function route(event) {
   leave?.();
   leave = null;
   const main = at("main");
+  at("pages").hidden = !session.mayRead();
   if (!session.mayRead()) return session.signIn(main, () => route(null));
   const show = page === "runs" && rest[0] ? (rest[1] ? conversation : run) : PAGES[page];
   const asked = (shown = Symbol(path));

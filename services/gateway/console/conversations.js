@@ -8,19 +8,23 @@ import { number, short, whole } from "./told.js";
 
 const PAGE = 40;
 const VERDICTS = [["", "All"], ["VERDICT_ACCEPTED", "Kept"], ["VERDICT_REJECTED", "Rejected"]];
-// What was listed last of a run, so that a reader can go on to the next one.
-export const listed = { run: "", ids: [] };
+// What was listed last, and how far down it was read: a reader goes on to the next one, and comes back to the list.
+export const listed = { run: "", ids: [], reading: "" };
+const begun = () => ({ asked: { verdict: "", flagged: false, text: "" }, pages: { passed: [], here: "" }, scrolled: 0 });
+let place = begun();
 
 export function conversationList(run) {
-  const asked = { verdict: "", flagged: false, text: "" };
+  if (listed.reading !== run) place = begun();
+  listed.reading = "";
+  const { asked } = place;
   let [finished, shownAt, timer, round] = [-1, -1, 0, 0];
   const list = element("ol", { class: "list", "aria-label": "Conversations" });
   const empty = nothing("");
   const found = element("p", { class: "found", role: "status" });
-  const pages = pager(load);
+  const pages = pager(load, place.pages);
   const more = button("", { kind: "more", hidden: true }, () => pages.reset());
-  const search = element("input", { type: "search", placeholder: "Topic or question", "aria-label": "Search topic or question", autocomplete: "off", spellcheck: "false" });
-  const flagged = element("input", { type: "checkbox" });
+  const search = element("input", { type: "search", placeholder: "Topic or question", "aria-label": "Search topic or question", autocomplete: "off", spellcheck: "false", value: asked.text });
+  const flagged = element("input", { type: "checkbox", checked: asked.flagged });
   const narrowed = (values) => {
     Object.assign(asked, values);
     return pages.reset();
@@ -36,15 +40,16 @@ export function conversationList(run) {
     try {
       const { conversations = [], next_page_token, total } = await call("GET", `/v1/runs/${encodeURIComponent(run)}/conversations?${query}`);
       if (mine !== round) return;
+      if (shownAt < 0) requestAnimationFrame(() => scrollTo(0, place.scrolled));
       shownAt = at;
       more.hidden = true;
       Object.assign(listed, { run, ids: conversations.map(({ id }) => id) });
       keyed(list, conversations, ({ id }) => id, (one) => item(run, one));
       const narrowing = asked.verdict || asked.flagged || asked.text;
-      say(empty, narrowing ? "Nothing fits: ask for less." : "The first one is still under way.");
+      say(empty, narrowing ? "Nothing fits: ask for less." : "None has finished.");
       empty.hidden = conversations.length > 0;
       say(found, narrowing ? `${counted(number(total), "conversation")} fit${number(total) === 1 ? "s" : ""}` : counted(number(total), "conversation"));
-      pages.shows(next_page_token, "");
+      pages.shows(next_page_token);
     } catch (error) {
       // The page's stream tells of a lost connection, and asks for the list anew.
       if (error.status) toast(error.message, "fault");
@@ -53,7 +58,7 @@ export function conversationList(run) {
 
   const section = element("section", { class: "conversations", "aria-label": "Conversations" },
     element("div", { class: "narrowing" }, element("h2", null, "Conversations"), found,
-      search, choice("Verdict", VERDICTS, "", (value) => narrowed({ verdict: value })), element("label", { class: "check" }, flagged, element("span", null, "Flagged"))),
+      search, choice("Verdict", VERDICTS, asked.verdict, (value) => narrowed({ verdict: value })), element("label", { class: "check" }, flagged, element("span", null, "Flagged"))),
     more, list, empty, pages);
   /** What has finished comes in at the top, unless somebody is about to press what would move. */
   section.shows = ({ progress: far = {} }) => {
@@ -68,7 +73,10 @@ export function conversationList(run) {
       }
     }, shownAt < 0 ? 0 : 1_000);
   };
-  section.leave = () => clearTimeout(timer);
+  section.leave = () => {
+    clearTimeout(timer);
+    place.scrolled = scrollY;
+  };
   return section;
 }
 

@@ -27,7 +27,7 @@ export function letters(main, rest, query) {
     stop = poll(path, 2_000, ({ letters: found = [], next_page_token }) => {
       keyed(list, found, (letter) => letter.id, item);
       empty.hidden = found.length > 0;
-      pages.shows(next_page_token, "");
+      pages.shows(next_page_token);
     }, (error) => {
       empty.hidden = false;
       say(empty, error.message);

@@ -101,31 +101,31 @@ export function button(text, { kind = "quiet", ...attributes }, pressed) {
   return made;
 }
 
-/** Pages by their tokens: where one came from is remembered, since tokens lead onwards only. */
-export function pager(turned) {
-  const passed = [];
-  let [here, next] = ["", ""];
-  const told = element("span", null, "");
+/** Pages by their tokens, which lead onwards only: those that one came from are in `kept`, for who comes back to it. */
+export function pager(turned, kept = { passed: [], here: "" }) {
+  let next = "";
   const go = (token) => {
-    here = token;
-    return turned(token);
+    kept.here = token;
+    return turned();
   };
-  const [newer, older] = [button("← Newer", {}, () => go(passed.pop())), button("Older →", {}, () => go((passed.push(here), next)))];
-  const bar = element("nav", { class: "pages", "aria-label": "Pages of the list" }, newer, told, older);
-  bar.shows = (token, text) => {
-    next = token || "";
-    newer.hidden = !passed.length;
+  const newer = button("← Newer", {}, () => go(kept.passed.pop()));
+  const older = button("Older →", {}, () => {
+    kept.passed.push(kept.here);
+    return go(next);
+  });
+  const bar = element("nav", { class: "pages", "aria-label": "Pages of the list", hidden: true }, newer, older);
+  bar.shows = (token) => {
+    next = token;
+    newer.hidden = !kept.passed.length;
     older.hidden = !next;
-    say(told, text);
-    bar.hidden = !text && !next && !passed.length;
+    bar.hidden = newer.hidden && older.hidden;
   };
-  bar.first = () => passed.length === 0;
+  bar.first = () => kept.passed.length === 0;
   bar.reset = () => {
-    passed.length = 0;
+    kept.passed.length = 0;
     return go("");
   };
-  bar.token = () => here;
-  bar.hidden = true;
+  bar.token = () => kept.here;
   return bar;
 }
 

@@ -12,6 +12,7 @@ export async function conversation(main, [run, id]) {
   const here = (one) => `#/runs/${encodeURIComponent(run)}/${encodeURIComponent(one)}`;
   const reader = element("article", { class: "reader", tabindex: "-1", "aria-label": "Conversation" });
   const place = listed.run === run ? listed.ids.indexOf(id) : -1;
+  listed.reading = run;
   const [newer, older] = place < 0 ? [] : [listed.ids[place - 1], listed.ids[place + 1]];
   const back = () => (location.hash = `#/runs/${encodeURIComponent(run)}`);
   const keys = (event) => {

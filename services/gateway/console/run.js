@@ -30,7 +30,7 @@ export async function run(main, [id]) {
   const list = conversationList(id);
   main.append(
     element("header", { class: "heading" }, element("a", { class: "up", href: "#/runs" }, "← Runs"),
-      element("div", { class: "titled" }, element("h1", null, request.problems || request.recipe), shownState, tools),
+      element("div", { class: "titled" }, element("h1", null, request.problems), shownState, tools),
       element("p", { class: "facts" }, element("code", null, id), element("span", null, request.recipe), element("span", null, "started ", time(status.requested_at), status.requested_by ? ` by ${status.requested_by}` : "")), because),
     element("div", { class: "whole" }, bar), strip, element("div", { class: "folds" }, settings(request), files), list);
 
@@ -128,7 +128,7 @@ function sparkline() {
 
 function settings(request) {
   const usual = (value) => (number(value) ? whole(value) : "as usual");
-  const pairs = [["recipe", request.recipe], ["problems", request.problems || "made by the recipe"], ["conversations", whole(request.conversations)], ["seed", String(request.seed || 0)],
+  const pairs = [["recipe", request.recipe], ["problems", request.problems], ["conversations", whole(request.conversations)], ["seed", String(request.seed || 0)],
     ["in flight", usual(request.in_flight)], ["turns at most", usual(request.max_turns)], ["attempts", usual(request.max_attempts)], ["solutions explained first", request.enrich ? "yes" : "no"]];
   return element("details", { class: "settings" }, element("summary", null, "Settings"), element("dl", null, pairs.map(([name, value]) => [element("dt", null, name), element("dd", null, value)])));
 }

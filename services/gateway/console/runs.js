@@ -32,7 +32,7 @@ export function runs(main, rest, query) {
       table.hidden = !found.length;
       empty.hidden = found.length > 0;
       if (!found.length && !empty.children.length) empty.replaceChildren(...unstarted(chosen));
-      pages.shows(next_page_token, "");
+      pages.shows(next_page_token);
     }, (error) => main.append(nothing(error.message)));
   }
 
@@ -56,7 +56,7 @@ function row(run) {
   const shownState = state(run);
   const because = element("span", { class: "because" });
   const line = element("tr", null,
-    element("th", { scope: "row" }, element("a", { href: `#/runs/${encodeURIComponent(run.id)}` }, run.request.problems || run.request.recipe),
+    element("th", { scope: "row" }, element("a", { href: `#/runs/${encodeURIComponent(run.id)}` }, run.request.problems),
       element("span", { class: "facts" }, element("span", null, run.request.recipe), element("span", null, `seed ${run.request.seed || 0}`), element("span", null, time(run.requested_at)))),
     element("td", { class: "far" }, bar, element("span", { class: "facts" }, count, share)),
     speed, left, price, element("td", null, shownState, because));

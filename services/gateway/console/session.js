@@ -38,7 +38,7 @@ export function signIn(main, signedIn) {
   const fault = element("p", { id: "token-fault", class: "fault", role: "alert" });
   const form = element("form", { class: "sign-in" },
     element("h1", null, "Sign in"),
-    element("p", { class: "note" }, "This gateway asks who you are. Your token is exchanged for a cookie that no script can read; this page keeps nothing of it."),
+    element("p", { class: "note" }, "Your token becomes a cookie that no script can read; this page keeps nothing of it."),
     element("label", { for: "token" }, "Token"), input, fault,
     element("button", { class: "primary" }, "Sign in"));
   form.addEventListener("submit", async (event) => {

@@ -40,7 +40,9 @@ export function startForm() {
 function form(offered, requestId, dialog) {
   const { recipes, problems, limits } = offered;
   const recipe = element("select", { name: "recipe", id: "recipe" }, recipes.map(({ name, title }) => element("option", { value: name }, title ? `${name}: ${title}` : name)));
-  const source = element("select", { name: "problems", id: "problems" });
+  const groups = [["Banks", "bank"], ["Files", "file"]].map(([label, wanted]) => [label, problems.filter(({ kind }) => kind === wanted)]);
+  const source = element("select", { name: "problems", id: "problems" }, groups.filter(([, found]) => found.length).map(([label, found]) =>
+    element("optgroup", { label }, found.map(({ name }) => element("option", { value: name }, name)))));
   const enrich = element("input", { type: "checkbox", name: "enrich", id: "enrich" });
   const numbers = Object.fromEntries(NUMBERS.map(([name]) => [name, element("input", { name, id: name, inputmode: "numeric", autocomplete: "off", value: offered.defaults[name] ?? "" })]));
   const sum = element("p", { class: "sum", role: "status" });
@@ -49,18 +51,11 @@ function form(offered, requestId, dialog) {
   const shut = element("button", { type: "button", class: "quiet", "aria-label": "Close" }, "✕");
   shut.addEventListener("click", () => dialog.close());
 
-  const offer = () => {
-    const { topics = [] } = recipes.find(({ name }) => name === recipe.value) || {};
-    const kept = source.value;
-    const groups = [["Banks", problems.filter(({ kind }) => kind === "bank")], ["Files", problems.filter(({ kind }) => kind === "file")]];
-    source.replaceChildren(...(topics.length
-      ? [element("option", { value: "" }, "Made by the recipe")]
-      : groups.filter(([, found]) => found.length).map(([label, found]) => element("optgroup", { label }, found.map(({ name }) => element("option", { value: name }, name))))));
-    if ([...source.options].some(({ value }) => value === kept)) source.value = kept;
-  };
+  // A recipe that makes problems is shown some.
+  const offer = () => (made.querySelector("[for=problems]").textContent = recipes.find(({ name }) => name === recipe.value)?.topics.length ? "Examples" : "Problems");
   const checked = () => {
     const faults = NUMBERS.map(([name]) => shownFault(numbers[name], faultOf(numbers[name].value, limits[name])));
-    const sound = faults.every((fault) => !fault) && source.options.length > 0;
+    const sound = faults.every((fault) => !fault);
     go.disabled = !sound;
     sum.textContent = sound ? summary(recipe.value, source.value, numbers) : "";
     return sound;
@@ -87,7 +82,7 @@ function form(offered, requestId, dialog) {
     if (!checked()) return;
     go.disabled = true;
     try {
-      const asked = Object.fromEntries(Object.entries(numbers).filter(([, { value }]) => value.trim()).map(([name, { value }]) => [name, name === "seed" ? value.trim() : Number(value)]));
+      const asked = Object.fromEntries(Object.entries(numbers).map(([name, { value }]) => [name, name === "seed" ? value.trim() : Number(value)]));
       const run = await call("POST", "/v1/runs", { request_id: requestId, request: { recipe: recipe.value, problems: source.value, enrich: enrich.checked, ...asked } });
       dialog.close();
       location.hash = `#/runs/${encodeURIComponent(run.id)}`;
@@ -102,13 +97,13 @@ function form(offered, requestId, dialog) {
   return made;
 }
 
-function faultOf(value, { least, most, optional }) {
+function faultOf(value, { least, most }) {
   const text = value.trim();
-  if (!text) return optional ? "" : "A number is needed.";
+  if (!text) return "A number is needed.";
   if (!/^\d+$/.test(text)) return `${text} is no whole number.`;
   // A seed has up to twenty digits, which a double does not hold.
   if (BigInt(text) < BigInt(least)) return `At least ${whole(least)}.`;
-  return most !== undefined && BigInt(text) > BigInt(most) ? `At most ${whole(most)}.` : "";
+  return BigInt(text) > BigInt(most) ? `At most ${whole(most)}.` : "";
 }
 
 function shownFault(input, fault) {
@@ -121,9 +116,9 @@ function shownFault(input, fault) {
   return fault;
 }
 
-const range = ({ least, most }) => (most === undefined ? `At least ${whole(least)}.` : `${whole(least)} to ${whole(most)}.`);
+const range = ({ least, most }) => `${whole(least)} to ${whole(most)}.`;
 
 function summary(recipe, source, numbers) {
   const count = Number(numbers.conversations.value);
-  return `${whole(count)} ${count === 1 ? "conversation" : "conversations"}${source ? ` about ${source}` : ""}, by ${recipe}, from seed ${numbers.seed.value.trim() || 0}.`;
+  return `${whole(count)} ${count === 1 ? "conversation" : "conversations"} from ${source}, by ${recipe}, seed ${numbers.seed.value.trim()}.`;
 }

@@ -5,6 +5,8 @@ import { element } from "./element.js";
 import { heading, nothing, time } from "./parts.js";
 
 const FIGURE = new Intl.NumberFormat(undefined, { maximumSignificantDigits: 4 });
+// Of what a training measured.
+const MOST = 8;
 
 export async function training(main) {
   main.append(heading("Training", { note: "Adapters that were made from what was grown here, and what their evaluations found." }));
@@ -21,12 +23,13 @@ function section(title, ...content) {
   return element("section", null, element("h2", null, title), content);
 }
 
-function adapter({ name, digest = "", base_digest = "", active, pushed_at, metrics = {} }) {
-  const told = Object.entries(metrics).filter(([, value]) => typeof value !== "object").slice(0, 6);
+function adapter({ name, digest, base_digest, active, active_since, note, metrics }) {
+  const told = Object.entries(metrics).slice(0, MOST);
   return element("li", { class: "card" },
     element("h3", null, name, active ? element("span", { class: "chip good" }, "active") : null),
-    element("p", { class: "facts" }, element("code", { title: digest }, digest.slice(0, 12)), base_digest ? element("span", { title: base_digest }, "on ", element("code", null, base_digest.slice(0, 12))) : null, pushed_at ? element("span", null, time(seconds(pushed_at))) : null),
-    element("dl", null, told.map(([key, value]) => [element("dt", null, key.replaceAll("_", " ")), element("dd", null, typeof value === "number" ? FIGURE.format(value) : String(value))])));
+    element("p", { class: "facts" }, element("code", { title: digest }, digest.slice(0, 12)), base_digest ? element("span", { title: base_digest }, "on ", element("code", null, base_digest.slice(0, 12))) : null, active ? element("span", null, "since ", time(Date.parse(active_since) / 1_000)) : null),
+    note ? element("p", { class: "aside" }, note) : null,
+    element("dl", null, told.map(([key, value]) => [element("dt", null, key.replaceAll("_", " ")), element("dd", null, FIGURE.format(value))])));
 }
 
 /** Each protocol has a table: a row a figure, a column a model. */
@@ -36,7 +39,7 @@ function compared(evaluations) {
     const names = [...new Set(found.flatMap(({ metrics }) => Object.keys(metrics)))];
     return element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": protocol }, element("table", { class: "compared" },
       element("caption", null, protocol),
-      element("thead", null, element("tr", null, element("td"), found.map(({ name, model, at }) => element("th", { scope: "col" }, model || name, element("small", null, model && name !== model ? `${name} ` : "", at ? time(seconds(at)) : null))))),
+      element("thead", null, element("tr", null, element("td"), found.map(({ name, model, at }) => element("th", { scope: "col" }, model || name, element("small", null, model && name !== model ? `${name} ` : "", time(at)))))),
       element("tbody", null, names.map((figure) => measured(figure, found.map(({ metrics }) => metrics[figure]))))));
   });
 }
@@ -58,9 +61,4 @@ function measured(name, values) {
     return element("td", null, element("b", null, FIGURE.format(value)), ranged ? element("small", null, `${FIGURE.format(low)} – ${FIGURE.format(high)}`) : null,
       element("span", { class: "ranged", "aria-hidden": "true" }, bar, ranged ? range : null));
   }));
-}
-
-/** Times are seconds, or as ISO 8601 writes them. */
-function seconds(told) {
-  return typeof told === "number" ? told : Date.parse(told) / 1_000;
 }

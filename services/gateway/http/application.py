@@ -36,8 +36,11 @@ def application(
         *more,
     )
     routes = (*offered, Described(offered).route(), *Assets().routes())
-    return Starlette(
+    served = Starlette(
         routes=endpoints.places(routes),
         middleware=[Middleware(SecurityHeaders)],
         exception_handlers={404: endpoints.nowhere},
     )
+    # A path with a slash more is another path, not a detour.
+    served.router.redirect_slashes = False
+    return served

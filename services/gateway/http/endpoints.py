@@ -1,7 +1,6 @@
 """Routes as Starlette takes them: each call passes access on its way in, and a Refusal is answered on its way out."""
 
 import asyncio
-import re
 from collections import defaultdict
 from collections.abc import AsyncIterator, Iterable
 from contextlib import aclosing
@@ -25,11 +24,11 @@ from services.gateway.http.session import token_of
 from services.gateway.http.streams import event, event_of
 from services.gateway.refusals import Code, Refusal
 from services.gateway.service import Gateway
+from services.gateway.serving import method_of
 from services.gateway.watching import Skipped
 
 # Behind this everything takes a right token, even to learn what is not there.
 GUARDED = "/v1/"
-_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 class Endpoints:
@@ -73,7 +72,8 @@ class Endpoints:
             self._check_origin(request)
             if isinstance(route, Own) and not route.action:
                 return await route.handler(self._asked(request, presented, Call(who=presented.address, what="")))
-            with self._access.admitted(presented, route.name if isinstance(route, Rpc) else route.action) as call:
+            action = route.name if isinstance(route, Rpc) else route.action
+            with self._access.admitted(presented, action, "/".join(request.path_params.values())) as call:
                 asked = self._asked(request, presented, call)
                 return await (self._called(route, asked) if isinstance(route, Rpc) else route.handler(asked))
         except Exception as error:
@@ -98,8 +98,8 @@ class Endpoints:
             )
         body = await asked.body() if route.method == "POST" else {}
         message = parsed(route.asked, body, request.path_params, request.query_params)
-        asked.call.target = target_of(message)
-        call = getattr(self._gateway, _HUMP.sub("_", route.name).lower())
+        asked.call.target = asked.call.target or target_of(message)
+        call = getattr(self._gateway, method_of(route.name))
         if route.event:
             return await asked.streamed(self._told(route.event, call(message)))
         begins = isinstance(message, StartRunRequest) and not self._gateway.has_request(message.request_id)

@@ -13,10 +13,10 @@ import yaml
 from soliloquy.v1.conversation_pb2 import Conversation
 
 from services.client.dataset import Dataset
+from services.model.beside import beside
 from services.runtime.transports.kafka import KafkaSettings, kafka_transport
 from tests.integration.training.conftest import SETTINGS
 from tests.integration.training.processes import losses
-from tests.integration.training.rounds import serving
 from tests.integration.transport.kafka import fresh_address, settings
 from tests.kafka.fixtures import kafka as kafka
 from tests.unit.training.growing import conversations
@@ -38,7 +38,7 @@ canaries = {{ count = 1, readable = 0.0 }}
 
 @pytest.fixture(scope="module")
 def address(base: Path) -> Iterator[str]:
-    with serving(base) as address:
+    with beside(base) as address:
         yield address
 
 

@@ -1,9 +1,6 @@
-"""Retrainings in one process: a dataset that grows, a served model, and tutors that are as good as a test wants."""
+"""Retrainings in one process: a dataset that grows, and tutors that are as good as a test wants."""
 
-import asyncio
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,7 +13,6 @@ from services.dataset.manifest import read_manifest, shards_of, write_manifest
 from services.dataset.place import Place
 from services.dataset.shards import DatasetWriter
 from services.runtime.model import Model
-from tests.integration.adapters.plain import plain
 from tests.unit.training.evaluation.putting import drawn, results
 from training.continuous.folder import Outcome
 from training.evaluation.higgs.figures import figures
@@ -38,28 +34,6 @@ def grow(folder: Path, accepted: Sequence[Conversation]) -> None:
     for conversation in accepted:
         writer.add(Collected(conversation=conversation.SerializeToString()))
     write_manifest(place, manifest, [*present, *writer.close()])
-
-
-@contextmanager
-def serving(base: Path) -> Iterator[str]:
-    """The address of a model service that runs beside the test."""
-    up, over = threading.Event(), threading.Event()
-    ports: list[int] = []
-
-    async def serve() -> None:
-        async with plain(base) as port:
-            ports.append(port)
-            up.set()
-            await asyncio.to_thread(over.wait)
-
-    thread = threading.Thread(target=lambda: asyncio.run(serve()))
-    thread.start()
-    try:
-        assert up.wait(60)
-        yield f"127.0.0.1:{ports[0]}"
-    finally:
-        over.set()
-        thread.join()
 
 
 @dataclass(kw_only=True)

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 from transformers import BertConfig, BertModel, BertTokenizerFast
 
-from training.evaluation.likeness import BertScore, NoEncoder
+from training.evaluation.likeness import BertScore
+from training.evaluation.local_model import NoLocalModel
 
 TEXTS = ["how many apples are there ?", "why did you add ?", "what is next ?"]
 REFERENCES = ["how many apples are in all ?", "what is the next step ?", "what is next ?"]
@@ -50,8 +51,8 @@ def test_no_words_are_like_nothing(encoder: Path) -> None:
 
 
 def test_a_folder_without_an_encoder_is_named_with_what_it_lacks(tmp_path: Path) -> None:
-    with pytest.raises(NoEncoder, match="it lacks config"):
+    with pytest.raises(NoLocalModel, match="it lacks config"):
         BertScore(tmp_path)
     (tmp_path / "config.json").write_text("{}", "utf-8")
-    with pytest.raises(NoEncoder, match="holds no encoder"):
+    with pytest.raises(NoLocalModel, match="holds no encoder"):
         BertScore(tmp_path)

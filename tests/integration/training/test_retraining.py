@@ -10,10 +10,11 @@ import pytest
 from prometheus_client import REGISTRY
 
 from services.client.dataset import Dataset
+from services.model.beside import beside
 from services.runtime.model import Model
 from services.runtime.weights import digest_of
 from tests.integration.training.conftest import SETTINGS
-from tests.integration.training.rounds import Evaluating, Killed, Noted, grow, serving, until_done
+from tests.integration.training.rounds import Evaluating, Killed, Noted, grow, until_done
 from tests.unit.training.evaluation.putting import SCRIPTED
 from tests.unit.training.evaluation.test_higgs import NEVER
 from tests.unit.training.growing import conversations
@@ -31,7 +32,7 @@ STREAM = [*GROWN[:4], GROWN[0], *GROWN[4:]]
 
 @pytest.fixture(scope="module")
 def address(base: Path) -> Iterator[str]:
-    with serving(base) as address:
+    with beside(base) as address:
         yield address
 
 

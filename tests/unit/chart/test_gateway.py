@@ -76,7 +76,7 @@ def test_who_leads_there_is_told_how_grpc_is_spoken(tls: Values, protocol: str |
 
 
 def test_it_takes_the_command_line_of_its_pod(monkeypatch: pytest.MonkeyPatch) -> None:
-    pod = container(services(objects(PUBLIC, ALL))["gateway"])
+    pod = container(services(objects(PUBLIC, ALL, {"defaults": {"maxInFlight": 16}}))["gateway"])
     for variable, value in environment(pod).items():
         monkeypatch.setenv(variable, str(value))
     found, args = command(pod["args"])

@@ -145,6 +145,8 @@ def test_a_store_is_reached_by_who_writes_and_who_reads_there() -> None:
     every = (*MAKERS, "gateway")
     reaching = {name for name in every if 443 in set().union(*map(ports, rules(found, name, "egress")))}
     assert reaching == {"collector", "gateway"}
+    registry = objects({"gateway": {"adapters": {"registry": "s3://bucket/adapters"}}})
+    assert 443 in set().union(*map(ports, rules(registry, "gateway", "egress")))
 
 
 def test_traces_leave_by_a_policy_of_their_own() -> None:

@@ -109,6 +109,10 @@ def of(path: str, value: object) -> dict[str, Any]:
         ([KAFKA, PUBLIC, of("gateway.route.parentRefs", [])], "gateway.route.enabled needs gateway.route.parentRefs"),
         ([KAFKA, of("gateway.host", "a.example")], 'gateway.host is "a.example" and says nothing'),
         ([KAFKA, of("gateway.tls.existingSecret", "own")], 'gateway.tls.existingSecret is "own" and says nothing'),
+        (
+            [KAFKA, of("gateway.adapters", {"registry": "s3://bucket/adapters", "existingClaim": "adapters"})],
+            'gateway.adapters.existingClaim "adapters": choose one',
+        ),
         ([KAFKA, of("gateway.tls.clientCaKey", "ca.crt")], 'gateway.tls.clientCaKey is "ca.crt" and says nothing'),
         ([KAFKA, of("modelService.enabled", True)], "modelService.path is empty: the vllm engine needs"),
         ([KAFKA, SERVED, of("modelService.engine", "scripted")], "modelService.engine scripted has no weights"),

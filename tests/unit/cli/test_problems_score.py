@@ -48,6 +48,25 @@ def test_learned_classifiers_have_to_agree_with_the_rules(tmp_path: Path) -> Non
     assert all(row["objections"] for row in found if not row["meets_all"])
 
 
+def test_what_can_be_measured_comes_beside_the_verdicts(tmp_path: Path) -> None:
+    rows = rows_of("held_out")[:20]
+    source = written(tmp_path / "a.jsonl", [*rows, rows[0]])
+    measures = json.loads(ran("score", source, "--json").output)["measures"]
+    assert measures["near_duplicates"] == 1
+    assert 0 < measures["self_similarity"] < 50
+    assert 0 < measures["reading_grade"] < 8 < measures["tokens"]
+    assert 5 < measures["dale_chall"] < 11
+    assert measures["perplexity"] is measures["bertscore"] is None
+    assert "MATHWELL (paper)" in ran("score", source).output
+
+
+def test_references_are_for_an_encoder_and_a_folder_without_one_is_named(tmp_path: Path) -> None:
+    source = written(tmp_path / "a.jsonl", rows_of("held_out")[:2])
+    assert "goes with it" in ran("score", source, "--references", source).output
+    assert "holds no encoder: it lacks config.json" in ran("score", source, "--bertscore", tmp_path).output
+    assert "holds no language model" in ran("score", source, "--perplexity", tmp_path).output
+
+
 def test_a_row_that_is_no_word_problem_is_named(tmp_path: Path) -> None:
     row = {"question": "How many are 2 + 3?", "solution": "def solution():\n    return 5", "answer": 5}
     for wrong, because in (

@@ -25,6 +25,7 @@ from services.runtime.model.key import Key
 from services.runtime.model.openai_line import OpenAILine
 from services.runtime.model.remote import RemoteModel
 from services.runtime.model.settings import Endpoint
+from tests.unit.runtime.model.hearing import hearing
 from tests.unit.scripted.driver import Dialogue, request
 from tests.unit.scripted.problems import CART, STONE_FALL, Shelf
 
@@ -155,6 +156,15 @@ async def test_an_answer_may_be_streamed() -> None:
     assert last == "[DONE]"
     said = [json.loads(chunk)["choices"][0]["delta"].get("content", "") for chunk in chunks]
     assert "".join(said).startswith("I think about the")
+
+
+@pytest.mark.usefixtures("_quick")
+async def test_a_dialogue_that_somebody_hears_comes_through_a_storm_as_any_other() -> None:
+    alone = await Dialogue(ENGINE, CART, seed=5).play()
+    async with asking(FakeServer(ENGINE, FakeSettings(weather=STORM))) as model:
+        with hearing() as heard:
+            assert await Dialogue(model, CART, seed=5).play() == alone
+    assert "".join(heard.answers[-1]) in json.dumps(alone[-1].reply, ensure_ascii=False)
 
 
 async def test_a_stream_may_stop_half_way() -> None:

@@ -8,6 +8,7 @@ from soliloquy.v1.model_pb2 import GenerateRequest, Message
 
 from services.model.engines.scripted import ScriptedEngine
 from services.runtime.model import ModelRefused
+from tests.unit.runtime.model.hearing import hearing
 from tests.unit.scripted.driver import conversation, request
 from tests.unit.scripted.problems import CART, STONE_FALL, Shelf
 
@@ -45,6 +46,19 @@ async def test_a_latency_is_waited_for() -> None:
     started = loop.time()
     await ask("deciding", tutor_prompt("3.6 m/s^2", step=5), engine=ScriptedEngine(Shelf(), latency=0.05))
     assert loop.time() - started >= 0.049
+
+
+async def test_who_hears_an_answer_hears_it_word_for_word_for_as_long_as_it_takes() -> None:
+    loop = asyncio.get_running_loop()
+    asked = request("no_python", tutor_prompt("3.6 m/s^2", step=5), 1)
+    started = loop.time()
+    with hearing() as heard:
+        completion = await ScriptedEngine(Shelf(), latency=0.05).generate(asked)
+    assert loop.time() - started >= 0.049
+    assert completion == await ENGINE.generate(asked)
+    [words] = heard.answers
+    assert "".join(words) == completion.text
+    assert len(words) > 20
 
 
 @pytest.mark.parametrize("tag", ["question", "conversation", "progress"])

@@ -73,8 +73,7 @@ def test_whose_ran_is_told_from_who_meets_all() -> None:
     assert Authored().as_json() == {
         "written": 0,
         **dict.fromkeys(["ran", "solvable", "accurate", "appropriate", "all", "named", "ran and all"]),
-        "reading_grade": None,
+        **dict.fromkeys(["reading_grade", "dale_chall", "tokens", "self_similarity", "distinct_operations"]),
         "operations": {},
-        "distinct_operations": None,
     }
     assert json.dumps(Authored(written=3, ran=2, meets_all=1).shares()["ran and all"]) == "33.3"

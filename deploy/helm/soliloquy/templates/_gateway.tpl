@@ -26,6 +26,9 @@
 {{- if $executor }}
 - --sandbox={{ include "soliloquy.fullname" . }}-executor.{{ .Release.Namespace }}.svc:50051
 {{- end }}
+{{- with .Values.gateway.adapters.registry }}
+- --adapters={{ . }}
+{{- end }}
 {{- range $flag, $volume := include "soliloquy.gateway.claims" . | fromYaml }}
 - --{{ ternary "problem-files" $flag (eq $flag "problems") }}=/{{ $flag }}
 {{- end }}

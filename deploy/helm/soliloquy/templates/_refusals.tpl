@@ -217,6 +217,9 @@
 {{- if and .tls.existingSecret (not .tokens.existingSecret) -}}
 {{- fail (printf "gateway.tls.existingSecret is %q and says nothing without gateway.tokens.existingSecret: nobody but its own pod reaches the gateway" .tls.existingSecret) -}}
 {{- end -}}
+{{- if and .adapters.registry .adapters.existingClaim -}}
+{{- fail (printf "gateway.adapters.registry is %q and gateway.adapters.existingClaim %q: choose one" .adapters.registry .adapters.existingClaim) -}}
+{{- end -}}
 {{- if and .tls.clientCaKey (not .tls.existingSecret) -}}
 {{- fail (printf "gateway.tls.clientCaKey is %q and says nothing without gateway.tls.existingSecret" .tls.clientCaKey) -}}
 {{- end -}}

@@ -32,7 +32,7 @@ spec:
         - {{ $name }}
         - --http=0.0.0.0:9090
         - --grace={{ int $settings.drainSeconds }}s
-        {{- if $settings.maxInFlight }}
+        {{- if and $settings.maxInFlight (ne $name "gateway") }}
         - --max-in-flight={{ int $settings.maxInFlight }}
         {{- end }}
         {{- include (printf "soliloquy.%s.args" (ternary $name "stage" (has $name (list "executor" "collector" "gateway")))) $root | nindent 8 }}

@@ -16,6 +16,7 @@ from services.runtime.model.faults import Broken, EndpointRefuses, Overloaded, P
 from services.runtime.model.key import Key
 from services.runtime.model.openai_line import MAX_WORDS, OpenAILine, body_of
 from services.runtime.model.settings import Endpoint
+from tests.unit.runtime.model.hearing import hearing
 
 SECRET = "sk-very-secret"
 REQUEST = GenerateRequest(
@@ -230,3 +231,61 @@ async def test_where_nobody_listens_the_call_may_be_made_again() -> None:
 
 def test_a_request_is_json_as_it_is_written() -> None:
     assert json.loads(body_of(REQUEST, "m", "json_object"))["response_format"] == {"type": "json_object"}
+
+
+def chunks(*contents: Any, end: str = "data: [DONE]\n\n") -> Callable[[], web.Response]:
+    """What a server says that answers in chunks."""
+    lines = "".join(f"data: {json.dumps(content)}\n\n" for content in contents)
+    return lambda: web.Response(text=f": hello\n\n{lines}{end}", content_type="text/event-stream")
+
+
+def piece(text: str, finish: str | None = None) -> dict[str, Any]:
+    return {"model": "large-2026", "choices": [{"delta": {"content": text} if text else {}, "finish_reason": finish}]}
+
+
+USED: dict[str, Any] = {"choices": [], "usage": {"prompt_tokens": 12, "completion_tokens": 3}}
+
+
+async def test_an_answer_that_somebody_hears_comes_in_pieces_and_counts_as_any_other() -> None:
+    far = Far(chunks(piece("y"), piece("es"), piece("", "stop"), USED))
+    async with line_to(far) as line:
+        with hearing() as heard:
+            in_pieces = await line.ask(REQUEST, 5)
+    async with line_to(Far(said(200))) as line:
+        whole = await line.ask(REQUEST, 5)
+    assert heard.answers == [["y", "es"]]
+    assert in_pieces == whole
+    assert far.bodies[0]["stream"] is True
+
+
+async def test_where_nobody_hears_nothing_comes_in_pieces() -> None:
+    far = Far(said(200))
+    async with line_to(far) as line:
+        await line.ask(REQUEST, 5)
+    assert "stream" not in far.bodies[0]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        chunks(piece("y"), end=""),
+        chunks(piece("y"), {"error": {"message": "oops"}}),
+        chunks(piece("y"), end="data: {no JSON\n\n"),
+        chunks({"choices": [{}]}),
+    ],
+)
+async def test_pieces_that_make_no_answer_are_a_broken_call(answer: Callable[[], web.Response]) -> None:
+    async with line_to(Far(answer)) as line:
+        with hearing(), pytest.raises(Broken):
+            await line.ask(REQUEST, 5)
+
+
+async def test_an_endpoint_that_knows_no_pieces_is_asked_for_the_whole() -> None:
+    far = Far(error(400, "Unknown parameter: stream_options"), said(200))
+    async with line_to(far) as line:
+        with hearing() as heard:
+            completion = await line.ask(REQUEST, 5)
+            await line.ask(REQUEST, 5)
+    assert completion.text == "yes"
+    assert ["stream" in body for body in far.bodies] == [True, False, False]
+    assert heard.answers == [[]]

@@ -12,11 +12,13 @@ from services.runtime.model import ModelRefused
 from services.runtime.model.faults import Broken, EndpointRefuses, Throttled, TimedOut, Unreachable
 from services.runtime.model.ray_line import STREAMS_A_CHANNEL, RayLine
 from services.runtime.model.settings import Endpoint
+from tests.unit.runtime.model.hearing import hearing
 from tests.unit.runtime.model.service import generating
-from tests.unit.scripted.driver import Dialogue
+from tests.unit.scripted.driver import Dialogue, conversation, request
 from tests.unit.scripted.problems import CART, Shelf
 
 Code = grpc.StatusCode
+PROGRESS = "Step being worked on: 1 of 5\nWrong answers at this step: 0"
 Context = grpc.aio.ServicerContext[GenerateRequest, Completion]
 
 
@@ -67,6 +69,25 @@ async def test_a_dialogue_over_the_wire_is_that_of_the_engine_itself() -> None:
     async with line_to(Servicer()) as line:
         over_the_wire = await Dialogue(Asking(line), CART, seed=3).play()
     assert over_the_wire == alone
+
+
+async def test_an_answer_that_somebody_hears_comes_in_pieces_and_counts_as_any_other() -> None:
+    prompt = f"<question>{CART.question}</question>{conversation(['Student: How do I begin?'])}"
+    asked = request("deciding", f"{prompt}<progress>{PROGRESS}</progress>", seed=1)
+    async with line_to(Servicer()) as line:
+        whole = await line.ask(asked, 5.0)
+        with hearing() as heard:
+            in_pieces = await line.ask(asked, 5.0)
+    [pieces] = heard.answers
+    assert "".join(pieces) == whole.text
+    assert in_pieces == whole
+
+
+async def test_a_call_that_fails_fails_alike_whether_somebody_hears_it() -> None:
+    async with line_to(Servicer(Code.RESOURCE_EXHAUSTED, pushback="1500")) as line:
+        with hearing(), pytest.raises(Throttled) as throttled:
+            await line.ask(GenerateRequest(), 5.0)
+    assert throttled.value.after == 1.5
 
 
 async def test_a_request_arrives_as_it_was() -> None:

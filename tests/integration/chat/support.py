@@ -1,0 +1,87 @@
+"""A person at the keyboard: chats over the services' own handlers, with a scripted tutor."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass, field, replace
+
+from soliloquy.v1.conversation_pb2 import Problem, Step
+
+from services.cli.chatting import ChatProblems, tutoring
+from services.cli.wiring import ModelSettings, scripted_model
+from services.gateway.chat.asked import ChatShown, StartChat
+from services.gateway.chat.chats import Chats
+from services.gateway.chat.pieces import REPLY_AGAIN, Piece
+from services.gateway.chat.settings import ChatSettings
+from services.gateway.refusals import Refusal
+from services.planner.enrichments import Enrichments
+from services.recipes.recipe import find
+from services.runtime.events import Event
+
+PROBLEMS = ChatProblems()
+BANK = {"soliloquy": "physics", "scaffold": "arithmetic", "mathdial": "arithmetic"}
+SEEDS = range(12)
+MODEL = ModelSettings(problems=["physics", "arithmetic"])
+BEGINNING = "Hi! I am stuck on this one, how do I begin?"
+
+
+@dataclass(kw_only=True)
+class Room:
+    """Chats, and what they have published."""
+
+    chats: Chats
+    published: list[Event] = field(default_factory=list)
+
+    async def begun(self, recipe: str) -> tuple[ChatShown, Problem]:
+        """About the first problem of the bank that the recipe can use."""
+        for seed in SEEDS:
+            try:
+                shown = await self.chats.start(StartChat(recipe=recipe, bank=BANK[recipe], seed=seed))
+            except Refusal:
+                continue
+            return shown, PROBLEMS.of_bank(BANK[recipe], seed)
+        raise AssertionError(f"none of {len(SEEDS)} problems can be talked about by {recipe}")
+
+    async def answer(self, chat: ChatShown, text: str) -> list[Piece]:
+        async with aclosing(self.chats.say(chat.id, text)) as pieces:
+            return [piece async for piece in pieces]
+
+
+@asynccontextmanager
+async def room(
+    sandbox: str, settings: ChatSettings | None = None, *, latency: float = 0.0, sandbox_seconds: float = 10.0
+) -> AsyncIterator[Room]:
+    settings = settings or ChatSettings()
+    model = replace(MODEL, latency=latency)
+    async with tutoring(model, sandbox, settings, sandbox_seconds=sandbox_seconds) as tutor:
+        published: list[Event] = []
+
+        async def publish(events: Sequence[Event]) -> None:
+            published.extend(events)
+
+        yield Room(chats=Chats(tutor, PROBLEMS, publish, settings), published=published)
+
+
+def reply_in(pieces: Sequence[Piece]) -> str:
+    """What stands on the screen at last."""
+    text = ""
+    for piece in pieces:
+        if piece == REPLY_AGAIN:
+            text = ""
+        elif piece.event == "reply":
+            text += piece.data["delta"]
+    return text
+
+
+async def answers(recipe: str, problem: Problem) -> list[str]:
+    """What a good student says, from its first word on."""
+    if recipe == "scaffold":
+        # Whoever plans a problem plans it alike.
+        planned = await Enrichments(scripted_model(MODEL), remembered=1).of(problem, find(recipe))
+        return [f"I find {question.answer}." for question in planned.plan.questions]
+    return [BEGINNING] * (recipe == "soliloquy") + [_worked(step) for step in problem.steps]
+
+
+def _worked(step: Step) -> str:
+    if not step.HasField("result"):
+        return f"{step.formula} {step.explanation}"
+    return f"{step.formula}, so it is {step.result.value:g} {step.result.unit}"

@@ -1,0 +1,163 @@
+"""What makes no sense over HTTP is refused: with the right status, one clear sentence, and nothing done."""
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from tests.integration.gateway.site import START, Site, raw, site
+
+# What is refused changes nothing: one gateway answers all.
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def at(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
+    async with site(tmp_path_factory.mktemp("gateway")) as opened:
+        yield opened
+
+
+async def test_what_is_not_known_is_not_found(at: Site) -> None:
+    run = await at.start("unknown")
+    for path in (
+        "/v1/runs/no-run",
+        "/v1/runs/no-run/watch",
+        "/v1/runs/no-run/conversations",
+        "/v1/runs/no-run/conversations/tail",
+        "/v1/runs/no-run/conversations/none",
+        "/v1/runs/no-run/files",
+        "/v1/runs/no-run/files/manifest.json",
+        f"/v1/runs/{run}/conversations/none",
+        f"/v1/runs/{run}/files/none",
+    ):
+        answer = await at.ask("GET", path)
+        assert (answer.status, answer.code) == (404, "unknown"), path
+        assert "\n" not in answer.message
+    for path in ("/v1/runs/no-run/cancel", "/v1/runs/no-run/pause", "/v1/dead-letters/none/replay"):
+        assert (await at.ask("POST", path)).status == 404, path
+
+
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        ("page_token=forged", "page_token"),
+        ("page_token=%00%ff%27--", "page_token"),
+        ("page_size=-1", "page_size"),
+        ("page_size=1e3", 'page_size is "1e3": write a whole number'),
+        ("page_size=99999999999", "page_size"),
+        ("state=RUN_STATE_DONE", 'state is "RUN_STATE_DONE": it is one of RUN_STATE_UNSPECIFIED'),
+        ("state=2", "it is one of"),
+        ("stat=RUN_STATE_PAUSED", "there is no 'stat' to ask for: state, page_size, page_token"),
+        ("page_size=1&page_size=2", "page_size is given twice"),
+    ],
+)
+async def test_a_forged_question_is_refused_in_one_sentence(at: Site, query: str, told: str) -> None:
+    answer = await at.ask("GET", f"/v1/runs?{query}")
+    assert (answer.status, answer.code) == (400, "invalid")
+    assert told in answer.message
+    assert "\n" not in answer.message
+
+
+async def test_forged_places_in_a_list_of_conversations_are_refused(at: Site) -> None:
+    run = await at.start("paged")
+    for token in ("x", "-1", "9" * 40, "1;drop table finished", "%F0%9F%A6%8A"):
+        answer = await at.ask("GET", f"/v1/runs/{run}/conversations?page_token={token}")
+        assert (answer.status, answer.code) == (400, "invalid"), token
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"recipe": "none"}, "recipe"),
+        ({"problems": "../../etc/passwd"}, "problems"),
+        ({"problems": 7}, "request.problems is 7: write a text"),
+        ({"conversations": 0}, "conversations"),
+        ({"conversations": "many"}, 'request.conversations is "many": write a whole number'),
+        ({"conversations": 2**63}, "request.conversations"),
+        ({"conversations": True}, "request.conversations is true: write a whole number"),
+        ({"conversations": 1.5}, "request.conversations is 1.5: write a whole number"),
+        ({"max_turns": 1}, "max_turns"),
+        ({"max_turns": None}, "request.max_turns is null"),
+        ({"enrich": "yes"}, 'request.enrich is "yes": write true or false'),
+        ({"seed": -1}, "request.seed is -1: write a whole number, not below 0"),
+        ({"colour": "red"}, "there is no field 'request.colour'"),
+        ({"inFlight": 3}, "there is no field 'request.inFlight'"),
+    ],
+)
+async def test_settings_that_make_no_run_are_named(at: Site, settings: dict[str, Any], told: str) -> None:
+    answer = await at.ask("POST", "/v1/runs", {"request_id": "refused", "request": {**START, **settings}})
+    assert (answer.status, answer.code) == (400, "invalid")
+    assert told in answer.message
+    assert not at.gateway.has_request("refused")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"[]",
+        b"{",
+        b"null",
+        b'{"request_id": NaN}',
+        b'{"request_id": "\\ud800"}',
+        b"\xff\xfe\xfd",
+        b"[" * 100_000,
+        b'{"request":' * 50_000,
+        b'{"request_id": ' + b"9" * 5_000 + b"}",
+        b'{"request": []}',
+        b'{"request_id": "one", "request": null}',
+    ],
+    ids=range(12),
+)
+async def test_a_body_that_is_none_is_refused(at: Site, body: bytes) -> None:
+    answer = await at.ask("POST", "/v1/runs", body, headers={"content-type": "application/json"})
+    assert (answer.status, answer.code) == (400, "invalid")
+    assert "\n" not in answer.message
+
+
+async def test_a_form_of_another_site_is_no_request(at: Site) -> None:
+    body = json.dumps({"request_id": "one", "request": START}).encode()
+    answer = await at.ask("POST", "/v1/runs", body, headers={"content-type": "text/plain"})
+    assert (answer.status, answer.message) == (400, "the body is text/plain: send application/json")
+
+
+async def test_the_same_id_with_other_settings_is_refused(at: Site) -> None:
+    await at.start("twice")
+    answer = await at.ask("POST", "/v1/runs", {"request_id": "twice", "request": {**START, "seed": 9}})
+    assert (answer.status, answer.code) == (409, "exists")
+
+
+async def test_a_path_leads_to_nothing_but_what_is_listed(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("only mine", "utf-8")
+    async with site(tmp_path, datasets=str(tmp_path / "data")) as at:
+        run = await at.start()
+        (tmp_path / "data" / run).mkdir(parents=True)
+        (tmp_path / "data" / run / "unlisted").write_text("only mine", "utf-8")
+        for name in (
+            "unlisted",
+            "../../secret",
+            "..%2f..%2fsecret",
+            "%2e%2e/%2e%2e/secret",
+            "..%5c..%5csecret",
+            "%252e%252e%252fsecret",
+            "/etc/passwd",
+            "%2fetc%2fpasswd",
+            "accepted/../../../secret",
+            "manifest.json%00",
+        ):
+            for path in (f"/v1/runs/{run}/files/{name}", f"/assets/{name}", f"/v1/runs/..%2f{run}/files/unlisted"):
+                answer = await raw(at, path)
+                assert b" 404 " in answer.partition(b"\r\n")[0], path
+                assert b"root:" not in answer
+                assert b"only mine" not in answer
+
+
+async def test_what_is_not_offered_is_told_with_what_is(at: Site) -> None:
+    answer = await at.ask("DELETE", "/v1/runs")
+    assert (answer.status, answer.headers["allow"]) == (405, "GET, POST")
+    assert (await at.ask("OPTIONS", "/v1/runs")).status == 405
+    assert (await at.ask("GET", "/v1/none")).status == 404
+    assert (await at.ask("GET", "/v1/runs/")).status == 404

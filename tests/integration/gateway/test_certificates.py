@@ -1,0 +1,91 @@
+"""Callers that show a certificate, over HTTP and gRPC; theirs says that they are "soliloquy-test-client"."""
+
+import ssl
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import grpc
+import pytest
+from soliloquy.v1.gateway_pb2 import ListRunsRequest
+from soliloquy.v1.gateway_pb2_grpc import RunServiceStub
+
+from services.gateway.access.certificates import BadCertificates, Tls
+from tests.integration.gateway.site import OPERATOR, site
+from tests.kafka.certificates import Authority, Certificate
+from tests.unit.gateway.tokens import entry, written
+
+STATUS = grpc.StatusCode
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    return Authority.founded(tmp_path_factory.mktemp("authority"))
+
+
+@pytest.fixture(scope="module")
+def server(authority: Authority) -> Certificate:
+    return authority.sign("broker", ["IP:127.0.0.1"])
+
+
+@pytest.fixture(scope="module")
+def client(authority: Authority) -> Certificate:
+    return authority.sign("client")
+
+
+def tls_of(server: Certificate, authority: Authority) -> Tls:
+    return Tls(certificate=server.certificate, key=server.key, client_ca=authority.own.certificate)
+
+
+async def test_a_certificate_is_as_good_as_a_token(
+    tmp_path: Path, authority: Authority, server: Certificate, client: Certificate
+) -> None:
+    tokens = written(tmp_path, entry("soliloquy-test-client", "reader"), entry("olga", "operator", OPERATOR))
+    trusting = ssl.create_default_context(cafile=authority.own.certificate)
+    own = authority.own.certificate.read_bytes()
+    async with site(tmp_path, tokens=tokens, tls=tls_of(server, authority)) as at:
+        with pytest.raises((aiohttp.ClientError, ConnectionError)):
+            await at.session.get(f"{at.http}/v1/runs", ssl=trusting)
+        trusting.load_cert_chain(client.certificate, client.key)
+        async with at.session.get(f"{at.http}/v1/session", ssl=trusting) as answer:
+            assert await answer.json() == {"name": "soliloquy-test-client", "role": "reader", "needed": True}
+        async with at.session.post(f"{at.http}/v1/runs", json={}, ssl=trusting) as answer:
+            assert answer.status == 403
+        async with at.session.post(f"{at.http}/v1/session", json={"token": OPERATOR}, ssl=trusting) as answer:
+            assert "secure" in answer.headers["set-cookie"].lower()
+        with_one = grpc.ssl_channel_credentials(own, client.key.read_bytes(), client.certificate.read_bytes())
+        assert await _listed(at.grpc, with_one) == STATUS.OK
+        assert await _listed(at.grpc, grpc.ssl_channel_credentials(own)) == STATUS.UNAVAILABLE
+
+
+async def test_a_name_that_is_no_entry_of_the_file_is_nobody(
+    tmp_path: Path, authority: Authority, server: Certificate, client: Certificate
+) -> None:
+    tokens = written(tmp_path, entry("olga", "operator", OPERATOR))
+    trusting = ssl.create_default_context(cafile=authority.own.certificate)
+    trusting.load_cert_chain(client.certificate, client.key)
+    async with site(tmp_path, tokens=tokens, tls=tls_of(server, authority)) as at:
+        answer = await at.session.get(f"{at.http}/v1/runs", ssl=trusting)
+        assert answer.status == 401
+        assert "'soliloquy-test-client'" in (await answer.json())["error"]["message"]
+
+
+async def test_files_that_make_no_tls_are_named(tmp_path: Path, server: Certificate) -> None:
+    missing = tmp_path / "none.pem"
+    for tls in (
+        Tls(certificate=missing, key=server.key),
+        Tls(certificate=server.certificate, key=server.certificate),
+        Tls(certificate=server.certificate, key=server.key, client_ca=missing),
+    ):
+        with pytest.raises(BadCertificates, match=r"TLS cannot be had with .*\.pem"):
+            tls.for_http()
+
+
+async def _listed(address: str, credentials: grpc.ChannelCredentials) -> grpc.StatusCode:
+    async with grpc.aio.secure_channel(address, credentials) as channel:
+        stub: Any = RunServiceStub(channel)
+        try:
+            await stub.ListRuns(ListRunsRequest(), timeout=5)
+        except grpc.aio.AioRpcError as error:
+            return error.code()
+    return STATUS.OK

@@ -1,0 +1,126 @@
+"""Who is let in over gRPC."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+from google.protobuf.message_factory import GetMessageClass
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
+from soliloquy.v1.gateway_pb2 import GetRunRequest, ListRunsRequest, StartRunRequest, WatchRunRequest
+from soliloquy.v1.gateway_pb2_grpc import RunServiceStub
+from soliloquy.v1.runs_pb2 import RunRequest
+
+from services.gateway.access.rate import Limit
+from services.gateway.access.roles import ROLE_OF
+from services.gateway.access.tokens import LOOK_SECONDS
+from services.gateway.http.routes import SERVICE
+from tests.integration.gateway.site import OPERATOR, READER, Site, guarded, site
+from tests.integration.transport.support import until
+from tests.unit.gateway.tokens import entry, written
+
+STATUS = grpc.StatusCode
+
+
+@pytest.fixture
+async def at(tmp_path: Path) -> AsyncIterator[Site]:
+    async with site(tmp_path, admitting=guarded(tmp_path)) as opened:
+        yield opened
+
+
+def bearing(token: str) -> tuple[tuple[str, str], ...]:
+    return (("authorization", f"Bearer {token}"),)
+
+
+async def status_of(at: Site, name: str, *metadata: tuple[str, str]) -> grpc.StatusCode:
+    """What a call of an rpc comes to, with a request that says nothing."""
+    method = SERVICE.methods_by_name[name]
+    async with grpc.aio.insecure_channel(at.grpc) as channel:
+        call = getattr(RunServiceStub(channel), name)(GetMessageClass(method.input_type)(), metadata=metadata)
+        try:
+            await (anext(aiter(call)) if method.server_streaming else call)
+        except grpc.aio.AioRpcError as error:
+            return error.code()
+    return STATUS.OK
+
+
+async def test_a_run_is_started_in_the_name_on_the_token(at: Site) -> None:
+    async with grpc.aio.insecure_channel(at.grpc) as channel:
+        stub: Any = RunServiceStub(channel)
+        request = StartRunRequest(
+            request=RunRequest(recipe="soliloquy", problems="arithmetic", conversations=3), request_id="one"
+        )
+        started = await stub.StartRun(request, metadata=bearing(OPERATOR))
+        seen = await stub.GetRun(GetRunRequest(run=started.id), metadata=bearing(READER))
+    assert seen.requested_by == "olga"
+
+
+@pytest.mark.parametrize("name", [method.name for method in SERVICE.methods])
+async def test_roles_are_the_same_as_over_http(at: Site, name: str) -> None:
+    assert await status_of(at, name) == STATUS.UNAUTHENTICATED
+    assert await status_of(at, name, *bearing("guess")) == STATUS.UNAUTHENTICATED
+    refused = await status_of(at, name, *bearing(READER)) == STATUS.PERMISSION_DENIED
+    assert refused == (ROLE_OF[name] == "operator")
+
+
+async def test_a_probe_needs_no_token_and_who_looks_at_the_contract_does(at: Site) -> None:
+    request = reflection_pb2.ServerReflectionRequest(list_services="")
+    async with grpc.aio.insecure_channel(at.grpc) as channel:
+        health: Any = health_pb2_grpc.HealthStub(channel)
+        assert (await health.Check(health_pb2.HealthCheckRequest())).status == health_pb2.HealthCheckResponse.SERVING
+        reflection: Any = reflection_pb2_grpc.ServerReflectionStub(channel)  # type: ignore[arg-type]
+        with pytest.raises(grpc.aio.AioRpcError) as refused:
+            await anext(aiter(reflection.ServerReflectionInfo(iter([request]))))
+        assert refused.value.code() == STATUS.UNAUTHENTICATED
+        seen = await anext(aiter(reflection.ServerReflectionInfo(iter([request]), metadata=bearing(READER))))
+    assert "soliloquy.v1.RunService" in [service.name for service in seen.list_services_response.service]
+
+
+async def test_whoever_asks_too_often_is_told_when_to_come_back(tmp_path: Path) -> None:
+    admitting = guarded(tmp_path, calls=Limit(burst=1, per_second=0.5))
+    async with site(tmp_path, admitting=admitting) as at, grpc.aio.insecure_channel(at.grpc) as channel:
+        stub: Any = RunServiceStub(channel)
+        await stub.ListRuns(ListRunsRequest(), metadata=bearing(READER))
+        with pytest.raises(grpc.aio.AioRpcError) as refused:
+            await stub.ListRuns(ListRunsRequest(), metadata=bearing(READER))
+    assert refused.value.code() == STATUS.RESOURCE_EXHAUSTED
+    trailing = dict(refused.value.trailing_metadata())
+    assert 0 < int(trailing["grpc-retry-pushback-ms"]) <= 2_000
+
+
+async def test_a_request_of_megabytes_is_refused_unread(at: Site) -> None:
+    async with grpc.aio.insecure_channel(at.grpc) as channel:
+        stub: Any = RunServiceStub(channel)
+        with pytest.raises(grpc.aio.AioRpcError) as refused:
+            await stub.GetRun(GetRunRequest(run="x" * 10_000_000), metadata=bearing(READER))
+    assert refused.value.code() == STATUS.RESOURCE_EXHAUSTED
+
+
+async def test_a_watcher_whose_token_is_taken_away_is_shown_no_more(
+    at: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("services.gateway.access.interceptor.LOOK_SECONDS", LOOK_SECONDS / 10)
+    at.collecting.open.clear()
+    run = await at.start(conversations=50)
+    async with grpc.aio.insecure_channel(at.grpc) as channel:
+        stub: Any = RunServiceStub(channel)
+        watching = aiter(stub.WatchRun(WatchRunRequest(run=run), metadata=bearing(READER)))
+        await anext(watching)
+        written(tmp_path, entry("olga", "operator", OPERATOR))
+        await until(lambda: _refused(at))
+        at.collecting.open.set()
+        with pytest.raises(grpc.aio.AioRpcError) as refused:
+            await asyncio.wait_for(_to_its_end(watching), 20)
+    assert refused.value.code() == STATUS.UNAUTHENTICATED
+
+
+async def _to_its_end(watching: AsyncIterator[Any]) -> None:
+    async for _ in watching:
+        pass
+
+
+async def _refused(at: Site) -> bool:
+    return (await at.ask("GET", "/v1/runs", token=READER)).status == 401

@@ -1,0 +1,148 @@
+"""What the gateway answers over HTTP to who asks as it says."""
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+from jsonschema import Draft202012Validator
+from openapi_spec_validator import validate
+
+from tests.integration.gateway.site import START, Site, connected, head, site
+from tests.integration.transport.support import until
+
+
+@pytest.fixture
+async def open_site(tmp_path: Path) -> AsyncIterator[Site]:
+    async with site(tmp_path) as opened:
+        yield opened
+
+
+async def events(at: Site, path: str) -> AsyncGenerator[tuple[str, Any], None]:
+    async with at.session.get(f"{at.http}{path}") as answer:
+        assert answer.status == 200
+        assert answer.content_type == "text/event-stream"
+        name = ""
+        async for line in answer.content:
+            field, _, value = line.decode().rstrip("\n").partition(": ")
+            if field == "event":
+                name = value
+            if field == "data":
+                yield name, json.loads(value)
+
+
+async def test_a_run_is_started_once_watched_to_its_end_and_its_conversations_are_read(open_site: Site) -> None:
+    body = {"request_id": "one", "request": START}
+    first, second = [await open_site.ask("POST", "/v1/runs", body) for _ in range(2)]
+    assert (first.status, second.status) == (201, 200)
+    run = first.body["id"]
+    assert second.body["id"] == run
+    told = [each async for each in events(open_site, f"/v1/runs/{run}/watch")]
+    assert {name for name, _ in told[:-1]} == {"run"}
+    assert told[-1] == ("end", {})
+    assert told[-2][1]["state"] == "RUN_STATE_FINISHED"
+    assert told[-2][1]["progress"]["accepted"] == "3"
+    listed = await open_site.ask("GET", f"/v1/runs/{run}/conversations?verdict=VERDICT_ACCEPTED&page_size=2")
+    assert (len(listed.body["conversations"]), listed.body["total"]) == (2, "3")
+    rest = await open_site.ask(
+        "GET", f"/v1/runs/{run}/conversations?page_size=2&page_token={listed.body['next_page_token']}"
+    )
+    assert len(rest.body["conversations"]) == 1
+    assert not rest.body["next_page_token"]
+
+
+async def test_a_tail_tells_what_finishes_from_then_on(open_site: Site) -> None:
+    open_site.collecting.open.clear()
+    run = await open_site.start()
+    tail = events(open_site, f"/v1/runs/{run}/conversations/tail")
+    first = asyncio.ensure_future(anext(tail))
+    await until(lambda: open_site.gateway._tails.followers == 1)
+    open_site.collecting.open.set()
+    name, finished = await first
+    assert (name, finished["run"], finished["accepted"]) == ("conversation", run, True)
+    await tail.aclose()
+
+
+async def test_the_pipeline_is_shown_once_a_second(open_site: Site) -> None:
+    pictures = events(open_site, "/v1/pipeline/watch")
+    (name, first), (_, second) = [await anext(pictures) for _ in range(2)]
+    await pictures.aclose()
+    assert name == "pipeline"
+    assert 0.9 <= second["at"] - first["at"] < 2.5
+
+
+async def test_hundreds_watch_at_once(open_site: Site) -> None:
+    open_site.collecting.open.clear()
+    run = await open_site.start()
+    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session:
+        watching = [
+            asyncio.create_task(session.get(f"{open_site.http}/v1/runs/{run}/watch", timeout=aiohttp.ClientTimeout(20)))
+            for _ in range(250)
+        ]
+        answers = await asyncio.gather(*watching)
+        open_site.collecting.open.set()
+        texts = await asyncio.gather(*(answer.text() for answer in answers))
+    assert all(text.endswith("event: end\ndata: {}\n\n") for text in texts)
+
+
+async def test_streams_end_with_the_gateway_so_that_browsers_come_back(tmp_path: Path) -> None:
+    async with asyncio.timeout(10):
+        async with site(tmp_path) as at:
+            at.collecting.open.clear()
+            run = await at.start()
+            reader, writer = await connected(at)
+            writer.write(head("GET", f"/v1/runs/{run}/watch"))
+            begun = await reader.readuntil(b"event: run\n")
+        rest = await reader.read()
+    writer.close()
+    assert b"retry: 1000\n\n" in begun
+    # Whole as an answer, and not told to be the end of the run.
+    assert rest.endswith(b"\r\n0\r\n\r\n")
+    assert b"event: end" not in rest
+
+
+async def test_choices_are_what_a_run_may_be_started_with(open_site: Site) -> None:
+    choices = (await open_site.ask("GET", "/v1/choices")).body
+    tutoring = {recipe["name"]: recipe["tutoring"] for recipe in choices["recipes"]}
+    assert tutoring["soliloquy"]
+    assert not tutoring["mathwell"]
+    assert {"name": "physics", "kind": "bank"} in choices["problems"]
+    assert choices["limits"]["max_turns"] == {"usual": 20, "least": 2, "most": 200}
+    assert choices["models"]["tutor"] == "scripted"
+    body = {"request_id": "chosen", "request": {"problems": choices["problems"][0]["name"], **choices["defaults"]}}
+    assert (await open_site.ask("POST", "/v1/runs", body)).status == 201
+
+
+async def test_it_is_an_openapi_document_with_the_words_of_the_contract(open_site: Site) -> None:
+    document = (await open_site.ask("GET", "/openapi.json")).body
+    validate(document)
+    status = document["components"]["schemas"]["RunStatus"]["properties"]
+    assert status["id"]["description"] == "What tells it from every other: `run` in all requests."
+    assert "until it is over" in document["paths"]["/v1/runs/{run}/watch"]["get"]["summary"]
+
+
+async def test_every_answer_is_as_it_says(open_site: Site) -> None:
+    document = (await open_site.ask("GET", "/openapi.json")).body
+    run = await open_site.start()
+    [*_] = [told async for told in events(open_site, f"/v1/runs/{run}/watch")]
+    listed = await open_site.ask("GET", f"/v1/runs/{run}/conversations")
+    places = {"{run}": run, "{conversation}": listed.body["conversations"][0]["id"]}
+    checked = set()
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            answers = operation["responses"]
+            if path == "/assets/{name}" or any("text/event-stream" in each["content"] for each in answers.values()):
+                continue
+            place = path
+            for name, value in places.items():
+                place = place.replace(name, value)
+            answer = await open_site.ask(method.upper(), place)
+            assert str(answer.status) in answers, f"{method} {path} answers {answer.status}"
+            if answer.headers["content-type"] == "application/json":
+                schema = answers[str(answer.status)]["content"]["application/json"]["schema"]
+                Draft202012Validator({**schema, "components": document["components"]}).validate(answer.body)
+                checked.add((path, answer.status))
+    assert {("/v1/runs", 200), ("/v1/runs/{run}", 200), ("/v1/choices", 200), ("/v1/runs", 400)} <= checked

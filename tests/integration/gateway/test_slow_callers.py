@@ -1,0 +1,106 @@
+"""Who sends too much, or takes too long to send or to read, is neither waited for nor kept in memory."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from soliloquy.v1.conversation_pb2 import Summary
+from soliloquy.v1.gateway_pb2 import FinishedConversation
+
+from services.gateway.http import connection, reading, streams
+from tests.integration.gateway.site import Site, connected, head, site
+from tests.integration.transport.support import until
+
+
+@pytest.fixture
+async def open_site(tmp_path: Path) -> AsyncIterator[Site]:
+    async with site(tmp_path) as opened:
+        yield opened
+
+
+async def test_ten_megabytes_are_refused_before_they_are_read(open_site: Site) -> None:
+    reader, writer = await connected(open_site)
+    writer.write(head("POST", "/v1/runs", "content-type: application/json", "content-length: 10000000"))
+    status = await reader.readline()
+    assert b" 413 " in status
+    assert b'"code":"too_large"' in await reader.read()
+    writer.close()
+
+
+async def test_ten_megabytes_of_unknown_length_are_read_no_further_than_they_may_be(open_site: Site) -> None:
+    sent = 0
+
+    async def body() -> AsyncIterator[bytes]:
+        nonlocal sent
+        for _ in range(100):
+            sent += 100_000
+            yield b" " * 100_000
+
+    answer = await open_site.session.post(
+        f"{open_site.http}/v1/runs", data=body(), headers={"content-type": "application/json"}
+    )
+    assert answer.status == 413
+    assert sent < 10_000_000
+
+
+async def test_a_body_that_does_not_come_is_not_waited_for(open_site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "BODY_SECONDS", 0.1)
+    reader, writer = await connected(open_site)
+    writer.write(head("POST", "/v1/runs", "content-type: application/json", "content-length: 9") + b"{")
+    async with asyncio.timeout(5):
+        assert b" 408 " in await reader.readline()
+        await reader.read()
+    writer.close()
+
+
+@pytest.mark.parametrize("begun", [b"", b"GET /v1/runs HTTP/1.1\r\nhost: loc"])
+async def test_who_connects_and_does_not_ask_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, begun: bytes
+) -> None:
+    monkeypatch.setattr(connection, "HEAD_SECONDS", 0.1)
+    async with site(tmp_path) as at:
+        reader, writer = await connected(at)
+        writer.write(begun)
+        async with asyncio.timeout(5):
+            with contextlib.suppress(ConnectionResetError):
+                await reader.read()
+        writer.close()
+
+
+async def test_who_begins_a_second_request_and_does_not_end_it_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "HEAD_SECONDS", 0.3)
+    async with site(tmp_path) as at:
+        reader, writer = await connected(at)
+        writer.write(head("GET", "/v1/session"))
+        assert b" 200 " in await reader.readline()
+        await reader.readuntil(b"}")
+        writer.write(b"GET /v1")
+        async with asyncio.timeout(5):
+            with contextlib.suppress(ConnectionResetError):
+                assert await reader.read() == b""
+        writer.close()
+
+
+async def test_who_reads_slowly_costs_a_bounded_buffer_and_is_dropped_in_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streams, "STALL_SECONDS", 0.3)
+    async with site(tmp_path) as at:
+        at.collecting.open.clear()
+        run = await at.start()
+        _, writer = await connected(at)
+        writer.write(head("GET", f"/v1/runs/{run}/conversations/tail"))
+        await until(lambda: at.gateway._tails.followers == 1)
+        shown = Summary(question="x" * 100_000)
+        for number in range(10_000):
+            if not at.gateway._tails.followers:
+                break
+            finished = FinishedConversation(run=run, ordinal=number, summary=shown)
+            at.gateway._tails.tell(run, finished)
+            await asyncio.sleep(0.001)
+        await until(lambda: at.gateway._tails.followers == 0)
+        writer.close()

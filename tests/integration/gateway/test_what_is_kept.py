@@ -1,0 +1,97 @@
+"""What a gateway shows of a run's dataset, of adapters and of evaluations: what their own code wrote."""
+
+from dataclasses import asdict
+from pathlib import Path
+
+from soliloquy.v1.conversation_pb2 import Conversation
+
+from services.dataset.manifest import MANIFEST
+from tests.datasets import accepted_rows, written
+from tests.integration.gateway.site import site
+from training.adapters.registry import Registry, first
+from training.adapters.version import Version
+from training.evaluation.report import write_report
+from training.evaluation.shares import Share
+
+SHARD = "accepted/00000.parquet"
+
+
+async def test_the_files_of_a_run_are_taken_along_as_they_are(tmp_path: Path) -> None:
+    async with site(tmp_path, datasets=str(tmp_path / "data")) as at:
+        run = await at.start()
+        assert (await at.ask("GET", f"/v1/runs/{run}/files")).body == {"files": []}
+        folder = written(
+            tmp_path / "data" / run, [(SHARD, accepted_rows([Conversation(id="one"), Conversation(id="two")]))]
+        )
+        listed = (await at.ask("GET", f"/v1/runs/{run}/files")).body["files"]
+        assert [file["name"] for file in listed] == [MANIFEST, SHARD]
+        for file in listed:
+            # As a browser writes it: its slash would be one of the path.
+            answer = await at.ask("GET", f"/v1/runs/{run}/files/{file['name'].replace('/', '%2F')}")
+            assert answer.headers["content-disposition"] == f'attachment; filename="{file["name"].replace("/", "-")}"'
+            kept = folder / file["name"]
+            assert answer.body == kept.read_bytes()
+            assert file["size"] == len(answer.body)
+
+
+async def test_a_gateway_that_sees_no_datasets_has_no_files(tmp_path: Path) -> None:
+    async with site(tmp_path) as at:
+        run = await at.start()
+        assert (await at.ask("GET", f"/v1/runs/{run}/files")).body == {"files": []}
+        assert (await at.ask("GET", f"/v1/runs/{run}/files/{MANIFEST}")).status == 404
+
+
+async def test_adapters_are_shown_as_the_registry_keeps_them(tmp_path: Path) -> None:
+    registry, weights = Registry(str(tmp_path / "adapters")), tmp_path / "weights"
+    weights.mkdir()
+    for digest in ("a" * 64, "b" * 64):
+        version = Version(
+            name="tutor",
+            digest=digest,
+            base_digest="c" * 64,
+            data_digest="d" * 64,
+            files={},
+            config={},
+            metrics={"steps": 40, "validation": {"loss": 0.5}, "stopped_early": False},
+            note="the better one" if digest.startswith("b") else "",
+        )
+        registry.push(version, weights)
+    registry.activate("tutor", first(version), instead_of=None)
+    async with site(tmp_path, adapters=str(tmp_path / "adapters")) as at:
+        old, new = (await at.ask("GET", "/v1/training")).body["adapters"]
+    assert (old["digest"], old["active"], old["active_since"]) == ("a" * 64, False, "")
+    assert (new["digest"], new["active"], new["note"]) == ("b" * 64, True, "the better one")
+    assert new["active_since"]
+    assert new["metrics"] == {"steps": 40, "validation loss": 0.5}
+
+
+async def test_evaluations_are_shown_as_their_reports_tell_them(tmp_path: Path) -> None:
+    share = Share.counted([True, True, False])
+    report = {
+        "protocol": "mathdial",
+        "name": "tuned",
+        "model": {"model": "tiny (ray)"},
+        "titles": {"right": "says what is right", "bleu": "BLEU", "empty": "of no case"},
+        "figures": {
+            "metrics": {"right": asdict(share), "empty": asdict(Share.counted([]))},
+            "measures": {"bleu": 12.5, "likeness": None},
+        },
+    }
+    write_report(tmp_path / "evaluations" / "tuned", report, [], [])
+    (tmp_path / "evaluations" / "unfinished").mkdir()
+    async with site(tmp_path, evaluations=tmp_path / "evaluations") as at:
+        [found] = (await at.ask("GET", "/v1/training")).body["evaluations"]
+    assert (found["name"], found["protocol"], found["model"]) == ("tuned", "mathdial", "tiny (ray)")
+    assert found["metrics"] == {
+        "says what is right": {"value": share.share, "low": share.low, "high": share.high},
+        "BLEU": {"value": 12.5, "low": None, "high": None},
+    }
+
+
+async def test_a_registry_that_cannot_be_read_is_no_failure_of_the_gateway(tmp_path: Path) -> None:
+    (tmp_path / "adapters").mkdir()
+    (tmp_path / "adapters" / "active.json").write_text("{", "utf-8")
+    async with site(tmp_path, adapters=str(tmp_path / "adapters")) as at:
+        answer = await at.ask("GET", "/v1/training")
+    assert (answer.status, answer.code) == (503, "unavailable")
+    assert "--adapters" in answer.message

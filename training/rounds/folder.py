@@ -1,0 +1,84 @@
+"""What the rounds have done, as files: what is there is done, and whoever comes next goes on behind it."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from training.evaluation.report import table
+from training.rounds.outcome import HEAD, Outcome, best
+from training.state import Undertaking, held, read, write
+
+TABLE, REPORT = "rounds.md", "rounds.json"
+_OUTCOME = "outcome.json"
+_UNDERTAKING = Undertaking(name="improving", option="--out")
+_LEGEND = """\
+Executable of what was asked for; the criteria as in the paper's table: solvable of what ran, accurate and appropriate
+of what is solvable, all three of what ran. Kept is what met all that was asked, of what was asked for, without what
+says nearly the same as a problem kept before; by that share, with its 95 % interval, writers are compared. Alike are
+the words that two questions of what ran have in common, in the mean; operations are how many a problem takes."""
+
+
+class Round:
+    """The folder of one."""
+
+    def __init__(self, folder: Path, number: int) -> None:
+        self.number = number
+        self.folder = folder / f"round-{number:04d}"
+        # What its writer learned from, how, and what it wrote.
+        self.data = self.folder / "data"
+        self.training = self.folder / "training"
+        self.adapter = self.training / "adapter"
+        self.written = self.folder / "written"
+
+    def outcome(self) -> Outcome | None:
+        found = read(self.folder / _OUTCOME)
+        return Outcome(**found) if found else None
+
+
+class Rounds:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @contextmanager
+    def opened(self, identity: Mapping[str, Any]) -> Iterator[None]:
+        """Raises CannotTrain where the folder is another's, or in use."""
+        with held(self.folder, _UNDERTAKING, identity):
+            yield
+
+    def done(self) -> list[Outcome]:
+        found: list[Outcome] = []
+        while outcome := self.round(len(found)).outcome():
+            found.append(outcome)
+        return found
+
+    def round(self, number: int) -> Round:
+        return Round(self.folder, number)
+
+    def finish(self, outcome: Outcome) -> None:
+        folder = self.round(outcome.round).folder
+        folder.mkdir(exist_ok=True)
+        write(folder / _OUTCOME, json.dumps(asdict(outcome), indent=2))
+
+    def report(self, outcomes: Sequence[Outcome], ended: str) -> dict[str, Any]:
+        """Writes the table and all that is known; returns it. `ended` is why there are fewer rounds than asked for."""
+        trained = any(outcome.adapter_digest for outcome in outcomes)
+        chosen = best(outcomes) if trained else outcomes[0]
+        adapter = self.round(chosen.round).adapter if chosen.adapter_digest else None
+        told = {
+            "best": chosen.round,
+            "adapter": str(adapter) if adapter else "",
+            "ended": ended,
+            "rounds": [asdict(outcome) for outcome in outcomes],
+        }
+        write(self.folder / REPORT, json.dumps(told, indent=2))
+        rows = [[cell.replace("|", "\\|") for cell in outcome.row()] for outcome in outcomes]
+        writer = f"The best writer is that of round {chosen.round}{f': `{adapter}`' if adapter else ''}."
+        if not trained:
+            writer = "All that was written is of one writer: what differs between rounds is chance."
+        ending = [f"Ended before its time: {ended}.", ""] if ended else []
+        lines = ["# Rounds", "", *table(HEAD, rows), "", writer, "", *ending, _LEGEND]
+        write(self.folder / TABLE, "\n".join(lines))
+        return told

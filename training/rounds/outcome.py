@@ -1,0 +1,107 @@
+"""What a round came to: who wrote, what that writer had learned, and what was written."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from services.dataset.authored import authored
+from services.dataset.reading import Dataset
+from training.evaluation.shares import wilson
+
+HEAD = (
+    "round",
+    "writer",
+    "learned from",
+    "loss",
+    "held out",
+    "asked",
+    "executable %",
+    "solvable %",
+    "accurate %",
+    "appropriate %",
+    "all %",
+    "kept %",
+    "near-duplicates",
+    "alike %",
+    "operations",
+    "reading grade",
+    "New Dale-Chall",
+    "",
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outcome:
+    round: int
+    # Of the adapter that wrote; empty where the writer was not trained, or its training diverged.
+    adapter_digest: str = ""
+    # Problems that it learned from.
+    learned: int = 0
+    loss: Mapping[str, float] | None = None
+    held_out: float | None = None
+    # Of what it wrote; None where it wrote nothing.
+    figures: Mapping[str, Any] | None
+    # How it stands beside the best before it.
+    remark: str
+
+    @property
+    def share(self) -> float:
+        """Of what was asked for, what is kept and says nothing that was there before."""
+        return self.figures["fresh"] / self.figures["asked"] if self.figures else 0.0
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        return wilson(self.figures["fresh"], self.figures["asked"]) if self.figures else (0.0, 0.0)
+
+    def remarked(self, remark: str) -> "Outcome":
+        return replace(self, remark=remark)
+
+    def beside(self, best: "Outcome") -> str:
+        """How it stands beside the best before it, and whether chance alone could have made the difference."""
+        if self.share == best.share:
+            return f"no better than round {best.round}, which stays the best"
+        (low, high), (least, most) = self.interval, best.interval
+        doubt = ", as chance alone may make it" if low <= most and least <= high else ""
+        if self.share > best.share:
+            return f"better than round {best.round}{doubt}"
+        return f"worse than round {best.round}, which stays the best{doubt}"
+
+    def row(self) -> Sequence[str]:
+        loss = f"{self.loss['first']:.3f} to {self.loss['last']:.3f}" if self.loss else ""
+        held_out = "" if self.held_out is None else f"{self.held_out:.3f}"
+        trained = (self.adapter_digest[:12] or "as it was", f"{self.learned:,}" if self.learned else "", loss, held_out)
+        return [str(self.round), *trained, *self._written(), self.remark]
+
+    def _written(self) -> Sequence[str]:
+        if self.figures is None:
+            return [""] * len(HEAD[5:-1])
+        low, high = self.interval
+        shares = (_told(self.figures[name]) for name in ("executable", "solvable", "accurate", "appropriate", "all"))
+        kept = f"{100 * self.share:.1f} ({100 * low:.0f} to {100 * high:.0f})"
+        measures = ("near_duplicates", "self_similarity", "distinct_operations", "reading_grade", "dale_chall")
+        rest = (_told(self.figures[name]) for name in measures)
+        return [str(self.figures["asked"]), *shares, kept, *rest]
+
+
+def best(outcomes: Sequence[Outcome]) -> Outcome:
+    """Of several with the same share, the first."""
+    return max(outcomes, key=lambda one: one.share)
+
+
+def figures(written: Dataset, *, fresh: int) -> dict[str, Any]:
+    """Of all that was asked for in a round; so many that were kept say nothing that was there before."""
+    kept = written.count()
+    asked = kept + written.count(rejected=True)
+    told = authored(written)
+    return {
+        "asked": asked,
+        "executable": round(100 * told.ran / asked, 1),
+        "kept": kept,
+        "fresh": fresh,
+        "near_duplicates": kept - fresh,
+        **told.as_json(),
+    }
+
+
+def _told(figure: Any) -> str:
+    return "" if figure is None else str(figure)
