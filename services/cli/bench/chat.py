@@ -44,7 +44,7 @@ from services.runtime.transports.embedded import EmbeddedTransport
 
 MANY = 16
 # Of each answer of the model.
-LATENCY = 0.5
+LATENCY = 0.2
 BANK, RECIPE = "physics", "soliloquy"
 _TARGETS = Path(__file__).with_name("chat.toml")
 _BEGINNING = "Hi! I am stuck on this one, how do I begin?"
