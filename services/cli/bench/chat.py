@@ -134,7 +134,7 @@ async def _served(model: Model) -> AsyncIterator[str]:
             async with EmbeddedTransport(Path(folder) / "log.sqlite") as transport, SandboxClient(sandbox) as client:
                 gateway = Gateway(transport, plans, GatewaySettings())
                 offered = routes(tutor(model, client, settings, lambda: ""), transport, settings)
-                app = application(gateway, Access(None), offered, stopping)
+                app = application(gateway, GatewaySettings(), Access(None), stopping, offered)
                 async with gateway.at_work(), serving("127.0.0.1:0", app, stopping) as address:
                     yield address
     finally:

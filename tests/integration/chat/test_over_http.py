@@ -15,6 +15,7 @@ from services.gateway.access.access import Access
 from services.gateway.chat.settings import ChatSettings
 from services.gateway.http.application import application
 from services.gateway.http.serving import serving
+from services.gateway.settings import GatewaySettings
 from services.runtime.transports.embedded import EmbeddedTransport
 from tests.integration.chat.support import BANK, BEGINNING, MODEL, PROBLEMS, answers
 from tests.integration.executor.support import needs_runsc
@@ -32,7 +33,9 @@ async def console(sandbox: str, folder: Path, settings: ChatSettings | None = No
         EmbeddedTransport(folder / "log.sqlite") as transport,
         opened(transport) as gateway,
         chat_routes(MODEL, sandbox, transport, settings or ChatSettings()) as more,
-        serving("127.0.0.1:0", application(gateway, Access(None), more, stopping), stopping) as address,
+        serving(
+            "127.0.0.1:0", application(gateway, GatewaySettings(), Access(None), stopping, more), stopping
+        ) as address,
         aiohttp.ClientSession(f"http://{address}") as session,
     ):
         yield Client(session)
