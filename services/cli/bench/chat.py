@@ -44,7 +44,7 @@ from services.runtime.transports.embedded import EmbeddedTransport
 
 MANY = 16
 # Of each answer of the model.
-LATENCY = 0.5
+LATENCY = 0.2
 BANK, RECIPE = "physics", "soliloquy"
 _TARGETS = Path(__file__).with_name("chat.toml")
 _BEGINNING = "Hi! I am stuck on this one, how do I begin?"
@@ -132,10 +132,9 @@ async def _served(model: Model) -> AsyncIterator[str]:
         sandbox = await server.start("127.0.0.1:0")
         with tempfile.TemporaryDirectory(prefix="soliloquy-bench-") as folder:
             async with EmbeddedTransport(Path(folder) / "log.sqlite") as transport, SandboxClient(sandbox) as client:
-                ours = GatewaySettings()
-                gateway = Gateway(transport, plans, ours)
+                gateway = Gateway(transport, plans, GatewaySettings())
                 offered = routes(tutor(model, client, settings, lambda: ""), transport, settings)
-                app = application(gateway, ours, Access(None), stopping, offered)
+                app = application(gateway, GatewaySettings(), Access(None), stopping, offered)
                 async with gateway.at_work(), serving("127.0.0.1:0", app, stopping) as address:
                     yield address
     finally:
