@@ -111,6 +111,38 @@ def test_the_same_problems_are_written_by_any_number_of_workers_and_by_the_servi
         assert {one["judge"] for one in record["opinions"]} == {"rules", "classifier", "model"}
 
 
+def test_rounds_of_the_scripted_writer_run_and_say_that_nothing_is_learned(tmp_path: Path) -> None:
+    wanted = ["--rounds", "1", "--per-round", "2", "--noise", "real", "--seed", "3", "--out", str(tmp_path / "rounds")]
+    first, again = (said([SOLILOQUY, "problems", "improve", *wanted, "--json"]) for _ in range(2))
+    assert first.returncode == 0, first.stderr
+    assert first.stdout == again.stdout
+    told = json.loads(first.stdout)
+    assert [one["remark"] for one in told["rounds"]] == [
+        "the writer as it was",
+        "the same writer again: without a base to train, nothing is learned",
+    ]
+    for one in told["rounds"]:
+        kept = {record["id"] for record in records(tmp_path / "rounds" / f"round-{one['round']:04d}" / "written")}
+        assert len(kept) == one["figures"]["kept"]
+    assert "what differs between rounds is chance" in (tmp_path / "rounds" / "rounds.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--base", "."], "--base is trained as --config says: name both, or neither"),
+        (["--start", "somewhere"], "--start says nothing without --base: nothing learns from it"),
+        (["--base", ".", "--config", "nowhere"], "there is no configuration 'nowhere'"),
+    ],
+)
+def test_rounds_that_cannot_be_are_said_in_a_line(tmp_path: Path, options: list[str], message: str) -> None:
+    out = tmp_path / "out"
+    done = said([SOLILOQUY, "problems", "improve", "--rounds", "1", "--per-round", "1", "--out", str(out), *options])
+    assert done.returncode != 0
+    assert message in done.stderr
+    assert not out.exists()
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

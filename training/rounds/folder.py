@@ -17,7 +17,8 @@ _UNDERTAKING = Undertaking(name="improving", option="--out")
 _LEGEND = """\
 Executable of what was asked for; the criteria as in the paper's table: solvable of what ran, accurate and appropriate
 of what is solvable, all three of what ran. Kept is what met all that was asked, of what was asked for, without what
-says nearly the same as a problem kept before; by that share, with its 95 % interval, writers are compared."""
+says nearly the same as a problem kept before; by that share, with its 95 % interval, writers are compared. Alike are
+the words that two questions of what ran have in common, in the mean; operations are how many a problem takes."""
 
 
 class Round:

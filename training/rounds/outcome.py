@@ -22,8 +22,10 @@ HEAD = (
     "all %",
     "kept %",
     "near-duplicates",
+    "alike %",
     "operations",
-    "grade",
+    "reading grade",
+    "New Dale-Chall",
     "",
 )
 
@@ -72,11 +74,12 @@ class Outcome:
 
     def _written(self) -> Sequence[str]:
         if self.figures is None:
-            return [""] * 9
+            return [""] * len(HEAD[5:-1])
         low, high = self.interval
         shares = (_told(self.figures[name]) for name in ("executable", "solvable", "accurate", "appropriate", "all"))
         kept = f"{100 * self.share:.1f} ({100 * low:.0f} to {100 * high:.0f})"
-        rest = (_told(self.figures[name]) for name in ("near_duplicates", "distinct_operations", "reading_grade"))
+        measures = ("near_duplicates", "self_similarity", "distinct_operations", "reading_grade", "dale_chall")
+        rest = (_told(self.figures[name]) for name in measures)
         return [str(self.figures["asked"]), *shares, kept, *rest]
 
 

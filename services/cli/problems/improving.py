@@ -27,6 +27,7 @@ from services.cli.service_options import CLASSIFIERS
 from services.cli.training_view import ShownTraining
 from services.curriculum.commissions import Commissions
 from services.curriculum.sifting.near_duplicates import NearDuplicates
+from services.curriculum.sifting.policy import DUPLICATES
 from services.dataset.manifest import MANIFEST
 from services.dataset.place import Place
 from services.runtime.model.settings import Endpoint, Models
@@ -40,8 +41,6 @@ if TYPE_CHECKING:
 _WRITER = "codegen"
 # Weights on a processor take their time, and so many problems at once.
 _PATIENCE_SECONDS = 600.0
-# As `problems generate` has it.
-_SAME = 0.8
 _COLUMNS = {
     "asked": "asked",
     "executable": "ran",
@@ -51,6 +50,7 @@ _COLUMNS = {
     "all": "all",
     "kept": "kept",
     "near_duplicates": "dup.",
+    "self_similarity": "alike",
     "distinct_operations": "ops",
     "reading_grade": "grade",
 }
@@ -175,7 +175,7 @@ def _identity(plan: Plan, school: "School | None") -> dict[str, Any]:
 
 
 def _repeats(questions: Sequence[str]) -> list[bool]:
-    return [match is not None for match in NearDuplicates(_SAME, ignore_numbers=False).sift(questions)]
+    return [match is not None for match in NearDuplicates(DUPLICATES.same, ignore_numbers=False).sift(questions)]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,5 +1,6 @@
 """The chats and the completions over HTTP."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -105,7 +106,8 @@ class ChatRoutes:
         return _told(await self.chats.finish(asked.named("id"), keep=wanted.keep))
 
     async def _models(self, _: Asked) -> Response:
-        return answered(models())
+        # Some take long to load.
+        return answered(await asyncio.to_thread(models))
 
     async def _complete(self, asked: Asked) -> Response:
         try:
