@@ -117,3 +117,24 @@ async def opened(page: Page, run: str, conversation: int = 0) -> None:
     await page.evaluate(f"document.querySelectorAll('.list a')[{conversation}].click()")
     await page.until("document.querySelector('.turns > li')")
     await page.evaluate("document.querySelectorAll('details').forEach((folded) => { folded.open = true; })")
+
+
+async def start_pressed(page: Page, *, conversations: int) -> None:
+    """On the form that the list of runs leads to."""
+    await page.click("a", "Start a run")
+    await page.until("document.querySelector('dialog[open] #conversations')")
+    await page.fill("#conversations", str(conversations))
+    await page.evaluate("document.getElementById('problems').value = 'physics'")
+    await page.click("dialog .primary")
+
+
+async def talked(page: Page, text: str) -> str:
+    """One message to the tutor of the chat that is open; what it replies."""
+    turns = await page.evaluate("document.querySelectorAll('.talk > li').length")
+    await page.until(
+        "!document.getElementById('say').disabled && !document.querySelector('.writing .primary').disabled"
+    )
+    await page.fill("#say", text)
+    await page.press("Enter")
+    await page.until(f"document.querySelectorAll('.talk > li').length > {turns} && !document.querySelector('.live')")
+    return str(await page.evaluate("[...document.querySelectorAll('.talk .tutor .bubble')].at(-1).textContent"))

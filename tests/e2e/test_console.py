@@ -13,10 +13,10 @@ from soliloquy.v1.events_pb2 import ProblemSubmitted
 from soliloquy.v1.runs_pb2 import Run
 
 from services.curriculum.bank.bank import load_bank
-from services.runtime.events import Event
+from services.runtime.events import Event, message_of
 from services.runtime.transports.embedded import EmbeddedTransport
 from tests.e2e.chromium import Page, chromium, needs_chromium
-from tests.e2e.consoles import READER, STATE, TITLE, Site, gone, opened, signed_in, site
+from tests.e2e.consoles import READER, STATE, TITLE, Site, gone, opened, signed_in, site, start_pressed, talked
 
 pytestmark = [needs_chromium, pytest.mark.asyncio(loop_scope="module")]
 
@@ -121,16 +121,12 @@ async def test_a_run_is_started_watched_to_its_end_and_read(page: Page) -> None:
 
 async def test_whoever_presses_start_again_after_a_lost_answer_has_one_run(page: Page, served: Site) -> None:
     before = len(served.call("GET", "/v1/runs")["runs"])
-    await page.click("a", "Start a run")
-    await page.until("document.querySelector('dialog[open] #conversations')")
-    await page.fill("#conversations", "1")
-    await page.evaluate("document.getElementById('problems').value = 'physics'")
     await page.evaluate(
         "(() => { const real = fetch; window.fetch = async (path, options) => {"
         "const answer = await real(path, options); if (options.method !== 'POST') return answer;"
         "window.fetch = real; throw new TypeError('lost'); }; })()"
     )
-    await page.click("dialog .primary")
+    await start_pressed(page, conversations=1)
     await page.until("document.querySelector('dialog [role=alert]').textContent.includes('Press Start again')")
     await page.click("dialog .primary")
     await page.until(f"{STATE} === 'finished'")
@@ -216,6 +212,50 @@ async def test_a_dead_letter_is_read_and_tried_again(page: Page, served: Site, f
     await page.click(".letters button", "Try again")
     await page.until("document.querySelectorAll('.letters > li').length === 0")
     assert not await page.evaluate(HARMED)
+
+
+async def test_a_person_talks_with_the_tutor_and_has_it_kept(page: Page, folder: Path) -> None:
+    await gone(page, "chat", "Chat")
+    await page.until("document.getElementById('chat-bank')")
+    await page.evaluate(
+        "document.getElementById('chat-recipe').value = 'soliloquy';"
+        "document.getElementById('chat-bank').value = 'physics'; document.getElementById('chat-seed').value = '3'"
+    )
+    await page.click("main form .primary")
+    await page.until("document.getElementById('say')")
+    assert await talked(page, f"Can you help me? {HOSTILE}")
+    assert await talked(page, "I think it is 12.")
+    assert await page.evaluate("document.querySelectorAll('.talk .soliloquy').length") == 2
+    assert "math" in await page.evaluate("document.querySelector('.talk pre.code').textContent")
+    assert not await page.evaluate(HARMED)
+    await page.click(".tools button", "Finish")
+    await page.click("dialog[open] button", "Go on talking")
+    await page.until("!document.querySelector('dialog')")
+    await page.click(".tools button", "Finish")
+    await page.click("dialog[open] button", "Keep it")
+    await page.until("document.querySelector('.toast')?.textContent.includes('it is kept')")
+    await page.until("document.querySelector('main form.beginning')")
+    async with EmbeddedTransport(folder / "data" / "log.sqlite") as transport:
+        finished = [message_of(delivery.event) async for delivery in transport.read("conversation.finished")]
+    [kept] = [one.conversation for one in finished if one.conversation.person]
+    assert [turn.student.text for turn in kept.turns][1] == "I think it is 12."
+
+
+async def test_a_person_who_does_not_want_it_leaves_nothing(page: Page, folder: Path) -> None:
+    await gone(page, "chat", "Chat")
+    await page.click(".choice label", "My own")
+    await page.click("main form .primary")
+    await page.until("document.querySelector('main form [role=alert]').textContent.includes('Write the problem')")
+    await page.evaluate("document.getElementById('chat-recipe').value = 'soliloquy'")
+    await page.fill("#chat-question", "What is the meaning of mass?")
+    await page.click("main form .primary")
+    await page.until("document.getElementById('say')")
+    await talked(page, "I will not be remembered.")
+    await page.click(".tools button", "Finish")
+    await page.click("dialog[open] button", "Do not keep it")
+    await page.until("document.querySelector('.toast')?.textContent.includes('Nothing of it')")
+    log = b"".join(file.read_bytes() for file in (folder / "data").glob("log.sqlite*"))
+    assert b"I will not be remembered" not in log
 
 
 async def test_the_pipeline_shows_every_service(page: Page) -> None:
