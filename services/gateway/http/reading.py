@@ -107,7 +107,9 @@ def _check(descriptor: Descriptor, given: Json, within: str) -> None:
         place, field = f"{within}.{name}".strip("."), descriptor.fields_by_name.get(name)
         if field is None:
             of = f" of {within}" if within else ""
-            raise _invalid(f"there is no field {place[:_LONGEST]!r}: those{of} are {_listed(list(descriptor.fields_by_name))}")
+            raise _invalid(
+                f"there is no field {place[:_LONGEST]!r}: those{of} are {_listed(list(descriptor.fields_by_name))}"
+            )
         if field.message_type:
             if not isinstance(value, dict):
                 raise _invalid(f"{place} is {_shown(value)}: send an object")
