@@ -299,7 +299,8 @@ async def test_who_stops_watching_leaves_the_run_alone(address: str, collecting:
         assert watching.stdout
         assert json.loads(await watching.stdout.readline())["id"] == run
         watching.send_signal(signal.SIGINT)
-        assert await watching.wait() == 130
+        _, said = await watching.communicate()
+        assert (watching.returncode, said.decode()) == (130, "\n")
         assert state_of(await runs.get(run)) == "running"
 
 
