@@ -7,6 +7,7 @@ import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from services.executor.pool import SandboxPool
 from services.executor.serving import SandboxServer
 from services.executor.settings import SandboxSettings
 from services.gateway.access.access import Access
+from services.gateway.access.rate import LIMITS
 from services.gateway.chat.settings import ChatSettings
 from services.gateway.http.application import application
 from services.gateway.http.serving import serving
@@ -127,6 +129,8 @@ async def _served(model: Model) -> AsyncIterator[str]:
     settings, chosen, stopping = ChatSettings(), SandboxSettings(), asyncio.Event()
     pool, plans = SandboxPool(chosen), Plans(models=shipped_models(), noise="none", files=None)
     server = SandboxServer(pool, chosen)
+    # Many persons, and one address.
+    admitting = Access(None, limits=replace(LIMITS, steering=LIMITS.calls))
     try:
         await pool.start()
         sandbox = await server.start("127.0.0.1:0")
@@ -134,7 +138,7 @@ async def _served(model: Model) -> AsyncIterator[str]:
             async with EmbeddedTransport(Path(folder) / "log.sqlite") as transport, SandboxClient(sandbox) as client:
                 gateway = Gateway(transport, plans, GatewaySettings())
                 offered = routes(tutor(model, client, settings, lambda: ""), transport, settings)
-                app = application(gateway, GatewaySettings(), Access(None), stopping, offered)
+                app = application(gateway, GatewaySettings(), admitting, stopping, offered)
                 async with gateway.at_work(), serving("127.0.0.1:0", app, stopping) as address:
                     yield address
     finally:
@@ -161,7 +165,7 @@ async def _waited(session: aiohttp.ClientSession, chat_id: str, text: str, timed
             if line.startswith(b'data: {"turn"'):
                 reply = json.loads(line.removeprefix(b"data: "))["turn"]["tutor"]["text"]
     if not reply:
-        raise Failure(f"chat {chat_id}: a message got no reply")
+        raise Failure(f"chat {chat_id}: a message got no reply (status {response.status})")
     return calculated, first - began - timed.own[reply].pop(0)
 
 

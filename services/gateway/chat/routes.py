@@ -18,6 +18,8 @@ from services.gateway.http.streams import Stream, event
 from services.gateway.refusals import Refusal
 from services.runtime.completions import ChatAsked
 
+# Its texts are bounded in characters, each of which JSON may write in twelve bytes; a longer body holds no such text.
+_MOST_BYTES = 256 * 1024
 _PIECES = """\
 Say something. Server-sent events tell what comes of it: `deciding`, `calculation`, `code`, `output`, `reply` with a
 `delta`, `reply_again` where what was shown is taken back, and at last `done` or `error`."""
@@ -85,7 +87,7 @@ class ChatRoutes:
         )
 
     async def _start(self, asked: Asked) -> Response:
-        wanted = read(StartChat, await asked.body())
+        wanted = read(StartChat, await asked.body(_MOST_BYTES))
         asked.call.target = wanted.recipe[:80]
         return _told(await self.chats.start(wanted), 201)
 
@@ -93,7 +95,7 @@ class ChatRoutes:
         return _told(self.chats.show(asked.named("id")))
 
     async def _say(self, asked: Asked) -> Response:
-        said = read(Say, await asked.body())
+        said = read(Say, await asked.body(_MOST_BYTES))
         return await asked.streamed(self._pieces(asked.named("id"), said.text))
 
     async def _pieces(self, chat_id: str, text: str) -> AsyncIterator[bytes]:
@@ -102,7 +104,7 @@ class ChatRoutes:
                 yield event(piece.event, piece.data)
 
     async def _finish(self, asked: Asked) -> Response:
-        wanted = read(FinishChat, await asked.body())
+        wanted = read(FinishChat, await asked.body(_MOST_BYTES))
         return _told(await self.chats.finish(asked.named("id"), keep=wanted.keep))
 
     async def _models(self, _: Asked) -> Response:

@@ -47,18 +47,18 @@ class Endpoints:
 
     async def nowhere(self, request: Request, _: Exception) -> Response:
         """What is behind no path."""
-        if request.url.path.startswith(GUARDED):
+        if request.scope["path"].startswith(GUARDED):
             try:
                 self._access.known(_presented(request))
             except Refusal as refusal:
                 return refused(refusal)
-        return no_such_path(request.method, request.url.path)
+        return no_such_path(request.method, request.scope["path"])
 
     def _place(self, path: str, methods: dict[str, Route]) -> Place:
         async def answer(request: Request) -> Response:
             method = "GET" if request.method == "HEAD" else request.method
             if method not in methods:
-                return no_such_path(request.method, request.url.path, ", ".join(methods))
+                return no_such_path(request.method, request.scope["path"], ", ".join(methods))
             return await self._answer(methods[method], request)
 
         # All methods: what is offered of a path is told by the one answer to what is not.

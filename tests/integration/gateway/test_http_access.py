@@ -12,6 +12,8 @@ from services.gateway.access.rate import Limit
 from services.gateway.access.roles import ROLE_OF
 from services.gateway.http.headers import HEADERS
 from tests.integration.gateway.site import OPERATOR, READER, START, Site, guarded, site
+from tests.integration.transport.support import until
+from tests.unit.gateway.tokens import entry, written
 
 STRANGE = {"authorization": "Bearer guess"}
 # Every call that takes a role, with names that lead nowhere.
@@ -165,3 +167,20 @@ async def test_the_audit_log_has_a_line_for_each_call_that_steers_and_each_that_
     ]
     assert READER not in caplog.text
     assert OPERATOR not in caplog.text
+
+
+async def test_a_browser_whose_token_is_taken_away_is_shown_no_more(guarded_site: Site, tmp_path: Path) -> None:
+    guarded_site.collecting.open.clear()
+    run = await guarded_site.start(conversations=50)
+    headers = {"authorization": f"Bearer {READER}"}
+    async with guarded_site.session.get(f"{guarded_site.http}/v1/runs/{run}/watch", headers=headers) as answer:
+        await answer.content.readuntil(b"event: run\n")
+        written(tmp_path, entry("olga", "operator", OPERATOR))
+        await until(lambda: refused(guarded_site))
+        guarded_site.collecting.open.set()
+        rest = await answer.text()
+    assert rest.partition("event: error\n")[2].startswith('data: {"code":"unauthenticated"')
+
+
+async def refused(at: Site) -> bool:
+    return (await at.ask("GET", "/v1/runs", token=READER)).status == 401
