@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 _WRITER = "codegen"
 # Weights on a processor take their time, and so many problems at once.
 _PATIENCE_SECONDS = 600.0
+# What fits on a line of a terminal; the rest is in the files.
 _COLUMNS = {
     "asked": "asked",
     "executable": "ran",
@@ -51,8 +52,6 @@ _COLUMNS = {
     "kept": "kept",
     "near_duplicates": "dup.",
     "self_similarity": "alike",
-    "distinct_operations": "ops",
-    "reading_grade": "grade",
 }
 
 
@@ -236,7 +235,7 @@ def _print(report: Mapping[str, Any]) -> None:
         made.add_column(head, justify="right", no_wrap=True)
     for one in report["rounds"]:
         figures = one["figures"] or {}
-        writer = one["adapter_digest"][:12] or "as it was"
+        writer = one["adapter_digest"][:8] or "as it was"
         made.add_row(
             str(one["round"]), writer, *("" if (cell := figures.get(name)) is None else str(cell) for name in _COLUMNS)
         )
