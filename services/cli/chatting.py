@@ -1,7 +1,8 @@
 """Puts together the tutor that talks with persons: the services' own handlers, in the gateway's process."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 from pydantic import ValidationError
 from soliloquy.v1.conversation_pb2 import Problem
@@ -27,6 +28,7 @@ from services.gateway.chat.settings import ChatSettings
 from services.gateway.chat.tutor import Tutor
 from services.gateway.http.routes import Own
 from services.planner.settings import PlannerSettings
+from services.runtime.model import Model
 from services.runtime.model.opening import opened
 from services.runtime.retry import Refused, Transient
 from services.runtime.transports.port import Transport
@@ -75,18 +77,24 @@ async def tutoring(
     model: ModelSettings, sandbox: str, settings: ChatSettings, *, sandbox_seconds: float = SANDBOX_SECONDS
 ) -> AsyncIterator[Tutor]:
     """`sandbox` is the address of a `SandboxService`. No answer is kept in a cache: it may be to a person's words."""
+    # A chat may be about a problem of any bank.
+    known = replace(model, problems=list(dict.fromkeys([*model.problems, *bank_names()])))
     async with (
-        opened(model.models, lambda: scripted_model(model), None) as models,
+        opened(model.models, lambda: scripted_model(known), None) as models,
         SandboxClient(sandbox, deadline_seconds=sandbox_seconds) as client,
     ):
-        passed = (
-            services.planner.app.service(PlannerSettings(), models),
-            services.tutor.app.service(TutorSettings(), models),
-            services.codegen.app.service(CodegenSettings(), models),
-            services.executor.app.service(SandboxSettings(), RemoteSandbox(client)),
-            services.composer.app.service(ComposerSettings(), models),
-        )
-        yield Tutor(passed, seconds=settings.answer_seconds, fault=lambda: models.fault)
+        yield tutor(models, client, settings, lambda: models.fault)
+
+
+def tutor(model: Model, sandbox: SandboxClient, settings: ChatSettings, fault: Callable[[], str]) -> Tutor:
+    passed = (
+        services.planner.app.service(PlannerSettings(), model),
+        services.tutor.app.service(TutorSettings(), model),
+        services.codegen.app.service(CodegenSettings(), model),
+        services.executor.app.service(SandboxSettings(), RemoteSandbox(sandbox)),
+        services.composer.app.service(ComposerSettings(), model),
+    )
+    return Tutor(passed, seconds=settings.answer_seconds, fault=fault)
 
 
 @asynccontextmanager
@@ -94,7 +102,11 @@ async def chat_routes(
     model: ModelSettings, sandbox: str, transport: Transport, settings: ChatSettings
 ) -> AsyncIterator[tuple[Own, ...]]:
     """What the gateway offers besides runs; what persons agree to have kept goes over the transport."""
+    async with tutoring(model, sandbox, settings) as talking:
+        yield routes(talking, transport, settings)
+
+
+def routes(talking: Tutor, transport: Transport, settings: ChatSettings) -> tuple[Own, ...]:
     problems = ChatProblems()
-    async with tutoring(model, sandbox, settings) as tutor:
-        chats = Chats(tutor, problems, transport.publish, settings)
-        yield ChatRoutes(chats=chats, completions=Completions(tutor, problems, settings)).all()
+    chats = Chats(talking, problems, transport.publish, settings)
+    return ChatRoutes(chats=chats, completions=Completions(talking, problems, settings)).all()

@@ -15,16 +15,18 @@ from soliloquy.v1.conversation_pb2 import Ending
 from soliloquy.v1.gateway_pb2 import FinishedConversation, GetConversationResponse, RunStatus
 from soliloquy.v1.runs_pb2 import RunState
 
-from services.cli.generate import INCOMPLETE
 from services.cli.progress import Bar, Standing
 from services.cli.runs_options import gateway_options, opened
-from services.cli.show import record_of
-from services.cli.view import show_conversation
 from services.client.runs import Runs, is_over, state_of
 from services.recipes.recipe import DEFAULT
 
 _STATES = tuple(name.removeprefix("RUN_STATE_").lower() for name in RunState.keys()[1:])
-_EXIT = {RunState.RUN_STATE_FINISHED: 0, RunState.RUN_STATE_SHORT: INCOMPLETE, RunState.RUN_STATE_CANCELLED: INCOMPLETE}
+_INCOMPLETE = 1
+_EXIT = {
+    RunState.RUN_STATE_FINISHED: 0,
+    RunState.RUN_STATE_SHORT: _INCOMPLETE,
+    RunState.RUN_STATE_CANCELLED: _INCOMPLETE,
+}
 _QUESTION_CHARACTERS = 60
 _as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, an object a line, and nothing else.")
 _run = click.argument("run")
@@ -241,6 +243,10 @@ def _run_line(status: RunStatus) -> str:
 
 
 def _show(found: GetConversationResponse, *, as_json: bool) -> None:
+    # Arrow is loaded when there is something to show.
+    from services.cli.show import record_of
+    from services.cli.view import show_conversation
+
     record = record_of(found.conversation)
     flags = [MessageToDict(flag, preserving_proto_field_name=True) for flag in found.flags]
     if as_json:

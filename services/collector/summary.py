@@ -12,9 +12,10 @@ QUESTION_CHARACTERS = 160
 
 def summary_of(conversation: Conversation, checked: Checked) -> Summary:
     problem = conversation.problem
+    question = problem.question
     summary = Summary(
         topic=problem.topic,
-        question=problem.question[:QUESTION_CHARACTERS],
+        question=question if len(question) <= QUESTION_CHARACTERS else f"{question[:QUESTION_CHARACTERS]}…",
         turns=len(conversation.turns),
         flags=sum(1 for _ in located(checked.faults)),
     )

@@ -42,6 +42,8 @@ class Index:
         self._rows.execute("PRAGMA synchronous = OFF")
         self._rows.execute(f"PRAGMA cache_size = {_CACHE_PAGES}")
         self._rows.executescript(_SCHEMA)
+        # Never committed: nobody else reads it, and a commit costs more than all the rest.
+        self._rows.execute("BEGIN")
 
     def close(self) -> None:
         self._rows.close()

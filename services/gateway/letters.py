@@ -33,10 +33,10 @@ class Letters:
         self.ordinals: Mapping[str, set[int]] = {}
         self._rests_until = 0.0
 
-    async def look(self) -> None:
+    async def look(self, *, at_once: bool = False) -> None:
         """Reads them where there are others than before; raises Unanswered."""
         counts = await self._transport.dead_letters()
-        if counts == self.counts or time.monotonic() < self._rests_until:
+        if not at_once and (counts == self.counts or time.monotonic() < self._rests_until):
             return
         began = time.monotonic()
         shown: list[DeadLetter] = []

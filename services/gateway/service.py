@@ -170,7 +170,7 @@ class Gateway:
 
     async def list_dead_letters(self, request: ListDeadLettersRequest) -> ListDeadLettersResponse:
         with _answered():
-            await self._letters.look()
+            await self._look()
         chosen = [letter for letter in self._letters.all if request.run in (letter.run, "")]
         rows, token = page(chosen, _made, request.page_size, request.page_token)
         return ListDeadLettersResponse(letters=rows, next_page_token=token)
@@ -185,7 +185,7 @@ class Gateway:
                 raise Refusal(
                     Code.UNKNOWN, f"no dead letter has the id {request.id[:80]!r}: list those there are"
                 ) from None
-            await self._letters.look()
+            await self._look(at_once=True)
         if letter and (known := self._runs.get(letter.run)):
             await self._steering.revive(known)
         return ReplayDeadLetterResponse()
@@ -255,13 +255,16 @@ class Gateway:
     async def _look_always(self) -> None:
         while True:
             try:
-                await self._letters.look()
+                await self._look()
                 self.fault = ""
             except Unanswered as error:
                 self.fault = str(error)
-            for run_id in self._runs.dead_letters(self._letters.ordinals):
-                self._tell(run_id)
             await asyncio.sleep(LOOK_SECONDS)
+
+    async def _look(self, *, at_once: bool = False) -> None:
+        await self._letters.look(at_once=at_once)
+        for run_id in self._runs.dead_letters(self._letters.ordinals):
+            self._tell(run_id)
 
 
 def _made(letter: DeadLetter) -> tuple[float, str]:

@@ -19,7 +19,7 @@ _KEYS = {"Enter": (13, "\r"), "Escape": (27, ""), "ArrowDown": (40, ""), "ArrowU
 
 
 class Page:
-    """One tab without a network; what it complains of is kept."""
+    """One tab; what it complains of is kept."""
 
     def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
         self._socket = socket
@@ -55,6 +55,19 @@ class Page:
                 "text": text if kind == "keyDown" else "",
             }
             await self.call("Input.dispatchKeyEvent", **pressed)
+
+    async def fill(self, selector: str, text: str) -> None:
+        """In the place of what a field holds."""
+        await self.evaluate(
+            f"(() => {{ const field = document.querySelector({selector!r}); field.focus(); field.select(); }})()"
+        )
+        await self.write(text)
+
+    async def click(self, selector: str, text: str = "") -> None:
+        """The first that is so called, as soon as it is there."""
+        found = f"[...document.querySelectorAll({selector!r})].find((one) => one.textContent.includes({text!r}))"
+        await self.until(f"{found} && !{found}.disabled")
+        await self.evaluate(f"{found}.click()")
 
     async def write(self, text: str) -> None:
         await self.call("Input.insertText", text=text)
@@ -103,7 +116,8 @@ class Page:
 
 
 @asynccontextmanager
-async def chromium(profile: Path) -> AsyncIterator[Page]:
+async def chromium(profile: Path, *, offline: bool = True) -> AsyncIterator[Page]:
+    """What is served on this machine is out of reach too, unless it is not to be `offline`."""
     assert BROWSER is not None, "no Chromium"
     options = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"]
     process = await asyncio.create_subprocess_exec(
@@ -121,8 +135,8 @@ async def chromium(profile: Path) -> AsyncIterator[Page]:
                 listening = asyncio.create_task(page.listen())
                 for domain in ("Page", "Runtime", "Log", "Network"):
                     await page.call(f"{domain}.enable")
-                offline = {"offline": True, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
-                await page.call("Network.emulateNetworkConditions", **offline)
+                conditions = {"offline": offline, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
+                await page.call("Network.emulateNetworkConditions", **conditions)
                 yield page
                 listening.cancel()
     finally:

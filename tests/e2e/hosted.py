@@ -9,6 +9,7 @@ from contextlib import contextmanager
 import grpc
 
 from services.cli.wiring import ModelSettings, scripted_model
+from services.runtime.model import Model
 from tests.e2e.runs import SOLILOQUY
 from tests.unit.runtime.model.service import generating
 
@@ -28,9 +29,9 @@ def fake(*options: str) -> Iterator[str]:
 
 
 @contextmanager
-def model_service() -> Iterator[str]:
-    """A `ModelService` over the scripted engine; its address."""
-    model = scripted_model(ModelSettings(problems=["physics"]))
+def model_service(model: Model | None = None) -> Iterator[str]:
+    """A `ModelService` over a model, or over the scripted engine; its address."""
+    model = model or scripted_model(ModelSettings(problems=["physics"]))
     server = grpc.server(ThreadPoolExecutor(4))
     server.add_generic_rpc_handlers((generating(lambda request, _: asyncio.run(model.generate(request))),))
     port = server.add_insecure_port("127.0.0.1:0")

@@ -34,6 +34,12 @@ def test_what_counting_costs_is_told_beside_its_target() -> None:
     assert [target["figure"] for target in figures["targets"]] == ["embedded.share_of_cpu"]
 
 
+def test_what_a_person_waits_for_is_told_beside_its_target() -> None:
+    figures = measured([SOLILOQUY, "bench", "chat", "--chats", "1"])
+    assert figures["one"]["calculated"]["messages"]["median"] > 0
+    assert {target["at_most"] for target in figures["targets"]} == {50}
+
+
 def test_services_that_are_not_there_cannot_be_scraped() -> None:
     result = said([SOLILOQUY, "bench", "observe", "--http-from", "1"])
     assert (result.returncode, result.stdout) == (2, "")

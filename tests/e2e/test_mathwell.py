@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 
 from services.cli.wiring import LOOP, ORDERS, Assignment
 from services.collector.settings import LiveSettings
@@ -20,9 +21,13 @@ from services.recipes.mathwell.criteria.learning import learned
 from services.runtime.transports.kafka import KafkaSettings
 from services.runtime.transports.kafka.layout import apply
 from services.runtime.weights import digest_of
+from tests.e2e.hosted import model_service
 from tests.e2e.runs import SOLILOQUY, dataset, grown, records, run, said
+from tests.integration.executor.test_written_problems import INSTEAD as REASONS
 from tests.unit.recipes.mathwell.labelled import labelled
+from tests.unit.recipes.mathwell.writing import FUNCTION, QUESTION, Says
 
+INSTEAD = list(REASONS)
 ASKED = ["--topic", "penguins", "--operations", "addition,subtraction", "--noise", "real", "--seed", "3", "--json"]
 
 
@@ -51,6 +56,30 @@ def test_problems_that_a_teacher_asks_for_are_printed_and_feed_the_other_recipes
     assert {row["input"] for row in json.loads(rows.read_bytes())} == {"penguins"}
 
     assert grown(tmp_path / "tutoring", problems=out, conversations=2)["accepted"] == 2
+
+
+class Improving(Says):
+    """Writes what models write instead of a function that returns a number, and a good one in the end."""
+
+    async def generate(self, request: GenerateRequest) -> Completion:
+        if request.prompt == "mathwell/writing":
+            self.text = Says(INSTEAD[len(self.asked)] if len(self.asked) < len(INSTEAD) else FUNCTION).text
+        return await super().generate(request)
+
+
+def test_what_is_no_function_with_a_number_is_counted_with_its_reason_and_never_kept(tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+    with model_service(model := Improving()) as address:
+        hosted = ["--model", "ray", "--model-address", address, "--max-attempts", "20", "--topic", "penguins", "--json"]
+        done = said([SOLILOQUY, "problems", "generate", "--n", "1", "--out", str(out), *hosted])
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert sum(request.prompt == "mathwell/writing" for request in model.asked) == len(INSTEAD) + 1
+    assert (report["kept"], report["rejected"]) == (1, len(INSTEAD))
+    assert report["reasons"] == {"no number": 6, "not executable": 4}
+    assert report["executions"] == {"ok": 7, "error": 3, "timeout": 1}
+    [problem] = read_problems(out)
+    assert (problem.question, problem.answer.value) == (QUESTION, 21)
 
 
 @pytest.fixture(scope="module")

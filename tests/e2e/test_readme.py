@@ -1,8 +1,11 @@
 """Every command of the README works, in the order a reader meets them."""
 
+import json
 import os
 import re
+import shlex
 import signal
+import socket
 import subprocess
 import sys
 import uuid
@@ -18,6 +21,11 @@ ROOT = Path(__file__).parents[2]
 BLOCKS = re.findall(r"^```sh\n(.*?)^```$", (ROOT / "README.md").read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
 Completed = subprocess.CompletedProcess[str]
 COMMANDS = [line for block in BLOCKS for line in block.splitlines()]
+# Those of the gateway follow the one that starts it.
+SERVED = ("soliloquy up --data", "soliloquy runs", "curl")
+PROGRAMS = re.findall(
+    r"^```python\n(.*?)^```$", (ROOT / "README.md").read_text("utf-8"), flags=re.MULTILINE | re.DOTALL
+)
 
 
 def surroundings(additions: Mapping[str, str]) -> dict[str, str]:
@@ -48,6 +56,7 @@ def test_every_soliloquy_command_of_the_readme_works(tmp_path: Path) -> None:
     [grow] = [line for line in demo.splitlines() if "soliloquy generate" in line]
     commands = [grow.replace(".venv/bin/", "")]
     commands += [line for line in COMMANDS if line.startswith(("soliloquy", "echo")) and "--kafka" not in line]
+    commands = [line for line in commands if not line.startswith(SERVED)]
     assert len(commands) > 5
     for command in commands:
         result = shell(command, tmp_path)
@@ -76,6 +85,44 @@ def test_the_readme_on_kafka_works_in_its_order(kafka: str, tmp_path: Path) -> N
     finally:
         up.kill()
     assert (tmp_path / "from-kafka" / "manifest.json").exists()
+
+
+@pytest.mark.timeout(400)
+def test_the_readme_on_the_gateway_works_in_its_order(tmp_path: Path) -> None:
+    port = two_ports()
+    [serving, *commands] = [line.replace("8080", str(port)) for line in COMMANDS if line.startswith(SERVED)]
+    [program] = [text.replace("8081", str(port + 1)) for text in PROGRAMS if "Runs(" in text]
+    environment = {"SOLILOQUY_GATEWAY": f"127.0.0.1:{port + 1}"}
+    up = subprocess.Popen(
+        serving.split(), cwd=tmp_path, env=surroundings(environment), stderr=subprocess.PIPE, text=True
+    )
+    try:
+        assert up.stderr is not None
+        assert any("8 services ready" in line for line in up.stderr)
+        for command in commands:
+            result = shell(command, tmp_path, environment)
+            assert result.returncode == 0, f"{command}\n{result.stderr}"
+        assert json.loads(result.stdout)["request"]["problems"] == "physics"
+        ended = shell(shlex.join([sys.executable, "-c", program]), tmp_path, environment)
+        assert (ended.stdout.splitlines()[-1], ended.stderr) == ("finished 5 0.0", "")
+        up.send_signal(signal.SIGTERM)
+        up.communicate(timeout=60)
+        assert up.returncode == 0
+    finally:
+        up.kill()
+
+
+def two_ports() -> int:
+    """The first of two that follow each other and nobody has."""
+    while True:
+        with socket.socket() as one, socket.socket() as other:
+            one.bind(("127.0.0.1", 0))
+            port: int = one.getsockname()[1]
+            try:
+                other.bind(("127.0.0.1", port + 1))
+            except OSError:
+                continue
+            return port
 
 
 def test_everything_the_readme_links_to_exists() -> None:

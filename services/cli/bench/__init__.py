@@ -4,7 +4,7 @@ import click
 
 from services.cli.lazy import LazyGroup
 
-_NAMES = ("sandbox", "transport", "pipeline", "dataset", "model", "model-client", "train", "observe")
+_NAMES = ("sandbox", "transport", "pipeline", "dataset", "model", "model-client", "train", "observe", "gateway", "chat")
 _MODULES = {name: f"services.cli.bench.{name.replace('-', '_')}" for name in _NAMES}
 
 

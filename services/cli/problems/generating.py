@@ -3,11 +3,13 @@
 import json
 import logging
 import time
+from collections import Counter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
+import pyarrow.compute as pc
 
 from services.cli.durations import DURATION
 from services.cli.failure import Failure
@@ -28,9 +30,11 @@ from services.curriculum.files.reading.rows import Refusal
 from services.curriculum.files.source_format import load_format
 from services.curriculum.sifting.dedupe import Sifted, dedupe
 from services.curriculum.sifting.policy import DUPLICATES
+from services.dataset.columns import occurring
 from services.dataset.exports.exporting import export
 from services.dataset.exports.format import Choice
 from services.dataset.place import Place
+from services.dataset.statistics import kinds_of_reasons
 from services.runtime.traces.settings import TraceSettings
 from services.runtime.transports.kafka import KafkaSettings
 
@@ -100,7 +104,7 @@ def generate(
         raise Failure(str(cannot)) from cannot
     except OSError as error:
         raise Failure(f"{error.filename or out} cannot be written ({error.strerror}): choose another") from error
-    report = _report(growth, plan, sifted.kept, started)
+    report = _report(growth, plan, sifted.kept, _reasons(folder), started)
     if as_json:
         click.echo(json.dumps(report))
     elif not quiet:
@@ -124,7 +128,15 @@ def _complain(refusal: Refusal) -> None:
     click.echo(f"soliloquy: left out: {refusal.field}: {refusal.reason}", err=True)
 
 
-def _report(growth: Growth, plan: Plan, unlike: int, started: float) -> dict[str, Any]:
+def _reasons(folder: Path) -> dict[str, int]:
+    """How many were not kept for what; one may have several reasons."""
+    found: Counter[str] = Counter()
+    for batch in Dataset(folder).batches(["reasons"], rejected=True):
+        found += occurring(kinds_of_reasons(pc.list_flatten(batch["reasons"])))
+    return dict(found.most_common())
+
+
+def _report(growth: Growth, plan: Plan, unlike: int, reasons: dict[str, int], started: float) -> dict[str, Any]:
     told = growth.report(plan, seconds=time.monotonic() - started)
     ran = told["executions"]
     return {
@@ -134,6 +146,7 @@ def _report(growth: Growth, plan: Plan, unlike: int, started: float) -> dict[str
         "kept": told["accepted"],
         "near_duplicates": told["accepted"] - unlike,
         "rejected": told["rejected"],
+        "reasons": reasons,
         **{name: told[name] for name in ("executions", "parse", "tokens", "cost", "seconds")},
     }
 
@@ -143,5 +156,7 @@ def _print(report: dict[str, Any], out: Path, sheet: Path | None) -> None:
         f"{report['kept'] - report['near_duplicates']} problems in {out}; {report['written']} written, "
         f"{report['ran']} ran, {report['rejected']} rejected, {report['near_duplicates']} near-duplicates left out"
     )
+    if report["reasons"]:
+        click.echo(f"rejected for: {', '.join(f'{why} {count}' for why, count in report['reasons'].items())}")
     if sheet:
         click.echo(f"to print: {sheet}")

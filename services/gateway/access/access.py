@@ -72,9 +72,9 @@ class Access:
         raise Refusal(Code.UNAUTHENTICATED, "a token is needed: send it as 'authorization: Bearer TOKEN'")
 
     @contextmanager
-    def admitted(self, presented: Presented, action: str) -> Iterator[Call]:
+    def admitted(self, presented: Presented, action: str, target: str = "") -> Iterator[Call]:
         """Raises Refusal for who may not call this, or not as often; tells the audit log what it is to know."""
-        call, began = Call(who=presented.address, what=action), time.perf_counter()
+        call, began = Call(who=presented.address, what=action, target=target), time.perf_counter()
         try:
             caller = self.known(presented)
             call.who = caller.name or presented.address

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
 from typing import Any, TypeAlias
 
 import grpc
@@ -43,8 +44,7 @@ class AccessInterceptor(grpc.aio.ServerInterceptor):
     def _one(self, action: str, inner: Any) -> Callable[..., Any]:
         async def admitted(request: Any, context: Context) -> Any:
             try:
-                with self._access.admitted(_presented(context), action) as call:
-                    call.target = target_of(request)
+                with self._access.admitted(_presented(context), action, target_of(request)):
                     return await inner(request, context)
             except Refusal as refusal:
                 return await context.abort(*_status(refusal))
@@ -55,13 +55,14 @@ class AccessInterceptor(grpc.aio.ServerInterceptor):
         async def admitted(request: Any, context: Context) -> AsyncIterator[Any]:
             presented, looked = _presented(context), time.monotonic()
             try:
-                with self._access.admitted(presented, action) as call:
-                    call.target, call.streamed = target_of(request), True
-                    async for message in inner(request, context):
-                        yield message
-                        if time.monotonic() - looked > LOOK_SECONDS:
-                            looked = time.monotonic()
-                            self._access.check(presented)
+                with self._access.admitted(presented, action, target_of(request)) as call:
+                    call.streamed = True
+                    async with aclosing(inner(request, context)) as messages:
+                        async for message in messages:
+                            yield message
+                            if time.monotonic() - looked > LOOK_SECONDS:
+                                looked = time.monotonic()
+                                self._access.check(presented)
             except Refusal as refusal:
                 await context.abort(*_status(refusal))
 

@@ -1,5 +1,6 @@
 """The chats and the completions over HTTP."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -17,6 +18,8 @@ from services.gateway.http.streams import Stream, event
 from services.gateway.refusals import Refusal
 from services.runtime.completions import ChatAsked
 
+# Its texts are bounded in characters, each of which JSON may write in twelve bytes; a longer body holds no such text.
+_MOST_BYTES = 256 * 1024
 _PIECES = """\
 Say something. Server-sent events tell what comes of it: `deciding`, `calculation`, `code`, `output`, `reply` with a
 `delta`, `reply_again` where what was shown is taken back, and at last `done` or `error`."""
@@ -84,7 +87,7 @@ class ChatRoutes:
         )
 
     async def _start(self, asked: Asked) -> Response:
-        wanted = read(StartChat, await asked.body())
+        wanted = read(StartChat, await asked.body(_MOST_BYTES))
         asked.call.target = wanted.recipe[:80]
         return _told(await self.chats.start(wanted), 201)
 
@@ -92,7 +95,7 @@ class ChatRoutes:
         return _told(self.chats.show(asked.named("id")))
 
     async def _say(self, asked: Asked) -> Response:
-        said = read(Say, await asked.body())
+        said = read(Say, await asked.body(_MOST_BYTES))
         return await asked.streamed(self._pieces(asked.named("id"), said.text))
 
     async def _pieces(self, chat_id: str, text: str) -> AsyncIterator[bytes]:
@@ -101,11 +104,12 @@ class ChatRoutes:
                 yield event(piece.event, piece.data)
 
     async def _finish(self, asked: Asked) -> Response:
-        wanted = read(FinishChat, await asked.body())
+        wanted = read(FinishChat, await asked.body(_MOST_BYTES))
         return _told(await self.chats.finish(asked.named("id"), keep=wanted.keep))
 
     async def _models(self, _: Asked) -> Response:
-        return answered(models())
+        # Some take long to load.
+        return answered(await asyncio.to_thread(models))
 
     async def _complete(self, asked: Asked) -> Response:
         try:

@@ -25,8 +25,8 @@ export function dialogue(main, begun, words) {
       [["", "Go on talking"], ["drop", "Do not keep it"], ["keep", "Keep it", "primary"]]);
     if (!answer) return;
     under?.abort();
-    await call("POST", `${path}/finish`, { keep: answer === "keep" });
-    toast(answer === "keep" ? "Thank you: it is kept." : "Nothing of it was kept.");
+    const { kept, conversation } = await call("POST", `${path}/finish`, { keep: answer === "keep" });
+    toast(kept ? `Thank you: it is kept as conversation ${conversation}.` : "Nothing of it was kept.");
     location.hash = "#/chat";
   };
   main.append(
@@ -117,6 +117,8 @@ function liveTurn(message, words) {
       const told = soliloquyView(turnOf(whole), words);
       told.open = soliloquy.open && soliloquy.dataset.touched === "yes";
       soliloquy.replaceWith(told);
+      // Signs that mean something in a prompt were replaced.
+      turn.querySelector(".student .bubble").textContent = whole.student?.text || message;
       spoken.replaceChildren(whole.tutor?.text || "");
       reply.hidden = !whole.tutor?.text;
       return "";
@@ -140,9 +142,15 @@ function liveTurn(message, words) {
 function output(status, stdout, values = {}) {
   const ran = named(status, "STATUS_") === "ok";
   return element("div", { class: "attempt" },
-    ran ? element("ul", { class: "output", "aria-label": "Output" }, Object.entries(values).map(([name, value]) => element("li", null, element("code", null, name), " = ", element("code", { class: "value" }, String(value)))))
+    ran ? element("ul", { class: "output", "aria-label": "Output" }, Object.entries(values).map(([name, value]) => element("li", null, element("code", null, name), " = ", element("code", { class: "value" }, printed(value)))))
       : element("p", { class: "failed" }, named(status, "STATUS_")),
     stdout ? element("pre", { class: "code printed" }, stdout) : null);
+}
+
+/** As Python would print it, as far as JSON tells. */
+function printed(value) {
+  if (typeof value === "boolean") return value ? "True" : "False";
+  return typeof value === "string" ? value : JSON.stringify(value);
 }
 
 const page = () => document.scrollingElement;

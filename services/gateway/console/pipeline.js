@@ -9,6 +9,8 @@ import { lasting, number, short, whole } from "./told.js";
 const PLACES = { curriculum: [1, 2], planner: [2, 1], student: [2, 2], tutor: [3, 2], codegen: [3, 1], executor: [4, 1], composer: [4, 2], collector: [5, 2] };
 const WAYS = [["curriculum", "planner"], ["curriculum", "student"], ["planner", "student"], ["student", "tutor"], ["tutor", "codegen"], ["codegen", "executor"], ["executor", "composer"], ["tutor", "composer"], ["composer", "student"], ["composer", "collector"], ["collector", "curriculum"]];
 const WORK = { curriculum: "admits problems", planner: "explains and plans", student: "asks and answers", tutor: "decides", codegen: "writes programs", executor: "runs them", composer: "replies", collector: "judges and keeps" };
+// Where events wait for another try.
+const AGAIN = ".retry";
 // From so many waiting on, a service is drawn in full colour.
 const MANY = 1_000;
 
@@ -19,24 +21,24 @@ export function pipeline(main) {
   const sum = element("p", { class: "note" }, "Asking…");
   const body = element("tbody");
   const table = element("table", { class: "topics" },
-    element("thead", null, element("tr", null, ["Service", "Topic", "Waiting", "Oldest", "Given up"].map((name) => element("th", { scope: "col" }, name)))), body);
+    element("thead", null, element("tr", null, ["Service", "Topic", "Waiting", "Oldest", "Tried again", "Given up"].map((name) => element("th", { scope: "col" }, name)))), body);
   main.append(heading("Pipeline"), sum, picture, element("details", { class: "by-topic" }, element("summary", null, "By topic"), table));
 
   const shows = ({ stages = [], dead_letters = {} }) => {
+    const topics = stages.filter(({ topic }) => !topic.endsWith(AGAIN)).map(({ service, topic, events, oldest_seconds }) => {
+      const again = stages.find((other) => other.service === service && other.topic === topic + AGAIN);
+      return { service, topic, events: number(events), again: number(again?.events), oldest: Math.max(number(oldest_seconds), number(again?.oldest_seconds)), dead: number(dead_letters[topic]) };
+    });
     const events = stages.reduce((all, stage) => all + number(stage.events), 0);
     const dead = Object.values(dead_letters).reduce((all, count) => all + number(count), 0);
     sum.replaceChildren(events ? `${whole(events)} events wait or are under way` : "Nothing waits", dead ? element("a", { class: "fault", href: "#/dead-letters" }, `${whole(dead)} dead letters`) : ", and no letter is dead.");
     for (const [name, shown] of Object.entries(nodes)) {
-      const own = stages.filter(({ service }) => service === name);
-      shown.shows({
-        events: own.reduce((all, stage) => all + number(stage.events), 0),
-        oldest: Math.max(0, ...own.map((stage) => number(stage.oldest_seconds))),
-        dead: own.reduce((all, { topic }) => all + number(dead_letters[topic]), 0),
-      });
+      const own = topics.filter(({ service }) => service === name);
+      const of = (field) => own.reduce((all, topic) => all + topic[field], 0);
+      shown.shows({ events: of("events") + of("again"), oldest: Math.max(0, ...own.map(({ oldest }) => oldest)), again: of("again"), dead: of("dead") });
     }
     flow(ways, nodes);
-    keyed(body, stages, ({ service, topic }) => `${service} ${topic}`, (stage) => topicRow(stage, dead_letters));
-    for (const row of body.children) row.shows(stages.find(({ service, topic }) => row.dataset.key === `${service} ${topic}`), dead_letters);
+    keyed(body, topics, ({ service, topic }) => `${service} ${topic}`, topicRow);
   };
   const drawing = new ResizeObserver(() => {
     draw(ways, nodes, picture);
@@ -56,23 +58,24 @@ function node(name) {
   const [column, line] = PLACES[name];
   made.style.setProperty("--column", column);
   made.style.setProperty("--row", line);
-  made.shows = ({ events, oldest, dead: lost }) => {
+  made.shows = ({ events, oldest, again, dead: lost }) => {
     made.dataset.events = events;
     made.style.setProperty("--load", events ? `${10 + 60 * Math.min(Math.log(1 + events) / Math.log(1 + MANY), 1)}%` : "0%");
     say(count, short(events));
-    say(about, events ? `oldest ${lasting(oldest)}` : "idle");
+    say(about, events ? `oldest ${lasting(oldest)}${again ? `, ${short(again)} tried again` : ""}` : "idle");
     say(dead, `${short(lost)} dead`);
     dead.hidden = !lost;
     made.classList.toggle("idle", !events);
   };
-  made.shows({ events: 0, oldest: 0, dead: 0 });
+  made.shows({ events: 0, oldest: 0, again: 0, dead: 0 });
   return made;
 }
 
 function topicRow() {
-  const cells = ["th", "td", "td", "td", "td"].map((tag) => element(tag, tag === "th" ? { scope: "row" } : null));
+  const cells = ["th", "td", "td", "td", "td", "td"].map((tag) => element(tag, tag === "th" ? { scope: "row" } : null));
   const row = element("tr", null, cells);
-  row.shows = (stage, dead) => dead && [stage.service, stage.topic, whole(stage.events), number(stage.events) ? lasting(stage.oldest_seconds) : "–", whole(dead[stage.topic])].forEach((text, place) => say(cells[place], text));
+  row.shows = ({ service, topic, events, oldest, again, dead }) =>
+    [service, topic, whole(events), events || again ? lasting(oldest) : "–", whole(again), whole(dead)].forEach((text, place) => say(cells[place], text));
   return row;
 }
 

@@ -14,6 +14,8 @@ from starlette.responses import Response
 from services.gateway.http.reading import TooSlow
 from services.gateway.refusals import HTTP_STATUS, Code, Refusal
 
+# The status where a body does not come in time.
+TOO_SLOW = 408
 _KEPT = 64
 
 _log = logging.getLogger(__name__)
@@ -54,7 +56,7 @@ def refused(error: Exception) -> Response:
         case Refusal():
             return _told(HTTP_STATUS[error.code], error.code, error.message, _headers(error))
         case TooSlow():
-            return _told(408, Code.INVALID, str(error), {"connection": "close"})
+            return _told(TOO_SLOW, Code.INVALID, str(error), {"connection": "close"})
         case _:
             _log.error("a call failed in the gateway itself", exc_info=error)
             return _told(500, "failed", "the gateway failed: its log says why", {})
@@ -74,7 +76,4 @@ def _headers(refusal: Refusal) -> dict[str, str]:
     headers = {"retry-after": str(math.ceil(refusal.retry_after))} if refusal.retry_after else {}
     if refusal.code is Code.UNAUTHENTICATED:
         headers["www-authenticate"] = "Bearer"
-    if refusal.code is Code.TOO_LARGE:
-        # What was not read would be taken for the next request.
-        headers["connection"] = "close"
     return headers

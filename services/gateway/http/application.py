@@ -8,19 +8,33 @@ from starlette.middleware import Middleware
 
 from services.gateway.access.access import Access
 from services.gateway.http.assets import Assets
+from services.gateway.http.choices import choices
 from services.gateway.http.endpoints import Endpoints
+from services.gateway.http.files import files
 from services.gateway.http.headers import SecurityHeaders
 from services.gateway.http.openapi import Described
 from services.gateway.http.pipeline import watching_pipeline
 from services.gateway.http.routes import RPCS, Own, Route
 from services.gateway.http.session import ROUTES as SESSION
+from services.gateway.http.training import training
 from services.gateway.service import Gateway
+from services.gateway.settings import GatewaySettings
 
 
-def application(gateway: Gateway, access: Access, own: Iterable[Own], stopping: asyncio.Event) -> Starlette:
-    """`own` is what is offered besides the rpcs; streams end when `stopping` is set."""
+def application(
+    gateway: Gateway, settings: GatewaySettings, access: Access, stopping: asyncio.Event, more: Iterable[Own] = ()
+) -> Starlette:
+    """`more` is what is offered besides; streams end when `stopping` is set."""
     endpoints = Endpoints(gateway, access, stopping)
-    offered: tuple[Route, ...] = (*RPCS, watching_pipeline(gateway), *SESSION, *own)
+    offered: tuple[Route, ...] = (
+        *RPCS,
+        watching_pipeline(gateway),
+        *files(gateway, settings.datasets),
+        choices(gateway, settings.models),
+        training(settings.adapters, settings.evaluations),
+        *SESSION,
+        *more,
+    )
     routes = (*offered, Described(offered).route(), *Assets().routes())
     served = Starlette(
         routes=endpoints.places(routes),

@@ -32,6 +32,7 @@ class Asked:
 
     async def streamed(self, events: AsyncIterator[bytes]) -> Response:
         """Server-sent events, for as long as the caller is let in; raises what is raised before the first of them."""
+        self.call.streamed = True
         if self.request.method == "HEAD":
             return Response(media_type=Stream.media_type)
         return await Stream(events, self.stopping, lambda: self.access.check(self.presented)).begun()

@@ -47,18 +47,18 @@ class Endpoints:
 
     async def nowhere(self, request: Request, _: Exception) -> Response:
         """What is behind no path."""
-        if request.url.path.startswith(GUARDED):
+        if request.scope["path"].startswith(GUARDED):
             try:
                 self._access.known(_presented(request))
             except Refusal as refusal:
                 return refused(refusal)
-        return no_such_path(request.method, request.url.path)
+        return no_such_path(request.method, request.scope["path"])
 
     def _place(self, path: str, methods: dict[str, Route]) -> Place:
         async def answer(request: Request) -> Response:
             method = "GET" if request.method == "HEAD" else request.method
             if method not in methods:
-                return no_such_path(request.method, request.url.path, ", ".join(methods))
+                return no_such_path(request.method, request.scope["path"], ", ".join(methods))
             return await self._answer(methods[method], request)
 
         # All methods: what is offered of a path is told by the one answer to what is not.
@@ -72,7 +72,8 @@ class Endpoints:
             self._check_origin(request)
             if isinstance(route, Own) and not route.action:
                 return await route.handler(self._asked(request, presented, Call(who=presented.address, what="")))
-            with self._access.admitted(presented, route.name if isinstance(route, Rpc) else route.action) as call:
+            action = route.name if isinstance(route, Rpc) else route.action
+            with self._access.admitted(presented, action, "/".join(request.path_params.values())) as call:
                 asked = self._asked(request, presented, call)
                 return await (self._called(route, asked) if isinstance(route, Rpc) else route.handler(asked))
         except Exception as error:
@@ -97,7 +98,7 @@ class Endpoints:
             )
         body = await asked.body() if route.method == "POST" else {}
         message = parsed(route.asked, body, request.path_params, request.query_params)
-        asked.call.target = target_of(message)
+        asked.call.target = asked.call.target or target_of(message)
         call = getattr(self._gateway, method_of(route.name))
         if route.event:
             return await asked.streamed(self._told(route.event, call(message)))

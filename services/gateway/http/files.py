@@ -36,7 +36,7 @@ def files(gateway: Gateway, datasets: str | None) -> tuple[Own, Own]:
     """Of the datasets that the gateway sees; None for no file at all."""
 
     async def listed(asked: Asked) -> tuple[Place | None, Sequence[File]]:
-        run = asked.call.target = asked.named("run")
+        run = asked.named("run")
         # Who is no run has no folder, whatever its name would lead to.
         await gateway.get_run(GetRunRequest(run=run))
         place = Place(f"{datasets}/{run}") if datasets else None

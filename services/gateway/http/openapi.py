@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 from starlette.responses import Response
 
 from services.gateway.access.roles import ROLE_OF
-from services.gateway.http.answers import answered
+from services.gateway.http.answers import TOO_SLOW, answered
 from services.gateway.http.asked import Asked
 from services.gateway.http.routes import Own, Route, Rpc
 from services.gateway.http.schemas import Schema, Schemas
@@ -73,9 +73,8 @@ class Described:
         name, action = (route.name, route.name) if isinstance(route, Rpc) else (_called(route), route.action)
         summary = comments().get(f"RunService.{name}", "") if isinstance(route, Rpc) else route.summary
         body, refused = self._body(route), (*_OF_ALL, *(_OF_STEERING if route.method == "POST" else ()))
-        answers = {
-            str(HTTP_STATUS[code]): _response("Refused.", {"$ref": "#/components/schemas/Error"}) for code in refused
-        }
+        statuses = {HTTP_STATUS[code] for code in refused} | ({TOO_SLOW} if route.method == "POST" else set())
+        answers = {str(status): _response("Refused.", {"$ref": "#/components/schemas/Error"}) for status in statuses}
         return {
             "operationId": name,
             **({"summary": summary} if summary else {}),

@@ -60,7 +60,7 @@ async def sign_in(asked: Asked) -> Response:
         httponly=True,
         samesite="strict",
         # A proxy that ends TLS says so; whoever lies about it harms nobody but himself.
-        secure="https" in (request.url.scheme, request.headers.get("x-forwarded-proto")),
+        secure="https" in (request.scope["scheme"], request.headers.get("x-forwarded-proto")),
     )
     return response
 

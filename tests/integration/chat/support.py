@@ -48,10 +48,15 @@ class Room:
 
 @asynccontextmanager
 async def room(
-    sandbox: str, settings: ChatSettings | None = None, *, latency: float = 0.0, sandbox_seconds: float = 10.0
+    sandbox: str,
+    settings: ChatSettings | None = None,
+    *,
+    latency: float = 0.0,
+    noise: str = "none",
+    sandbox_seconds: float = 10.0,
 ) -> AsyncIterator[Room]:
     settings = settings or ChatSettings()
-    model = replace(MODEL, latency=latency)
+    model = replace(MODEL, latency=latency, noise=noise)
     async with tutoring(model, sandbox, settings, sandbox_seconds=sandbox_seconds) as tutor:
         published: list[Event] = []
 

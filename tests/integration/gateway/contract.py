@@ -5,23 +5,33 @@ from collections import Counter
 from contextlib import aclosing
 
 import pytest
+from soliloquy.v1.conversation_pb2 import Conversation
+from soliloquy.v1.dataset_pb2 import Origin
+from soliloquy.v1.events_pb2 import ConversationFinished
 from soliloquy.v1.gateway_pb2 import (
     CancelRunRequest,
+    FinishedConversation,
     GetRunRequest,
     ListConversationsRequest,
+    ListDeadLettersRequest,
     ListRunsRequest,
     PauseRunRequest,
+    ReplayDeadLetterRequest,
     ResumeRunRequest,
     RunStatus,
+    TailConversationsRequest,
     Verdict,
     WatchRunRequest,
 )
 from soliloquy.v1.runs_pb2 import RunState
 
+from services.gateway.index import Entry
 from services.gateway.refusals import Code, Refusal
 from services.gateway.service import Gateway
+from services.gateway.whole import Whole
+from services.runtime.events import first_event
 from tests.integration.gateway.support import Collecting, asked, growing, opened, status_of
-from tests.integration.transport.support import Connect, until
+from tests.integration.transport.support import Connect, held, until
 
 RUNNING, PAUSED = RunState.RUN_STATE_RUNNING, RunState.RUN_STATE_PAUSED
 FINISHED, CANCELLED, SHORT = (
@@ -100,15 +110,15 @@ class GatewayContract:
         collecting = Collecting()
         async with connect() as transport, growing(transport, collecting):
             async with opened(transport) as gateway:
-                run = await gateway.start_run(asked(conversations=300))
-                await until(lambda: accepted(gateway, run.id, 20))
+                run = await gateway.start_run(asked(conversations=100))
+                await until(lambda: accepted(gateway, run.id, 10))
             async with opened(transport) as gateway:
-                assert (await status_of(gateway, run.id)).progress.accepted >= 20
+                assert (await status_of(gateway, run.id)).progress.accepted >= 10
                 assert (await last_of(gateway, run.id)).state == FINISHED
             async with opened(transport) as gateway:
                 last = await status_of(gateway, run.id)
-        assert (last.state, last.progress.accepted) == (FINISHED, 300)
-        assert sorted(collecting.seen) == [(ordinal, 0) for ordinal in range(300)]
+        assert (last.state, last.progress.accepted) == (FINISHED, 100)
+        assert sorted(collecting.seen) == [(ordinal, 0) for ordinal in range(100)]
 
     async def test_a_run_whose_problems_are_given_up_ends_short_and_says_why(self, connect: Connect) -> None:
         collecting = Collecting(lambda one: ["length: turn 2: long"])
@@ -129,6 +139,53 @@ class GatewayContract:
                 told = [status.progress.accepted async for status in watched]
         assert told == sorted(told)
         assert told[-1] == 5
+
+    async def test_a_run_that_waits_for_its_dead_letters_goes_on_when_they_are_replayed(self, connect: Connect) -> None:
+        collecting = Collecting()
+        collecting.broken = {1, 4}
+        async with connect() as transport, growing(transport, collecting), opened(transport) as gateway:
+            run = await gateway.start_run(asked(conversations=6))
+            last = await last_of(gateway, run.id)
+            assert (last.state, last.progress.accepted, last.progress.dead_letters) == (SHORT, 4, 2)
+            assert last.because == "2 conversations ended among the dead letters: replay them, and the run goes on"
+            letters = (await gateway.list_dead_letters(ListDeadLettersRequest(run=run.id))).letters
+            assert {letter.error for letter in letters} == {
+                f"Refused: problem {ordinal} breaks whatever touches it" for ordinal in collecting.broken
+            }
+            collecting.broken.clear()
+            for letter in letters:
+                await gateway.replay_dead_letter(ReplayDeadLetterRequest(id=letter.id))
+            last = await last_of(gateway, run.id)
+            assert (last.state, last.progress.accepted, last.progress.dead_letters) == (FINISHED, 6, 0)
+            with pytest.raises(Refusal, match="no dead letter has the id") as refused:
+                await gateway.replay_dead_letter(ReplayDeadLetterRequest(id=letters[0].id))
+            assert refused.value.code == Code.UNKNOWN
+
+    async def test_who_follows_the_conversations_is_told_of_each_once(self, connect: Connect) -> None:
+        collecting = Collecting()
+        collecting.open.clear()
+        async with connect() as transport, growing(transport, collecting), opened(transport) as gateway:
+            run = await gateway.start_run(asked(conversations=6))
+            async with aclosing(gateway.tail_conversations(TailConversationsRequest(run=run.id))) as tail:
+                first = asyncio.create_task(anext(tail))
+                await asyncio.sleep(0)
+                collecting.open.set()
+                told = [await first, *[await anext(tail) for _ in range(5)]]
+        assert sorted(one.ordinal for one in told if isinstance(one, FinishedConversation)) == [0, 1, 2, 3, 4, 5]
+
+    async def test_a_whole_conversation_is_read_from_its_topic(self, connect: Connect) -> None:
+        conversations = [Conversation(id=f"c{number}", person=number == 3) for number in range(6)]
+        async with connect() as transport:
+            finished = [ConversationFinished(conversation=one) for one in conversations]
+            await transport.publish([first_event(one, source="test", time=0.0) for one in finished])
+            [place] = [one for one in await held(transport, "conversation.finished") if one.event.key == "c3"]
+            whole = Whole(transport, None)
+            origin = Origin(topic=place.partition.topic, partition=place.partition.number, offset=place.offset)
+            shown = FinishedConversation(id="c3", run="run")
+            assert await whole.read(Entry(shown=shown, origin=origin)) == conversations[3]
+            for elsewhere in (None, Origin(topic=origin.topic, partition=origin.partition, offset=10_000)):
+                with pytest.raises(Refusal, match="conversation c3 of run run cannot be read from here"):
+                    await whole.read(Entry(shown=shown, origin=elsewhere))
 
     async def test_what_nobody_knows_is_refused_in_one_sentence(self, connect: Connect) -> None:
         async with connect() as transport, opened(transport) as gateway:

@@ -1,6 +1,5 @@
 """A gateway over gRPC for a test, which may go away and come back at the same address."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -28,4 +27,4 @@ async def served(
         try:
             yield await calls.start(address)
         finally:
-            await calls.stop(0.0, asyncio.sleep(0))
+            await calls.stop()

@@ -98,13 +98,13 @@ def head(method: str, path: str, *headers: str) -> bytes:
     return "\r\n".join((f"{method} {path} HTTP/1.1", "host: localhost", *headers, "", "")).encode()
 
 
-async def raw(at: Site, path: str) -> bytes:
-    """The whole answer."""
+async def told(at: Site, sent: bytes) -> bytes:
+    """All that is answered to what is sent as it stands, until the gateway closes the connection."""
     reader, writer = await connected(at)
-    writer.write(head("GET", path, "connection: close"))
+    writer.write(sent)
     answer = await reader.read()
     writer.close()
     return answer
 
 
-__all__ = ["OPERATOR", "READER", "ROOMY", "START", "Answer", "Site", "connected", "guarded", "head", "raw", "site"]
+__all__ = ["OPERATOR", "READER", "ROOMY", "START", "Answer", "Site", "connected", "guarded", "head", "site", "told"]

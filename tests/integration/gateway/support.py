@@ -17,6 +17,7 @@ from services.gateway.settings import GatewaySettings
 from services.runtime.events import Outcome, emit
 from services.runtime.handling import Service
 from services.runtime.model.settings import shipped_models
+from services.runtime.retry import Refused
 from services.runtime.transports.port import Transport
 from tests.integration.transport.support import serving
 
@@ -51,6 +52,8 @@ class Collecting:
     def __init__(self, judge: Judge = lambda conversation: []) -> None:
         self._judge = judge
         self.seen: list[tuple[int, int]] = []
+        # Problems whose conversations nobody can go through.
+        self.broken: set[int] = set()
         # Conversations wait while it is not set.
         self.open = asyncio.Event()
         self.open.set()
@@ -58,6 +61,8 @@ class Collecting:
     async def collect(self, event: ConversationStarted) -> Outcome:
         conversation = event.conversation
         await self.open.wait()
+        if conversation.ordinal in self.broken:
+            raise Refused(f"problem {conversation.ordinal} breaks whatever touches it")
         self.seen.append((conversation.ordinal, conversation.attempt))
         reasons = self._judge(conversation)
         judged = Conversation()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from tests.integration.gateway.site import START, Site, raw, site
+from tests.integration.gateway.site import START, Site, head, site, told
 
 # What is refused changes nothing: one gateway answers all.
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -149,10 +149,32 @@ async def test_a_path_leads_to_nothing_but_what_is_listed(tmp_path: Path) -> Non
             "manifest.json%00",
         ):
             for path in (f"/v1/runs/{run}/files/{name}", f"/assets/{name}", f"/v1/runs/..%2f{run}/files/unlisted"):
-                answer = await raw(at, path)
+                answer = await told(at, head("GET", path, "connection: close"))
                 assert b" 404 " in answer.partition(b"\r\n")[0], path
                 assert b"root:" not in answer
                 assert b"only mine" not in answer
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        head("GET", "/v1/none", "connection: close").replace(b"localhost", b"[::1"),
+        head("GET", "/v1/runs", "connection: close").replace(b"localhost", b"127.0.0.1, evil.example"),
+        b"GET /v1/runs HTTP/1.0\r\n\r\n",
+        head("GET", "http://evil.example/v1/none", "connection: close"),
+        head("GET", "/v1/runs/%ff%00%0d%0a", "connection: close"),
+        head("GET", "/v1/runs?page_size=%ff&&&=&%00", "connection: close"),
+        head("POST", "/v1/runs", "content-length: -1"),
+        head("POST", "/v1/runs", "content-length: 2", "transfer-encoding: chunked", "connection: close") + b"0\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n",
+    ],
+    ids=range(9),
+)
+async def test_a_request_that_is_none_is_no_failure_of_the_gateway(at: Site, sent: bytes) -> None:
+    answer = await told(at, sent)
+    status = int(answer.split(b" ", 2)[1])
+    assert 400 <= status < 500, answer
+    assert (await at.ask("GET", "/v1/runs")).status == 200
 
 
 async def test_what_is_not_offered_is_told_with_what_is(at: Site) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import grpc
 import pytest
+import pytest_asyncio
 from google.protobuf.message_factory import GetMessageClass
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
@@ -25,9 +26,13 @@ from tests.unit.gateway.tokens import entry, written
 STATUS = grpc.StatusCode
 
 
-@pytest.fixture
-async def at(tmp_path: Path) -> AsyncIterator[Site]:
-    async with site(tmp_path, admitting=guarded(tmp_path)) as opened:
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def at(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
+    folder = tmp_path_factory.mktemp("gateway")
+    async with site(folder, admitting=guarded(folder)) as opened:
         yield opened
 
 
@@ -100,20 +105,21 @@ async def test_a_request_of_megabytes_is_refused_unread(at: Site) -> None:
 
 
 async def test_a_watcher_whose_token_is_taken_away_is_shown_no_more(
-    at: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("services.gateway.access.interceptor.LOOK_SECONDS", LOOK_SECONDS / 10)
-    at.collecting.open.clear()
-    run = await at.start(conversations=50)
-    async with grpc.aio.insecure_channel(at.grpc) as channel:
-        stub: Any = RunServiceStub(channel)
-        watching = aiter(stub.WatchRun(WatchRunRequest(run=run), metadata=bearing(READER)))
-        await anext(watching)
-        written(tmp_path, entry("olga", "operator", OPERATOR))
-        await until(lambda: _refused(at))
-        at.collecting.open.set()
-        with pytest.raises(grpc.aio.AioRpcError) as refused:
-            await asyncio.wait_for(_to_its_end(watching), 20)
+    async with site(tmp_path, admitting=guarded(tmp_path)) as at:
+        at.collecting.open.clear()
+        run = await at.start(conversations=50)
+        async with grpc.aio.insecure_channel(at.grpc) as channel:
+            stub: Any = RunServiceStub(channel)
+            watching = aiter(stub.WatchRun(WatchRunRequest(run=run), metadata=bearing(READER)))
+            await anext(watching)
+            written(tmp_path, entry("olga", "operator", OPERATOR))
+            await until(lambda: _refused(at))
+            at.collecting.open.set()
+            with pytest.raises(grpc.aio.AioRpcError) as refused:
+                await asyncio.wait_for(_to_its_end(watching), 20)
     assert refused.value.code() == STATUS.UNAUTHENTICATED
 
 

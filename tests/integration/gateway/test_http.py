@@ -71,7 +71,7 @@ async def test_the_pipeline_is_shown_once_a_second(open_site: Site) -> None:
     (name, first), (_, second) = [await anext(pictures) for _ in range(2)]
     await pictures.aclose()
     assert name == "pipeline"
-    assert 0.9 <= second["at"] - first["at"] < 2.5
+    assert second["at"] - first["at"] >= 0.9
 
 
 async def test_hundreds_watch_at_once(open_site: Site) -> None:

@@ -1,5 +1,6 @@
 """Who is let in over HTTP, and what those learn who are not."""
 
+import logging
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,9 @@ import pytest
 from services.gateway.access.rate import Limit
 from services.gateway.access.roles import ROLE_OF
 from services.gateway.http.headers import HEADERS
-from tests.integration.gateway.site import READER, START, Site, guarded, site
+from tests.integration.gateway.site import OPERATOR, READER, START, Site, guarded, site
+from tests.integration.transport.support import until
+from tests.unit.gateway.tokens import entry, written
 
 STRANGE = {"authorization": "Bearer guess"}
 # Every call that takes a role, with names that lead nowhere.
@@ -141,3 +144,43 @@ async def test_a_page_of_another_site_may_not_ask_in_somebodys_name(open_site: S
         answer = await open_site.ask("POST", "/v1/runs", body, headers={"origin": origin})
         assert (answer.status, answer.code) == (403, "denied")
     assert (await open_site.ask("POST", "/v1/runs", body, headers={"origin": open_site.http})).status == 201
+
+
+async def test_the_audit_log_has_a_line_for_each_call_that_steers_and_each_that_is_refused(
+    guarded_site: Site, caplog: pytest.LogCaptureFixture
+) -> None:
+    guarded_site.collecting.open.clear()
+    with caplog.at_level(logging.INFO, "services.gateway"):
+        run = await guarded_site.start()
+        await guarded_site.ask("POST", f"/v1/runs/{run}/pause", token=READER)
+        await guarded_site.ask("POST", f"/v1/runs/{run}/pause", token=OPERATOR)
+        await guarded_site.ask("POST", "/v1/runs", {"request_id": "two", "request": {}}, token=OPERATOR)
+        await guarded_site.ask("GET", f"/v1/runs/{run}", token=READER)
+        await guarded_site.ask("POST", "/v1/session", {"token": "guess"})
+    told = [vars(record)["fields"] for record in caplog.records if record.name.endswith("audit")]
+    assert [tuple(fields.values()) for fields in told] == [
+        ("olga", "StartRun", "one", "done"),
+        ("rita", "PauseRun", run, "denied"),
+        ("olga", "PauseRun", run, "done"),
+        ("olga", "StartRun", "two", "invalid"),
+        ("127.0.0.1", "SignIn", "", "unauthenticated"),
+    ]
+    assert READER not in caplog.text
+    assert OPERATOR not in caplog.text
+
+
+async def test_a_browser_whose_token_is_taken_away_is_shown_no_more(guarded_site: Site, tmp_path: Path) -> None:
+    guarded_site.collecting.open.clear()
+    run = await guarded_site.start(conversations=50)
+    headers = {"authorization": f"Bearer {READER}"}
+    async with guarded_site.session.get(f"{guarded_site.http}/v1/runs/{run}/watch", headers=headers) as answer:
+        await answer.content.readuntil(b"event: run\n")
+        written(tmp_path, entry("olga", "operator", OPERATOR))
+        await until(lambda: refused(guarded_site))
+        guarded_site.collecting.open.set()
+        rest = await answer.text()
+    assert rest.partition("event: error\n")[2].startswith('data: {"code":"unauthenticated"')
+
+
+async def refused(at: Site) -> bool:
+    return (await at.ask("GET", "/v1/runs", token=READER)).status == 401

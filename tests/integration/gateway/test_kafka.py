@@ -13,6 +13,7 @@ TOPICS = (
     "problem.submitted",
     "conversation.started",
     "conversation.collected",
+    "conversation.finished",
     "run.standing",
     "run.changed",
     "run.cancelled",

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
+from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
@@ -20,13 +21,40 @@ async def open_site(tmp_path: Path) -> AsyncIterator[Site]:
         yield opened
 
 
-async def test_ten_megabytes_are_refused_before_they_are_read(open_site: Site) -> None:
+async def test_ten_megabytes_are_refused_before_they_are_sent(open_site: Site) -> None:
     reader, writer = await connected(open_site)
     writer.write(head("POST", "/v1/runs", "content-type: application/json", "content-length: 10000000"))
-    status = await reader.readline()
-    assert b" 413 " in status
-    assert b'"code":"too_large"' in await reader.read()
+    assert b" 413 " in await reader.readline()
+    assert b'"code":"too_large"' in await reader.readuntil(b"}}")
     writer.close()
+
+
+async def test_who_sends_ten_megabytes_before_reading_anything_is_told_the_same(open_site: Site) -> None:
+    def sent() -> tuple[int, str]:
+        with contextlib.closing(HTTPConnection(open_site.http.removeprefix("http://"))) as connection:
+            connection.request("POST", "/v1/runs", b" " * 10_000_000, {"content-type": "application/json"})
+            answer = connection.getresponse()
+            return answer.status, answer.read().decode()
+
+    status, body = await asyncio.to_thread(sent)
+    assert (status, "at most 1048576 bytes are read" in body) == (413, True)
+
+
+async def test_who_goes_on_sending_after_the_answer_is_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "HEAD_SECONDS", 0.3)
+    async with site(tmp_path) as at:
+        _, writer = await connected(at)
+        writer.write(head("POST", "/v1/runs", "content-type: application/json", "content-length: 1000000000"))
+        with pytest.raises(ConnectionError):
+            await asyncio.wait_for(trickled(writer), 5)
+        writer.close()
+
+
+async def trickled(writer: asyncio.StreamWriter) -> None:
+    while True:
+        writer.write(b" " * 1_000)
+        await writer.drain()
+        await asyncio.sleep(0.01)
 
 
 async def test_ten_megabytes_of_unknown_length_are_read_no_further_than_they_may_be(open_site: Site) -> None:

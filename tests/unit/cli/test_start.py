@@ -8,7 +8,7 @@ import pytest
 SLOW = ("aiohttp", "aiokafka", "faststream", "uvicorn", "numpy", "pyarrow", "pint", "sympy")
 
 
-@pytest.mark.parametrize("module", ["main", "generate", "dead_letters", "sandbox", "worker"])
+@pytest.mark.parametrize("module", ["main", "generate", "dead_letters", "runs", "sandbox", "worker"])
 def test_a_start_does_not_wait_for_libraries_that_only_kafka_or_a_snippet_needs(module: str) -> None:
     code = f"import sys, services.cli.{module}; print([name for name in {SLOW} if name in sys.modules])"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -38,6 +38,7 @@ def test_every_command_of_the_list_is_there() -> None:
         "retrain",
         "evaluate",
         "adapters",
+        "runs",
         "dlq",
         "topics",
         "service",

@@ -4,9 +4,9 @@ import math
 import re
 
 from services.recipes.mathwell.criteria.cues import asks_for, happens
+from services.recipes.mathwell.criteria.terms import Term
 from services.recipes.mathwell.criteria.understood import Found, Understood, is_measure
 from services.recipes.mathwell.criteria.words import CONVERSIONS, convertible
-from services.recipes.mathwell.criteria.working import Term
 
 _REST = re.compile(r"\b(?:the rest|the others|the remaining)\b", re.IGNORECASE)
 _SHARED = re.compile(r"\b(?:equally|evenly|shares?|shared|splits?|divides?|divided|equal)\b", re.IGNORECASE)

@@ -8,8 +8,8 @@ from fractions import Fraction
 
 from services.recipes.mathwell.criteria.mentions import Mention
 from services.recipes.mathwell.criteria.question import Question
+from services.recipes.mathwell.criteria.terms import Term
 from services.recipes.mathwell.criteria.words import CONVERSIONS, IMPLIED, UNITS, stems
-from services.recipes.mathwell.criteria.working import Term
 
 _PEOPLE = re.compile(r"\b(?:friend|brother|sister|cousin|classmate|sibling|neighbor|helper|teammate|other)s?\b", re.I)
 _FRACTION = re.compile(r"(\d+)\s?/\s?(\d+)")

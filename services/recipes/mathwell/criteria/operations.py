@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from services.recipes.mathwell.criteria.working import NotFollowed, Term, worked
+from services.recipes.mathwell.criteria.terms import NotFollowed, Term
+from services.recipes.mathwell.criteria.working import worked
 from services.truth.numbers import numbers_in
 
 _NAMES = {"+": "addition", "-": "subtraction", "*": "multiplication", "/": "division", "//": "division"}

@@ -5,9 +5,9 @@ import re
 from services.recipes.mathwell.criteria.cues import asks_for
 from services.recipes.mathwell.criteria.links import missing_conversion, substituted
 from services.recipes.mathwell.criteria.mentions import Mention
+from services.recipes.mathwell.criteria.terms import Term
 from services.recipes.mathwell.criteria.understood import Found, Understood
 from services.recipes.mathwell.criteria.words import SAYS_LITTLE, UNITS, VAGUE, WORD, singular, stems
-from services.recipes.mathwell.criteria.working import Term
 
 _EVENT = re.compile(
     r"\b(?:whenever|each time|every time)\b|\bwhen (?:\w+ ){1,4}?(?:hits?|touch\w*|catch\w*|bites?)\b", re.I

@@ -5,9 +5,9 @@ import re
 
 from services.recipes.mathwell.criteria.cues import asks_for, happens, may_take_away
 from services.recipes.mathwell.criteria.mentions import Mention
+from services.recipes.mathwell.criteria.terms import Term
 from services.recipes.mathwell.criteria.understood import Found, Understood, is_measure
 from services.recipes.mathwell.criteria.words import convertible
-from services.recipes.mathwell.criteria.working import Term
 
 _MORE = re.compile(r"# more\b(?!.*\bthan\b)", re.IGNORECASE)
 _PAYS = re.compile(r"\b(?:buys?|bought|buying|pays?|paid|costs?|for \$?#|purchas\w+|spends?|spent)", re.IGNORECASE)

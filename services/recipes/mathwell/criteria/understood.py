@@ -7,9 +7,10 @@ from functools import cached_property
 from services.recipes.mathwell.criteria.links import Links, linked
 from services.recipes.mathwell.criteria.mentions import Mention
 from services.recipes.mathwell.criteria.question import MOST_CHARACTERS, Question, read
+from services.recipes.mathwell.criteria.terms import DECIDED, NotFollowed, Term
 from services.recipes.mathwell.criteria.verdicts import WordProblem
 from services.recipes.mathwell.criteria.words import UNITS
-from services.recipes.mathwell.criteria.working import NotFollowed, Term, worked
+from services.recipes.mathwell.criteria.working import worked
 
 # Why a rule objects; nothing where it does not.
 Found = Iterator[str]
@@ -21,22 +22,27 @@ _SAME = ("int", "float", "round", "ceil", "floor", "abs")
 class Understood:
     problem: WordProblem
     question: Question
-    # None where the code is no arithmetic that can be followed, and why.
-    result: Term | None
+    # All that the code calculates and decides by; None where it is no arithmetic that can be followed, and why.
+    whole: Term | None
     unfollowed: str
 
     @cached_property
+    def result(self) -> Term | None:
+        """What is returned, be it behind a condition or not."""
+        return self.whole.parts[0] if self.whole and self.whole.operation == DECIDED else self.whole
+
+    @cached_property
     def links(self) -> Links:
-        assert self.result is not None
-        return linked(self.question, self.result)
+        assert self.whole is not None
+        return linked(self.question, self.whole)
 
     @cached_property
     def operations(self) -> frozenset[str]:
-        return frozenset(self.result.operations) - set(_SAME) if self.result else frozenset()
+        return frozenset(self.whole.operations).difference(_SAME, (DECIDED,)) if self.whole else frozenset()
 
     @cached_property
     def terms(self) -> list[Term]:
-        return list(self.result.walk()) if self.result else []
+        return list(self.whole.walk()) if self.whole else []
 
     @cached_property
     def used(self) -> list[Mention]:
@@ -101,11 +107,11 @@ class Understood:
 
 def understood(problem: WordProblem) -> Understood:
     try:
-        result, unfollowed = worked(problem.code), ""
+        whole, unfollowed = worked(problem.code), ""
     except NotFollowed as error:
-        result, unfollowed = None, str(error)
+        whole, unfollowed = None, str(error)
     return Understood(
-        problem=problem, question=read(problem.question[:MOST_CHARACTERS]), result=result, unfollowed=unfollowed
+        problem=problem, question=read(problem.question[:MOST_CHARACTERS]), whole=whole, unfollowed=unfollowed
     )
 
 

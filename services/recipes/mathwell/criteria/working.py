@@ -1,76 +1,26 @@
-"""The code of a solution, read and calculated step by step without being run."""
+"""The code of a solution, followed and calculated statement by statement without being run."""
 
 import ast
-import math
-import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache, reduce
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import lru_cache
 
-# Numbers of a school book; beyond them a power would take for ever.
-_LARGEST = 1e15
+from services.recipes.mathwell.criteria.terms import (
+    DECIDED,
+    MOST_ROUNDS,
+    Known,
+    NotFollowed,
+    Term,
+    combined,
+    holds,
+    made,
+    number,
+    numbers_in,
+    read,
+    whole,
+)
+
 _MOST_CHARACTERS = 8_000
-# Counted as often as each is used: what is used twice, and that twice again, has no end.
-_MOST_TERMS = 150
-
-_SIGNS: Mapping[type[ast.operator], tuple[str, Callable[[float, float], float]]] = {
-    ast.Add: ("+", operator.add),
-    ast.Sub: ("-", operator.sub),
-    ast.Mult: ("*", operator.mul),
-    ast.Div: ("/", operator.truediv),
-    ast.FloorDiv: ("//", operator.floordiv),
-    ast.Mod: ("%", operator.mod),
-    ast.Pow: ("**", math.pow),
-}
-_ROUNDING: Mapping[str, Callable[[float], float]] = {
-    "int": math.trunc,
-    "float": float,
-    "abs": abs,
-    "ceil": math.ceil,
-    "floor": math.floor,
-    "sqrt": math.sqrt,
-}
-
-
-class NotFollowed(Exception):
-    """The code does something that is no step of arithmetic; the message says what."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Term:
-    """A number with how it was come by. Two that are written alike are still two."""
-
-    value: float
-    # "" for a number as it stands in the code; else one of + - * / // % **, or the function's name.
-    operation: str = ""
-    parts: "Sequence[Term]" = ()
-    # The variable that it was put into.
-    name: str = ""
-    # How many it was made of, itself among them.
-    size: int = 1
-
-    def walk(self) -> "Iterator[Term]":
-        """Itself and all that it was made of; what is used twice comes twice."""
-        yield self
-        for part in self.parts:
-            yield from part.walk()
-
-    @property
-    def numbers(self) -> "list[Term]":
-        """The numbers as written, each once."""
-        return list({id(term): term for term in self.walk() if not term.operation}.values())
-
-    @property
-    def addends(self) -> int:
-        """How many numbers a sum is of."""
-        return sum(part.addends for part in self.parts) if self.operation == "+" else 1
-
-    @property
-    def operations(self) -> list[str]:
-        return [term.operation for term in {id(term): term for term in self.walk()}.values() if term.operation]
-
-
-_Known = dict[str, "Term | list[Term]"]
 
 
 # Judges, measures and the scripted writer ask the same of a problem.
@@ -86,33 +36,58 @@ def worked(code: str) -> Term:
     functions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "solution"]
     if not functions:
         raise NotFollowed("it has no function solution()")
+    known = Known()
     try:
-        return _returned(functions[-1].body)
-    except (ArithmeticError, ValueError) as error:
+        returned = _returned(functions[-1].body, known)
+    except (ArithmeticError, ValueError, IndexError) as error:
         raise NotFollowed(f"it cannot be calculated: {error}") from error
     except RecursionError as error:
         raise NotFollowed("its calculation is nested too deeply") from error
+    if returned is None:
+        raise NotFollowed("it returns nothing")
+    return _decided(returned, known.decided)
 
 
-def _returned(body: Sequence[ast.stmt]) -> Term:
-    known: _Known = {}
+def _decided(returned: Term, by: Iterable[Term]) -> Term:
+    # Both ways of a condition may take the same number of the text, and whether there is anything asks for none.
+    values = {0.0, *(term.value for term in returned.numbers)}
+    steps = {id(term) for term in returned.walk()}
+    parts = {id(term): term for term in by if id(term) not in steps and (term.operation or term.value not in values)}
+    return made(returned.value, DECIDED, [returned, *parts.values()]) if parts else returned
+
+
+def _returned(body: Iterable[ast.stmt], known: Known) -> Term | None:
+    """None where the statements come to their end."""
     for statement in body:
-        match statement:
-            case ast.Return(value=ast.expr() as value):
-                return _number(value, known)
-            case (
-                ast.Assign(targets=[ast.Name(id=name)], value=value)
-                | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
-            ):
-                known[name] = _named(_read(value, known), name)
-            case ast.AugAssign(target=ast.Name(id=name) as target, op=op, value=value):
-                combined = ast.BinOp(left=ast.Name(id=target.id, ctx=ast.Load()), op=op, right=value)
-                known[name] = _named(_read(combined, known), name)
-            case ast.Expr(value=ast.Constant()) | ast.Pass() | ast.Import() | ast.ImportFrom():
-                pass
-            case _:
-                raise NotFollowed(f"line {statement.lineno} is no step of arithmetic")
-    raise NotFollowed("it returns nothing")
+        if (returned := _followed(statement, known)) is not None:
+            return returned
+    return None
+
+
+def _followed(statement: ast.stmt, known: Known) -> Term | None:
+    match statement:
+        case ast.Return(value=ast.expr() as value):
+            return number(value, known)
+        case (
+            ast.Assign(targets=[ast.Name(id=name)], value=value)
+            | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
+        ):
+            known.names[name] = _named(read(value, known), name)
+        case ast.AugAssign(target=ast.Name(id=name), op=op, value=value):
+            together = ast.BinOp(left=_name(name), op=op, right=value)
+            known.names[name] = _named(read(together, known), name)
+        case ast.If(test=test, body=body, orelse=orelse):
+            met, numbers = holds(test, known)
+            left_undone = ast.Module(body=orelse if met else body, type_ignores=[])
+            known.decided.extend([*numbers, *numbers_in(left_undone, known)])
+            return _returned(body if met else orelse, known)
+        case ast.For(target=ast.Name(id=name), iter=over, body=body, orelse=[]):
+            return _for_each(name, over, body, known)
+        case ast.Expr(value=ast.Constant()) | ast.Pass() | ast.Import() | ast.ImportFrom():
+            pass
+        case _:
+            raise NotFollowed(f"line {statement.lineno} is no step of arithmetic")
+    return None
 
 
 def _named(value: Term | list[Term], name: str) -> Term | list[Term]:
@@ -120,62 +95,60 @@ def _named(value: Term | list[Term], name: str) -> Term | list[Term]:
     return replace(value, name=name) if isinstance(value, Term) and not value.name else value
 
 
-def _number(node: ast.expr, known: _Known) -> Term:
-    value = _read(node, known)
-    if isinstance(value, list):
-        raise NotFollowed(f"{ast.unparse(node)} is a list where a number is wanted")
-    return value
+def _for_each(name: str, over: ast.expr, body: Sequence[ast.stmt], known: Known) -> Term | None:
+    match over:
+        case ast.Call(func=ast.Name(id="range"), args=bounds, keywords=[]):
+            terms = [number(bound, known) for bound in bounds]
+            counts = range(*(whole(term, over) for term in terms))
+            times = terms[0] if len(terms) == 1 else made(float(len(counts)), "", ())
+            if counts and (steps := _same_each_time(name, body)):
+                _multiply(times, steps, known)
+                return None
+            known.decided.append(times)
+            rounds = [made(float(count), "round", ()) for count in counts[: MOST_ROUNDS + 1]]
+        case _:
+            elements = read(over, known)
+            if not isinstance(elements, list):
+                raise NotFollowed(f"{ast.unparse(over)[:60]!r} is nothing to go through")
+            rounds = elements
+    for each in rounds:
+        if next(known.rounds, None) is None:
+            raise NotFollowed(f"its loops go round more than {MOST_ROUNDS} times")
+        known.names[name] = each
+        if (returned := _returned(body, known)) is not None:
+            return returned
+    return None
 
 
-def _read(node: ast.expr, known: _Known) -> Term | list[Term]:
-    match node:
-        case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
-            return _made(float(value), "", ())
-        case ast.Name(id=name) if name in known:
-            return known[name]
-        case ast.List(elts=elements) | ast.Tuple(elts=elements):
-            return [_number(element, known) for element in elements]
-        case ast.UnaryOp(op=ast.USub(), operand=operand):
-            inner = _number(operand, known)
-            return _made(-inner.value, "negative", (inner,))
-        case ast.BinOp(left=left, op=op, right=right) if type(op) in _SIGNS:
-            return _combined(op, _number(left, known), _number(right, known))
-        case ast.Call(func=ast.Name(id=name) | ast.Attribute(value=ast.Name(id="math"), attr=name), args=arguments):
-            return _called(name, [_read(argument, known) for argument in arguments])
-    raise NotFollowed(f"{ast.unparse(node)[:60]!r} is no step of arithmetic")
+def _same_each_time(name: str, body: Sequence[ast.stmt]) -> list[ast.AugAssign]:
+    """What is added or taken away in every round, if that is all and always the same."""
+    steps = [step for part in body if (step := _added(part)) is not None]
+    changed = {name, *(ast.unparse(step.target) for step in steps)}
+    read_again = any(isinstance(node, ast.Name) and node.id in changed for one in steps for node in ast.walk(one.value))
+    return [] if len(steps) < len(body) or read_again else steps
 
 
-def _combined(op: ast.operator, left: Term, right: Term) -> Term:
-    sign, function = _SIGNS[type(op)]
-    return _made(function(left.value, right.value), sign, (left, right))
+def _added(statement: ast.stmt) -> ast.AugAssign | None:
+    """`total += 5`, however it is written."""
+    match statement:
+        case ast.AugAssign(target=ast.Name(), op=ast.Add() | ast.Sub()):
+            return statement
+        case ast.Assign(
+            targets=[ast.Name(id=name) as target],
+            value=ast.BinOp(left=ast.Name(id=before), op=(ast.Add() | ast.Sub()) as op, right=right),
+        ) if before == name:
+            return ast.AugAssign(target=target, op=op, value=right)
+    return None
 
 
-def _called(name: str, arguments: list[Term | list[Term]]) -> Term:
-    # max(3, 4) and max([3, 4]) alike.
-    first, rest = (arguments[0], arguments[1:]) if arguments else ([], [])
-    terms = [*first, *_plain(rest)] if isinstance(first, list) else _plain(arguments)
-    if name == "len" and isinstance(first, list):
-        return _made(float(len(first)), "len", ())
-    if name == "sum" and terms:
-        return reduce(lambda left, right: _combined(ast.Add(), left, right), terms)
-    if name in ("max", "min") and terms:
-        return _made((max if name == "max" else min)(term.value for term in terms), name, terms)
-    if name == "round" and terms:
-        digits = int(terms[1].value) if len(terms) > 1 else 0
-        return _made(round(terms[0].value, digits), "round", terms[:1])
-    if name in _ROUNDING and len(terms) == 1:
-        return _made(float(_ROUNDING[name](terms[0].value)), name, terms)
-    raise NotFollowed(f"{name}() is no step of arithmetic")
+def _multiply(times: Term, steps: Iterable[ast.AugAssign], known: Known) -> None:
+    """As a rule about the text would have it: 5 added 7 times are 7 times 5."""
+    for step in steps:
+        each, target = number(step.value, known), ast.unparse(step.target)
+        # What is counted one by one is there so many times.
+        added = times if (each.value, each.operation) == (1, "") else combined(ast.Mult(), times, each)
+        known.names[target] = _named(combined(step.op, number(_name(target), known), added), target)
 
 
-def _plain(arguments: Sequence[Term | list[Term]]) -> list[Term]:
-    return [argument for argument in arguments if isinstance(argument, Term)]
-
-
-def _made(value: float, operation: str, parts: Sequence[Term]) -> Term:
-    if not math.isfinite(value) or abs(value) > _LARGEST:
-        raise NotFollowed("a number grows beyond all bounds")
-    size = 1 + sum(part.size for part in parts)
-    if size > _MOST_TERMS:
-        raise NotFollowed(f"it calculates with more than {_MOST_TERMS} numbers")
-    return Term(value, operation, parts, size=size)
+def _name(name: str) -> ast.Name:
+    return ast.Name(id=name, ctx=ast.Load())

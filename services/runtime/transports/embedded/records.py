@@ -4,7 +4,7 @@ import json
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -80,10 +80,15 @@ def fetch(
 
 
 def page(
-    topic: str, after: int, until: int, numbers: Collection[int] | None = None
+    topic: str, after: int, until: int, numbers: Collection[int] | None = None, starts: Mapping[int, int] | None = None
 ) -> Callable[[sqlite3.Connection], list[Delivery]]:
-    """The next deliveries of a whole topic, or of those of its partitions, in the order they were published."""
+    """The next deliveries of a whole topic, or of those of its partitions, in the order they were published.
+
+    Of a partition that has a start, those from there on.
+    """
     chosen = f"AND partition IN ({', '.join(str(int(number)) for number in numbers)})" if numbers is not None else ""
+    for number, start in (starts or {}).items():
+        chosen += f" AND NOT (partition = {int(number)} AND offset < {int(start)})"
 
     def select(connection: sqlite3.Connection) -> list[Delivery]:
         # In offset order without the index: its order within a topic is by partition.

@@ -46,10 +46,9 @@ class EmbeddedTransport:
         self, topic: str, numbers: Collection[int] | None = None, starts: Mapping[int, int] | None = None
     ) -> AsyncGenerator[Delivery, None]:
         after, until = 0, self._log.read(records.end)
-        while deliveries := self._log.read(records.page(topic, after, until, numbers)):
+        while deliveries := self._log.read(records.page(topic, after, until, numbers, starts)):
             for delivery in deliveries:
-                if _is_begun(delivery, starts):
-                    yield delivery
+                yield delivery
             after = deliveries[-1].offset
 
     async def follow(self, topic: str, starts: Mapping[int, int] | None = None) -> AsyncGenerator[Delivery, None]:
@@ -60,10 +59,9 @@ class EmbeddedTransport:
             while True:
                 woken.clear()
                 until = self._log.read(records.end)
-                while deliveries := self._log.read(records.page(topic, after, until)):
+                while deliveries := self._log.read(records.page(topic, after, until, starts=starts)):
                     for delivery in deliveries:
-                        if _is_begun(delivery, starts):
-                            yield delivery
+                        yield delivery
                     after = deliveries[-1].offset
                 # Of what lies between, none is of the topic: it is not looked through again.
                 after = max(after, until)
@@ -87,7 +85,3 @@ class EmbeddedTransport:
         for topic in topics or self._followers:
             for woken in self._followers.get(topic, ()):
                 woken.set()
-
-
-def _is_begun(delivery: Delivery, starts: Mapping[int, int] | None) -> bool:
-    return delivery.offset >= (starts or {}).get(delivery.partition.number, 0)

@@ -1,0 +1,204 @@
+"""What a solution calculates with: each number of its code, and how it was come by."""
+
+import ast
+import math
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from itertools import pairwise
+
+# Numbers of a school book; beyond them a power would take for ever.
+_LARGEST = 1e15
+# Counted as often as each is used: what is used twice, and that twice again, has no end.
+_MOST_TERMS = 150
+# Of all loops together: what goes round more often is no working that a child could follow either.
+MOST_ROUNDS = 100
+
+_SIGNS: Mapping[type[ast.operator], tuple[str, Callable[[float, float], float]]] = {
+    ast.Add: ("+", operator.add),
+    ast.Sub: ("-", operator.sub),
+    ast.Mult: ("*", operator.mul),
+    ast.Div: ("/", operator.truediv),
+    ast.FloorDiv: ("//", operator.floordiv),
+    ast.Mod: ("%", operator.mod),
+    ast.Pow: ("**", math.pow),
+}
+_COMPARED: Mapping[type[ast.cmpop], Callable[[float, float], bool]] = {
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+}
+_ROUNDING: Mapping[str, Callable[[float], float]] = {
+    "int": math.trunc,
+    "float": float,
+    "abs": abs,
+    "ceil": math.ceil,
+    "floor": math.floor,
+    "sqrt": math.sqrt,
+}
+
+# What came of conditions and loops: its first part; the others are what they were decided by.
+DECIDED = "decided"
+
+
+class NotFollowed(Exception):
+    """The code does something that is no step of arithmetic; the message says what."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Term:
+    """A number with how it was come by. Two that are written alike are still two."""
+
+    value: float
+    # "" for a number as it stands in the code; else one of + - * / // % **, the function's name, or "round" for the
+    # count of a loop.
+    operation: str = ""
+    parts: "Sequence[Term]" = ()
+    # The variable that it was put into.
+    name: str = ""
+    # How many it was made of, itself among them.
+    size: int = 1
+
+    def walk(self) -> "Iterator[Term]":
+        """Itself and all that it was made of; what is used twice comes twice."""
+        yield self
+        for part in self.parts:
+            yield from part.walk()
+
+    @property
+    def numbers(self) -> "list[Term]":
+        """The numbers as written, each once."""
+        return list({id(term): term for term in self.walk() if not term.operation}.values())
+
+    @property
+    def addends(self) -> int:
+        """How many numbers a sum is of."""
+        return sum(part.addends for part in self.parts) if self.operation == "+" else 1
+
+    @property
+    def operations(self) -> list[str]:
+        return [term.operation for term in {id(term): term for term in self.walk()}.values() if term.operation]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Known:
+    """What a function knows on its way."""
+
+    names: "dict[str, Term | list[Term]]" = field(default_factory=dict)
+    # Numbers of conditions, of loops, and of what was left undone: they are used, in no step.
+    decided: list[Term] = field(default_factory=list)
+    # What is left of them.
+    rounds: Iterator[int] = field(default_factory=lambda: iter(range(MOST_ROUNDS)))
+    # Those of the code, by their place in it: a loop comes by the same one again.
+    written: "dict[int, Term]" = field(default_factory=dict)
+
+
+def number(node: ast.expr, known: Known) -> Term:
+    value = read(node, known)
+    if isinstance(value, list):
+        raise NotFollowed(f"{ast.unparse(node)} is a list where a number is wanted")
+    return value
+
+
+def read(node: ast.expr, known: Known) -> Term | list[Term]:
+    match node:
+        case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
+            return known.written.setdefault(id(node), made(float(value), "", ()))
+        case ast.Name(id=name) if name in known.names:
+            return known.names[name]
+        case ast.List(elts=elements) | ast.Tuple(elts=elements):
+            return [number(element, known) for element in elements]
+        case ast.Subscript(value=ast.Name(id=name), slice=place) if isinstance(of := known.names.get(name), list):
+            return of[whole(number(place, known), node)]
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            inner = number(operand, known)
+            return made(-inner.value, "negative", (inner,))
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _SIGNS:
+            return combined(op, number(left, known), number(right, known))
+        case ast.Call(func=ast.Name(id=name) | ast.Attribute(value=ast.Name(id="math"), attr=name), args=arguments):
+            return _called(name, [read(argument, known) for argument in arguments])
+        case ast.IfExp(test=test, body=body, orelse=orelse):
+            met, numbers = holds(test, known)
+            known.decided.extend([*numbers, *numbers_in(orelse if met else body, known)])
+            return read(body if met else orelse, known)
+    raise NotFollowed(f"{ast.unparse(node)[:60]!r} is no step of arithmetic")
+
+
+def holds(test: ast.expr, known: Known) -> tuple[bool, list[Term]]:
+    """Whether a condition is met, and the numbers that it was decided by."""
+    match test:
+        case ast.Compare(left=left, ops=ops, comparators=others) if all(type(op) in _COMPARED for op in ops):
+            terms = [number(each, known) for each in (left, *others)]
+            pairs = zip(ops, pairwise(terms), strict=True)
+            return all(_COMPARED[type(op)](one.value, other.value) for op, (one, other) in pairs), terms
+        case ast.BoolOp(op=op, values=values):
+            parts = [holds(each, known) for each in values]
+            whole = all if isinstance(op, ast.And) else any
+            return whole(met for met, _ in parts), [term for _, terms in parts for term in terms]
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            met, terms = holds(operand, known)
+            return not met, terms
+    raise NotFollowed(f"{ast.unparse(test)[:60]!r} is no condition of numbers")
+
+
+def numbers_in(node: ast.AST, known: Known) -> Iterator[Term]:
+    """Those of what is left undone."""
+    for each in ast.walk(node):
+        if isinstance(each, ast.Constant | ast.Name) and isinstance(term := _if_known(each, known), Term):
+            yield term
+
+
+def _if_known(node: ast.expr, known: Known) -> Term | list[Term] | None:
+    try:
+        return read(node, known)
+    except NotFollowed:
+        return None
+
+
+def combined(op: ast.operator, left: Term, right: Term) -> Term:
+    if isinstance(op, ast.Add) and (left.value, left.operation) == (0, ""):
+        # Where a sum begins.
+        return right
+    sign, function = _SIGNS[type(op)]
+    return made(function(left.value, right.value), sign, (left, right))
+
+
+def _called(name: str, arguments: list[Term | list[Term]]) -> Term:
+    # max(3, 4) and max([3, 4]) alike.
+    first, rest = (arguments[0], arguments[1:]) if arguments else ([], [])
+    terms = [*first, *_plain(rest)] if isinstance(first, list) else _plain(arguments)
+    if name == "len" and isinstance(first, list):
+        return made(float(len(first)), "len", ())
+    if name == "sum" and terms:
+        return reduce(lambda left, right: combined(ast.Add(), left, right), terms)
+    if name in ("max", "min") and terms:
+        return made((max if name == "max" else min)(term.value for term in terms), name, terms)
+    if name == "round" and terms:
+        digits = int(terms[1].value) if len(terms) > 1 else 0
+        return made(round(terms[0].value, digits), "round", terms[:1])
+    if name in _ROUNDING and len(terms) == 1:
+        return made(float(_ROUNDING[name](terms[0].value)), name, terms)
+    raise NotFollowed(f"{name}() is no step of arithmetic")
+
+
+def _plain(arguments: Sequence[Term | list[Term]]) -> list[Term]:
+    return [argument for argument in arguments if isinstance(argument, Term)]
+
+
+def made(value: float, operation: str, parts: Sequence[Term]) -> Term:
+    if not math.isfinite(value) or abs(value) > _LARGEST:
+        raise NotFollowed("a number grows beyond all bounds")
+    size = 1 + sum(part.size for part in parts)
+    if size > _MOST_TERMS:
+        raise NotFollowed(f"it calculates with more than {_MOST_TERMS} numbers")
+    return Term(value, operation, parts, size=size)
+
+
+def whole(term: Term, of: ast.expr) -> int:
+    if not term.value.is_integer():
+        raise NotFollowed(f"{ast.unparse(of)[:60]!r} counts by {term.value:g}")
+    return int(term.value)

@@ -1,0 +1,39 @@
+"""What operators see of the gateway: every panel of its row has something to show."""
+
+import asyncio
+from pathlib import Path
+
+from deploy.dashboards.board import boards
+from services.cli.prometheus import Scraping, prometheus, shipped_rules
+from services.client.runs import AsyncRuns, state_of
+from services.runtime.health import answering
+from tests.chaos.kafka.installation import free_ports
+from tests.integration.gateway.served import served
+from tests.integration.gateway.support import Collecting, growing
+from tests.integration.transport.embedded import connect
+from tests.observability import needs_prometheus
+from tests.observability.asking import Asked
+from tests.unit.deploy.queries import filled
+
+pytestmark = needs_prometheus
+DATA_SECONDS = 30.0
+
+
+async def test_every_panel_of_the_gateway_shows_data(tmp_path: Path) -> None:
+    row = boards()["overview"].row["Gateway"]
+    asked = {f"{panel.title}: {each}": filled(query, rate="4s") for panel in row for each, query in panel.ask.items()}
+    [port] = free_ports(1)
+    async with (
+        connect(str(tmp_path / "events.db")) as transport,
+        growing(transport, Collecting()),
+        served(transport) as address,
+        answering("127.0.0.1:0", lambda: []) as exported,
+        AsyncRuns(address) as runs,
+    ):
+        scraping = Scraping(targets={exported: "gateway"}, port=port, rules=shipped_rules(), interval="1s")
+        with prometheus(scraping) as watcher:
+            seeing = asyncio.create_task(asyncio.to_thread(Asked(watcher.address).wait_for, asked, DATA_SECONDS))
+            while not seeing.done():
+                run = await runs.start(problems="arithmetic", conversations=20, in_flight=4)
+                assert [state_of(status) async for status in runs.watch(run.id)][-1] == "finished"
+            await seeing

@@ -1,0 +1,58 @@
+from typing import Any
+
+import pytest
+from soliloquy.v1.gateway_pb2 import StartRunRequest
+from soliloquy.v1.runs_pb2 import RunRequest
+
+from services.gateway.asking import LIMITS, checked
+from services.gateway.refusals import GRPC_STATUS, HTTP_STATUS, Code, Refusal
+
+
+def asked(request_id: str = "one", **fields: Any) -> StartRunRequest:
+    request = RunRequest(recipe="soliloquy", problems="physics", conversations=5)
+    for name, value in fields.items():
+        setattr(request, name, value)
+    return StartRunRequest(request=request, request_id=request_id)
+
+
+def test_what_is_left_out_has_the_usual_value() -> None:
+    request = checked(asked(max_turns=7))
+    assert (request.in_flight, request.max_turns, request.max_attempts) == (64, 7, 10)
+    assert checked(StartRunRequest(request=request, request_id="one")) == request
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        (
+            asked(request_id=""),
+            "request_id cannot be '': send up to 128 letters, digits and .:_- that nobody else sends",
+        ),
+        (asked(request_id="../x"), "request_id cannot be '../x'"),
+        (asked(request_id="x" * 129), "request_id cannot be 'xxx"),
+        (StartRunRequest(request_id="one"), "request is missing: say at least recipe, problems and conversations"),
+        (asked(recipe="../soliloquy"), "recipe cannot be '../soliloquy': the recipes are mathdial, mathwell,"),
+        (asked(conversations=0), "conversations cannot be 0: ask for 1 to 1000000"),
+        (asked(conversations=-1), "conversations cannot be -1"),
+        (asked(conversations=2**60), f"conversations cannot be {2**60}"),
+        (asked(in_flight=-5), "in_flight cannot be -5: ask for 1 to 4096"),
+        (asked(max_turns=1), "max_turns cannot be 1: ask for 2 to 200"),
+        (asked(max_attempts=1_000), "max_attempts cannot be 1000: ask for 1 to 100"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_makes_no_sense_is_refused_by_the_name_of_its_field(wrong: StartRunRequest, sentence: str) -> None:
+    with pytest.raises(Refusal) as refused:
+        checked(wrong)
+    assert refused.value.code == Code.INVALID
+    assert refused.value.message.startswith(sentence)
+    assert len(refused.value.message) < 300
+
+
+def test_every_limit_is_of_a_field_and_holds_its_usual_value() -> None:
+    assert LIMITS.keys() <= {field.name for field in RunRequest.DESCRIPTOR.fields}
+    assert all(bounds["least"] <= bounds.get("usual", bounds["least"]) <= bounds["most"] for bounds in LIMITS.values())
+
+
+def test_every_refusal_has_a_status_over_http_and_over_grpc() -> None:
+    assert HTTP_STATUS.keys() == GRPC_STATUS.keys() == set(Code)

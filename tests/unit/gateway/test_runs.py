@@ -1,0 +1,83 @@
+from soliloquy.v1.conversation_pb2 import Conversation, Ending, Summary, TokenUse
+from soliloquy.v1.events_pb2 import ConversationCollected, RunChanged, RunProgress, RunStanding
+from soliloquy.v1.runs_pb2 import Run, RunRequest, RunState
+
+from services.gateway.pace import Pace
+from services.gateway.runs import Runs, turned
+
+RUN = Run(id="r", growing="g", recipe="soliloquy", max_attempts=2)
+ID = "r-g"
+
+
+def runs(*, conversations: int = 10) -> Runs:
+    known = Runs()
+    request = RunRequest(recipe="soliloquy", conversations=conversations)
+    known.changed(
+        RunChanged(run=RUN, request=request, request_id="one", requested_at=100.0, state=RunState.RUN_STATE_RUNNING)
+    )
+    return known
+
+
+def tell(known: Runs, ordinal: int, *reasons: str, attempt: int = 0, ending: Ending = Ending.ENDING_SOLVED) -> None:
+    conversation = Conversation(run=RUN, ordinal=ordinal, attempt=attempt, ending=ending)
+    summary = Summary(turns=4, python_turns=2, failed_executions=1, tokens={"tutor": TokenUse(prompt=7, completion=3)})
+    collected = ConversationCollected(conversation=conversation, accepted=not reasons, reasons=reasons, summary=summary)
+    known.collected(collected, at=110.0)
+
+
+def test_a_run_is_what_was_collected_of_it() -> None:
+    known = runs()
+    tell(known, 0)
+    tell(known, 1, "length: turn 1: long")
+    tell(known, 1, "length: turn 1: long", attempt=1)
+    tell(known, 2, "not solved: of no use", ending=Ending.ENDING_UNFIT)
+    known.standing(RunStanding(run=RUN, under_way=[3, 4]))
+    assert list(known.dead_letters({ID: {4}})) == [ID]
+    assert list(known.dead_letters({ID: {4}})) == []
+    assert known[ID].counted() == RunProgress(
+        accepted=1,
+        rejected=3,
+        given_up=2,
+        under_way=2,
+        dead_letters=1,
+        turns=16,
+        python_turns=8,
+        failed_executions=4,
+        tokens={"tutor": TokenUse(prompt=28, completion=12)},
+    )
+    assert known[ID].unfit == 1
+
+
+def test_what_is_under_way_may_be_told_before_the_run_is() -> None:
+    known = Runs()
+    known.standing(RunStanding(run=RUN, under_way=[1]))
+    known.changed(RunChanged(run=RUN, request_id="one"))
+    assert known[ID].under_way == {1}
+
+
+def test_rate_and_rest_are_those_of_the_last_minute() -> None:
+    known = runs(conversations=10)
+    for ordinal in range(4):
+        tell(known, ordinal)
+    status = known.status(ID, now=120.0, cost=0.5)
+    assert (status.rate, status.eta_seconds, status.cost) == (0.2, 30.0, 0.5)
+    assert known.status(ID, now=1_000.0, cost=0.5).rate == 0.0
+
+
+def test_a_run_that_is_over_keeps_what_had_come_of_it() -> None:
+    known = runs()
+    tell(known, 0)
+    known.changed(turned(known[ID], RunState.RUN_STATE_CANCELLED, "", at=130.0))
+    again = Runs()
+    again.changed(known[ID].changed)
+    assert again.status(ID, now=131.0, cost=0.0).progress.accepted == 1
+    # One that goes on counts from what was collected.
+    assert not turned(known[ID], RunState.RUN_STATE_RUNNING, "", at=140.0).HasField("progress")
+
+
+def test_a_pace_keeps_no_more_than_two_minutes() -> None:
+    pace = Pace()
+    for second in range(1_000):
+        pace.add(float(second))
+    assert pace.rate(now=999.0, since=0.0) == 1.0
+    assert len(pace._came) <= 121
