@@ -49,6 +49,6 @@ def replies(conversation: Conversation, given: Given) -> list[Sample]:
 
 def _sample(conversation: Conversation, lesson: Lesson) -> Sample:
     turn = lesson.turn
-    told = [Told(message.role, message.text, turn) for message in lesson.prompt.messages]
+    told = [Told(role, text, turn) for role, text in lesson.prompt.said]
     told.append(Told("assistant", lesson.answer, turn, learned=True))
     return Sample(id=conversation.id, messages=told)

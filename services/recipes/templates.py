@@ -9,8 +9,6 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from soliloquy.v1.model_pb2 import Message
-
 from services.runtime.ask import BrokenPrompt, Prompt
 
 
@@ -26,8 +24,8 @@ class Templates:
         self._sections = functools.cache(self._parted)
 
     def prompt(self, state: str, **slots: str) -> Prompt:
-        messages = [Message(role=role, text=text % slots) for role, text in self._sections(state)]
-        return Prompt(name=f"{self._recipe}/{state}", messages=messages)
+        said = [(role, text % slots) for role, text in self._sections(state)]
+        return Prompt(name=f"{self._recipe}/{state}", said=said)
 
     def filled(self, name: str, **slots: str) -> str:
         return _compiled(self._text(name)) % slots
