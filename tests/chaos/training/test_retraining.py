@@ -74,7 +74,8 @@ class Command:
             "registry": self.folder / "registry",
             "model-address": self.address,
         }
-        return [*_COMMAND, "--json", *self.launch, *(part for name, value in given.items() for part in (f"--{name}", str(value)))]
+        named = (part for name, value in given.items() for part in (f"--{name}", str(value)))
+        return [*_COMMAND, "--json", *self.launch, *named]
 
     def killed_when(self, rounds: int, happened: Callable[[], object]) -> None:
         """Kills it the moment that something has happened."""
