@@ -56,7 +56,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def served(folder: Path) -> Iterator[Site]:
     problems = folder / "problems"
     given = ["--problem-files", str(problems), "--problems", "physics", "--problems", str(problems / HOSTILE_FILE)]
-    with site(folder, *given, "--latency", "10ms") as running:
+    with site(folder, *given, "--latency", "10ms", "--shard-seconds", "1s") as running:
         yield running
 
 
@@ -280,6 +280,15 @@ async def test_filters_and_search_narrow_the_list(page: Page, grown: str) -> Non
     await page.click(".choice label", "Rejected")
     await page.until("document.querySelector('.nothing').checkVisibility()")
     assert await page.evaluate("document.querySelectorAll('.list a').length") == 0
+
+
+async def test_what_is_written_of_a_run_can_be_taken_along(page: Page, grown: str) -> None:
+    await page.evaluate(f"location.hash = '#/runs/{grown}'")
+    await page.until("document.querySelectorAll('.files a').length > 1")
+    manifest = "[...document.querySelectorAll('.files a')].find((link) => link.textContent === 'manifest.json')"
+    assert await page.evaluate(
+        f"fetch({manifest}.href).then((answer) => answer.json()).then((told) => told.shards.length)"
+    )
 
 
 async def test_an_unknown_run_or_conversation_is_said_in_one_sentence(page: Page, grown: str) -> None:

@@ -1,6 +1,7 @@
 // The console itself: which page is shown, who reads it, and whether the gateway can be reached.
 
 import { line, tryAgain } from "./calls.js";
+import { element } from "./element.js";
 import { at, nothing, toast } from "./parts.js";
 import * as session from "./session.js";
 import { chat } from "./chat.js";
@@ -53,14 +54,15 @@ async function route(event) {
   if (!session.mayRead()) return session.signIn(main, () => route(null));
   const show = page === "runs" && rest[0] ? (rest[1] ? conversation : run) : PAGES[page];
   const asked = (shown = Symbol(path));
-  main.className = `page ${page}`;
-  main.replaceChildren();
+  // A page that is left before it is there fills what nobody sees.
+  const sheet = element("div", { class: `page ${page}` });
+  main.replaceChildren(sheet);
   scrollTo(0, 0);
-  if (!show) return main.append(nothing(`There is no page ${path}.`));
-  const left = await show(main, rest, new URLSearchParams(query || ""));
+  if (!show) return sheet.append(nothing(`There is no page ${path}.`));
+  const left = await show(sheet, rest, new URLSearchParams(query || ""));
   if (shown !== asked) return left?.();
   leave = left;
-  document.title = `${main.querySelector("h1")?.textContent || "Runs"} · soliloquy`;
+  document.title = `${sheet.querySelector("h1")?.textContent || "Runs"} · soliloquy`;
   if (event) main.focus({ preventScroll: true });
 }
 

@@ -20,7 +20,7 @@ export function conversationList(run) {
   let [finished, shownAt, timer, round] = [-1, -1, 0, 0];
   const list = element("ol", { class: "list", "aria-label": "Conversations" });
   const empty = nothing("");
-  const found = element("p", { class: "found", role: "status" });
+  const found = element("p", { class: "found" });
   const pages = pager(load, place.pages);
   const more = button("", { kind: "more", hidden: true }, () => pages.reset());
   const search = element("input", { type: "search", placeholder: "Topic or question", "aria-label": "Search topic or question", autocomplete: "off", spellcheck: "false", value: asked.text });
@@ -48,6 +48,8 @@ export function conversationList(run) {
       const narrowing = asked.verdict || asked.flagged || asked.text;
       say(empty, narrowing ? "Nothing fits: ask for less." : "None has finished.");
       empty.hidden = conversations.length > 0;
+      // What comes in by itself is not read out.
+      found.ariaLive = narrowing ? "polite" : "off";
       say(found, narrowing ? `${counted(number(total), "conversation")} fit${number(total) === 1 ? "s" : ""}` : counted(number(total), "conversation"));
       pages.shows(next_page_token);
     } catch (error) {

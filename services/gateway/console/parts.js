@@ -86,16 +86,18 @@ export function choice(label, options, chosen, changed) {
   }));
 }
 
+/** It stays where the keyboard is while it is at work, and takes no second press. */
 export function button(text, { kind = "quiet", ...attributes }, pressed) {
   const made = element("button", { type: "button", class: kind, ...attributes }, text);
   made.addEventListener("click", async () => {
-    made.disabled = true;
+    if (made.ariaBusy) return;
+    made.ariaBusy = "true";
     try {
       await pressed();
     } catch (error) {
       toast(error.message, "fault");
     } finally {
-      made.disabled = false;
+      made.ariaBusy = null;
     }
   });
   return made;

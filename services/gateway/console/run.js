@@ -68,9 +68,11 @@ function steer(tools, status, path, shows) {
     const answer = await ask("Cancel this run?", "What it has grown stays. What is under way is dropped, and the run cannot go on afterwards.", [["", "Keep it"], ["cancel", "Cancel the run", "danger"]]);
     if (answer) await press("cancel")();
   };
+  const focused = tools.contains(document.activeElement);
   tools.replaceChildren(
     stateOf(status) === "paused" ? button("Resume", { kind: "primary" }, press("resume")) : button("Pause", {}, press("pause")),
     button("Cancel", {}, cancel));
+  if (focused) tools.firstChild.focus();
   return tools;
 }
 

@@ -45,7 +45,7 @@ function form(offered, requestId, dialog) {
     element("optgroup", { label }, found.map(({ name }) => element("option", { value: name }, name)))));
   const enrich = element("input", { type: "checkbox", name: "enrich", id: "enrich" });
   const numbers = Object.fromEntries(NUMBERS.map(([name]) => [name, element("input", { name, id: name, inputmode: "numeric", autocomplete: "off", value: offered.defaults[name] ?? "" })]));
-  const sum = element("p", { class: "sum", role: "status" });
+  const sum = element("p", { class: "sum" });
   const refused = element("p", { class: "fault", role: "alert" });
   const go = element("button", { class: "primary" }, "Start");
   const shut = element("button", { type: "button", class: "quiet", "aria-label": "Close" }, "✕");

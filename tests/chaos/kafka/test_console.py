@@ -2,21 +2,28 @@
 
 import os
 import signal
+import uuid
 from pathlib import Path
 
 import pytest
 
+from services.runtime.transports.kafka import KafkaSettings
+from services.runtime.transports.kafka.layout import apply
 from tests.e2e.chromium import chromium, needs_chromium
 from tests.e2e.consoles import STATE, gone, opened, signed_in, site, start_pressed, talked
 
 pytestmark = needs_chromium
 
 
+@pytest.mark.timeout(600)
 @pytest.mark.asyncio
 async def test_a_run_on_kafka_is_started_watched_and_read_though_the_gateway_is_killed(
     kafka: str, tmp_path: Path
 ) -> None:
-    with site(tmp_path, "--kafka", kafka, "--problems", "physics") as served:
+    settings = KafkaSettings(bootstrap=kafka, prefix=f"console-{uuid.uuid4().hex[:8]}.")
+    await apply(settings, replication=1)
+    reach = ["--kafka", settings.bootstrap, "--kafka-prefix", settings.prefix, "--sandboxes", "1"]
+    with site(tmp_path, *reach, "--problems", "physics") as served:
         async with chromium(tmp_path / "profile", offline=False) as page:
             await signed_in(page, served)
             await start_pressed(page, conversations=30)
