@@ -48,8 +48,7 @@ def replies(conversation: Conversation, given: Given) -> list[Sample]:
 
 
 def _sample(conversation: Conversation, lesson: Lesson) -> Sample:
-    asked = (Told(message.role, message.text, lesson.turn) for message in lesson.prompt.messages)
-    return Sample(
-        id=conversation.id,
-        messages=[*asked, Told("assistant", lesson.answer, lesson.turn, learned=True)],
-    )
+    turn = lesson.turn
+    told = [Told(role, text, turn) for role, text in lesson.prompt.said]
+    told.append(Told("assistant", lesson.answer, turn, learned=True))
+    return Sample(id=conversation.id, messages=told)

@@ -4,9 +4,10 @@ import json
 from importlib.metadata import version
 
 import click
-from soliloquy.v1.events_pb2 import ProblemSubmitted, RunCancelled
+from soliloquy.v1.events_pb2 import ProblemSubmitted, RunCancelled, RunChanged
 
 from services.cli.wiring import declared
+from services.gateway.state import RECALLED
 from services.runtime.handling import Service
 from services.runtime.transports.kafka.asyncapi import document
 
@@ -19,5 +20,16 @@ def asyncapi(kafka: str) -> None:
     Every topic is a channel; what a service receives and sends are its operations. Nothing is connected.
     """
     command = Service(name="soliloquy", handlers={}, emits=(ProblemSubmitted, RunCancelled))
-    described = document([*declared(), command], version=version("soliloquy"), bootstrap=kafka)
+    # What it only follows it reads outside any group, as tables are.
+    gateway = Service(
+        name="gateway",
+        handlers={},
+        emits=(ProblemSubmitted, RunChanged, RunCancelled),
+        tables=dict.fromkeys(RECALLED, _nothing),
+    )
+    described = document([*declared(), gateway, command], version=version("soliloquy"), bootstrap=kafka)
     click.echo(json.dumps(described, indent=2))
+
+
+def _nothing(_: object) -> None:
+    """Nothing is connected."""

@@ -58,7 +58,9 @@ class Plans:
         try:
             given = problem_source(spec)
         except (BadProblemFile, OSError) as error:
-            raise BadRequest(f"problems {request.problems!r} cannot be read ({error}): mend the file") from error
+            # Where the folder lies is nobody's business.
+            told = str(error).replace(f"{self.files}/", "")
+            raise BadRequest(f"problems {request.problems!r} cannot be read ({told}): mend the file") from error
         topics = find(request.recipe).topics
         return Commissions(examples=given, topics=topics) if topics else given
 

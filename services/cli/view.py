@@ -49,9 +49,9 @@ def show_conversation(record: dict[str, Any], console: Console) -> None:
 def show_prompts(prompts: list[tuple[int, Any]], console: Console) -> None:
     for turn, prompt in prompts:
         console.rule(Text(f"turn {turn}: {prompt.name}"), align="left")
-        for message in prompt.messages:
-            console.print(Text(f"[{message.role}]", style="bold"))
-            console.print(Text(message.text))
+        for role, text in prompt.said:
+            console.print(Text(f"[{role}]", style="bold"))
+            console.print(Text(text))
 
 
 def _enrichment(

@@ -149,12 +149,22 @@ class Runs:
         self._wait(self._runs.replay(letter))
 
     def _wait(self, call: Coroutine[Any, Any, T]) -> T:
-        answer = asyncio.run_coroutine_threadsafe(call, self._loop)
+        ended = threading.Event()
+        begun: list[asyncio.Task[T]] = []
+
+        def begin() -> None:
+            begun.append(self._loop.create_task(call))
+            begun[0].add_done_callback(lambda _: ended.set())
+
+        self._loop.call_soon_threadsafe(begin)
         try:
-            return answer.result()
-        finally:
-            # Whoever waits may be interrupted.
-            answer.cancel()
+            ended.wait()
+        except BaseException:
+            # Whoever is interrupted goes on when nothing of it is under way.
+            self._loop.call_soon_threadsafe(lambda: begun[0].cancel())
+            ended.wait()
+            raise
+        return begun[0].result()
 
     def _each(self, items: AsyncGenerator[T, None]) -> Iterator[T]:
         try:

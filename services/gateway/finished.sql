@@ -15,3 +15,5 @@ CREATE TABLE finished (
   origin BLOB NOT NULL
 );
 CREATE UNIQUE INDEX finished_once ON finished (run, id);
+-- Ends with the place, as every index: the latest of a run are found first.
+CREATE INDEX finished_of_run ON finished (run);

@@ -1,6 +1,7 @@
 """What has finished, conversation by conversation: filled from `conversation.collected`, asked by pages."""
 
 import sqlite3
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ from services.runtime.events import growing_of
 _SCHEMA = Path(__file__).with_name("finished.sql").read_text("utf-8")
 # In pages of 4 KiB; what is more goes to a file that nobody else sees.
 _CACHE_PAGES = 16_000
+_VERDICTS = {Verdict.VERDICT_ACCEPTED: True, Verdict.VERDICT_REJECTED: False}
 # No more digits than SQLite's largest number has.
 _DIGITS = 18
 
@@ -44,6 +46,8 @@ class Index:
         self._rows.executescript(_SCHEMA)
         # Never committed: nobody else reads it, and a commit costs more than all the rest.
         self._rows.execute("BEGIN")
+        # By run, whether they are accepted and whether they are flagged.
+        self._counts: Counter[tuple[str, bool, bool]] = Counter()
 
     def close(self) -> None:
         self._rows.close()
@@ -76,7 +80,10 @@ class Index:
         inserted = self._rows.execute(
             "INSERT OR IGNORE INTO finished VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row
         ).rowcount
-        return shown if inserted else None
+        if not inserted:
+            return None
+        self._counts[shown.run, shown.accepted, shown.summary.flags > 0] += 1
+        return shown
 
     def settled(self, run_id: str) -> set[int]:
         """The problems of a run that nothing more is to be done for."""
@@ -98,7 +105,7 @@ class Index:
             raise invalid_token(token)
         conditions, values = _conditions(request)
         where = " AND ".join(conditions)
-        ((total,),) = self._rows.execute(f"SELECT count(*) FROM finished WHERE {where}", values)
+        total = self._total(request, where, values)
         if token:
             where, values = f"{where} AND place < ?", [*values, int(token)]
         rows = self._rows.execute(
@@ -110,12 +117,21 @@ class Index:
             total=total,
         )
 
+    def _total(self, request: ListConversationsRequest, where: str, values: Sequence[object]) -> int:
+        """On all pages; only a text has to be looked for in each of them."""
+        if request.text:
+            ((total,),) = self._rows.execute(f"SELECT count(*) FROM finished WHERE {where}", values)
+            return int(total)
+        verdicts = [accepted for verdict, accepted in _VERDICTS.items() if request.verdict in (verdict, 0)]
+        flags = (True,) if request.flagged else (True, False)
+        return sum(self._counts[request.run, accepted, flagged] for accepted in verdicts for flagged in flags)
+
 
 def _conditions(request: ListConversationsRequest) -> tuple[Sequence[str], list[object]]:
     conditions, values = ["run = ?"], list[object]([request.run])
     if request.verdict:
         conditions.append("accepted = ?")
-        values.append(request.verdict == Verdict.VERDICT_ACCEPTED)
+        values.append(_VERDICTS.get(request.verdict))
     if request.flagged:
         conditions.append("flagged")
     if request.text:

@@ -2,8 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
-from contextlib import aclosing, asynccontextmanager, closing, contextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import aclosing, asynccontextmanager, closing
 from functools import partial
 
 from google.protobuf.message import Message
@@ -57,6 +57,8 @@ from services.truth.report import located
 
 # How often it is looked whether events were given up.
 LOOK_SECONDS = 1.0
+# What takes longer is given up by who waits for it; a start may read a large file of problems.
+ANSWER_SECONDS = 30.0
 
 
 class Gateway:
@@ -106,7 +108,8 @@ class Gateway:
         return self._runs.asked(request_id) is not None
 
     async def start_run(self, request: StartRunRequest) -> RunStatus:
-        return self._status(await self._steering.start(request))
+        async with _answered():
+            return self._status(await self._steering.start(request))
 
     async def get_run(self, request: GetRunRequest) -> RunStatus:
         return self._status(self._known(request.run).id)
@@ -148,7 +151,7 @@ class Gateway:
                 Code.UNKNOWN,
                 f"run {request.run} has no finished conversation {request.conversation[:80]!r}: list its conversations",
             )
-        with _answered():
+        async with _answered():
             conversation = await self._whole.read(entry)
         judged = find(conversation.run.recipe).judged(conversation)
         return GetConversationResponse(
@@ -169,7 +172,7 @@ class Gateway:
     # What is asked of everything.
 
     async def list_dead_letters(self, request: ListDeadLettersRequest) -> ListDeadLettersResponse:
-        with _answered():
+        async with _answered():
             await self._look()
         chosen = [letter for letter in self._letters.all if request.run in (letter.run, "")]
         rows, token = page(chosen, _made, request.page_size, request.page_token)
@@ -178,7 +181,7 @@ class Gateway:
     async def replay_dead_letter(self, request: ReplayDeadLetterRequest) -> ReplayDeadLetterResponse:
         """A run that ended without it goes on."""
         letter = next((letter for letter in self._letters.all if letter.id == request.id), None)
-        with _answered():
+        async with _answered():
             try:
                 await dead_letters.replay(self._transport, [request.id])
             except dead_letters.NoSuchLetter:
@@ -186,12 +189,12 @@ class Gateway:
                     Code.UNKNOWN, f"no dead letter has the id {request.id[:80]!r}: list those there are"
                 ) from None
             await self._look(at_once=True)
-        if letter and (known := self._runs.get(letter.run)):
-            await self._steering.revive(known)
+            if letter and (known := self._runs.get(letter.run)):
+                await self._steering.revive(known)
         return ReplayDeadLetterResponse()
 
     async def get_pipeline(self, request: GetPipelineRequest) -> Pipeline:
-        with _answered():
+        async with _answered():
             return await self._picture.take()
 
     async def watch_pipeline(self) -> AsyncGenerator[Pipeline, None]:
@@ -204,7 +207,8 @@ class Gateway:
         return self._planning.offered()
 
     async def _turn(self, run_id: str, state: RunState, done: str) -> RunStatus:
-        await self._steering.turn(self._known(run_id), state, done)
+        async with _answered():
+            await self._steering.turn(self._known(run_id), state, done)
         return self._status(run_id)
 
     # How it comes to know.
@@ -271,9 +275,14 @@ def _made(letter: DeadLetter) -> tuple[float, str]:
     return letter.made_at, letter.id
 
 
-@contextmanager
-def _answered() -> Iterator[None]:
+@asynccontextmanager
+async def _answered() -> AsyncIterator[None]:
+    """Nobody waits for a log, or a disk, for as long as it is away."""
     try:
-        yield
+        async with asyncio.timeout(ANSWER_SECONDS):
+            yield
+    except TimeoutError as error:
+        line = f"the events could not be read or written within {ANSWER_SECONDS:g} s: ask again in a moment"
+        raise Refusal(Code.UNAVAILABLE, line, retry_after=LOOK_SECONDS) from error
     except Unanswered as error:
         raise Refusal(Code.UNAVAILABLE, f"{error}: ask again in a moment", retry_after=LOOK_SECONDS) from error

@@ -11,17 +11,6 @@ from services.model.engines.engine import InvalidRequest
 from services.runtime.completions import ChatAsked
 
 _ROLES = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
-# What would change the answer and is not offered; clients send some of them with the value that changes nothing.
-_NOT_OFFERED: dict[str, tuple[Any, ...]] = {
-    "n": (1,),
-    "stop": ([], ""),
-    "tools": ([],),
-    "functions": ([],),
-    "logprobs": (False,),
-    "logit_bias": ({},),
-    "presence_penalty": (0,),
-    "frequency_penalty": (0,),
-}
 
 
 class _Schema(BaseModel):
@@ -44,7 +33,7 @@ class _Format(BaseModel):
                 return json.dumps(self.json_schema.schema_)
 
 
-class ChatRequest(ChatAsked, extra="allow"):
+class ChatRequest(ChatAsked):
     temperature: float | None = Field(default=None, ge=0, le=2)
     top_p: float | None = Field(default=None, gt=0, le=1)
     max_tokens: int | None = Field(default=None, ge=1, lt=2**31)
@@ -56,9 +45,8 @@ class ChatRequest(ChatAsked, extra="allow"):
 
     def request(self, adapter: str, request_id: str) -> GenerateRequest:
         """Raises InvalidRequest where it asks for what is not offered."""
-        for name, value in (self.model_extra or {}).items():
-            if value is not None and name in _NOT_OFFERED and value not in _NOT_OFFERED[name]:
-                raise InvalidRequest(f"{name} is {json.dumps(value)}, which is not offered here: leave it out")
+        if flaw := self.not_offered():
+            raise InvalidRequest(flaw)
         metadata = self.metadata or {}
         return GenerateRequest(
             role=metadata.get("role", ""),

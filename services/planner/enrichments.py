@@ -41,5 +41,5 @@ def _key(problem: Problem, prompt: Prompt) -> str:
     content.CopyFrom(problem)
     for origin in ("id", "source", "enrichment"):
         content.ClearField(origin)
-    texts = (message.text for message in prompt.messages)
+    texts = (text for _, text in prompt.said)
     return digest(content.SerializeToString(deterministic=True).hex(), prompt.name, *texts)

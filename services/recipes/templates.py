@@ -5,11 +5,9 @@ import hashlib
 import re
 import string
 import tomllib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
-
-from soliloquy.v1.model_pb2 import Message
 
 from services.runtime.ask import BrokenPrompt, Prompt
 
@@ -26,12 +24,11 @@ class Templates:
         self._sections = functools.cache(self._parted)
 
     def prompt(self, state: str, **slots: str) -> Prompt:
-        sections = self._sections(state)
-        messages = [Message(role=role, text=_put_in(pieces, slots)) for role, pieces in sections]
-        return Prompt(name=f"{self._recipe}/{state}", messages=messages)
+        said = [(role, text % slots) for role, text in self._sections(state)]
+        return Prompt(name=f"{self._recipe}/{state}", said=said)
 
     def filled(self, name: str, **slots: str) -> str:
-        return filled(self._text(name), **slots)
+        return _compiled(self._text(name)) % slots
 
     def table(self, name: str) -> Mapping[str, Any]:
         """What a TOML file of the folder holds."""
@@ -48,36 +45,25 @@ class Templates:
                 raise BrokenPrompt(f"prompt {self.folder.name}/{name}.txt: {wrong}; its slots are {known}")
         return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(self.folder.iterdir())}
 
-    def _parted(self, state: str) -> list[tuple[str, Sequence[str]]]:
+    def _parted(self, state: str) -> list[tuple[str, str]]:
         sections = re.split(r"^\[(system|user)\]\n", self._text(state), flags=re.MULTILINE)
-        return [(role, _pieces(text.strip())) for role, text in zip(sections[1::2], sections[2::2], strict=True)]
+        return [(role, _compiled(text.strip())) for role, text in zip(sections[1::2], sections[2::2], strict=True)]
 
     def _read(self, name: str) -> str:
         return (self.folder / f"{name}.txt").read_text("utf-8").rstrip("\n")
 
 
 def filled(template: str, **slots: str) -> str:
-    return _put_in(_pieces(template), slots)
-
-
-def _put_in(pieces: Sequence[str], slots: Mapping[str, str]) -> str:
-    """Every second piece is a slot's name."""
-    text = list(pieces)
-    text[1::2] = [slots[name] for name in pieces[1::2]]
-    return "".join(text)
+    return _compiled(template) % slots
 
 
 @functools.cache
-def _pieces(template: str) -> Sequence[str]:
-    """What string.Template would put together, ten times as fast: a conversation has a dozen prompts."""
-    pieces = [""]
-    end = 0
+def _compiled(template: str) -> str:
+    """For the % operator: what string.Template would put together, many times as fast."""
+    text, end = "", 0
     for found in string.Template.pattern.finditer(template):
-        pieces[-1] += template[end : found.start()]
-        if name := found["named"] or found["braced"]:
-            pieces += [name, ""]
-        else:
-            pieces[-1] += "$"
+        text += template[end : found.start()].replace("%", "%%")
+        name = found["named"] or found["braced"]
+        text += f"%({name})s" if name else "$"
         end = found.end()
-    pieces[-1] += template[end:]
-    return pieces
+    return text + template[end:].replace("%", "%%")

@@ -19,12 +19,16 @@ MAX_ASKS = 3
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Prompt:
-    """What is sent to a model: "<recipe>/<state>" and the messages of that state."""
+    """What is sent to a model: "<recipe>/<state>" and what each role says in that state."""
 
     name: str
-    messages: Sequence[Message]
+    said: Sequence[tuple[str, str]]
     # What the recipe wants it sampled at; 0 where that is left to the settings of the role.
     temperature: float = 0.0
+
+    @property
+    def messages(self) -> list[Message]:
+        return [Message(role=role, text=text) for role, text in self.said]
 
 
 class BrokenPrompt(Exception):
@@ -52,7 +56,7 @@ class Ask:
         """`check` raises Unreadable for an answer that has the right shape and cannot be used all the same."""
         call = ModelCall(role=self.role, prompt=prompt.name)
         self.calls.append(call)
-        messages = list(prompt.messages)
+        messages = prompt.messages
         for _ in range(MAX_ASKS):
             ask = (*self.origin, prompt.name, len(self.calls), len(call.raw))
             request = GenerateRequest(

@@ -14,6 +14,19 @@ _KINDS = {429: "rate_limit_error", 500: "server_error", 503: "server_error"}
 _FINISH = {Finish.FINISH_STOP: "stop", Finish.FINISH_LENGTH: "length"}
 
 
+# What would change the answer and is not offered; clients send some of them with the value that changes nothing.
+_NOT_OFFERED: dict[str, tuple[Any, ...]] = {
+    "n": (1,),
+    "stop": ([], ""),
+    "tools": ([],),
+    "functions": ([],),
+    "logprobs": (False,),
+    "logit_bias": ({},),
+    "presence_penalty": (0,),
+    "frequency_penalty": (0,),
+}
+
+
 class _Part(BaseModel):
     type: Literal["text"]
     text: str
@@ -32,7 +45,7 @@ class _StreamOptions(BaseModel):
     include_usage: bool = False
 
 
-class ChatAsked(BaseModel):
+class ChatAsked(BaseModel, extra="allow"):
     """What is read of every request; a server may read more."""
 
     model: str
@@ -43,6 +56,13 @@ class ChatAsked(BaseModel):
     @property
     def wants_usage(self) -> bool:
         return self.stream_options is not None and self.stream_options.include_usage
+
+    def not_offered(self) -> str:
+        """What it asks for and nobody here does; empty where there is nothing."""
+        for name, value in (self.model_extra or {}).items():
+            if value is not None and name in _NOT_OFFERED and value not in _NOT_OFFERED[name]:
+                return f"{name} is {json.dumps(value)}, which is not offered here: leave it out"
+        return ""
 
 
 class Answer:

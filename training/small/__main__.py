@@ -6,9 +6,6 @@ question that is put in the end was in anything that was learned.
 
 import argparse
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +13,8 @@ from typing import Any
 
 import yaml
 
-_SOLILOQUY = (sys.executable, "-c", "from services.cli.main import main; main()")
+from training.small.commands import soliloquy
+
 _SETTINGS = yaml.safe_load(Path(__file__).with_name("small.yaml").read_text("utf-8"))
 # An answer of the scripted tutor takes fewer.
 _MAX_TOKENS = "200"
@@ -48,7 +46,7 @@ class Making:
         self._evaluate("pretrained", pretrained)
         self._evaluate("tuned", pretrained, "--adapter", str(self.out / "tuned" / "adapter"))
         judged = [str(self.out / f"higgs-{name}") for name in ("untrained", "pretrained", "tuned")]
-        self._command("evaluate", "compare", *judged, "--out", str(self.out))
+        soliloquy("evaluate", "compare", *judged, "--out", str(self.out))
 
     def _problems(self, name: str) -> Path:
         return self.out / f"{name}.jsonl"
@@ -57,23 +55,24 @@ class Making:
         """Each time the same, and so the same file."""
         topics = [part for topic in _SETTINGS["topics"] for part in ("--topic", topic)]
         wanted = ["--count", str(count), "--seed", str(seed), *topics, "--out", str(self._problems(name))]
-        self._command("problems", "sample", _SETTINGS["bank"], *wanted)
+        soliloquy("problems", "sample", _SETTINGS["bank"], *wanted)
 
     def _grow(self, name: str, count: int, *, seed: int) -> None:
         self._draw(name, _FOR_A_CONVERSATION * count, seed=seed)
         wanted = ["--problems", str(self._problems(name)), "--conversations", str(count), "--seed", str(seed)]
-        self._command("generate", *wanted, "--out", str(self.out / name))
+        soliloquy("generate", *wanted, "--out", str(self.out / name))
 
     def _begin(self) -> None:
         folder = self.out / "untrained"
         if (folder / "config.json").is_file():
             return
         # What takes seconds to import.
+        from services.recipes.soliloquy.prompting import FOLDER
         from training.small.base import make_base
         from training.source import conversations
 
         read = conversations(str(self.out / "pretraining"))
-        parameters = make_base(folder, read, _SETTINGS["shape"], seed=self.seed)
+        parameters = make_base(folder, read, FOLDER, _SETTINGS["shape"], seed=self.seed)
         print(f"{folder}: {parameters:,} parameters, none of which knows anything")
 
     def _train(self, name: str, settings: str, base: Path, data: Path, steps: int) -> None:
@@ -83,7 +82,7 @@ class Making:
         chosen: dict[str, Any] = {**_SETTINGS[settings], "max_steps": steps, "seed": self.seed}
         config.write_text(json.dumps(chosen), "utf-8")
         where = ["--base", str(base), "--data", str(data), "--name", name, "--out", str(self.out)]
-        self._command("train", "--config", str(config), *where)
+        soliloquy("train", "--config", str(config), *where)
 
     def _evaluate(self, name: str, weights: Path, *adapter: str) -> None:
         """Free: what it writes of its own accord, not what a grammar lets through."""
@@ -100,17 +99,7 @@ class Making:
             str(self.seed),
         ]
         put += ["--weights", str(weights), *adapter, "--free", "--max-tokens", _MAX_TOKENS, "--name", name]
-        self._command("evaluate", "higgs", *put, *learned, "--out", str(out))
-
-    def _command(self, *arguments: str) -> None:
-        print(f"$ soliloquy {' '.join(arguments)}", flush=True)
-        before = os.times()
-        status = subprocess.run([*_SOLILOQUY, *arguments], check=False).returncode
-        after = os.times()
-        spent = after.children_user + after.children_system - before.children_user - before.children_system
-        print(f"{spent:.0f} s of one processor", flush=True)
-        if status:
-            sys.exit(status)
+        soliloquy("evaluate", "higgs", *put, *learned, "--out", str(out))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -9,7 +9,6 @@ import torch
 from soliloquy.v1.conversation_pb2 import Conversation
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from services.recipes.soliloquy.prompting import FOLDER
 from training.samples import states
 from training.small.tokens import train_tokenizer
 
@@ -17,11 +16,13 @@ from training.small.tokens import train_tokenizer
 READ = 1000
 
 
-def make_base(folder: Path, conversations: Iterable[Conversation], shape: dict[str, Any], *, seed: int) -> int:
-    """Returns how many parameters it has."""
+def make_base(
+    folder: Path, conversations: Iterable[Conversation], prompts: Path, shape: dict[str, Any], *, seed: int
+) -> int:
+    """For conversations that these prompt files led to; returns how many parameters it has."""
     read = islice(conversations, READ)
     texts = (message.text for each in read for sample in states(each) for message in sample.messages)
-    tokenizer = train_tokenizer(texts, FOLDER, vocabulary=shape["vocab_size"])
+    tokenizer = train_tokenizer(texts, prompts, vocabulary=shape["vocab_size"])
     torch.manual_seed(seed)
     config = LlamaConfig(
         **{**shape, "vocab_size": len(tokenizer)},

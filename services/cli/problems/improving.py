@@ -4,7 +4,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,6 +30,7 @@ from services.curriculum.sifting.near_duplicates import NearDuplicates
 from services.curriculum.sifting.policy import DUPLICATES
 from services.dataset.manifest import MANIFEST
 from services.dataset.place import Place
+from services.model.engines.weights import ADAPTER_WEIGHTS
 from services.runtime.model.settings import Endpoint, Models
 from services.runtime.traces.settings import TraceSettings
 from services.runtime.weights import base_digest, digest_of
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 _WRITER = "codegen"
 # Weights on a processor take their time, and so many problems at once.
 _PATIENCE_SECONDS = 600.0
+# What fits on a line of a terminal; the rest is in the files.
 _COLUMNS = {
     "asked": "asked",
     "executable": "ran",
@@ -51,8 +53,6 @@ _COLUMNS = {
     "kept": "kept",
     "near_duplicates": "dup.",
     "self_similarity": "alike",
-    "distinct_operations": "ops",
-    "reading_grade": "grade",
 }
 
 
@@ -200,34 +200,42 @@ class _Writing:
     @contextmanager
     def _writer(self, adapter: Path | None) -> Iterator[Models]:
         """The models with the base, or the adapter on top of it, as the writer; a service is started where none is."""
-        chosen = self.plan.models.endpoint_of(_WRITER)
+        models = self.plan.models
         if self.base is None:
-            yield self.plan.models
+            yield models
             return
-        if chosen.engine == "openai":
-            raise Failure(f"{chosen.base_url} takes no adapter: serve {self.base} by `soliloquy model serve`")
-        if chosen.engine == "ray":
-            yield asyncio.run(_written_at(chosen, self.base, adapter, self.plan.models))
-            return
-        from services.model.beside import beside
+        with ExitStack() as at_hand:
+            endpoint = models.endpoint_of(_WRITER)
+            if endpoint.engine == "openai":
+                raise Failure(f"{endpoint.base_url} takes no adapter: serve {self.base} by `soliloquy model serve`")
+            if endpoint.engine == "scripted":
+                from services.model.beside import beside
 
-        with beside(self.base) as address:
-            own = Endpoint(engine="ray", address=address, model=self.base.name, timeout=_PATIENCE_SECONDS)
-            yield asyncio.run(_written_at(own, self.base, adapter, self.plan.models))
+                address = at_hand.enter_context(beside(self.base))
+                endpoint = Endpoint(engine="ray", address=address, model=self.base.name, timeout=_PATIENCE_SECONDS)
+            name = f"mathwell-{digest_of([adapter / ADAPTER_WEIGHTS])[:12]}" if adapter else ""
+            asyncio.run(_load(endpoint.address, self.base, name, adapter))
+            role = replace(models.roles[_WRITER], endpoint="writer", adapter=name)
+            yield Models(endpoints={**models.endpoints, "writer": endpoint}, roles={**models.roles, _WRITER: role})
+            asyncio.run(_unload(endpoint.address, name))
 
 
-async def _written_at(endpoint: Endpoint, base: Path, adapter: Path | None, models: Models) -> Models:
-    """These models, with the writer at a service that has the adapter loaded."""
+async def _load(address: str, base: Path, name: str, adapter: Path | None) -> None:
     from training.adapters.serving import ModelService
-    from training.folder import ADAPTER_WEIGHTS
 
-    name = f"mathwell-{digest_of([adapter / ADAPTER_WEIGHTS])[:12]}" if adapter else ""
-    async with ModelService(endpoint.address) as service:
+    async with ModelService(address) as service:
         await service.check_base(base, base_digest(base))
         if adapter:
             await service.load(Adapter(name=name, path=str(adapter)))
-    role = replace(models.roles[_WRITER], endpoint="writer", adapter=name)
-    return Models(endpoints={**models.endpoints, "writer": endpoint}, roles={**models.roles, _WRITER: role})
+
+
+async def _unload(address: str, name: str) -> None:
+    """A service has room for few."""
+    from training.adapters.serving import ModelService
+
+    if name:
+        async with ModelService(address) as service:
+            await service.unload(name)
 
 
 def _print(report: Mapping[str, Any]) -> None:
@@ -236,7 +244,7 @@ def _print(report: Mapping[str, Any]) -> None:
         made.add_column(head, justify="right", no_wrap=True)
     for one in report["rounds"]:
         figures = one["figures"] or {}
-        writer = one["adapter_digest"][:12] or "as it was"
+        writer = one["adapter_digest"][:8] or "as it was"
         made.add_row(
             str(one["round"]), writer, *("" if (cell := figures.get(name)) is None else str(cell) for name in _COLUMNS)
         )

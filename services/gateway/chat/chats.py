@@ -30,6 +30,8 @@ from services.runtime.transports.port import Unanswered
 # All that persons had kept of a recipe is one dataset: the growing names the recipe and its prompts.
 RUN = "chats"
 _PROMPT_DIGITS = 8
+# Until it is noticed that somebody no longer waits for an answer.
+_GOING_SECONDS = 1.0
 LEFT = "left: the person who was the student went before it was over"
 
 Publish = Callable[[Sequence[Event]], Awaitable[None]]
@@ -92,8 +94,11 @@ class Chats:
     async def finish(self, chat_id: str, *, keep: bool) -> ChatFinished:
         """Forgets the chat; what is to be kept goes the way of every finished conversation."""
         chat = self._find(chat_id)
-        if chat.speaking.locked():
-            raise Refusal(Code.NOT_NOW, "the tutor is still answering: finish the chat then")
+        try:
+            async with asyncio.timeout(_GOING_SECONDS), chat.speaking:
+                pass
+        except TimeoutError:
+            raise Refusal(Code.NOT_NOW, "the tutor is still answering: finish the chat then") from None
         conversation = chat.conversation
         kept = keep and any(turn.HasField("student") and turn.HasField("tutor") for turn in conversation.turns)
         if kept:

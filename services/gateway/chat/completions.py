@@ -103,9 +103,12 @@ def models() -> dict[str, Any]:
 
 def read_asked(body: Mapping[str, Any]) -> ChatAsked:
     try:
-        return ChatAsked.model_validate(body)
+        asked = ChatAsked.model_validate(body)
     except ValidationError as error:
         raise Refusal(Code.INVALID, first_flaw(error)) from error
+    if flaw := asked.not_offered():
+        raise Refusal(Code.INVALID, flaw)
+    return asked
 
 
 def refused(refusal: Refusal) -> tuple[int, dict[str, Any]]:

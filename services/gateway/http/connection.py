@@ -11,6 +11,9 @@ from services.gateway.access.certificates import common_name
 
 # So long for the head of a request to come, and between two requests.
 HEAD_SECONDS = 10.0
+# Watchers hold one each. Where a process may have the usual 1,024 files open, some are left for Kafka.
+MAX_CONNECTIONS = 800
+_FULL = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 5\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 _KEY = "connection"
 
 
@@ -41,6 +44,10 @@ class Protocol(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        if len(self.connections) > MAX_CONNECTIONS:
+            # Those that are there go on.
+            transport.write(_FULL)
+            transport.close()
         self.app_state = {**self.app_state, _KEY: Connection(transport)}
         self._wait()
 

@@ -1,6 +1,7 @@
 """What the collector has written of a run, for whoever wants to take it along."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
@@ -18,6 +19,8 @@ from services.gateway.refusals import Code, Refusal
 from services.gateway.service import Gateway
 
 _AT_ONCE = 256 * 1024
+# Whatever a manifest says, nothing outside its folder is a file of it.
+_NAME = re.compile(r"[a-z]+/\w[\w.-]*", re.ASCII)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -89,7 +92,8 @@ def _files(place: Place) -> list[File]:
     """What the manifest names, and the manifest itself."""
     if (manifest := read_manifest(place)) is None:
         return []
-    shards = [File(name=shard.name, size=shard.bytes) for shard in shards_of(manifest, *KINDS)]
+    named = (shard for shard in shards_of(manifest, *KINDS) if _NAME.fullmatch(shard.name))
+    shards = [File(name=shard.name, size=shard.bytes) for shard in named]
     return [File(name=MANIFEST, size=len(place.read(MANIFEST) or b"")), *shards]
 
 

@@ -42,7 +42,7 @@ async def read_body(request: Request, most_bytes: int = MOST_BODY_BYTES) -> Json
         return {}
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
-        raise _invalid(f"the body is {kind or 'of no type'}: send application/json")
+        raise _invalid(f"the body is {kind[:_LONGEST] or 'of no type'}: send application/json")
     try:
         body = json.loads(content, parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
@@ -94,7 +94,7 @@ def _of_query(descriptor: Descriptor, path: Mapping[str, str], query: QueryParam
         field = descriptor.fields_by_name.get(name)
         if field is None or name in path:
             known = [each for each in descriptor.fields_by_name if each not in path]
-            raise _invalid(f"there is no {name!r} to ask for: {_listed(known)}")
+            raise _invalid(f"there is no {name[:_LONGEST]!r} to ask for: {_listed(known)}")
         if name in asked:
             raise _invalid(f"{name} is given twice: once is enough")
         asked[name] = _BOOLEANS.get(value, value) if field.type == FieldDescriptor.TYPE_BOOL else value
@@ -107,7 +107,9 @@ def _check(descriptor: Descriptor, given: Json, within: str) -> None:
         place, field = f"{within}.{name}".strip("."), descriptor.fields_by_name.get(name)
         if field is None:
             of = f" of {within}" if within else ""
-            raise _invalid(f"there is no field {place!r}: those{of} are {_listed(list(descriptor.fields_by_name))}")
+            raise _invalid(
+                f"there is no field {place[:_LONGEST]!r}: those{of} are {_listed(list(descriptor.fields_by_name))}"
+            )
         if field.message_type:
             if not isinstance(value, dict):
                 raise _invalid(f"{place} is {_shown(value)}: send an object")

@@ -12,8 +12,6 @@ from services.gateway.access.certificates import Tls
 from services.gateway.http.connection import Protocol
 from services.runtime.listening import listening
 
-# Watchers hold one each; who comes beyond that is told to come back.
-MAX_CONNECTIONS = 2_000
 IDLE_SECONDS = 30
 # For answers that are under way when it is to end.
 LAST_WORDS_SECONDS = 3
@@ -36,7 +34,6 @@ async def serving(address: str, app: ASGIApp, stopping: asyncio.Event, tls: Tls 
             # A caller could say that it is somebody else.
             proxy_headers=False,
             server_header=False,
-            limit_concurrency=MAX_CONNECTIONS,
             timeout_keep_alive=IDLE_SECONDS,
             timeout_graceful_shutdown=LAST_WORDS_SECONDS,
             ssl_context_factory=(lambda *_: context) if context else None,

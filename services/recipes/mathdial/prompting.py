@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from soliloquy.v1.conversation_pb2 import Belief, Calculation, Confusion, Conversation, Problem, Turn
-from soliloquy.v1.sandbox_pb2 import Status
+from soliloquy.v1.sandbox_pb2 import STATUS_OK
 
 from services.recipes.codegen import program_prompt
 from services.recipes.mathdial.confusion import numbered
@@ -74,26 +74,30 @@ def use_python(calculation: Calculation) -> Prompt:
 
 
 def choosing(conversation: Conversation) -> Prompt:
-    return _choosing(conversation, conversation.turns)
+    return _choosing(conversation.turns[-1], grounded(conversation, conversation.turns))
 
 
 def replying(conversation: Conversation) -> Prompt:
-    return _replying(conversation, conversation.turns)
+    return _replying(conversation, conversation.turns[-1], grounded(conversation, conversation.turns))
 
 
 def tutor_prompts(conversation: Conversation) -> Iterator[tuple[Turn, list[Prompt]]]:
     """Each turn with what the tutor's states were asked in it."""
-    for number, turn in enumerate(conversation.turns, start=1):
-        turns = conversation.turns[:number]
-        reply = _replying(conversation, turns)
-        if not turn.HasField("student"):
+    grounds = _grounds(conversation)
+    lines: list[str] = []
+    for turn in conversation.turns:
+        answers = turn.HasField("student")
+        said = list(_said(turn))
+        told = _known(conversation, "\n".join([*lines, said[0]] if answers else lines))
+        lines += said
+        reply = _replying(conversation, turn, told | grounds)
+        if not answers:
             yield turn, [reply]
             continue
         attempts = turn.calculation.attempts
         shown_before = [None, *attempts][: len(attempts)]
         programs = [program_prompt(TEMPLATES, turn.calculation.description, before) for before in shown_before]
-        decision = TEMPLATES.prompt("deciding", **_told(conversation, turns))
-        yield turn, [decision, *programs, _choosing(conversation, turns), reply]
+        yield turn, [TEMPLATES.prompt("deciding", **told), *programs, _choosing(turn, told | grounds), reply]
 
 
 def given_prompts(conversation: Conversation) -> list[tuple[int, Prompt]]:
@@ -154,13 +158,8 @@ def outset(conversation: Conversation) -> str:
     return filled(_DIALOGUE.read_text("utf-8").strip(), **grounds, name=conversation.student_name, moves=_moves())
 
 
-def _choosing(conversation: Conversation, turns: Sequence[Turn]) -> Prompt:
-    return TEMPLATES.prompt(
-        "choosing",
-        **grounded(conversation, turns),
-        moves=_moves(),
-        calculated=_calculated(turns[-1]),
-    )
+def _choosing(turn: Turn, grounds: Mapping[str, str]) -> Prompt:
+    return TEMPLATES.prompt("choosing", **grounds, moves=_moves(), calculated=_calculated(turn))
 
 
 @functools.cache
@@ -177,17 +176,17 @@ def _calculated(turn: Turn) -> str:
     calculation = turn.calculation
     if not calculation.attempts:
         return ""
-    if calculation.attempts[-1].execution.status != Status.STATUS_OK:
+    if calculation.attempts[-1].execution.status != STATUS_OK:
         return TEMPLATES.filled("uncalculated")
     return TEMPLATES.filled("calculated", description=calculation.description, output=output(calculation))
 
 
-def _replying(conversation: Conversation, turns: Sequence[Turn]) -> Prompt:
-    reply = turns[-1].tutor
+def _replying(conversation: Conversation, turn: Turn, grounds: Mapping[str, str]) -> Prompt:
+    reply = turn.tutor
     move, intent = move_name(reply), intent_name(reply)
     return TEMPLATES.prompt(
         "replying",
-        **grounded(conversation, turns),
+        **grounds,
         name=conversation.student_name,
         thoughts=reply.thoughts,
         move=move,
@@ -198,19 +197,23 @@ def _replying(conversation: Conversation, turns: Sequence[Turn]) -> Prompt:
 
 def grounded(conversation: Conversation, turns: Sequence[Turn]) -> dict[str, str]:
     """What a tutor knows that is to reply to the last of these turns."""
-    confusion = conversation.problem.enrichment.confusion
-    return _told(conversation, turns) | {"wrong": _wrong(conversation), "confusion": confusion.description}
+    return _told(conversation, turns) | _grounds(conversation)
+
+
+def _grounds(conversation: Conversation) -> dict[str, str]:
+    """What it knows of the student's way."""
+    return {"wrong": _wrong(conversation), "confusion": conversation.problem.enrichment.confusion.description}
 
 
 def _told(conversation: Conversation, turns: Sequence[Turn]) -> dict[str, str]:
-    problem = conversation.problem
     *before, last = turns
-    lines = [_history(before), f"Student: {_one_line(last.student.text)}" if last.HasField("student") else ""]
-    return {
-        "question": problem.question,
-        "solution": problem.solution,
-        "conversation": "\n".join(filter(None, lines)),
-    }
+    lines = [line for turn in before for line in _said(turn)]
+    return _known(conversation, "\n".join([*lines, next(_said(last))] if last.HasField("student") else lines))
+
+
+def _known(conversation: Conversation, said: str) -> dict[str, str]:
+    problem = conversation.problem
+    return {"question": problem.question, "solution": problem.solution, "conversation": said}
 
 
 def _history(turns: Sequence[Turn]) -> str:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from soliloquy.v1.conversation_pb2 import Conversation, Turn
-from soliloquy.v1.model_pb2 import Message
 
 from services.recipes.mathdial.moves import MEANINGS, move_name
 from services.recipes.mathdial.prompting import grounded
@@ -47,5 +46,5 @@ def responding(conversation: Conversation, turns: Sequence[Turn], given: Given) 
         said.append(_TEMPLATES.filled("move", move=move, meaning=MEANINGS[move]))
     return Prompt(
         name="mathdial/responding",
-        messages=[Message(role="system", text="\n\n".join(asked)), Message(role="user", text="\n\n".join(said))],
+        said=[("system", "\n\n".join(asked)), ("user", "\n\n".join(said))],
     )

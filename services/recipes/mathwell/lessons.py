@@ -13,7 +13,7 @@ def lessons(conversation: Conversation) -> list[Lesson]:
 
 def dialogue(conversation: Conversation) -> list[Told]:
     """The same as a chat: there is only one thing that is asked."""
-    asked = [Told(message.role, message.text, turn=1) for message in writing(conversation.problem).messages]
+    asked = [Told(role, text, turn=1) for role, text in writing(conversation.problem).said]
     return [*asked, Told("assistant", _answer(conversation), turn=1, learned=True)]
 
 

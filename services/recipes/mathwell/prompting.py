@@ -18,8 +18,9 @@ from services.recipes.templates import Templates, filled
 from services.runtime.ask import Prompt
 from services.truth.figures import exact
 
+FOLDER = Path(__file__).with_name("prompts")
 TEMPLATES = Templates(
-    Path(__file__).with_name("prompts"),
+    FOLDER,
     {"writing": {"examples", "wishes"}, "judging": {"question", "code", "answer"}},
 )
 

@@ -5,10 +5,10 @@ The tags (<question>, <steps>, ..) are what the scripted engine reads.
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 from soliloquy.v1.conversation_pb2 import Plan, Problem, Step
-from soliloquy.v1.model_pb2 import Message
 
 from services.recipes.scaffold.plan_rules import POLICY, undecided
 from services.recipes.templates import Templates
@@ -59,11 +59,13 @@ def lesson(problem: Problem) -> Prompt:
     """What a model that has learned to plan is asked: the problem alone, without its solution."""
     return Prompt(
         name="scaffold/plan",
-        messages=[
-            Message(role="system", text=_LESSON.read_text("utf-8").strip()),
-            Message(role="user", text=f"<question>\n{problem.question}\n</question>"),
-        ],
+        said=[("system", _lesson()), ("user", f"<question>\n{problem.question}\n</question>")],
     )
+
+
+@cache
+def _lesson() -> str:
+    return _LESSON.read_text("utf-8").strip()
 
 
 def shown(plan: Plan) -> str:

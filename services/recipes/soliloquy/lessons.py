@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from soliloquy.v1.conversation_pb2 import CodeAttempt, Conversation, Turn, TutorReply
-from soliloquy.v1.sandbox_pb2 import Status
+from soliloquy.v1.sandbox_pb2 import STATUS_OK
 
 from services.recipes.answers import Decision, Program
 from services.recipes.codes import EVALUATION_LETTERS, STATE_LETTERS
@@ -48,7 +48,7 @@ def _answers(turn: Turn) -> Iterator[str]:
         use_python="y" if needed else "n", description=turn.calculation.description if needed else None
     )
     for attempt in turn.calculation.attempts:
-        yield _program(attempt) if attempt.execution.status == Status.STATUS_OK else ""
+        yield _program(attempt) if attempt.execution.status == STATUS_OK else ""
     yield _reply(turn.tutor) if turn.HasField("tutor") else ""
 
 

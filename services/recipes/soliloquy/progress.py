@@ -2,7 +2,14 @@
 
 from dataclasses import dataclass
 
-from soliloquy.v1.conversation_pb2 import Conversation, Evaluation, StepState, TutorReply
+from soliloquy.v1.conversation_pb2 import (
+    EVALUATION_INCORRECT,
+    STEP_STATE_ALL_FINISHED,
+    STEP_STATE_FINISHED,
+    STEP_STATE_IN_PROGRESS,
+    Conversation,
+    TutorReply,
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -28,15 +35,15 @@ def progress_by_turn(conversation: Conversation) -> list[Progress]:
             break
         before = found[-1]
         step = _following_step(turn.tutor, before.step, steps)
-        wrong = turn.tutor.evaluation == Evaluation.EVALUATION_INCORRECT
+        wrong = turn.tutor.evaluation == EVALUATION_INCORRECT
         wrong_answers = before.wrong_answers + wrong if step == before.step else 0
         found.append(Progress(step=step, steps=steps, wrong_answers=wrong_answers))
     return found
 
 
 def _following_step(reply: TutorReply, step: int, steps: int) -> int:
-    if reply.state in (StepState.STEP_STATE_FINISHED, StepState.STEP_STATE_ALL_FINISHED):
+    if reply.state in (STEP_STATE_FINISHED, STEP_STATE_ALL_FINISHED):
         return min(reply.step + 1, steps)
-    if reply.state == StepState.STEP_STATE_IN_PROGRESS:
+    if reply.state == STEP_STATE_IN_PROGRESS:
         return max(1, min(reply.step, steps))
     return step

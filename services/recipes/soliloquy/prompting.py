@@ -17,7 +17,7 @@ from soliloquy.v1.conversation_pb2 import (
     Problem,
     Turn,
 )
-from soliloquy.v1.sandbox_pb2 import Status
+from soliloquy.v1.sandbox_pb2 import STATUS_OK
 
 from services.recipes.codegen import program_prompt
 from services.recipes.codes import INTENTS, STRATEGIES
@@ -107,7 +107,7 @@ def output(calculation: Calculation) -> str:
 def outset(conversation: Conversation, template: str) -> str:
     """A text of one's own with the problem and the rules of the tutor's replies put in."""
     problem = conversation.problem
-    slots = {"question": problem.question, "solution": _solution(problem), "control": TEMPLATES.filled("control")}
+    slots = {"question": problem.question, "solution": _solution(problem), "control": _control()}
     return filled(template, **slots)
 
 
@@ -145,7 +145,7 @@ def _student(conversation: Conversation, history: str, intent: Intent, strategy:
 def _composing(told: Mapping[str, str], turn: Turn) -> Prompt:
     """A program that never ran leaves the tutor without an output: it must not guess the verdict."""
     attempts = turn.calculation.attempts
-    ran = bool(attempts) and attempts[-1].execution.status == Status.STATUS_OK
+    ran = bool(attempts) and attempts[-1].execution.status == STATUS_OK
     return _received_python(told, turn.calculation) if ran else _no_python(told, turn)
 
 
@@ -153,7 +153,7 @@ def _received_python(told: Mapping[str, str], calculation: Calculation) -> Promp
     return TEMPLATES.prompt(
         "received_python",
         **told,
-        control=TEMPLATES.filled("control"),
+        control=_control(),
         description=calculation.description,
         output=output(calculation),
     )
@@ -164,7 +164,7 @@ def _no_python(told: Mapping[str, str], turn: Turn) -> Prompt:
     return TEMPLATES.prompt(
         "no_python",
         **told,
-        control=TEMPLATES.filled("control"),
+        control=_control(),
         failure=TEMPLATES.filled("no_python_failed") if failed else "",
     )
 
@@ -220,6 +220,11 @@ def _said(turn: Turn) -> list[str]:
 
 def _one_line(text: str) -> str:
     return " ".join(text.split())
+
+
+@functools.cache
+def _control() -> str:
+    return TEMPLATES.filled("control")
 
 
 @functools.cache

@@ -58,3 +58,13 @@ def test_a_stage_that_is_done_is_passed_over_and_one_that_is_lost_comes_out_the_
     _make(made)
     assert (made / "pretrained" / "model" / "model.safetensors").stat().st_mtime_ns == kept
     assert (made / "higgs-tuned" / "cases.jsonl").read_bytes() == judged
+
+
+@pytest.mark.timeout(1800)
+def test_a_small_writer_that_knows_nothing_yet_is_told_that_it_has_nothing_to_learn_from(tmp_path: Path) -> None:
+    toy = ("--problems=12", "--steps=3", "--rounds=1", "--per-round=2")
+    for _ in range(2):
+        subprocess.run([sys.executable, "-m", "training.small.problems", "--out", str(tmp_path), *toy], check=True)
+    told = json.loads((tmp_path / "rounds" / "rounds.json").read_text("utf-8"))
+    assert [one["figures"]["kept"] for one in told["rounds"]] == [0]
+    assert told["ended"].startswith("nothing is kept, so there is nothing to learn from")

@@ -185,6 +185,7 @@ async def test_what_goes_wrong_in_a_stream_is_the_last_that_it_tells(sandbox: st
         ({"model": "soliloquy", "messages": [{"role": "tool", "content": "x"}]}, 400, "messages.0.role"),
         ({"model": "scaffold", "messages": [{"role": "user", "content": "How far?"}]}, 400, "by scaffold"),
         ({"messages": [{"role": "user", "content": "hi"}]}, 400, "model: Field required"),
+        ({"model": "soliloquy", "messages": [{"role": "user", "content": "hi"}], "n": 2}, 400, "n is 2, which is not"),
     ],
 )
 async def test_errors_come_in_the_shape_that_openai_gives_them(

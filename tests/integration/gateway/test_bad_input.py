@@ -109,13 +109,16 @@ async def test_settings_that_make_no_run_are_named(at: Site, settings: dict[str,
         b'{"request_id": ' + b"9" * 5_000 + b"}",
         b'{"request": []}',
         b'{"request_id": "one", "request": null}',
+        b'{"' + b"x" * 1_000_000 + b'": 1}',
+        b'{"request_id": ' + b'["' + b"x" * 1_000_000 + b'"]}',
     ],
-    ids=range(12),
+    ids=range(14),
 )
 async def test_a_body_that_is_none_is_refused(at: Site, body: bytes) -> None:
     answer = await at.ask("POST", "/v1/runs", body, headers={"content-type": "application/json"})
     assert (answer.status, answer.code) == (400, "invalid")
     assert "\n" not in answer.message
+    assert len(answer.message) < 300
 
 
 async def test_a_form_of_another_site_is_no_request(at: Site) -> None:

@@ -110,7 +110,7 @@ async def test_a_run_is_paused_resumed_and_cancelled(address: str, collecting: C
 
 
 async def test_watchers_outlast_a_gateway_that_comes_back(connect: Connect) -> None:
-    """Nothing is told twice, nothing of a tail is left out, and what is asked meanwhile waits for it."""
+    """Nothing is told twice, nothing of a tail is left out, and a run that is started meanwhile is one run."""
     collecting = Collecting()
     told: list[RunStatus] = []
     tailed: list[FinishedConversation] = []
@@ -128,12 +128,12 @@ async def test_watchers_outlast_a_gateway_that_comes_back(connect: Connect) -> N
             tailing = asyncio.create_task(keep(runs.tail(run), tailed))
             await until(lambda: len(tailed) > 20)
             collecting.open.clear()
-        asked = asyncio.create_task(runs.get(run))
+        other = asyncio.create_task(runs.start(**ARITHMETIC))
         before = len(collecting.seen)
         collecting.open.set()
         await until(lambda: len(collecting.seen) > before)
         async with served(transport, address=address):
-            assert (await asked).id == run
+            assert {(await other).id, run} == {status.id async for status in runs.list()}
             await watching
             every = [each async for each in runs.conversations(run)]
             since = [each for each in every if each.finished_at > tailed[0].finished_at]
@@ -299,7 +299,8 @@ async def test_who_stops_watching_leaves_the_run_alone(address: str, collecting:
         assert watching.stdout
         assert json.loads(await watching.stdout.readline())["id"] == run
         watching.send_signal(signal.SIGINT)
-        assert await watching.wait() == 130
+        _, said = await watching.communicate()
+        assert (watching.returncode, said.decode()) == (130, "\n")
         assert state_of(await runs.get(run)) == "running"
 
 

@@ -46,8 +46,23 @@ async def test_who_goes_on_sending_after_the_answer_is_cut_off(tmp_path: Path, m
         _, writer = await connected(at)
         writer.write(head("POST", "/v1/runs", "content-type: application/json", "content-length: 1000000000"))
         with pytest.raises(ConnectionError):
-            await asyncio.wait_for(trickled(writer), 5)
+            await asyncio.wait_for(trickled(writer), 20)
         writer.close()
+
+
+async def test_who_opens_connections_without_end_holds_up_none_that_are_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "MAX_CONNECTIONS", 10)
+    async with site(tmp_path) as at:
+        (held, asking), *_ = opened = [await connected(at) for _ in range(10)]
+        over, writer = await connected(at)
+        assert b" 503 " in await over.readline()
+        assert b"retry-after: 5" in await over.read()
+        asking.write(head("GET", "/v1/session"))
+        assert b" 200 " in await held.readline()
+        for _, each in (*opened, (over, writer)):
+            each.close()
 
 
 async def trickled(writer: asyncio.StreamWriter) -> None:
@@ -77,7 +92,7 @@ async def test_a_body_that_does_not_come_is_not_waited_for(open_site: Site, monk
     monkeypatch.setattr(reading, "BODY_SECONDS", 0.1)
     reader, writer = await connected(open_site)
     writer.write(head("POST", "/v1/runs", "content-type: application/json", "content-length: 9") + b"{")
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(20):
         assert b" 408 " in await reader.readline()
         await reader.read()
     writer.close()
@@ -91,7 +106,7 @@ async def test_who_connects_and_does_not_ask_is_not_waited_for(
     async with site(tmp_path) as at:
         reader, writer = await connected(at)
         writer.write(begun)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(20):
             with contextlib.suppress(ConnectionResetError):
                 await reader.read()
         writer.close()
@@ -107,7 +122,7 @@ async def test_who_begins_a_second_request_and_does_not_end_it_is_not_waited_for
         assert b" 200 " in await reader.readline()
         await reader.readuntil(b"}")
         writer.write(b"GET /v1")
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(20):
             with contextlib.suppress(ConnectionResetError):
                 assert await reader.read() == b""
         writer.close()

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from soliloquy.v1.conversation_pb2 import Conversation
 
-from services.dataset.manifest import MANIFEST
+from services.dataset.manifest import MANIFEST, Shard, write_manifest
+from services.dataset.place import Place
 from tests.datasets import accepted_rows, written
 from tests.integration.gateway.site import site
 from training.adapters.registry import Registry, first
@@ -32,6 +33,20 @@ async def test_the_files_of_a_run_are_taken_along_as_they_are(tmp_path: Path) ->
             kept = folder / file["name"]
             assert answer.body == kept.read_bytes()
             assert file["size"] == len(answer.body)
+
+
+async def test_whatever_a_manifest_names_nothing_outside_its_folder_is_given_out(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("only mine", "utf-8")
+    async with site(tmp_path, datasets=str(tmp_path / "data")) as at:
+        run = await at.start()
+        forged = Shard(name="accepted/../../../secret", rows=1, bytes=9, sha256="")
+        folder = tmp_path / "data" / run
+        folder.mkdir(parents=True)
+        write_manifest(Place(folder), {"run": {}, "counts": {}, "cost": {}, "arrival": {}}, [forged])
+        listed = (await at.ask("GET", f"/v1/runs/{run}/files")).body["files"]
+        answer = await at.ask("GET", f"/v1/runs/{run}/files/accepted%2F..%2F..%2F..%2Fsecret")
+    assert [file["name"] for file in listed] == [MANIFEST]
+    assert answer.status == 404
 
 
 async def test_a_gateway_that_sees_no_datasets_has_no_files(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 from soliloquy.v1.conversation_pb2 import ParseOutcome
-from soliloquy.v1.model_pb2 import Completion, GenerateRequest, Message
+from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 
 from services.runtime.answers import Answer, Unreadable
 from services.runtime.ask import MAX_ASKS, Ask, Prompt, Unusable
@@ -26,7 +26,7 @@ class Saying:
         return Completion(text=next(self._texts), model="saying", prompt_tokens=5, completion_tokens=2)
 
 
-PROMPT = Prompt(name="test/verdict", messages=[Message(role="user", text="Is it right?")])
+PROMPT = Prompt(name="test/verdict", said=[("user", "Is it right?")])
 GOOD, LITERAL, BAD = '{"right": true}', "{'right': True}", "certainly"
 
 

@@ -5,10 +5,9 @@ from pathlib import Path
 from typing import Protocol
 
 from soliloquy.v1.conversation_pb2 import Calculation, Conversation, Ending, ModelCall, StudentReply, Turn
-from soliloquy.v1.model_pb2 import Message
 from soliloquy.v1.runs_pb2 import Run
 
-from services.recipes.answers import Message as Said
+from services.recipes.answers import Message
 from services.recipes.scaffold import plan_prompting, prompting
 from services.recipes.scaffold.answered import gives_number, is_number
 from services.recipes.scaffold.answers import Described, Tutored
@@ -94,18 +93,18 @@ class Plain:
 
     def __init__(self, case: Case, tutoring: Tutoring) -> None:
         self._ask = Ask(model=tutoring.model, role="composer", origin=(case.seed, case.id))
-        self._told = Message(role="system", text=_PLAIN.read_text("utf-8").strip())
+        self._told = ("system", _PLAIN.read_text("utf-8").strip())
 
     @property
     def calls(self) -> list[ModelCall]:
         return self._ask.calls
 
     async def reply(self, before: Sequence[Round], message: str) -> tuple[str, bool]:
-        messages = [self._told]
+        said = [self._told]
         for one in before:
-            messages += [Message(role="user", text=one.student), Message(role="assistant", text=one.tutor)]
-        messages.append(Message(role="user", text=message))
-        return (await self._ask(Prompt(name="scaffold/plain", messages=messages), Said)).text, False
+            said += [("user", one.student), ("assistant", one.tutor)]
+        said.append(("user", message))
+        return (await self._ask(Prompt(name="scaffold/plain", said=said), Message)).text, False
 
 
 TUTORS: Mapping[str, Callable[[Case, Tutoring], Tutor]] = {"planned": Planned, "plain": Plain}
