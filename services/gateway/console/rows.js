@@ -18,8 +18,17 @@ export function rowOf({ conversation, accepted, reasons = [], flags = [] }) {
     question: problem.question || "No question was written.",
     solution: problem.solution || "",
     outline: problem.enrichment?.outline || "",
+    more: moreOf(problem),
     turns: turns.map((turn) => turnOf(turn, flags)),
   };
+}
+
+/** What only some recipes have: titles, and what stands under them. */
+function moreOf({ enrichment = {}, authorship = {} }) {
+  const { plan, confusion } = enrichment;
+  const asked = (plan?.questions || []).map(({ question, answer }, place) => `${place + 1}. ${question} ${answer}`);
+  const said = (authorship.opinions || []).map(({ criterion, ruling, judge, because }) => `${criterion}: ${named(ruling, "RULING_")}, says ${judge}${because ? `: ${because}` : ""}`);
+  return [["The plan", asked.join("\n")], ["What the student believes", confusion?.solution], ["What the judges say", said.join("\n")]].filter(([, text]) => text);
 }
 
 /** Flags name turns by their numbers; without a number they belong to the first. */
@@ -28,7 +37,8 @@ export function turnOf(turn, flags = []) {
   const labels = LABELS.map(([field, name, prefix]) => [name, named(tutor[field], prefix)]);
   return {
     student: student?.text ?? null,
-    intent: named(student?.intent, "INTENT_"),
+    intent: named(student?.intent, "INTENT_") || named(student?.learner_state, "LEARNER_STATE_"),
+    rejected: student?.rejected,
     strategy: named(student?.strategy, "ERROR_STRATEGY_"),
     description: calculation?.description ?? null,
     attempts: (calculation?.attempts || []).map(attemptOf),

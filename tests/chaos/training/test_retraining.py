@@ -50,6 +50,8 @@ class Command:
     base: Path
     connection: KafkaSettings
     address: str
+    # Where a round is trained.
+    launch: Sequence[str] = ()
 
     @property
     def state(self) -> Path:
@@ -72,7 +74,8 @@ class Command:
             "registry": self.folder / "registry",
             "model-address": self.address,
         }
-        return [*_COMMAND, "--json", *(part for name, value in given.items() for part in (f"--{name}", str(value)))]
+        named = (part for name, value in given.items() for part in (f"--{name}", str(value)))
+        return [*_COMMAND, "--json", *self.launch, *named]
 
     def killed_when(self, rounds: int, happened: Callable[[], object]) -> None:
         """Kills it the moment that something has happened."""
@@ -130,3 +133,17 @@ async def test_what_finishes_on_a_topic_is_learned_evaluated_and_put_into_servic
         assert (await service.adapters())["tutor"].digest == answering
     rows = (command.state / "rounds.md").read_text("utf-8").splitlines()[-3:]
     assert [row.split(" | ")[:2] for row in rows] == [["| 1", "2"], ["| 2", "2"], ["| 3", "2"]]
+
+
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("launch", [("--workers", "2"), ("--ray", "--workers", "2")], ids=["torchrun", "ray"])
+async def test_a_round_is_trained_by_several_workers(
+    kafka: str, base: Path, address: str, tmp_path: Path, launch: Sequence[str]
+) -> None:
+    connection = settings(await fresh_address(kafka, [FINISHED]))
+    command = Command(folder=tmp_path, base=base, connection=connection, address=address, launch=launch)
+    await published(connection, GROWN[:2])
+    [done] = json.loads(subprocess.run(command.line(1), stdout=subprocess.PIPE, check=True).stdout)["rounds"]
+    assert done["outcome"] == "activated"
+    report = json.loads((command.state / "round-0001" / "training" / "report.json").read_bytes())
+    assert report["workers"] == 2

@@ -23,7 +23,8 @@ export function conversationView(conversation, words) {
       conversation.ending_reason ? element("p", { class: "aside" }, conversation.ending_reason) : null,
       element("details", { class: "solution" }, element("summary", null, "The expert's solution"),
         conversation.solution.startsWith("def ") ? highlighted(conversation.solution, 0) : element("p", { class: "written" }, conversation.solution),
-        conversation.outline ? element("p", { class: "written aside" }, conversation.outline) : null)),
+        conversation.outline ? element("p", { class: "written aside" }, conversation.outline) : null),
+      (conversation.more || []).map(([title, text]) => element("details", { class: "solution" }, element("summary", null, title), element("p", { class: "written" }, text)))),
     element("ol", { class: "turns" }, turns.map((turn) => turnView(turn, words))),
     element("p", { class: "end" }, `ended: ${conversation.ending || "unfinished"}`),
   ];
@@ -34,9 +35,16 @@ export function turnView(turn, words) {
     turn.student === null ? null : element("div", { class: "student" },
       element("p", { class: "who" }, "Student", element("span", { class: "hidden-label", title: "Drawn before the student spoke; the tutor was not shown it" }, drawn(turn))),
       element("p", { class: "bubble" }, turn.student)),
+    turn.rejected?.length ? rejectedView(turn.rejected) : null,
     soliloquyView(turn, words),
     turn.tutor ? element("div", { class: "tutor" }, element("p", { class: "who" }, "Tutor"), element("p", { class: "bubble" }, turn.tutor)) : null,
     (turn.flags || []).map(flagView));
+}
+
+/** What the student said before that did not show what it was to show. */
+function rejectedView(rejected) {
+  return element("details", { class: "call" }, element("summary", null, `${counted(rejected.length, "message")} sent back before`),
+    rejected.map(({ text, because }) => [element("p", { class: "written" }, text), element("p", { class: "aside" }, because)]));
 }
 
 /** What is said in a turn and is not so. */
