@@ -22,6 +22,12 @@ export class Refused extends Error {
 export const line = new EventTarget();
 const waiting = new Map();
 
+/** A path with the fields that hold something. */
+export function asking(path, fields) {
+  const query = new URLSearchParams(Object.entries(fields).filter(([, value]) => value));
+  return `${path}?${query}`;
+}
+
 export async function call(method, path, body, signal) {
   return (await asked(method, path, body, signal)).json();
 }
@@ -30,7 +36,9 @@ async function asked(method, path, body, signal) {
   const headers = body === undefined ? {} : { "content-type": "application/json" };
   const response = await fetch(path, { method, headers, signal, body: body === undefined ? undefined : JSON.stringify(body), cache: "no-store" });
   if (response.ok) return response;
-  throw refusal(response.status, await response.json().then(({ error }) => error).catch(() => ({ code: "unavailable", message: `the gateway answers ${response.status}` })));
+  // What stands between may answer too, and not in JSON.
+  const told = await response.json().catch(() => ({ error: { code: "unavailable", message: `the gateway answers ${response.status}` } }));
+  throw refusal(response.status, told.error);
 }
 
 function refusal(status, error) {

@@ -4,10 +4,12 @@ import { Refused, call } from "./calls.js";
 import { choices, wordsOf } from "./choices.js";
 import { element } from "./element.js";
 import { dialogue } from "./dialogue.js";
-import { choice, heading, nothing } from "./parts.js";
+import { choice, field, heading, nothing, recipeChoice } from "./parts.js";
 import { maySteer } from "./session.js";
 
 const OWN = "own";
+const NOTE = `You are the student. The tutor decides, calculates in the sandbox and replies, as it does in every run; nothing of it
+  is kept unless you say so at the end.`;
 
 export async function chat(main, [id]) {
   let offered;
@@ -27,23 +29,21 @@ export async function chat(main, [id]) {
   }
   const recipes = offered.recipes.filter(({ tutoring }) => tutoring);
   const banks = offered.problems.filter(({ kind }) => kind === "bank");
-  main.append(heading("Chat", { note: "You are the student. The tutor decides, calculates in the sandbox and replies, as it does in every run; nothing of it is kept unless you say so at the end." }));
+  main.append(heading("Chat", { note: NOTE }));
   main.append(recipes.length ? form(recipes, banks) : nothing("No recipe here has a tutor to talk to."));
   return null;
 }
 
 function form(recipes, banks) {
-  const recipe = element("select", { id: "chat-recipe" }, recipes.map(({ name, title }) => element("option", { value: name }, title ? `${name}: ${title}` : name)));
+  const recipe = recipeChoice("chat-recipe", recipes);
   const bank = element("select", { id: "chat-bank" }, banks.map(({ name }) => element("option", { value: name }, name)));
   const seed = element("input", { id: "chat-seed", inputmode: "numeric", value: String(1 + Math.floor(Math.random() * 999)), autocomplete: "off" });
-  const question = element("textarea", { id: "chat-question", rows: "4", maxlength: "4000", placeholder: "A stone falls from a tower of 20 m. How long does it fall?" });
+  const placeholder = "A stone falls from a tower of 20 m. How long does it fall?";
+  const question = element("textarea", { id: "chat-question", rows: "4", maxlength: "4000", placeholder });
   const solution = element("textarea", { id: "chat-solution", rows: "3", maxlength: "4000" });
-  const fromBank = element("div", { class: "pair" },
-    element("div", { class: "field" }, element("label", { for: "chat-bank" }, "Bank"), bank),
-    element("div", { class: "field" }, element("label", { for: "chat-seed" }, "Seed"), seed));
-  const written = element("div", { hidden: true },
-    element("div", { class: "field" }, element("label", { for: "chat-question" }, "Your problem"), question),
-    element("div", { class: "field" }, element("label", { for: "chat-solution" }, "Its solution"), solution, element("p", { class: "hint" }, "May be left out; the tutor is surer of itself with one.")));
+  const fromBank = element("div", { class: "pair" }, field("Bank", bank), field("Seed", seed));
+  const written = element("div", { hidden: true }, field("Your problem", question),
+    field("Its solution", solution, "May be left out; the tutor is surer of itself with one."));
   const fault = element("p", { class: "fault", role: "alert" });
   const go = element("button", { class: "primary" }, "Begin");
   let source = banks.length ? "bank" : OWN;
@@ -54,7 +54,7 @@ function form(recipes, banks) {
   };
   chosen(source);
   const made = element("form", { class: "card beginning", novalidate: true },
-    element("div", { class: "field" }, element("label", { for: "chat-recipe" }, "Tutor"), recipe),
+    field("Tutor", recipe),
     choice("Problem", [...(banks.length ? [["bank", "From a bank"]] : []), [OWN, "My own"]], source, chosen),
     fromBank, written, fault, element("footer", null, go));
   made.addEventListener("submit", async (event) => {

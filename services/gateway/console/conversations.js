@@ -1,6 +1,6 @@
 // The conversations of a run: the latest first, a page at a time, narrowed by what is asked of them.
 
-import { call } from "./calls.js";
+import { asking, call } from "./calls.js";
 import { counted } from "./conversation.js";
 import { element } from "./element.js";
 import { button, choice, keyed, nothing, pager, say, time, toast, verdict } from "./parts.js";
@@ -23,7 +23,8 @@ export function conversationList(run) {
   const found = element("p", { class: "found" });
   const pages = pager(load, place.pages);
   const more = button("", { kind: "more", hidden: true }, () => pages.reset());
-  const search = element("input", { type: "search", placeholder: "Topic or question", "aria-label": "Search topic or question", autocomplete: "off", spellcheck: "false", value: asked.text });
+  const spoken = { placeholder: "Topic or question", "aria-label": "Search topic or question" };
+  const search = element("input", { type: "search", ...spoken, autocomplete: "off", spellcheck: "false", value: asked.text });
   const flagged = element("input", { type: "checkbox", checked: asked.flagged });
   const narrowed = (values) => {
     Object.assign(asked, values);
@@ -34,11 +35,10 @@ export function conversationList(run) {
 
   async function load() {
     const mine = ++round;
-    const query = new URLSearchParams({ page_size: PAGE });
-    for (const [name, value] of Object.entries({ ...asked, page_token: pages.token() })) if (value) query.set(name, value);
+    const path = asking(`/v1/runs/${encodeURIComponent(run)}/conversations`, { page_size: PAGE, ...asked, page_token: pages.token() });
     const at = finished;
     try {
-      const { conversations = [], next_page_token, total } = await call("GET", `/v1/runs/${encodeURIComponent(run)}/conversations?${query}`);
+      const { conversations = [], next_page_token, total } = await call("GET", path);
       if (mine !== round) return;
       if (shownAt < 0) requestAnimationFrame(() => scrollTo(0, place.scrolled));
       shownAt = at;
@@ -60,7 +60,8 @@ export function conversationList(run) {
 
   const section = element("section", { class: "conversations", "aria-label": "Conversations" },
     element("div", { class: "narrowing" }, element("h2", null, "Conversations"), found,
-      search, choice("Verdict", VERDICTS, asked.verdict, (value) => narrowed({ verdict: value })), element("label", { class: "check" }, flagged, element("span", null, "Flagged"))),
+      search, choice("Verdict", VERDICTS, asked.verdict, (value) => narrowed({ verdict: value })),
+      element("label", { class: "check" }, flagged, element("span", null, "Flagged"))),
     more, list, empty, pages);
   /** What has finished comes in at the top, unless somebody is about to press what would move. */
   section.shows = ({ progress: far = {} }) => {

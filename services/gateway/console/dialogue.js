@@ -3,26 +3,27 @@
 import { Refused, call, events } from "./calls.js";
 import { quoted, soliloquyView } from "./conversation.js";
 import { element } from "./element.js";
-import { ask, button, heading, toast } from "./parts.js";
+import { ask, button, facts, heading, toast } from "./parts.js";
 import { highlighted } from "./python.js";
 import { turnOf } from "./rows.js";
-import { named } from "./told.js";
 
 const LONGEST = 4_000;
+const TERMS = `If you keep it, what you and the tutor said becomes a row of the dataset of chats, marked as a person's. Otherwise
+  nothing of it stays.`;
 
 export function dialogue(main, begun, words) {
   const { id, recipe, problem = {}, messages = [] } = begun;
   const path = `/v1/chats/${encodeURIComponent(id)}`;
   const turns = element("ol", { class: "turns talk", "aria-label": "Conversation" });
   const status = element("p", { class: "unseen", role: "status" });
-  const text = element("textarea", { id: "say", rows: "2", maxlength: LONGEST, placeholder: "Say something to the tutor", "aria-label": "Your message", enterkeyhint: "send" });
+  const spoken = { placeholder: "Say something to the tutor", "aria-label": "Your message", enterkeyhint: "send" };
+  const text = element("textarea", { id: "say", rows: "2", maxlength: LONGEST, ...spoken });
   const send = element("button", { class: "primary" }, "Send");
   const writing = element("form", { class: "writing" }, text, send);
   let [over, under] = [Boolean(begun.over), null];
 
   const finish = async () => {
-    const answer = await ask("Keep this conversation?", "If you keep it, what you and the tutor said becomes a row of the dataset of chats, marked as a person's. Otherwise nothing of it stays.",
-      [["", "Go on talking"], ["drop", "Do not keep it"], ["keep", "Keep it", "primary"]]);
+    const answer = await ask("Keep this conversation?", TERMS, [["", "Go on talking"], ["drop", "Do not keep it"], ["keep", "Keep it", "primary"]]);
     if (!answer) return;
     under?.abort();
     const { kept, conversation } = await call("POST", `${path}/finish`, { keep: answer === "keep" });
@@ -31,10 +32,10 @@ export function dialogue(main, begun, words) {
   };
   main.append(
     heading("Chat", { back: { href: "#/chat", text: "Another chat" }, tools: element("div", { class: "tools" }, button("Finish", {}, finish)) }),
-    element("section", { class: "card asked", "aria-label": "The problem" }, element("p", { class: "facts" }, element("span", null, recipe), problem.topic ? element("span", null, problem.topic) : null),
+    element("section", { class: "card asked", "aria-label": "The problem" }, facts(recipe, problem.topic),
       element("p", { class: "question" }, problem.question || "The tutor will ask for your problem.")),
     turns, status, writing);
-  for (const told of messages) turns.append(element("li", null, bubble(told.role === "tutor" || told.role === "assistant" ? "tutor" : "student", told.text ?? told.content)));
+  for (const { role, text: said } of messages) turns.append(element("li", null, bubble(role, said)));
 
   text.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
@@ -102,9 +103,12 @@ function liveTurn(message, words) {
   const turn = element("li", null, bubble("student", message), soliloquy, reply);
   const PIECES = {
     deciding: () => "deciding",
-    calculation: ({ description }) => (steps.append(element("h3", null, "Decides to calculate"), element("p", null, quoted(description || ""))), "writing a program"),
+    calculation: ({ description }) => {
+      steps.append(element("h3", null, "Decides to calculate"), element("p", null, quoted(description)));
+      return "writing a program";
+    },
     code: ({ code }) => (steps.append(element("h3", null, "Program"), highlighted(code, 0)), "running it"),
-    output: ({ status, stdout, values }) => (steps.append(output(status, stdout, values)), "replying"),
+    output: (told) => (steps.append(output(told)), "replying"),
     reply: ({ delta }) => {
       reply.hidden = false;
       spoken.append(delta);
@@ -139,18 +143,18 @@ function liveTurn(message, words) {
   return turn;
 }
 
-function output(status, stdout, values = {}) {
-  const ran = named(status, "STATUS_") === "ok";
+function output({ status, error, stdout, values }) {
+  const ran = status === "ok";
   return element("div", { class: "attempt" },
-    ran ? element("ul", { class: "output", "aria-label": "Output" }, Object.entries(values).map(([name, value]) => element("li", null, element("code", null, name), " = ", element("code", { class: "value" }, printed(value)))))
-      : element("p", { class: "failed" }, named(status, "STATUS_")),
+    ran ? element("ul", { class: "output", "aria-label": "Output" }, Object.entries(values).map(printed))
+      : element("p", { class: "failed" }, error ? `${status}: ${error}` : status),
     stdout ? element("pre", { class: "code printed" }, stdout) : null);
 }
 
 /** As Python would print it, as far as JSON tells. */
-function printed(value) {
-  if (typeof value === "boolean") return value ? "True" : "False";
-  return typeof value === "string" ? value : JSON.stringify(value);
+function printed([name, value]) {
+  const told = typeof value === "boolean" ? (value ? "True" : "False") : JSON.stringify(value);
+  return element("li", null, element("code", null, name), " = ", element("code", { class: "value" }, told));
 }
 
 const page = () => document.scrollingElement;

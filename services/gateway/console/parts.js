@@ -20,6 +20,24 @@ export function heading(title, { back, note, tools } = {}) {
     note ? element("p", { class: "note" }, note) : null);
 }
 
+/** A line of what is to be known besides; what is nothing is left out. */
+export function facts(...told) {
+  return element("span", { class: "facts" }, told.filter(Boolean).map((one) => element("span", null, one)));
+}
+
+export function columns(names) {
+  return element("thead", null, element("tr", null, names.map((name) => element("th", { scope: "col" }, name))));
+}
+
+export function field(label, input, hint) {
+  return element("div", { class: "field" }, element("label", { for: input.id }, label), input,
+    hint ? element("p", { class: "hint", id: `${input.id}-hint` }, hint) : null);
+}
+
+export function recipeChoice(id, recipes) {
+  return element("select", { id }, recipes.map(({ name, title }) => element("option", { value: name }, `${name}: ${title}`)));
+}
+
 /** Children of a list, kept as long as their thing is there: focus and selection outlive what comes in. */
 export function keyed(list, things, keyOf, make) {
   const before = new Map([...list.children].map((child) => [child.dataset.key, child]));
@@ -42,7 +60,8 @@ export function say(place, text) {
 
 export function time(seconds) {
   const date = number(seconds);
-  return date ? element("time", { datetime: new Date(date * 1_000).toISOString(), title: moment(date), "data-since": date }, ago(date)) : element("span", null, "–");
+  if (!date) return element("span", null, "–");
+  return element("time", { datetime: new Date(date * 1_000).toISOString(), title: moment(date), "data-since": date }, ago(date));
 }
 
 setInterval(() => {

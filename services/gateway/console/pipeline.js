@@ -1,14 +1,21 @@
 // The services as a picture: what waits where, and what was given up.
 
 import { watch } from "./calls.js";
+import { counted } from "./conversation.js";
 import { element } from "./element.js";
-import { heading, keyed, nothing, say, svg } from "./parts.js";
+import { columns, heading, keyed, nothing, say, svg } from "./parts.js";
 import { lasting, number, short, whole } from "./told.js";
 
 // Where each service stands: a column and a row; and which one goes on with what another did.
 const PLACES = { curriculum: [1, 2], planner: [2, 1], student: [2, 2], tutor: [3, 2], codegen: [3, 1], executor: [4, 1], composer: [4, 2], collector: [5, 2] };
-const WAYS = [["curriculum", "planner"], ["curriculum", "student"], ["planner", "student"], ["student", "tutor"], ["tutor", "codegen"], ["codegen", "executor"], ["executor", "composer"], ["tutor", "composer"], ["composer", "student"], ["composer", "collector"], ["collector", "curriculum"]];
-const WORK = { curriculum: "admits problems", planner: "explains and plans", student: "asks and answers", tutor: "decides", codegen: "writes programs", executor: "runs them", composer: "replies", collector: "judges and keeps" };
+const WAYS = [
+  ["curriculum", "planner"], ["curriculum", "student"], ["planner", "student"], ["student", "tutor"], ["tutor", "codegen"], ["tutor", "composer"],
+  ["codegen", "executor"], ["executor", "composer"], ["composer", "student"], ["composer", "collector"], ["collector", "curriculum"],
+];
+const WORK = {
+  curriculum: "admits problems", planner: "explains and plans", student: "asks and answers", tutor: "decides",
+  codegen: "writes programs", executor: "runs them", composer: "replies", collector: "judges and keeps",
+};
 // Where events wait for another try.
 const AGAIN = ".retry";
 // From so many waiting on, a service is drawn in full colour.
@@ -20,18 +27,15 @@ export function pipeline(main) {
   const picture = element("div", { class: "picture" }, ways, element("ul", { "aria-label": "Services" }, Object.values(nodes)));
   const sum = element("p", { class: "note" }, "Asking…");
   const body = element("tbody");
-  const table = element("table", { class: "topics" },
-    element("thead", null, element("tr", null, ["Service", "Topic", "Waiting", "Oldest", "Tried again", "Given up"].map((name) => element("th", { scope: "col" }, name)))), body);
+  const table = element("table", { class: "topics" }, columns(["Service", "Topic", "Waiting", "Oldest", "Tried again", "Given up"]), body);
   main.append(heading("Pipeline"), sum, picture, element("details", { class: "by-topic" }, element("summary", null, "By topic"), table));
 
   const shows = ({ stages = [], dead_letters = {} }) => {
-    const topics = stages.filter(({ topic }) => !topic.endsWith(AGAIN)).map(({ service, topic, events, oldest_seconds }) => {
-      const again = stages.find((other) => other.service === service && other.topic === topic + AGAIN);
-      return { service, topic, events: number(events), again: number(again?.events), oldest: Math.max(number(oldest_seconds), number(again?.oldest_seconds)), dead: number(dead_letters[topic]) };
-    });
+    const topics = topicsOf(stages, dead_letters);
     const events = stages.reduce((all, stage) => all + number(stage.events), 0);
     const dead = Object.values(dead_letters).reduce((all, count) => all + number(count), 0);
-    sum.replaceChildren(events ? `${whole(events)} events wait or are under way` : "Nothing waits", dead ? element("a", { class: "fault", href: "#/dead-letters" }, `${whole(dead)} dead letters`) : ", and no letter is dead.");
+    sum.replaceChildren(events ? `${whole(events)} events wait or are under way` : "Nothing waits",
+      dead ? element("a", { class: "fault", href: "#/dead-letters" }, counted(dead, "dead letter")) : ", and no letter is dead.");
     for (const [name, shown] of Object.entries(nodes)) {
       const own = topics.filter(({ service }) => service === name);
       const of = (field) => own.reduce((all, topic) => all + topic[field], 0);
@@ -50,6 +54,15 @@ export function pipeline(main) {
     stop();
     drawing.disconnect();
   };
+}
+
+/** A topic with what is tried again of it. */
+function topicsOf(stages, dead) {
+  return stages.filter(({ topic }) => !topic.endsWith(AGAIN)).map(({ service, topic, events, oldest_seconds }) => {
+    const again = stages.find((other) => other.service === service && other.topic === topic + AGAIN);
+    const oldest = Math.max(number(oldest_seconds), number(again?.oldest_seconds));
+    return { service, topic, events: number(events), again: number(again?.events), oldest, dead: number(dead[topic]) };
+  });
 }
 
 function node(name) {
@@ -96,8 +109,10 @@ function draw(ways, nodes, picture) {
     const found = nodes[name].getBoundingClientRect();
     return { x: found.left - left, y: found.top - top, w: found.width, h: found.height };
   };
-  const head = (id) => svg("marker", { id, viewBox: "0 0 8 8", refX: "7", refY: "4", markerWidth: "7", markerHeight: "7", orient: "auto" }, svg("path", { d: "M0,0L8,4L0,8Z" }));
-  ways.replaceChildren(svg("defs", {}, head("idle"), head("busy")), ...WAYS.map(([from, to]) => svg("path", { d: between(box(from), box(to), height), "data-to": to })));
+  const size = { viewBox: "0 0 8 8", refX: "7", refY: "4", markerWidth: "7", markerHeight: "7", orient: "auto" };
+  const head = (id) => svg("marker", { id, ...size }, svg("path", { d: "M0,0L8,4L0,8Z" }));
+  const drawn = WAYS.map(([from, to]) => svg("path", { d: between(box(from), box(to), height), "data-to": to }));
+  ways.replaceChildren(svg("defs", {}, head("idle"), head("busy")), ...drawn);
 }
 
 function between(a, b, height) {

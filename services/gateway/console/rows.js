@@ -27,8 +27,10 @@ export function rowOf({ conversation, accepted, reasons = [], flags = [] }) {
 function moreOf({ enrichment = {}, authorship = {} }) {
   const { plan, confusion } = enrichment;
   const asked = (plan?.questions || []).map(({ question, answer }, place) => `${place + 1}. ${question} ${answer}`);
-  const said = (authorship.opinions || []).map(({ criterion, ruling, judge, because }) => `${criterion}: ${named(ruling, "RULING_")}, says ${judge}${because ? `: ${because}` : ""}`);
-  return [["The plan", asked.join("\n")], ["What the student believes", confusion?.solution], ["What the judges say", said.join("\n")]].filter(([, text]) => text);
+  const said = (authorship.opinions || []).map(({ criterion, ruling, judge, because }) =>
+    `${criterion}: ${named(ruling, "RULING_")}, says ${judge}${because ? `: ${because}` : ""}`);
+  const all = [["The plan", asked.join("\n")], ["What the student believes", confusion?.solution], ["What the judges say", said.join("\n")]];
+  return all.filter(([, text]) => text);
 }
 
 /** Flags name turns by their numbers; without a number they belong to the first. */
@@ -70,7 +72,8 @@ function attemptOf({ code = "", execution = {} }) {
 }
 
 function callOf({ role, model, raw = [], outcome, prompt, prompt_tokens, completion_tokens, seconds }) {
-  const told = [model, named(outcome, "PARSE_OUTCOME_"), `${number(prompt_tokens)} + ${number(completion_tokens)} tokens`, number(seconds) ? `${number(seconds).toFixed(2)} s` : ""];
+  const tokens = `${number(prompt_tokens)} + ${number(completion_tokens)} tokens`;
+  const told = [model, named(outcome, "PARSE_OUTCOME_"), tokens, number(seconds) ? `${number(seconds).toFixed(2)} s` : ""];
   return { role, raw, prompt, told: told.filter(Boolean).join(" · ") };
 }
 

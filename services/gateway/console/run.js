@@ -3,12 +3,14 @@
 import { call, poll, watch } from "./calls.js";
 import { element } from "./element.js";
 import { conversationList } from "./conversations.js";
-import { ask, button, heading, keyed, nothing, progress, say, state, svg, time, toast } from "./parts.js";
+import { ask, button, facts, heading, keyed, nothing, progress, say, state, svg, time, toast } from "./parts.js";
 import { maySteer } from "./session.js";
 import { bytes, clock, cost, isOver, lasting, moment, number, percent, rate, short, stateOf, whole } from "./told.js";
 
 // Seconds that the curve of the rate shows.
 const LOOK_BACK = 120;
+const FIGURES = ["accepted", "rate", "left", "rejected", "flags", "programs", "cost"];
+const CANCELLING = "What it has grown stays. What is under way is dropped, and the run cannot go on afterwards.";
 
 export async function run(main, [id]) {
   const path = `/v1/runs/${encodeURIComponent(id)}`;
@@ -31,7 +33,8 @@ export async function run(main, [id]) {
   main.append(
     element("header", { class: "heading" }, element("a", { class: "up", href: "#/runs" }, "← Runs"),
       element("div", { class: "titled" }, element("h1", null, request.problems), shownState, tools),
-      element("p", { class: "facts" }, element("code", null, id), element("span", null, request.recipe), element("span", null, "started ", time(status.requested_at), status.requested_by ? ` by ${status.requested_by}` : "")), because),
+      facts(element("code", null, id), request.recipe, ["started ", time(status.requested_at), status.requested_by ? ` by ${status.requested_by}` : ""]),
+      because),
     element("div", { class: "whole" }, bar), strip, element("div", { class: "folds" }, settings(request), files), list);
 
   let before = stateOf(status);
@@ -65,7 +68,7 @@ function steer(tools, status, path, shows) {
   if (!maySteer() || isOver(status)) return tools.replaceChildren();
   const press = (what) => async () => shows(await call("POST", `${path}/${what}`, {}));
   const cancel = async () => {
-    const answer = await ask("Cancel this run?", "What it has grown stays. What is under way is dropped, and the run cannot go on afterwards.", [["", "Keep it"], ["cancel", "Cancel the run", "danger"]]);
+    const answer = await ask("Cancel this run?", CANCELLING, [["", "Keep it"], ["cancel", "Cancel the run", "danger"]]);
     if (answer) await press("cancel")();
   };
   const focused = tools.contains(document.activeElement);
@@ -77,13 +80,11 @@ function steer(tools, status, path, shows) {
 }
 
 function figures() {
-  const shown = Object.fromEntries(["accepted", "rate", "left", "rejected", "flags", "programs", "cost"].map((name) => [name, { number: element("dd"), about: element("dt") }]));
   const curve = sparkline();
-  const strip = element("dl", { class: "figures" }, Object.entries(shown).map(([name, { number: value, about }]) => element("div", { class: name }, about, value, name === "rate" ? curve : null)));
-  const put = (name, value, about) => {
-    say(shown[name].number, value);
-    say(shown[name].about, about);
-  };
+  const shown = Object.fromEntries(FIGURES.map((name) => [name, [element("dd"), element("dt")]]));
+  const figure = (name) => element("div", { class: name }, shown[name].toReversed(), name === "rate" ? curve : null);
+  const strip = element("dl", { class: "figures" }, FIGURES.map(figure));
+  const put = (name, ...texts) => shown[name].forEach((place, which) => say(place, texts[which]));
   strip.shows = (status) => {
     const far = status.progress || {};
     const done = number(far.accepted) + number(far.rejected);
@@ -92,7 +93,8 @@ function figures() {
     put("accepted", whole(far.accepted), `of ${whole(status.request.conversations)} accepted`);
     put("rate", running ? rate(status.rate) : "–", "accepted, of late");
     if (isOver(status)) put("left", lasting(number(status.changed_at) - number(status.requested_at)), `ended ${moment(status.changed_at)}`);
-    else put("left", running && eta ? lasting(eta) : "–", running && eta ? `left, until ${clock(new Date(Date.now() + eta * 1_000))}` : `left; ${whole(far.under_way)} under way`);
+    else if (running && eta) put("left", lasting(eta), `left, until ${clock(new Date(Date.now() + eta * 1_000))}`);
+    else put("left", "–", `left; ${whole(far.under_way)} under way`);
     put("rejected", percent(far.rejected, done), `rejected, ${whole(far.rejected)} of ${whole(done)}`);
     put("flags", whole(far.flags), "flags: said, and not so");
     put("programs", percent(far.python_turns, far.turns), `of ${whole(far.turns)} turns ran Python`);
@@ -129,8 +131,16 @@ function sparkline() {
 }
 
 function settings(request) {
-  const usual = (value) => (number(value) ? whole(value) : "as usual");
-  const pairs = [["recipe", request.recipe], ["problems", request.problems], ["conversations", whole(request.conversations)], ["seed", String(request.seed || 0)],
-    ["in flight", usual(request.in_flight)], ["turns at most", usual(request.max_turns)], ["attempts", usual(request.max_attempts)], ["solutions explained first", request.enrich ? "yes" : "no"]];
-  return element("details", { class: "settings" }, element("summary", null, "Settings"), element("dl", null, pairs.map(([name, value]) => [element("dt", null, name), element("dd", null, value)])));
+  const told = {
+    recipe: request.recipe,
+    problems: request.problems,
+    conversations: whole(request.conversations),
+    seed: request.seed,
+    "in flight": whole(request.in_flight),
+    "turns at most": whole(request.max_turns),
+    attempts: whole(request.max_attempts),
+    "solutions explained first": request.enrich ? "yes" : "no",
+  };
+  const pairs = Object.entries(told).map(([name, value]) => [element("dt", null, name), element("dd", null, value)]);
+  return element("details", { class: "settings" }, element("summary", null, "Settings"), element("dl", null, pairs));
 }

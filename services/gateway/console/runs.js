@@ -1,21 +1,23 @@
 // All runs, the latest first.
 
-import { poll } from "./calls.js";
+import { asking, poll } from "./calls.js";
 import { element } from "./element.js";
-import { choice, heading, keyed, nothing, pager, progress, say, state, time } from "./parts.js";
+import { choice, columns, facts, heading, keyed, nothing, pager, progress, say, state, time } from "./parts.js";
 import { maySteer } from "./session.js";
 import { startForm } from "./starting.js";
 import { cost, isOver, lasting, number, percent, rate, stateOf, whole } from "./told.js";
 
-const STATES = [["", "All"], ["RUN_STATE_RUNNING", "Running"], ["RUN_STATE_PAUSED", "Paused"], ["RUN_STATE_FINISHED", "Finished"], ["RUN_STATE_SHORT", "Short"], ["RUN_STATE_CANCELLED", "Cancelled"]];
+const STATES = [
+  ["", "All"], ["RUN_STATE_RUNNING", "Running"], ["RUN_STATE_PAUSED", "Paused"],
+  ["RUN_STATE_FINISHED", "Finished"], ["RUN_STATE_SHORT", "Short"], ["RUN_STATE_CANCELLED", "Cancelled"],
+];
 const PAGE = 30;
 
 export function runs(main, rest, query) {
   let chosen = "";
   let stop = null;
   const body = element("tbody");
-  const table = element("table", { class: "runs" },
-    element("thead", null, element("tr", null, ["Run", "Progress", "Rate", "Time left", "Cost", "State"].map((name) => element("th", { scope: "col" }, name)))), body);
+  const table = element("table", { class: "runs" }, columns(["Run", "Progress", "Rate", "Time left", "Cost", "State"]), body);
   const empty = element("div", { class: "empty", hidden: true });
   const pages = pager(() => asked());
   const start = element("a", { class: "primary", href: "#/runs?start", role: "button" }, "Start a run");
@@ -26,8 +28,7 @@ export function runs(main, rest, query) {
 
   function asked() {
     stop?.();
-    const path = `/v1/runs?page_size=${PAGE}${chosen ? `&state=${chosen}` : ""}${pages.token() ? `&page_token=${encodeURIComponent(pages.token())}` : ""}`;
-    stop = poll(path, 1_000, ({ runs: found = [], next_page_token }) => {
+    stop = poll(asking("/v1/runs", { page_size: PAGE, state: chosen, page_token: pages.token() }), 1_000, ({ runs: found = [], next_page_token }) => {
       keyed(body, found, (run) => run.id, row);
       table.hidden = !found.length;
       empty.hidden = found.length > 0;
@@ -57,7 +58,7 @@ function row(run) {
   const because = element("span", { class: "because" });
   const line = element("tr", null,
     element("th", { scope: "row" }, element("a", { href: `#/runs/${encodeURIComponent(run.id)}` }, run.request.problems),
-      element("span", { class: "facts" }, element("span", null, run.request.recipe), element("span", null, `seed ${run.request.seed || 0}`), element("span", null, time(run.requested_at)))),
+      facts(run.request.recipe, `seed ${run.request.seed}`, time(run.requested_at))),
     element("td", { class: "far" }, bar, element("span", { class: "facts" }, count, share)),
     speed, left, price, element("td", null, shownState, because));
   speed.dataset.of = "Rate";

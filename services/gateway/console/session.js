@@ -34,7 +34,8 @@ function taken(told) {
 
 /** The form for a token, until one is good. */
 export function signIn(main, signedIn) {
-  const input = element("input", { id: "token", type: "password", autocomplete: "current-password", required: true, spellcheck: "false", "aria-describedby": "token-fault" });
+  const hidden = { type: "password", autocomplete: "current-password", spellcheck: "false" };
+  const input = element("input", { id: "token", ...hidden, required: true, "aria-describedby": "token-fault" });
   const fault = element("p", { id: "token-fault", class: "fault", role: "alert" });
   const form = element("form", { class: "sign-in" },
     element("h1", null, "Sign in"),

@@ -3,7 +3,7 @@
 import { Refused, call } from "./calls.js";
 import { choices } from "./choices.js";
 import { element } from "./element.js";
-import { toast } from "./parts.js";
+import { field, recipeChoice, toast } from "./parts.js";
 import { whole } from "./told.js";
 
 const NUMBERS = [
@@ -13,6 +13,7 @@ const NUMBERS = [
   ["max_turns", "Turns at most", ""],
   ["max_attempts", "Attempts", "For each problem, before it is given up."],
 ];
+const UNREACHED = "The gateway cannot be reached. Press Start again: it is the same run, however often you do.";
 const FEW = ["conversations", "seed"];
 
 /** Opens the form; what is given back closes it. */
@@ -39,12 +40,13 @@ export function startForm() {
 
 function form(offered, requestId, dialog) {
   const { recipes, problems, limits } = offered;
-  const recipe = element("select", { name: "recipe", id: "recipe" }, recipes.map(({ name, title }) => element("option", { value: name }, title ? `${name}: ${title}` : name)));
+  const recipe = recipeChoice("recipe", recipes);
   const groups = [["Banks", "bank"], ["Files", "file"]].map(([label, wanted]) => [label, problems.filter(({ kind }) => kind === wanted)]);
-  const source = element("select", { name: "problems", id: "problems" }, groups.filter(([, found]) => found.length).map(([label, found]) =>
+  const source = element("select", { id: "problems" }, groups.filter(([, found]) => found.length).map(([label, found]) =>
     element("optgroup", { label }, found.map(({ name }) => element("option", { value: name }, name)))));
-  const enrich = element("input", { type: "checkbox", name: "enrich", id: "enrich" });
-  const numbers = Object.fromEntries(NUMBERS.map(([name]) => [name, element("input", { name, id: name, inputmode: "numeric", autocomplete: "off", value: offered.defaults[name] ?? "" })]));
+  const enrich = element("input", { type: "checkbox" });
+  const numeric = (id) => element("input", { id, inputmode: "numeric", autocomplete: "off", value: offered.defaults[id], "aria-describedby": `${id}-hint` });
+  const numbers = Object.fromEntries(NUMBERS.map(([name]) => [name, numeric(name)]));
   const sum = element("p", { class: "sum" });
   const refused = element("p", { class: "fault", role: "alert" });
   const go = element("button", { class: "primary" }, "Start");
@@ -52,7 +54,10 @@ function form(offered, requestId, dialog) {
   shut.addEventListener("click", () => dialog.close());
 
   // A recipe that makes problems is shown some.
-  const offer = () => (made.querySelector("[for=problems]").textContent = recipes.find(({ name }) => name === recipe.value)?.topics.length ? "Examples" : "Problems");
+  const offer = () => {
+    const makes = recipes.find(({ name }) => name === recipe.value)?.topics.length;
+    made.querySelector("[for=problems]").textContent = makes ? "Examples" : "Problems";
+  };
   const checked = () => {
     const faults = NUMBERS.map(([name]) => shownFault(numbers[name], faultOf(numbers[name].value, limits[name])));
     const sound = faults.every((fault) => !fault);
@@ -60,18 +65,15 @@ function form(offered, requestId, dialog) {
     sum.textContent = sound ? summary(recipe.value, source.value, numbers) : "";
     return sound;
   };
-  const field = ([name, label, hint]) => element("div", { class: "field" }, element("label", { for: name }, label), numbers[name],
-    element("p", { class: "hint", id: `${name}-hint` }, hint || range(limits[name])));
+  const pair = (chosen) => element("div", { class: "pair" },
+    NUMBERS.filter(([name]) => FEW.includes(name) === chosen).map(([name, label, hint]) => field(label, numbers[name], hint || range(limits[name]))));
   const made = element("form", { novalidate: true },
     element("header", null, element("h2", { id: "start-title" }, "Start a run"), shut),
-    element("div", { class: "field" }, element("label", { for: "recipe" }, "Recipe"), recipe),
-    element("div", { class: "field" }, element("label", { for: "problems" }, "Problems"), source),
-    element("div", { class: "pair" }, NUMBERS.filter(([name]) => FEW.includes(name)).map(field)),
-    element("details", null, element("summary", null, "More settings"),
-      element("div", { class: "pair" }, NUMBERS.filter(([name]) => !FEW.includes(name)).map(field)),
-      element("label", { class: "check" }, enrich, element("span", null, "Explain and outline each solution first", element("small", null, "A model does so before its conversation starts.")))),
+    field("Recipe", recipe), field("Problems", source), pair(true),
+    element("details", null, element("summary", null, "More settings"), pair(false),
+      element("label", { class: "check" }, enrich,
+        element("span", null, "Explain and outline each solution first", element("small", null, "A model does so before its conversation starts.")))),
     sum, refused, element("footer", null, go));
-  for (const [name, input] of Object.entries(numbers)) input.setAttribute("aria-describedby", `${name}-hint`);
   made.addEventListener("input", () => {
     refused.textContent = "";
     offer();
@@ -83,11 +85,12 @@ function form(offered, requestId, dialog) {
     go.disabled = true;
     try {
       const asked = Object.fromEntries(Object.entries(numbers).map(([name, { value }]) => [name, name === "seed" ? value.trim() : Number(value)]));
-      const run = await call("POST", "/v1/runs", { request_id: requestId, request: { recipe: recipe.value, problems: source.value, enrich: enrich.checked, ...asked } });
+      const request = { recipe: recipe.value, problems: source.value, enrich: enrich.checked, ...asked };
+      const run = await call("POST", "/v1/runs", { request_id: requestId, request });
       dialog.close();
       location.hash = `#/runs/${encodeURIComponent(run.id)}`;
     } catch (error) {
-      refused.textContent = error instanceof Refused ? error.message : "The gateway cannot be reached. Press Start again: it is the same run, however often you do.";
+      refused.textContent = error instanceof Refused ? error.message : UNREACHED;
       go.disabled = false;
     }
   });

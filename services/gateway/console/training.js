@@ -2,7 +2,7 @@
 
 import { call } from "./calls.js";
 import { element } from "./element.js";
-import { heading, nothing, time } from "./parts.js";
+import { columns, facts, heading, nothing, time } from "./parts.js";
 
 const FIGURE = new Intl.NumberFormat(undefined, { maximumSignificantDigits: 4 });
 // Of what a training measured.
@@ -12,7 +12,8 @@ export async function training(main) {
   main.append(heading("Training", { note: "Adapters that were made from what was grown here, and what their evaluations found." }));
   try {
     const { adapters = [], evaluations = [] } = await call("GET", "/v1/training");
-    main.append(section("Adapters", adapters.length ? element("ul", { class: "cards" }, adapters.map(adapter)) : nothing("No registry of adapters was given to this gateway, or it is empty.")));
+    const none = nothing("No registry of adapters was given to this gateway, or it is empty.");
+    main.append(section("Adapters", adapters.length ? element("ul", { class: "cards" }, adapters.map(adapter)) : none));
     main.append(section("Evaluations", ...(evaluations.length ? compared(evaluations) : [nothing("No evaluation was given to this gateway.")])));
   } catch (error) {
     main.append(nothing(error.message));
@@ -27,7 +28,7 @@ function adapter({ name, digest, base_digest, active, active_since, note, metric
   const told = Object.entries(metrics).slice(0, MOST);
   return element("li", { class: "card" },
     element("h3", null, name, active ? element("span", { class: "chip good" }, "active") : null),
-    element("p", { class: "facts" }, element("code", { title: digest }, digest.slice(0, 12)), base_digest ? element("span", { title: base_digest }, "on ", element("code", null, base_digest.slice(0, 12))) : null, active ? element("span", null, "since ", time(Date.parse(active_since) / 1_000)) : null),
+    facts(shortened(digest), base_digest ? ["on ", shortened(base_digest)] : null, active ? ["since ", time(Date.parse(active_since) / 1_000)] : null),
     note ? element("p", { class: "aside" }, note) : null,
     element("dl", null, told.map(([key, value]) => [element("dt", null, key.replaceAll("_", " ")), element("dd", null, FIGURE.format(value))])));
 }
@@ -39,9 +40,17 @@ function compared(evaluations) {
     const names = [...new Set(found.flatMap(({ metrics }) => Object.keys(metrics)))];
     return element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": protocol }, element("table", { class: "compared" },
       element("caption", null, protocol),
-      element("thead", null, element("tr", null, element("td"), found.map(({ name, model, at }) => element("th", { scope: "col" }, model || name, element("small", null, model && name !== model ? `${name} ` : "", time(at)))))),
+      columns([element("span", { class: "unseen" }, "Figure"), ...found.map(evaluated)]),
       element("tbody", null, names.map((figure) => measured(figure, found.map(({ metrics }) => metrics[figure]))))));
   });
+}
+
+function evaluated({ name, model, at }) {
+  return [model || name, element("small", null, model && name !== model ? `${name} ` : "", time(at))];
+}
+
+function shortened(digest) {
+  return element("code", { title: digest }, digest.slice(0, 12));
 }
 
 function measured(name, values) {
@@ -58,7 +67,8 @@ function measured(name, values) {
     bar.style.width = `${(value / whole) * 100}%`;
     range.style.left = `${((low ?? value) / whole) * 100}%`;
     range.style.width = `${(((high ?? value) - (low ?? value)) / whole) * 100}%`;
-    return element("td", null, element("b", null, FIGURE.format(value)), ranged ? element("small", null, `${FIGURE.format(low)} – ${FIGURE.format(high)}`) : null,
+    return element("td", null, element("b", null, FIGURE.format(value)),
+      ranged ? element("small", null, `${FIGURE.format(low)} – ${FIGURE.format(high)}`) : null,
       element("span", { class: "ranged", "aria-hidden": "true" }, bar, ranged ? range : null));
   }));
 }
