@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from soliloquy.v1.events_pb2 import ProblemSubmitted
+from soliloquy.v1.events_pb2 import ConversationFinished, ProblemSubmitted
 from soliloquy.v1.runs_pb2 import Run
 
 from services.curriculum.bank.bank import load_bank
@@ -237,7 +237,7 @@ async def test_a_person_talks_with_the_tutor_and_has_it_kept(page: Page, folder:
     await page.until("document.querySelector('main form.beginning')")
     async with EmbeddedTransport(folder / "data" / "log.sqlite") as transport:
         finished = [message_of(delivery.event) async for delivery in transport.read("conversation.finished")]
-    [kept] = [one.conversation for one in finished if one.conversation.person]
+    [kept] = [one.conversation for one in finished if isinstance(one, ConversationFinished) and one.conversation.person]
     assert [turn.student.text for turn in kept.turns][1] == "I think it is 12."
 
 
