@@ -12,7 +12,7 @@ import uvloop
 
 from services.cli.addresses import ADDRESS
 from services.cli.durations import DURATION
-from services.cli.gateway_options import GATEWAY, GRPC, gateway_orders, taken
+from services.cli.gateway.options import GATEWAY, GRPC, gateway_orders, taken
 from services.cli.kafka_options import kafka_options
 from services.cli.model_options import model_options
 from services.cli.observing import observing

@@ -15,7 +15,7 @@ import uvloop
 from services.cli.addresses import ADDRESS, free_address
 from services.cli.failure import Failure
 from services.cli.folder import WORKING
-from services.cli.gateway_options import GATEWAY, GRPC, gateway_orders, taken
+from services.cli.gateway.options import GATEWAY, GRPC, gateway_orders, taken
 from services.cli.kafka_options import kafka_options
 from services.cli.model_options import model_options
 from services.cli.observing import observing

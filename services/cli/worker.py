@@ -166,7 +166,7 @@ class Worker:
 
     async def _receive(self, orders: GatewayOrders, transport: Transport) -> None:
         # It loads what serves a browser and gRPC.
-        from services.cli.reception import receiving
+        from services.cli.gateway.reception import receiving
 
         async with receiving(orders, self._assignment.model, transport) as reception:
             self._gateway = reception.gateway

@@ -18,9 +18,9 @@ from rich.console import Console, RenderableType
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 
 from services.cli.bench.tables import machine_line, rounds_line, show, table, targets_table, three
-from services.cli.chatting import routes, tutor
 from services.cli.failure import Failure
-from services.cli.gateway_plans import Plans
+from services.cli.gateway.chatting import routes, tutor
+from services.cli.gateway.plans import Plans
 from services.cli.wiring import ModelSettings, scripted_model
 from services.client.sandbox import SandboxClient
 from services.curriculum.bank.bank import load_bank

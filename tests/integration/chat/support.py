@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from soliloquy.v1.conversation_pb2 import Problem, Step
 
-from services.cli.chatting import ChatProblems, tutoring
+from services.cli.gateway.chatting import ChatProblems, tutoring
 from services.cli.wiring import ModelSettings, scripted_model
 from services.gateway.chat.asked import ChatShown, StartChat
 from services.gateway.chat.chats import Chats

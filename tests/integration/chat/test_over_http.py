@@ -10,7 +10,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from services.cli.chatting import chat_routes
+from services.cli.gateway.chatting import chat_routes
 from services.gateway.access.access import Access
 from services.gateway.chat.settings import ChatSettings
 from services.gateway.http.application import application

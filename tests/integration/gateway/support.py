@@ -10,7 +10,7 @@ from soliloquy.v1.gateway_pb2 import GetRunRequest, RunStatus, StartRunRequest
 from soliloquy.v1.runs_pb2 import RunRequest
 
 import services.curriculum.app
-from services.cli.gateway_plans import Plans
+from services.cli.gateway.plans import Plans
 from services.curriculum.settings import CurriculumSettings
 from services.gateway.service import Gateway
 from services.gateway.settings import GatewaySettings

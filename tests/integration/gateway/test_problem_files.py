@@ -11,7 +11,7 @@ from soliloquy.v1.conversation_pb2 import Problem
 from soliloquy.v1.gateway_pb2 import ResumeRunRequest, StartRunRequest
 from soliloquy.v1.runs_pb2 import Run, RunRequest, RunState
 
-from services.cli.gateway_plans import Plans
+from services.cli.gateway.plans import Plans
 from services.curriculum.bank.bank import load_bank
 from services.gateway.planning import Offered
 from services.gateway.refusals import Code, Refusal

@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
-from services.cli.chatting import chat_routes
 from services.cli.failure import Failure
-from services.cli.gateway_plans import Plans
+from services.cli.gateway.chatting import chat_routes
+from services.cli.gateway.plans import Plans
 from services.cli.wiring import GatewayOrders, ModelSettings
 from services.gateway.access.certificates import BadCertificates
 from services.gateway.access.loopback import OpenToOthers

@@ -1,0 +1,1 @@
+"""The gateway as a process: what it is given, and what it is made of."""
