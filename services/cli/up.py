@@ -14,6 +14,7 @@ import uvloop
 
 from services.cli.addresses import ADDRESS, free_address
 from services.cli.failure import Failure
+from services.cli.folder import WORKING
 from services.cli.gateway_options import GATEWAY, GRPC, gateway_orders, taken
 from services.cli.kafka_options import kafka_options
 from services.cli.model_options import model_options
@@ -36,8 +37,8 @@ from services.runtime.model.settings import Models
 from services.runtime.topics import shapes
 from services.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
 
-# Of the folder of --data.
-LOG = "log.sqlite"
+# Of the folder of --data, and where `soliloquy dlq` looks for it.
+LOG = f"{WORKING}/log.sqlite"
 CONSOLE = "127.0.0.1:8080"
 
 _log = logging.getLogger(__name__)
@@ -112,14 +113,10 @@ def up(
     console = console or (None if kafka else CONSOLE)
     if console is None and (given := [name for name, value in asked.items() if value]):
         raise click.UsageError(f"--{given[0].replace('_', '-')} says nothing without --console")
-    try:
-        data.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise Failure(f"{data} cannot be written ({error.strerror}): choose another --data") from error
-    sandbox = free_address()
-    orders = console and gateway_orders(
-        listen=console, datasets=store or str(data), models=models, sandbox=sandbox, **asked
-    )
+    orders = None
+    if console:
+        where = store or str(data)
+        orders = gateway_orders(listen=console, datasets=where, models=models, sandbox=free_address(), **asked)
     whole = Assignment(
         services=(),
         transport=kafka or data / LOG,
@@ -131,9 +128,11 @@ def up(
         **options,
     )
     everywhere = _on_kafka(whole, kafka, scales) if kafka else _in_one_log(whole)
-    posts = list(_posts(everywhere, whole, orders or None, http_from))
-    where = kafka.bootstrap if kafka else str(data / LOG)
-    uvloop.run(_keep_up(kafka, posts, f"on {where}{f', console on http://{console}' if console else ''}"))
+    posts = list(_posts(everywhere, whole, orders, http_from))
+    told = f"on {kafka.bootstrap if kafka else data / LOG}"
+    if orders:
+        told += f", console on {'https' if orders.settings.tls else 'http'}://{console}"
+    uvloop.run(_keep_up(kafka, posts, told))
 
 
 def places(scales: Mapping[str, int]) -> list[tuple[str, int]]:
@@ -150,6 +149,11 @@ def _on_kafka(whole: Assignment, kafka: KafkaSettings, scales: Mapping[str, int]
 
 def _in_one_log(whole: Assignment) -> Iterator[tuple[str, Assignment]]:
     """As few processes as keep one that waits for the disk or the sandbox from holding up the rest."""
+    data = whole.datasets.data
+    try:
+        (data / LOG).parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Failure(f"{data} cannot be written ({error.strerror}): choose another --data") from error
     yield "loop", replace(whole, services=["planner", *LOOP])
     yield "collector", replace(whole, services=["curriculum", "collector"])
 

@@ -149,6 +149,7 @@ class Runs:
         self._wait(self._runs.replay(letter))
 
     def _wait(self, call: Coroutine[Any, Any, T]) -> T:
+        """Whoever is interrupted, at whatever moment, goes on when nothing of the call is under way."""
         ended = threading.Event()
         begun: list[asyncio.Task[T]] = []
 
@@ -156,12 +157,18 @@ class Runs:
             begun.append(self._loop.create_task(call))
             begun[0].add_done_callback(lambda _: ended.set())
 
-        self._loop.call_soon_threadsafe(begin)
+        def stop() -> None:
+            if begun:
+                begun[0].cancel()
+            else:
+                call.close()
+                ended.set()
+
         try:
+            self._loop.call_soon_threadsafe(begin)
             ended.wait()
         except BaseException:
-            # Whoever is interrupted goes on when nothing of it is under way.
-            self._loop.call_soon_threadsafe(lambda: begun[0].cancel())
+            self._loop.call_soon_threadsafe(stop)
             ended.wait()
             raise
         return begun[0].result()

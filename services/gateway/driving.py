@@ -1,9 +1,11 @@
 """Drives one run: submits its problems a little ahead of need, and knows when there is nothing left to grow."""
 
 import asyncio
+import logging
 import time
 from collections.abc import Awaitable, Callable
 
+from soliloquy.v1.conversation_pb2 import Problem
 from soliloquy.v1.events_pb2 import ProblemSubmitted
 from soliloquy.v1.runs_pb2 import RunState
 
@@ -21,6 +23,8 @@ IN_FLIGHT_A_PROBLEM_AHEAD = 4
 BATCH = 32
 # Between two looks at a run of which nothing is heard.
 LOOK_SECONDS = 1.0
+
+_log = logging.getLogger(__name__)
 
 # Writes down that the run is in another state, and why.
 Turn = Callable[[RunState, str], Awaitable[None]]
@@ -71,7 +75,7 @@ class Driver:
     def _events(self, problems: Problems, ordinals: list[int]) -> list[Event]:
         run = self._known.changed.run
         submissions = [
-            ProblemSubmitted(run=run, ordinal=ordinal, problem=problems.problem(run.seed, ordinal))
+            ProblemSubmitted(run=run, ordinal=ordinal, problem=_drawn(problems, run.seed, ordinal))
             for ordinal in ordinals
         ]
         return [first_event(submission, source="gateway", time=time.time()) for submission in submissions]
@@ -109,6 +113,15 @@ class Driver:
             return False
         dead = known.dead - self._index.settled(known.id)
         return submitted - known.quota.settled <= len(dead) or len(known.under_way) >= known.changed.run.in_flight
+
+
+def _drawn(problems: Problems, seed: int, ordinal: int) -> Problem:
+    """What is wrong with one run's problems is no other's concern."""
+    try:
+        return problems.problem(seed, ordinal)
+    except Exception as error:
+        _log.error("problem %d cannot be drawn", ordinal, exc_info=error)
+        raise BadRequest(f"problem {ordinal} cannot be drawn ({error}): mend it and resume the run") from error
 
 
 def _shortfall(known: KnownRun) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from soliloquy.v1.events_pb2 import RunCancelled, RunChanged
 from soliloquy.v1.gateway_pb2 import StartRunRequest
-from soliloquy.v1.runs_pb2 import RunRequest, RunState
+from soliloquy.v1.runs_pb2 import Run, RunRequest, RunState
 
 from services.gateway.asking import checked
 from services.gateway.callers import CALLER
@@ -62,16 +62,19 @@ class Steering:
     async def start(self, asked: StartRunRequest) -> str:
         """The run's id, also where it was started before."""
         request = checked(asked)
+        # Not while others wait to write: a file of problems may be long.
+        planned = None if self._runs.asked(asked.request_id) else await self._planned(asked.request_id, request)
         async with self._writing:
-            if known := self._runs.asked(asked.request_id):
-                if known.changed.request != request:
-                    raise Refusal(
-                        Code.EXISTS,
-                        f"request_id {asked.request_id!r} has started run {known.id} with other settings: "
-                        "send another id for another run",
-                    )
-                return known.id
-            known = await self._begin(asked.request_id, request)
+            known = self._runs.asked(asked.request_id)
+            if known is None:
+                assert planned, "what was asked once is never forgotten"
+                known = await self._begin(asked.request_id, request, planned)
+            elif known.changed.request != request:
+                raise Refusal(
+                    Code.EXISTS,
+                    f"request_id {asked.request_id!r} has started run {known.id} with other settings: "
+                    "send another id for another run",
+                )
         self._drive(known)
         return known.id
 
@@ -93,13 +96,15 @@ class Steering:
                 await self._write(turned(known, RunState.RUN_STATE_RUNNING, "", time.time()))
         self._drive(known)
 
-    async def _begin(self, request_id: str, request: RunRequest) -> KnownRun:
-        if sum(not known.is_over for known in self._runs) >= self._most_runs:
-            raise Refusal(Code.TOO_MANY, f"{self._most_runs} runs are not over yet: wait for one, or cancel one")
+    async def _planned(self, request_id: str, request: RunRequest) -> Run:
         try:
-            run = await asyncio.to_thread(self._planning.run, request, digest(request_id)[:_GROWING_DIGITS])
+            return await asyncio.to_thread(self._planning.run, request, digest(request_id)[:_GROWING_DIGITS])
         except BadRequest as error:
             raise Refusal(Code.INVALID, str(error)) from error
+
+    async def _begin(self, request_id: str, request: RunRequest, run: Run) -> KnownRun:
+        if sum(not known.is_over for known in self._runs) >= self._most_runs:
+            raise Refusal(Code.TOO_MANY, f"{self._most_runs} runs are not over yet: wait for one, or cancel one")
         if growing_of(run) in self._runs:
             raise Refusal(Code.EXISTS, f"request_id {request_id!r} is too like another: send another id")
         now = time.time()

@@ -7,7 +7,7 @@ from typing import Any
 
 import uvloop
 
-from services.cli.bench import dataset, loop, model_client
+from services.cli.bench import dataset, gateway, loop, model_client
 from services.cli.bench.grown import Wanted
 from services.executor.bench import sandbox
 from services.executor.bench.mixes import mixes
@@ -33,6 +33,7 @@ def main() -> dict[str, Any]:
         "counting": [uvloop.run(counting.measure(kafka, pairs=PAIRS, tell=_say_nothing)) for kafka in grounds],
         "model_client": model_client.measure(calls=5_000, storm=30.0, rounds=ROUNDS, tell=_say_nothing),
         "dataset": dataset.measure(conversations=10_000, long=200_000, rounds=ROUNDS, tell=_say_nothing),
+        "gateway": gateway.measure(seconds=10.0, conversations=100_000, rounds=ROUNDS, tell=_say_nothing),
         "pipeline": [loop.measure(WANTED, kafka, rounds=1, long=True, tell=_say_nothing) for kafka in grounds],
     }
 

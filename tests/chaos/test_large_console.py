@@ -8,6 +8,7 @@ from soliloquy.v1.conversation_pb2 import Conversation, Ending, Summary
 from soliloquy.v1.events_pb2 import ConversationCollected, RunChanged, RunProgress
 from soliloquy.v1.runs_pb2 import Run, RunRequest, RunState
 
+from services.cli.up import LOG
 from services.runtime.events import Event, first_event, growing_of
 from services.runtime.transports.embedded import EmbeddedTransport
 from tests.e2e.chromium import Page, chromium, needs_chromium
@@ -58,8 +59,8 @@ async def within(page: Page, told: str, do: str, condition: str) -> None:
 
 @pytest.mark.asyncio
 async def test_a_hundred_thousand_conversations_are_listed_turned_and_searched_at_once(tmp_path: Path) -> None:
-    (tmp_path / "data").mkdir()
-    await filled(tmp_path / "data" / "log.sqlite")
+    (tmp_path / "data" / LOG).parent.mkdir(parents=True)
+    await filled(tmp_path / "data" / LOG)
     with site(tmp_path, "--problems", "physics") as served:
         async with chromium(tmp_path / "profile", offline=False) as page:
             await signed_in(page, served)

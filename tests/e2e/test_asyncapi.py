@@ -123,7 +123,9 @@ def test_schemas_compile_to_the_messages_that_travel(document: dict[str, Any], t
         each.name: [(field.name, field.number, field.type) for field in each.field] for each in file.message_type
     }
     assert described[message.name] == [(field.name, field.number, field.type) for field in message.fields]
-    used = {field.type_name.split(".")[-1] for each in file.message_type for field in each.field if field.type_name}
+    entries = [entry for each in file.message_type for entry in each.nested_type]
+    fields = [field for each in (*file.message_type, *entries) for field in each.field]
+    used = {field.type_name.split(".")[-1] for field in fields if field.type_name} - {entry.name for entry in entries}
     assert set(described) | {each.name for each in file.enum_type} == used | {message.name}
 
 

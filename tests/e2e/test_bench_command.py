@@ -40,6 +40,12 @@ def test_what_a_person_waits_for_is_told_beside_its_target() -> None:
     assert {target["at_most"] for target in figures["targets"]} == {50}
 
 
+def test_what_watchers_wait_for_and_cost_is_told_beside_its_target() -> None:
+    figures = measured([SOLILOQUY, "bench", "gateway", "--seconds", "1", "--conversations", "700"])
+    assert figures["one"]["p99_ms"]["median"] > 0
+    assert {target["figure"].split(".")[0] for target in figures["targets"]} == {"one", "grpc", "http", "restart"}
+
+
 def test_services_that_are_not_there_cannot_be_scraped() -> None:
     result = said([SOLILOQUY, "bench", "observe", "--http-from", "1"])
     assert (result.returncode, result.stdout) == (2, "")

@@ -13,7 +13,7 @@ from training.state import Undertaking, held, read, write
 
 TABLE, REPORT = "rounds.md", "rounds.json"
 _OUTCOME = "outcome.json"
-_UNDERTAKING = Undertaking(name="improving", option="--out")
+_UNDERTAKING = Undertaking(name="improvement", option="--out")
 _LEGEND = """\
 Executable of what was asked for; the criteria as in the paper's table: solvable of what ran, accurate and appropriate
 of what is solvable, all three of what ran. Kept is what met all that was asked, of what was asked for, without what

@@ -61,7 +61,7 @@ class Outcome:
         if self.share == best.share:
             return f"no better than round {best.round}, which stays the best"
         (low, high), (least, most) = self.interval, best.interval
-        doubt = ", as chance alone may make it" if low <= most and least <= high else ""
+        doubt = ", though chance alone may make the difference" if low <= most and least <= high else ""
         if self.share > best.share:
             return f"better than round {best.round}{doubt}"
         return f"worse than round {best.round}, which stays the best{doubt}"

@@ -188,7 +188,7 @@ async def _gateway(log: Path) -> AsyncIterator[tuple[GatewayOrders, int]]:
     """One in a process of its own, ready: its orders and its process."""
     orders = GatewayOrders(settings=GatewaySettings(listen=free_address(), grpc=free_address()))
     name = f"bench-{time.monotonic_ns()}"
-    supervisor = Supervisor([post(name, Assignment(services=(), transport=log, gateway=orders, grace=0.0))])
+    supervisor = Supervisor([post(name, Assignment(services=(), transport=log, gateway=orders, grace=5.0))])
     async with asyncio.TaskGroup() as group:
         keeping = group.create_task(supervisor.run())
         await supervisor.ready()

@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from services.curriculum.files.whole import whole_file
 from services.recipes.mathwell.criteria.operations import operations_in
 from services.recipes.mathwell.criteria.verdicts import Criterion, Scores, WordProblem
 from services.recipes.mathwell.measures import Measured
+from services.recipes.mathwell.readability import dale_chall, flesch_kincaid, tokens
 
 _TOLD = {True: "yes", False: "no", None: "undecided"}
 
@@ -32,7 +34,11 @@ _TOLD = {True: "yes", False: "no", None: "undecided"}
     help="Of `problems learn-criteria`: they have to agree with the rules.",
 )
 @measuring_options
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="JSONL: each verdict with its reasons.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="JSONL: verdicts with reasons, and measures.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 def score(
     *,
@@ -63,10 +69,11 @@ def score(
                 scores = scored(problem, list(classifiers.opinions(problem)) if classifiers else ())
                 kept += scores.meets_all
                 questions.append(problem.question)
-                measured.add(problem.question, problem.code, operations_in(problem.code, problem.question))
+                operations = operations_in(problem.code, problem.question)
+                measured.add(problem.question, problem.code, operations)
                 counts.update((criterion, scores.meets(criterion)) for criterion in Criterion)
                 if file:
-                    file.write(_line(problem, scores))
+                    file.write(_line(problem, scores, operations))
     except (Unreadable, BadClassifiers) as unusable:
         raise Failure(str(unusable)) from unusable
     except OSError as error:
@@ -89,7 +96,15 @@ def score(
     console.print(beside_published({"here": measures}, MEASURES))
 
 
-def _line(problem: WordProblem, scores: Scores) -> bytes:
-    verdicts = {one.value: scores.meets(one) for one in Criterion}
-    row = {"question": problem.question, **verdicts, "meets_all": scores.meets_all, "objections": scores.objections}
+def _line(problem: WordProblem, scores: Scores, operations: Sequence[str]) -> bytes:
+    row = {
+        "question": problem.question,
+        **{one.value: scores.meets(one) for one in Criterion},
+        "meets_all": scores.meets_all,
+        "objections": scores.objections,
+        "reading_grade": flesch_kincaid(problem.question),
+        "dale_chall": dale_chall(problem.question),
+        "tokens": tokens(problem.question),
+        "operations": operations,
+    }
     return json.dumps(row, ensure_ascii=False).encode() + b"\n"

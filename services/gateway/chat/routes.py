@@ -120,7 +120,10 @@ class ChatRoutes:
             return answered(await self.completions.answer(wanted))
         except Refusal as refusal:
             status, body = refused(refusal)
-            return answered(body, status)
+            # OpenAI's clients wait so long before they ask again by themselves.
+            return answered(
+                body, status, {"retry-after": f"{refusal.retry_after:.0f}"} if refusal.retry_after else None
+            )
 
     async def _chunks(self, wanted: ChatAsked) -> AsyncIterator[bytes]:
         async with aclosing(self.completions.stream(wanted)) as chunks:

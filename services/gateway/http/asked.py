@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from functools import partial
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -10,7 +11,7 @@ from starlette.responses import Response
 from services.gateway.access.access import Access, Presented
 from services.gateway.access.audit import Call
 from services.gateway.http.reading import MOST_BODY_BYTES, Json, read_body
-from services.gateway.http.streams import Stream
+from services.gateway.http.streams import GREETING, Stream
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -35,4 +36,7 @@ class Asked:
         self.call.streamed = True
         if self.request.method == "HEAD":
             return Response(media_type=Stream.media_type)
-        return await Stream(events, self.stopping, lambda: self.access.check(self.presented)).begun()
+        # What is posted nobody asks for again by itself, and OpenAI's clients take a greeting for an answer.
+        greeting = GREETING if self.request.method == "GET" else b""
+        still_admitted = partial(self.access.check, self.presented)
+        return await Stream(events, self.stopping, still_admitted, greeting=greeting).begun()

@@ -18,7 +18,7 @@ STALL_SECONDS = 60.0
 # What is wrong with a request shows before so long, and is told by the status.
 FIRST_SECONDS = 0.1
 # When a browser comes back after a stream broke.
-_GREETING = b"retry: 1000\n\n"
+GREETING = b"retry: 1000\n\n"
 _HEARTBEAT = b": still here\n\n"
 
 
@@ -40,12 +40,15 @@ class Stream(Response):
         source: AsyncIterator[bytes],
         stopping: asyncio.Event,
         still_admitted: Callable[[], None] = lambda: None,
+        *,
+        greeting: bytes = GREETING,
     ) -> None:
         super().__init__(headers={"cache-control": "no-store", "x-accel-buffering": "no"})
         del self.headers["content-length"]
         self._source = source
         self._stopping = stopping
         self._still_admitted = still_admitted
+        self._greeting = greeting
         self._coming = asyncio.ensure_future(anext(source))
 
     async def begun(self) -> "Stream":
@@ -63,7 +66,7 @@ class Stream(Response):
         }
         try:
             async with asyncio.timeout(None) as stalled:
-                await _sent(send, stalled, _GREETING)
+                await _sent(send, stalled, self._greeting)
                 async for piece in self._pieces(ending):
                     await _sent(send, stalled, piece)
             await send({"type": "http.response.body", "body": b"", "more_body": False})

@@ -64,8 +64,9 @@ class Client:
         """The data of each event of a stream of completions."""
         async with self._session.post("/v1/chat/completions", json=body) as response:
             assert (response.status, response.content_type) == (200, "text/event-stream")
-            lines = (await response.text()).splitlines()
-        return [line.removeprefix("data: ") for line in lines if line.startswith("data: ")]
+            events = (await response.text()).split("\n\n")
+        assert all(event.startswith("data: ") and "\n" not in event for event in events[:-1])
+        return [event.removeprefix("data: ") for event in events[:-1]]
 
 
 def asked(*texts: str, recipe: str = "soliloquy", **more: Any) -> dict[str, Any]:

@@ -1,14 +1,19 @@
 """Runs about problems of one's own, from the folder that the gateway was given."""
 
 import json
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import pytest
+from soliloquy.v1.conversation_pb2 import Problem
 from soliloquy.v1.gateway_pb2 import ResumeRunRequest, StartRunRequest
-from soliloquy.v1.runs_pb2 import RunRequest, RunState
+from soliloquy.v1.runs_pb2 import Run, RunRequest, RunState
 
 from services.cli.gateway_plans import Plans
+from services.curriculum.bank.bank import load_bank
+from services.gateway.planning import Offered
 from services.gateway.refusals import Code, Refusal
 from services.gateway.service import Gateway
 from services.gateway.settings import GatewaySettings
@@ -60,6 +65,44 @@ async def test_a_broken_file_is_refused_by_its_line(connect: Connect, plans: Pla
                 await gateway.start_run(asked("broken.jsonl"))
 
 
+@dataclass(frozen=True, kw_only=True)
+class SpoiltPlans:
+    """The third problem of a run whose seed is 13 cannot be drawn."""
+
+    plans: Plans
+
+    def run(self, request: RunRequest, growing: str) -> Run:
+        return self.plans.run(request, growing)
+
+    def offered(self) -> Sequence[Offered]:
+        return self.plans.offered()
+
+    def problems(self, request: RunRequest) -> "SpoiltPlans":
+        return self
+
+    def problem(self, run_seed: int, ordinal: int) -> Problem:
+        if (run_seed, ordinal) == (13, 2):
+            raise ZeroDivisionError("a triangle of no height")
+        return load_bank("arithmetic").problem(run_seed, ordinal)
+
+
+async def test_a_problem_that_cannot_be_drawn_holds_up_its_own_run_and_no_other(connect: Connect, plans: Plans) -> None:
+    async with connect() as transport:
+        gateway = Gateway(transport, SpoiltPlans(plans=plans), GatewaySettings())
+        async with growing(transport, Collecting()), gateway.at_work():
+            request = RunRequest(recipe="soliloquy", problems="arithmetic", conversations=5, seed=13)
+            spoilt = await gateway.start_run(StartRunRequest(request=request, request_id="spoilt"))
+            sound = await gateway.start_run(asked("arithmetic"))
+            await until(lambda: stands(gateway, spoilt.id, RunState.RUN_STATE_PAUSED))
+            await until(lambda: stands(gateway, sound.id, RunState.RUN_STATE_FINISHED))
+            because = (await status_of(gateway, spoilt.id)).because
+    assert because == "problem 2 cannot be drawn (a triangle of no height): mend it and resume the run"
+
+
+async def stands(gateway: Gateway, run_id: str, state: RunState) -> bool:
+    return (await status_of(gateway, run_id)).state == state
+
+
 async def test_a_run_whose_file_is_gone_is_paused_and_goes_on_when_it_is_back(connect: Connect, plans: Plans) -> None:
     assert plans.files
     file = plans.files / "mine.jsonl"
@@ -72,18 +115,10 @@ async def test_a_run_whose_file_is_gone_is_paused_and_goes_on_when_it_is_back(co
         file.unlink()
         gateway = Gateway(transport, plans, GatewaySettings())
         async with growing(transport, collecting), gateway.at_work():
-
-            async def paused() -> bool:
-                return (await status_of(gateway, run.id)).state == RunState.RUN_STATE_PAUSED
-
-            await until(paused)
+            await until(lambda: stands(gateway, run.id, RunState.RUN_STATE_PAUSED))
             assert "problems cannot be 'mine.jsonl'" in (await status_of(gateway, run.id)).because
             file.write_bytes(content)
             assert not (await gateway.resume_run(ResumeRunRequest(run=run.id))).because
-
-            async def finished() -> bool:
-                return (await status_of(gateway, run.id)).state == RunState.RUN_STATE_FINISHED
-
-            await until(finished)
+            await until(lambda: stands(gateway, run.id, RunState.RUN_STATE_FINISHED))
     # The file's first problem comes again after its last.
     assert sorted(collecting.seen) == [(ordinal, 0) for ordinal in range(5)]

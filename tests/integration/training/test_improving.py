@@ -104,8 +104,8 @@ def test_what_is_kept_is_learned_and_a_round_that_got_worse_is_said_so_and_is_no
     assert [one["learned"] for one in report["rounds"]] == [0, 4, 5]
     assert [one["remark"] for one in report["rounds"]] == [
         "the writer as it was",
-        "worse than round 0, which stays the best, as chance alone may make it",
-        "better than round 0, as chance alone may make it",
+        "worse than round 0, which stays the best, though chance alone may make the difference",
+        "better than round 0, though chance alone may make the difference",
     ]
     assert (first["adapter_digest"], first["loss"]) == ("", None)
     for number, one in ((1, second), (2, third)):
@@ -188,5 +188,5 @@ def test_a_writer_without_weights_learns_nothing_and_the_table_says_so(improving
 def test_the_folder_of_other_rounds_is_refused_in_a_line(improving: Callable[..., Any]) -> None:
     rounds = improving("once", Writer(3))
     replace(rounds, school=None).run(0, {"seed": 1})
-    with pytest.raises(CannotTrain, match=r"holds another improving \(seed: 1, not 2\): choose another --out"):
+    with pytest.raises(CannotTrain, match=r"holds another improvement \(seed: 1, not 2\): choose another --out"):
         rounds.run(0, {"seed": 2})

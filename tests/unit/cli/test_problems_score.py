@@ -2,8 +2,10 @@
 
 import json
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
+import pytest
 from click.testing import CliRunner, Result
 
 from services.cli.problems import problems
@@ -51,7 +53,12 @@ def test_learned_classifiers_have_to_agree_with_the_rules(tmp_path: Path) -> Non
 def test_what_can_be_measured_comes_beside_the_verdicts(tmp_path: Path) -> None:
     rows = rows_of("held_out")[:20]
     source = written(tmp_path / "a.jsonl", [*rows, rows[0]])
-    measures = json.loads(ran("score", source, "--json").output)["measures"]
+    told = tmp_path / "told.jsonl"
+    measures = json.loads(ran("score", source, "--out", told, "--json").output)["measures"]
+    found = [json.loads(line) for line in told.read_text("utf-8").splitlines()]
+    for name in ("reading_grade", "dale_chall", "tokens"):
+        assert measures[name] == pytest.approx(fmean(row[name] for row in found), abs=0.01)
+    assert measures["distinct_operations"] == pytest.approx(fmean(len(row["operations"]) for row in found), abs=0.01)
     assert measures["near_duplicates"] == 1
     assert 0 < measures["self_similarity"] < 50
     assert 0 < measures["reading_grade"] < 8 < measures["tokens"]

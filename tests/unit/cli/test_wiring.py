@@ -29,7 +29,8 @@ def test_a_service_reads_and_sends_what_the_readme_says(service: Service) -> Non
 
 
 def test_every_service_of_the_readme_can_be_run() -> None:
-    assert TABLE.keys() == MAKERS.keys()
+    # The gateway handles no event: it follows topics.
+    assert TABLE.keys() == MAKERS.keys() | {"gateway"}
 
 
 def test_a_key_is_read_where_it_is_used_and_not_sent_to_a_process(

@@ -176,7 +176,9 @@ def _parts_of(message: type[Message]) -> set[str]:
     found, unseen = set[str](), [message.DESCRIPTOR]
     while unseen:
         part = unseen.pop()
-        found.add(part.name)
+        # What a map is made of stands where the map does.
+        if not part.GetOptions().map_entry:
+            found.add(part.name)
         found.update(field.enum_type.name for field in part.fields if field.enum_type)
         unseen += [
             field.message_type for field in part.fields if field.message_type and field.message_type.name not in found
