@@ -20,6 +20,7 @@ from services.recipes.person import Person
 from services.recipes.recipe import Recipe
 
 RECIPE = Recipe(
+    title="Dialogues about a wrong solution",
     always_enriched=True,
     enriching=prompting.enriching,
     planner=planner.enrich,

@@ -21,6 +21,7 @@ from services.recipes.scaffold.policy import POLICY
 from services.recipes.scaffold.scripted import SPEAKERS
 
 RECIPE = Recipe(
+    title="Dialogues along a plan",
     always_enriched=True,
     enriching=plan_prompting.planning,
     planner=planner.enrich,
