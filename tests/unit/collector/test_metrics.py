@@ -18,7 +18,7 @@ def verdicts() -> dict[str, float]:
         sample.labels["outcome"]: sample.value
         for metric in VERDICTS.collect()
         for sample in metric.samples
-        if sample.name == "soliloquy_verdicts_total"
+        if sample.name == "soliloquy_verdicts_total" and sample.labels["recipe"] == "soliloquy"
     }
 
 

@@ -231,7 +231,9 @@ class KafkaConsumer(ConsumerRebalanceListener):
             self._names.there(partition): begins[partition] for partition in assigned if partition not in committed
         }
         if fresh:
-            await self._consumer.commit(fresh)
+            # Where the group has passed on meanwhile, whoever has the partitions then does it.
+            with contextlib.suppress(CommitFailedError, IllegalStateError):
+                await self._consumer.commit(fresh)
         await self._listener.assigned(assigned)
         for partition in assigned:
             self._held[partition].ready = True
