@@ -9,7 +9,7 @@ from soliloquy.v1.events_pb2 import ConversationCollected, RunCancelled, RunChan
 
 from services.runtime.passing import messages
 from services.runtime.topics import TOPIC_OF
-from services.runtime.transports.port import Delivery, Transport
+from services.runtime.transports.port import Delivery, Transport, Unanswered
 
 # What is heard of a message, and when it was made.
 Hear = Callable[[Message, float], None]
@@ -18,6 +18,8 @@ Hear = Callable[[Message, float], None]
 RECALLED = (RunChanged, RunCancelled, RunStanding, ConversationCollected)
 # What nobody else writes is not followed.
 FOLLOWED = (RunCancelled, RunStanding, ConversationCollected)
+# Before it is asked again.
+PAUSE_SECONDS = 0.5
 # After so many others get their turn.
 _TURN = 256
 
@@ -30,9 +32,9 @@ class Topics:
         self._next: dict[type[Message], dict[int, int]] = {message: {} for message in RECALLED}
 
     async def recall(self) -> None:
-        """All that they hold."""
+        """All that they hold, however often the transport gives no answer meanwhile."""
         for message in RECALLED:
-            await self._take(message, self._transport.read(TOPIC_OF[message].name))
+            await self._recall(message)
 
     async def follow(self) -> None:
         """All that comes."""
@@ -40,6 +42,15 @@ class Topics:
             for message in FOLLOWED:
                 starts = dict(self._next[message])
                 group.create_task(self._take(message, self._transport.follow(TOPIC_OF[message].name, starts)))
+
+    async def _recall(self, message: type[Message]) -> None:
+        while True:
+            # What was heard before is not heard again.
+            starts = dict(self._next[message])
+            try:
+                return await self._take(message, self._transport.read(TOPIC_OF[message].name, starts=starts))
+            except Unanswered:
+                await asyncio.sleep(PAUSE_SECONDS)
 
     async def _take(self, kind: type[Message], deliveries: AsyncIterator[Delivery]) -> None:
         places = self._next[kind]
