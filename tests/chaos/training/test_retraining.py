@@ -59,7 +59,9 @@ class Command:
 
     def line(self, rounds: int, *, margin: float = 0.0) -> list[str]:
         config, policy = self.folder / "smallest.yaml", self.folder / "policy.toml"
-        config.write_text(yaml.safe_dump(SETTINGS.model_copy(update={"max_steps": 3}).model_dump(mode="json")), "utf-8")
+        # A batch is shared out among the workers.
+        chosen = {"max_steps": 3, "batch": 2 if self.launch else SETTINGS.batch}
+        config.write_text(yaml.safe_dump(SETTINGS.model_copy(update=chosen).model_dump(mode="json")), "utf-8")
         policy.write_text(_POLICY.format(margin=margin), "utf-8")
         given = {
             "config": config,
