@@ -31,11 +31,11 @@ from services.executor.settings import SandboxSettings
 from services.gateway.access.access import Access
 from services.gateway.access.rate import LIMITS
 from services.gateway.chat.settings import ChatSettings
+from services.gateway.chat.tutor import person_in
 from services.gateway.http.application import application
 from services.gateway.http.serving import serving
 from services.gateway.service import Gateway
 from services.gateway.settings import GatewaySettings
-from services.recipes.recipe import find
 from services.runtime.bench import machine
 from services.runtime.bench.figures import merged, quantile
 from services.runtime.bench.targets import judged
@@ -86,7 +86,7 @@ class _Timed:
         """The calls of a message are made in one task."""
         task, began, first = asyncio.current_task(), time.perf_counter(), 0.0
         hearing, raw = HEARING.get(), ""
-        so_far = find(RECIPE).person.shown.get(request.prompt)  # type: ignore[union-attr]
+        so_far = person_in(RECIPE).shown.get(request.prompt)
 
         def heard(asked: GenerateRequest) -> Hear | None:
             if (hear := hearing(asked)) is None or so_far is None:
