@@ -12,7 +12,7 @@ unexport PYTHONDONTWRITEBYTECODE
 SHARED := --dist loadscope --no-loadscope-reorder
 # What is held to times has no more than one other beside it: the sandboxes one process, Ray the other.
 ALONE := $(patsubst %,tests/integration/model/test_%.py,serve whole_loop adapters_in_service) \
-	$(patsubst %,tests/integration/executor/test_%.py,containment hostile_jobs jobs lanes pool)
+	$(patsubst %,tests/integration/executor/test_%.py,containment hostile_jobs inside jobs lanes pool)
 
 # uv installs in seconds what takes pip a minute. Where it has not the index that pip is told of, pip does it.
 install = $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r $(1) \
