@@ -239,8 +239,11 @@ class Gateway:
                 self._collected(message, at)
 
     def _collected(self, message: ConversationCollected, at: float) -> None:
-        run_id = growing_of(message.conversation.run)
-        if run_id in self._runs and (shown := self._index.add(message, at)):
+        run = message.conversation.run
+        run_id = growing_of(run)
+        if run_id not in self._runs:
+            self._runs.found(run, at)
+        if shown := self._index.add(message, at):
             self._runs.collected(message, at)
             self._tails.tell(run_id, shown)
             self._tell(run_id)
@@ -248,7 +251,7 @@ class Gateway:
     def _cancelled(self, run_id: str, at: float) -> None:
         """Whoever cancelled it: nothing more comes of it."""
         known = self._runs.get(run_id)
-        if known and not known.is_over:
+        if known and known.is_steered:
             self._runs.changed(turned(known, RunState.RUN_STATE_CANCELLED, "", at))
             self._tell(run_id)
 
