@@ -1,6 +1,6 @@
 // All runs, the latest first.
 
-import { asking, poll } from "./calls.js";
+import { asking, watch } from "./calls.js";
 import { element } from "./element.js";
 import { choice, columns, facts, heading, keyed, nothing, pager, progress, say, state, time } from "./parts.js";
 import { maySteer } from "./session.js";
@@ -29,7 +29,8 @@ export function runs(main, rest, query) {
 
   function asked() {
     stop?.();
-    stop = poll(asking("/v1/runs", { page_size: PAGE, state: chosen, page_token: pages.token() }), 1_000, ({ runs: found = [], next_page_token }) => {
+    stop = watch(asking("/v1/runs/watch", { page_size: PAGE, state: chosen, page_token: pages.token() }), (name, { runs: found = [], next_page_token }) => {
+      if (name !== "runs") return;
       keyed(body, found, (run) => run.id, row);
       table.hidden = !found.length;
       empty.hidden = found.length > 0;

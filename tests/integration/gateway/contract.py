@@ -140,6 +140,23 @@ class GatewayContract:
         assert told == sorted(told)
         assert told[-1] == 5
 
+    async def test_who_watches_the_list_is_told_of_runs_that_come_and_of_what_comes_of_them(
+        self, connect: Connect
+    ) -> None:
+        async with (
+            connect() as transport,
+            growing(transport, Collecting()),
+            opened(transport) as gateway,
+            aclosing(gateway.watch_runs(ListRunsRequest(page_size=1))) as watched,
+            asyncio.timeout(30),
+        ):
+            assert not (await anext(watched)).runs
+            run = await gateway.start_run(asked(conversations=5))
+            listed = (await anext(watched)).runs[0]
+            while listed.state != FINISHED:
+                listed = (await anext(watched)).runs[0]
+        assert (listed.id, listed.progress.accepted) == (run.id, 5)
+
     async def test_a_run_that_waits_for_its_dead_letters_goes_on_when_they_are_replayed(self, connect: Connect) -> None:
         collecting = Collecting()
         collecting.broken = {1, 4}
