@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
+from tests.chaos.kafka.installation import free_ports
 from tests.e2e.chromium import Page, chromium
 from tests.e2e.console.hostile import HOSTILE, HOSTILE_FILE, QUESTION
 from tests.e2e.consoles import TITLE, Site, signed_in, site
@@ -24,10 +25,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="package")
-def served(folder: Path) -> Iterator[Site]:
+def metrics() -> int:
+    """The first port of those where the processes have their metrics."""
+    return free_ports(3).start
+
+
+@pytest.fixture(scope="package")
+def served(folder: Path, metrics: int) -> Iterator[Site]:
     problems = folder / "problems"
     given = ["--problem-files", str(problems), "--problems", "physics", "--problems", str(problems / HOSTILE_FILE)]
-    with site(folder, *given, "--latency", "10ms", "--shard-seconds", "1s") as running:
+    with site(folder, *given, "--latency", "10ms", "--shard-seconds", "1s", "--http-from", str(metrics)) as running:
         yield running
 
 

@@ -1,5 +1,6 @@
 """What operators share, what a reader may, and what is looked at when something is wrong."""
 
+import json
 import time
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from services.runtime.transports.embedded import EmbeddedTransport
 from tests.e2e.chromium import Page, chromium, needs_chromium
 from tests.e2e.console.hostile import HARMED, HOSTILE
 from tests.e2e.consoles import READER, STATE, TITLE, Site, gone, opened, signed_in
+from tests.e2e.runs import SOLILOQUY, said
 
 pytestmark = [needs_chromium, pytest.mark.asyncio(loop_scope="package")]
 
@@ -94,3 +96,12 @@ async def test_the_pipeline_shows_every_service(page: Page) -> None:
     assert set(rows) <= set(names)
     assert len(set(rows)) == len(names) == 8
     assert await page.evaluate("document.querySelectorAll('.ways [data-to]').length") > 8
+
+
+@pytest.mark.usefixtures("grown")
+async def test_top_finds_every_process_the_gateway_too(metrics: int) -> None:
+    told = said([SOLILOQUY, "top", "--http-from", str(metrics), "--once", "--json", "--every", "0ms"])
+    assert told.returncode == 0, told.stderr
+    now = json.loads(told.stdout)
+    assert (now["processes"], now["silent"]) == (3, {})
+    assert len(now["stages"]) == 8
