@@ -14,7 +14,7 @@ from services.dataset.authored import Authored
 from services.dataset.columns import below, named, occurring, word
 from services.recipes.codes import EVALUATIONS, STATES
 from services.recipes.recipe import DEFAULT, Recipe, find
-from services.truth.utterances import bigram_entropy, uptake
+from services.truth.utterances import bigram_entropy, uptake, words
 
 # By the names that the columns have.
 LETTERS = {word(Evaluation.Name(code), "EVALUATION_"): letter for letter, code in EVALUATIONS.items()}
@@ -152,13 +152,17 @@ class Statistics:
             said = texts.filter(_is_said(texts))
             lengths = pc.list_value_length(pc.utf8_split_whitespace(pc.utf8_trim_whitespace(said)))
             self.words += Counter({(speaker, number): count for number, count in occurring(lengths).items()})
-        paired = pc.and_(_is_said(student), _is_said(tutor))
-        self.pairs += pc.sum(paired).as_py() or 0
-        for message, reply in zip(student.filter(paired).to_pylist(), tutor.filter(paired).to_pylist(), strict=True):
-            if (share := uptake(message, reply)) is not None:
+        for message, reply in zip(student.to_pylist(), tutor.to_pylist(), strict=True):
+            if not reply:
+                continue
+            replied = words(reply)
+            self.entropy += bigram_entropy(replied)
+            if not message:
+                continue
+            self.pairs += 1
+            if (share := uptake(words(message), replied)) is not None:
                 self.uptakes += 1
                 self.taken_up += share
-        self.entropy += sum(map(bigram_entropy, tutor.filter(_is_said(tutor)).to_pylist()))
 
     def _add_calculations(self, calculations: pa.Array, evaluations: pa.Array) -> None:
         used = calculations.is_valid()

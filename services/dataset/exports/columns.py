@@ -1,19 +1,18 @@
 """Rows as dialogues: each column is taken out of its structs and lists at once, and not row by row."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import accumulate, pairwise, repeat
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from soliloquy.v1.conversation_pb2 import ErrorStrategy, Evaluation, Intent, StepState
-from soliloquy.v1.sandbox_pb2 import Value
 
 from services.dataset.exports.dialogue import Attempt, Dialogue, Exchange
 from services.dataset.exports.output import written
+from services.dataset.values import shown_values
 from services.recipes.codes import EVALUATION_LETTERS, INTENTS, STATE_LETTERS, STRATEGIES
-from services.runtime.values import shown
 
 _INTENTS = {Intent.Name(intent): name for intent, name in INTENTS.items()}
 _STRATEGIES = {ErrorStrategy.Name(strategy): name for strategy, name in STRATEGIES.items()}
@@ -86,39 +85,10 @@ def _attempts(attempts: pa.Array) -> Iterator[Attempt]:
 
 
 def _values(named: pa.Array) -> list[str]:
-    """`name = value`, the value as Python would print it."""
-    written = ["None"] * len(named)
-    for kind, text in _KINDS.items():
-        column = _below(named, ("value", kind))
-        if column is not None and column.null_count < len(column):
-            for at, value in enumerate(column.to_pylist()):
-                if value is not None:
-                    written[at] = text(value)
-    return [f"{name} = {value}" for name, value in zip(_texts(named, "name"), written, strict=True)]
-
-
-def _items(value: dict[str, list[bytes]]) -> str:
-    return f"[{', '.join(map(_shown, value['items']))}]"
-
-
-def _entries(value: dict[str, list[dict[str, bytes]]]) -> str:
-    return "{" + ", ".join(f"{_shown(entry['key'])}: {_shown(entry['value'])}" for entry in value["entries"]) + "}"
-
-
-def _shown(serialised: bytes) -> str:
-    return shown(Value.FromString(serialised))
-
-
-_KINDS: dict[str, Callable[[Any], str]] = {
-    "boolean": str,
-    "integer": str,
-    "real": repr,
-    "complex": lambda value: repr(complex(value["real"], value["imaginary"])),
-    "text": repr,
-    "items": _items,
-    "entries": _entries,
-    "unserialisable": lambda name: f"<{name}>",
-}
+    return [
+        f"{name} = {value}"
+        for name, value in zip(_texts(named, "name"), shown_values(pc.struct_field(named, "value")), strict=True)
+    ]
 
 
 def _lists(rows: pa.Array, *path: str, made: Any) -> Iterator[Any]:
