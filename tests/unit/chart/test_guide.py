@@ -16,6 +16,7 @@ from tests.unit.chart.objects import KAFKA, PUBLIC, SERVED, named, objects
 
 ROOT = Path(__file__).parents[3]
 PAGES = ("deploy/README.md", "deploy/RUNBOOK.md", "deploy/helm/soliloquy/README.md", "deploy/images/README.md")
+OFFLINE: Values = {"apiVersionsCheck": False}
 VALUES: Values = yaml.safe_load(values_table.VALUES.read_text("utf-8"))
 
 
@@ -99,31 +100,28 @@ def test_helm_ends_with_commands_that_there_are() -> None:
     assert "--kafka-prefix a." in told
 
 
-@pytest.mark.parametrize(
-    ("values", "warning"),
-    [
-        ([], "The ports of the brokers are open to any address"),
-        ([{"networkPolicy": {"enabled": False}}], "networkPolicy.enabled is off"),
-        (
-            [{"kafka": {"sasl": {"enabled": True, "mechanism": "PLAIN", "username": "u", "existingSecret": "s"}}}],
-            "The Kafka's password crosses the network in the clear",
-        ),
-        ([SERVED, {"model": {"engine": "scripted"}}], "Nobody of this release asks its model service"),
-        ([], "Every role is played by the scripted stand-in"),
-        ([], "There is no planner"),
-        ([], "Nobody watches it"),
-        ([], "it asks for no token, until gateway.tokens.existingSecret"),
-    ],
-)
-def test_helm_warns_of_what_somebody_may_not_have_meant(values: list[Values], warning: str) -> None:
+def test_helm_warns_of_what_somebody_may_not_have_meant() -> None:
+    in_the_clear: Values = {"enabled": True, "mechanism": "PLAIN", "username": "u", "existingSecret": "s"}
+    asked_by_nobody: Values = {"modelService": SERVED["modelService"], "kafka": {"sasl": in_the_clear}}
+    told = notes(KAFKA, OFFLINE, asked_by_nobody) + notes(KAFKA, {"networkPolicy": {"enabled": False}})
     meant: Values = {
         "networkPolicy": {"kafka": [{"ipBlock": {"cidr": "10.1.0.0/24"}}]},
         "services": {"planner": {"enabled": True}},
         "podMonitor": {"enabled": True},
     }
-    offline: Values = {"apiVersionsCheck": False}
-    assert warning in notes(KAFKA, offline, *values)
-    assert warning not in notes(KAFKA, offline, SERVED, PUBLIC, meant)
+    well = notes(KAFKA, OFFLINE, SERVED, PUBLIC, meant)
+    for warning in (
+        "The ports of the brokers are open to any address",
+        "networkPolicy.enabled is off",
+        "The Kafka's password crosses the network in the clear",
+        "Nobody of this release asks its model service",
+        "Every role is played by the scripted stand-in",
+        "There is no planner",
+        "Nobody watches it",
+        "it asks for no token, until gateway.tokens.existingSecret",
+    ):
+        assert warning in told
+        assert warning not in well
 
 
 def test_the_chart_has_no_page_that_is_not_looked_at() -> None:
