@@ -61,6 +61,13 @@ def rendered(
         return helm(program, "template", release, str(CHART), *flags, *files)
 
 
+def notes(*values: Values) -> str:
+    """What Helm says after an install; Helm 3 says it to nobody who has no cluster."""
+    with _files(values) as files:
+        said = helm("helm4", "install", "lab", str(CHART), "--dry-run=client", "--namespace=tutoring", *files)
+    return said.partition("\nNOTES:\n")[2]
+
+
 def lint(program: str, *values: Values) -> str:
     with _files(values) as files:
         return helm(program, "lint", "--strict", str(CHART), *files)

@@ -79,7 +79,8 @@ def test_the_test_of_a_release_grows_a_conversation_by_its_services() -> None:
     found, options = command(grows["args"])
     assert found.name == "generate"
     params = found.make_context("generate", options).params
-    assert (params["conversations"], str(params["out"])) == (1, "/tmp/test")
+    assert (params["conversations"], str(params["out"]), params["enrich"]) == (1, "/tmp/test", False)
+    assert "--enrich" in named(objects(ALL), "Pod")["spec"]["containers"][0]["args"]
     assert environment(grows)["SOLILOQUY_KAFKA_PREFIX"] == "a."
     assert test["metadata"]["annotations"]["helm.sh/hook"] == "test"
 
