@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from tests.chart import tools
-from tests.cluster.binaries import apiserver
+from tests.cluster.binaries import kubernetes
 
 # Without the controllers there are no service accounts, priority classes or runtime classes of the cluster's own.
 _WITHOUT = "ServiceAccount,Priority,RuntimeClass"
@@ -53,7 +53,7 @@ class Cluster:
 
 @contextlib.contextmanager
 def running(folder: Path) -> Iterator[Cluster]:
-    program = apiserver()
+    program = kubernetes()
     with contextlib.ExitStack() as stack:
         etcd, peers, port = (_free_port() for _ in range(3))
         _write_etcd(folder, etcd, peers)
