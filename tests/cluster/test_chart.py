@@ -10,6 +10,8 @@ from tests.chart import restricted
 from tests.chart.render import Document, combinations, load, rendered, values_of
 from tests.cluster.control_plane import Cluster, ClusterFailed
 
+pytestmark = pytest.mark.timeout(600)
+
 
 def documents() -> list[Document]:
     """Those that differ, of every two choices."""

@@ -2,11 +2,15 @@
 
 from typing import Any
 
+import pytest
+
 from tests.chart.render import CHART
 from tests.cluster.control_plane import Cluster, until
 from tests.cluster.nodes import ZONE
 from tests.cluster.release import Release
 from tests.cluster.watching import Pod
+
+pytestmark = pytest.mark.timeout(600)
 
 
 def zones(cluster: Cluster, pods: list[Pod]) -> list[str]:
