@@ -1,4 +1,4 @@
-"""Kubernetes with its etcd in one program, and kwok, built once by Go: most of an hour on two cores."""
+"""Kubernetes with its etcd in one program, and kwok, built once by Go: half an hour on two cores."""
 
 import os
 import re
