@@ -1,9 +1,7 @@
 """A release of the chart in the cluster: how it is put there, and what of it is there."""
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from tests.chart.render import CHART
 from tests.cluster.control_plane import ADMIN, Cluster
@@ -51,13 +49,15 @@ class Release:
         return wanted
 
     def tags(self) -> set[str]:
-        """Of the images of all pods that are to go on."""
-        going = [pod for pod in self.pods() if "deletionTimestamp" not in pod["metadata"]]
+        """Of the images of all pods that run and are to go on."""
+        running = [pod for pod in self.pods() if pod["status"]["phase"] == "Running"]
+        going = [pod for pod in running if "deletionTimestamp" not in pod["metadata"]]
         return {part["image"].rpartition(":")[2] for pod in going for part in pod["spec"]["containers"]}
 
     def objects(self) -> set[str]:
-        chosen = [f"--namespace={self.namespace}", "--selector=app.kubernetes.io/name=soliloquy"]
-        found: list[dict[str, Any]] = json.loads(self.cluster.kubectl("get", _KINDS, *chosen, "--output=json"))["items"]
+        found = self.cluster.items(
+            _KINDS, f"--namespace={self.namespace}", "--selector=app.kubernetes.io/name=soliloquy"
+        )
         # A controller's own are not the chart's.
         mine = [one for one in found if "ownerReferences" not in one["metadata"]]
         return {f"{one['kind']}/{one['metadata']['name']}" for one in mine}

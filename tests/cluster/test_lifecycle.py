@@ -26,9 +26,7 @@ def version(chart: Path) -> str:
 
 def assert_never_fewer(pods: Recording, replicas: dict[str, int]) -> None:
     fewest = pods.fewest_ready()
-    assert {service: fewest[service] for service in ROLLED & set(replicas)} == {
-        service: replicas[service] for service in ROLLED & set(replicas)
-    }
+    assert [service for service in ROLLED & replicas.keys() if fewest[service] < replicas[service]] == []
 
 
 def assert_topics_came_first(pods: Recording) -> None:
@@ -47,7 +45,7 @@ def test_a_release_is_installed_upgraded_rolled_back_and_removed(
     with recorded(cluster, namespace) as pods:
         assert "would violate" not in lab.install(*profile_of(previous, profile), chart=previous)
     assert_topics_came_first(pods)
-    assert lab.tags() == {version(previous)}
+    assert_tags(lab, version(previous))
     before, replicas = lab.objects(), lab.replicas()
 
     with recorded(cluster, namespace) as pods:
@@ -70,11 +68,8 @@ def test_a_release_is_installed_upgraded_rolled_back_and_removed(
     assert lab.objects() == KEPT
 
 
-def assert_tags(lab: Release, *tags: str) -> None:
-    going = [
-        pod for pod in lab.pods() if pod["status"]["phase"] == "Running" and "deletionTimestamp" not in pod["metadata"]
-    ]
-    assert {part["image"].rpartition(":")[2] for pod in going for part in pod["spec"]["containers"]} == set(tags)
+def assert_tags(lab: Release, tag: str) -> None:
+    assert lab.tags() == {tag}
 
 
 @pytest.mark.parametrize("program", HELMS)
@@ -85,18 +80,16 @@ def test_an_upgrade_that_never_gets_ready_takes_no_service_away_and_a_rollback_m
     lab.install("--set=services.student.replicas=2")
     replicas = lab.replicas()
     with recorded(cluster, namespace) as pods, pytest.raises(ClusterFailed):
-        lab.upgrade("--set=images.workers.tag=broken", "--set=images.executor.tag=broken", "--timeout=20s")
-    assert {service: ready(lab.pods())[service] for service in ROLLED & set(replicas)} == {
-        service: replicas[service] for service in ROLLED & set(replicas)
-    }
+        lab.upgrade("--set=images.workers.tag=broken", "--set=images.executor.tag=broken", "--timeout=30s")
+    assert len(pods.made("student")) == 1
     with recorded(cluster, namespace) as mending:
         lab.run("rollback", "lab", "1")
         # A StatefulSet waits for the pod that never gets ready, as the operator's guide says.
         cluster.kubectl("delete", "pod", "lab-soliloquy-collector-0", f"--namespace={namespace}")
         chosen = ["--selector=app.kubernetes.io/instance=lab", f"--namespace={namespace}"]
         cluster.kubectl("rollout", "status", "deployment,statefulset", *chosen, "--timeout=120s")
-    assert_never_fewer(pods, replicas)
-    assert_never_fewer(mending, replicas)
+    for told in (pods, mending):
+        assert_never_fewer(told, replicas)
     assert_tags(lab, version(CHART))
     assert lab.replicas() == replicas
 
