@@ -63,6 +63,7 @@ def of_another_recipe(conversation: Conversation) -> Conversation:
     enrichment, authorship = made.problem.enrichment, made.problem.authorship
     enrichment.plan.questions.add(question="How far does it fall?", answer="5 m")
     enrichment.confusion.solution = "It falls 5 m + 5 m."
+    authorship.commission.topic, authorship.measures.names_topic = "falling", True
     authorship.opinions.add(criterion="solvable", ruling=Ruling.RULING_NO, judge="a rule", because="It asks nothing.")
     student, tutor = made.turns[0].student, made.turns[0].tutor
     student.intent, student.learner_state = Intent.INTENT_WRONG, LearnerState.LEARNER_STATE_CONFUSION
