@@ -2,6 +2,7 @@
 
 import base64
 import zlib
+from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
@@ -28,6 +29,7 @@ def columns(batch: pa.RecordBatch) -> dict[str, Any]:
     problem = batch["problem"]
     turns = pc.list_flatten(batch["turns"])
     student, tutor, calculation = (below(turns, name) for name in ("student", "tutor", "calculation"))
+    enrichment = below(problem, "enrichment")
     return {
         "id": batch["id"].to_pylist(),
         "ordinal": batch["ordinal"].to_pylist(),
@@ -37,13 +39,23 @@ def columns(batch: pa.RecordBatch) -> dict[str, Any]:
         "ending_reason": batch["ending_reason"].to_pylist(),
         "reasons": _listed(batch["reasons"]) if "reasons" in batch.schema.names else None,
         **{name: below(problem, name).to_pylist() for name in ("topic", "source", "question", "solution")},
-        "outline": below(problem, "enrichment", "outline").to_pylist(),
+        "outline": below(enrichment, "outline").to_pylist(),
+        "confusion": _if_any(below(enrichment, "confusion", "solution")),
+        "plan": _records(pc.struct_field(below(enrichment, "plan"), "questions"), "question", "answer"),
+        "opinions": _records(
+            pc.struct_field(below(problem, "authorship"), "opinions"),
+            *("criterion", "ruling", "judge", "because"),
+            ruling=lambda rulings: named(rulings, "RULING_"),
+        ),
         "turns": {
             "n": pc.list_value_length(batch["turns"]).to_pylist(),
             "of": {
                 "student": below(student, "text").to_pylist(),
                 "intent": named(below(student, "intent"), "INTENT_").to_pylist(),
                 "strategy": named(below(student, "strategy"), "ERROR_STRATEGY_").to_pylist(),
+                "belief": _if_any(named(below(student, "belief"), "BELIEF_")),
+                "shows": _if_any(named(below(student, "learner_state"), "LEARNER_STATE_")),
+                "rejected": _records(pc.struct_field(student, "rejected"), "text", "because"),
                 "description": below(calculation, "description").to_pylist(),
                 "attempts": _attempts(pc.struct_field(calculation, "attempts")),
                 "thoughts": below(tutor, "thoughts").to_pylist(),
@@ -52,6 +64,10 @@ def columns(batch: pa.RecordBatch) -> dict[str, Any]:
                 "action": below(tutor, "action").to_pylist(),
                 "step": below(tutor, "step").to_pylist(),
                 "state": named(below(tutor, "state"), "STEP_STATE_").to_pylist(),
+                "move": _if_any(named(below(tutor, "move"), "MOVE_")),
+                "move_intent": _if_any(named(below(tutor, "move_intent"), "MOVE_INTENT_")),
+                "learner_state": _if_any(named(below(tutor, "learner_state"), "LEARNER_STATE_")),
+                "sub_question": below(turns, "sub_question").to_pylist(),
                 "model": _models(pc.struct_field(turns, "calls")),
             },
         },
@@ -91,6 +107,21 @@ def _models(calls: pa.Array) -> list[str | None]:
     last = pc.if_else(pc.greater(lengths, 0), pc.subtract(pc.cumulative_sum(lengths), 1), None)
     models: list[str | None] = named_models.take(last).to_pylist()
     return models
+
+
+def _if_any(column: pa.Array) -> list[str | None] | None:
+    """What only some recipes have is a column of theirs alone."""
+    values: list[str | None] = column.to_pylist()
+    return values if column.null_count < len(column) else None
+
+
+def _records(lists: pa.Array, *names: str, **told: Callable[[pa.Array], pa.Array]) -> dict[str, Any] | None:
+    """A list of messages, of which some fields are shown; each may be told in other words."""
+    records = lists.flatten()
+    fields = {name: told.get(name, lambda values: values)(below(records, name)) for name in names}
+    if not len(records):
+        return None
+    return {"n": _lengths(lists), "of": {name: column.to_pylist() for name, column in fields.items()}}
 
 
 def _listed(lists: pa.Array) -> dict[str, Any]:

@@ -37,7 +37,7 @@ class Index:
     def __init__(self) -> None:
         self._columns: dict[str, list[Any]] = {"id": [], "question": [], "turns": []}
         self._blocks: list[int] = []
-        self._single = {name: Filter() for name in ("topic", "student", "ending")}
+        self._single = {name: Filter() for name in ("topic", "student", "ending", "resolution")}
         self._several = {name: Filter(several=True) for name in ("outcome", "mistake", "program")}
 
     def add(self, batch: pa.RecordBatch, blocks: Sequence[int]) -> None:
@@ -47,7 +47,12 @@ class Index:
         self._columns["id"] += batch["id"].to_pylist()
         self._columns["question"] += below(problem, "question").to_pylist()
         self._columns["turns"] += pc.list_value_length(batch["turns"]).to_pylist()
-        singles = (below(problem, "topic"), students(batch), named(batch["ending"], "ENDING_"))
+        singles = (
+            below(problem, "topic"),
+            students(batch),
+            named(batch["ending"], "ENDING_"),
+            named(batch["resolution"], "RESOLUTION_"),
+        )
         for kept, values in zip(self._single.values(), singles, strict=True):
             kept.codes += [kept.place(value or "none") or 0 for value in values.to_pylist()]
         for kept, marked in zip(

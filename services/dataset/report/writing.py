@@ -25,7 +25,10 @@ REPORT = "report.html"
 # More than that makes a file that browsers open slowly.
 MOST_BROWSED = 50_000
 # Half of a dataset, which neither the figures nor the page show.
-_UNREAD = ("turns.calls.raw", "problem.enrichment.calls.raw", "problem.steps")
+_UNREAD = (
+    *(f"{calls}.{name}" for calls in ("turns.calls", "problem.enrichment.calls") for name in ("raw", "prompt")),
+    *("problem.steps", "problem.authorship.commission.examples"),
+)
 _PAGE = Path(__file__).parent / "page"
 # What the console shows in the same way.
 LOOK = Path(__file__).parent / "look"
