@@ -12,7 +12,6 @@ from soliloquy.v1.dataset_pb2 import Collected, Origin
 
 from services.dataset.frames import Frames
 from services.dataset.ids import Ids
-from services.dataset.timings import apart
 
 # Of each conversation that many numbers are in memory: ordinal, attempt, whether it is accepted, its frame's place.
 _COLUMNS = 4
@@ -104,13 +103,13 @@ class Journal:
 
 def collected_now(conversation: Conversation, faults: list[str], origin: Origin | None) -> Collected:
     """What is kept of a conversation."""
-    kept, timings = apart(conversation, at=time.time())
-    return Collected(
-        conversation=kept.SerializeToString(deterministic=True),
+    collected = Collected(
+        conversation=conversation.SerializeToString(deterministic=True),
         reasons=faults,
-        timings=timings,
-        id=kept.id,
-        ordinal=kept.ordinal,
-        attempt=kept.attempt,
+        id=conversation.id,
+        ordinal=conversation.ordinal,
+        attempt=conversation.attempt,
         origin=origin,
     )
+    collected.timings.collected_at = time.time()
+    return collected

@@ -48,9 +48,8 @@ def verdicts(calculations: pa.Array) -> pa.Array:
 
     It is "right" or "wrong", and null where there is none.
     """
-    tries = np.asarray(pc.list_value_length(pc.struct_field(calculations, "attempts")))
-    last = pa.array(np.cumsum(tries) - 1, pa.int64(), mask=tries == 0)
-    executions = below(calculations, "attempts", "execution").take(last)
+    attempts = pc.struct_field(calculations, "attempts")
+    executions = below(attempts.flatten(), "execution")
     values = pc.struct_field(executions, "values")
     booleans = below(values.flatten(), "value", "boolean")
     of = np.asarray(pc.list_parent_indices(values).filter(booleans.is_valid()))
@@ -58,7 +57,9 @@ def verdicts(calculations: pa.Array) -> pa.Array:
     true = np.bincount(of, np.asarray(booleans.drop_null(), dtype=float), minlength=len(executions))
     ran = pc.equal(pc.struct_field(executions, "status"), "STATUS_OK")
     single = pc.fill_null(pc.and_(ran, pa.array(several == 1)), False)
-    return pc.if_else(single, pc.if_else(pa.array(true > 0), "right", "wrong"), None)
+    tries = np.asarray(pc.list_value_length(attempts).fill_null(0))
+    last = pa.array(np.cumsum(tries) - 1, pa.int64(), mask=tries == 0)
+    return pc.if_else(single, pc.if_else(pa.array(true > 0), "right", "wrong"), None).take(last)
 
 
 def students(batch: pa.RecordBatch) -> pa.Array:

@@ -64,20 +64,20 @@ class Tally:
         unfit = batch["ending_reason"].filter(pc.equal(batch["ending"], "ENDING_UNFIT"))
         self.unfit.update(reason.partition(":")[0] for reason in unfit.to_pylist())
         problems, turns = batch["problem"], pc.list_flatten(batch["turns"])
-        self._add_enrichments(problems.filter(below(problems, "enrichment").is_valid()))
+        self._add_enrichments(below(problems, "id"), below(problems, "enrichment"))
         ordered = pc.and_(below(problems, "authorship").is_valid(), below(problems, "answer").is_valid())
         self._add_measures(below(problems, "authorship", "measures").filter(ordered))
         self.turns += len(turns)
         self._add_calls(below(turns, "calls"))
-        used = below(turns, "calculation").is_valid()
         recipes = below(batch["run"], "recipe").fill_null("").take(pc.list_parent_indices(batch["turns"]))
-        self._add_calculations(turns.filter(used), recipes.filter(used))
+        self._add_calculations(turns, recipes)
 
-    def _add_enrichments(self, problems: pa.Array) -> None:
-        because = below(problems, "enrichment", "plain_because")
+    def _add_enrichments(self, problems: pa.Array, enrichments: pa.Array) -> None:
+        because = below(enrichments, "plain_because")
         self.enrichment.update(occurring(pc.if_else(pc.equal(because, ""), "detailed", "plain")))
-        first = pa.array([self._is_first(problem) for problem in below(problems, "id").to_pylist()], pa.bool_())
-        enrichments = below(problems, "enrichment").filter(first)
+        enriched = pc.if_else(enrichments.is_valid(), problems, None)
+        if not all(first := [problem is None or self._is_first(problem) for problem in enriched.to_pylist()]):
+            enrichments = enrichments.filter(pa.array(first))
         self._add_calls(below(enrichments, "calls"))
         for made in ("confusion", "plan"):
             for one in below(enrichments, made, "discarded").to_pylist():
@@ -96,7 +96,7 @@ class Tally:
 
     def _add_calculations(self, turns: pa.Array, recipes: pa.Array) -> None:
         calculations = below(turns, "calculation")
-        self.python_turns += len(calculations)
+        self.python_turns += len(calculations) - calculations.null_count
         statuses = below(calculations, "attempts", "execution", "status").fill_null("STATUS_UNSPECIFIED")
         self.executions.update({_plain(name, "STATUS_"): count for name, count in occurring(statuses).items()})
         evaluations = below(turns, "tutor", "evaluation").fill_null("EVALUATION_UNSPECIFIED")

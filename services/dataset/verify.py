@@ -8,14 +8,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from services.dataset.ids import Ids
-from services.dataset.layout import ACCEPTED, KINDS, REJECTED, TIMED
+from services.dataset.layout import ACCEPTED, KINDS, TIMED
 from services.dataset.manifest import MANIFEST, Shard, UnreadableManifest, read_manifest, shards_of, versions
 from services.dataset.place import Place
-from services.dataset.rows import REASONS, SCHEMA, TIMINGS, completed
-from services.dataset.shards import GROUP_ROWS
+from services.dataset.rows import completed
+from services.dataset.shards import GROUP_ROWS, SCHEMAS
 from services.dataset.tally import Tally
 
-_SCHEMAS = {ACCEPTED: SCHEMA, REJECTED: SCHEMA.append(REASONS), TIMED: TIMINGS}
 _CHUNK = 1024 * 1024
 
 
@@ -90,11 +89,11 @@ class _Verification:
             yield f"{shard.name} has another checksum than the manifest says"
 
     def _rows(self, shard: Shard, file: pq.ParquetFile) -> Iterator[str]:
-        if self._same_contract and not file.schema_arrow.equals(_SCHEMAS[shard.kind]):
+        is_complete = file.schema_arrow.equals(SCHEMAS[shard.kind])
+        if self._same_contract and not is_complete:
             yield f"{shard.name} has other columns than the contract"
         if file.metadata.num_rows != shard.rows:
             yield f"{shard.name} has {file.metadata.num_rows} rows; the manifest says {shard.rows}"
-        is_complete = file.schema_arrow.equals(_SCHEMAS[shard.kind])
         for batch in file.iter_batches(GROUP_ROWS):
             whole = batch if is_complete else completed(batch)
             yield from self._timings(whole, shard) if shard.kind == TIMED else self._conversations(whole, shard)
