@@ -14,6 +14,7 @@ TOGETHER = {
     ),
     "torch": ("tests/integration/model/", "tests/integration/adapters/", "tests/integration/training/"),
     "sandboxes": ("tests/integration/executor/",),
+    "console": ("tests/e2e/console/",),
 }
 
 
