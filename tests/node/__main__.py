@@ -47,7 +47,7 @@ def _remove_groups(name: str) -> None:
     """The control groups of containers that were killed with the rest."""
     for folder in Path("/sys/fs/cgroup").glob(f"*/**/{name}"):
         for inner, _, _ in os.walk(folder, topdown=False):
-            os.rmdir(inner)
+            Path(inner).rmdir()
 
 
 if __name__ == "__main__":

@@ -15,8 +15,8 @@ from tests.images.dockerfile import Stage, command, line, variables
 _LAYER = "application/vnd.oci.image.layer.v1.tar"
 _CONFIG = "application/vnd.oci.image.config.v1+json"
 _MANIFEST = "application/vnd.oci.image.manifest.v1+json"
-# Beside what Debian calls essential, what the base image says that it has.
-_PACKAGES = ("ca-certificates", "netbase", "tzdata")
+# Beside what Debian calls essential: its own base image has apt, and what that needs, and Python's has the others.
+_PACKAGES = ("apt", "ca-certificates", "netbase", "tzdata")
 # Of Python, what the base image leaves out, and what is not of Python.
 _LEFT_OUT = ("site-packages", "test", "tkinter", "idlelib", "_tkinter.*", "config-*")
 

@@ -7,6 +7,7 @@ import pytest
 from tests.cluster.control_plane import Cluster, running
 from tests.kafka.cluster import KafkaCluster
 from tests.node.node import SERVER, STATE, Node, joined
+from tests.node.release import Release
 
 
 @pytest.fixture(scope="session")
@@ -28,3 +29,12 @@ def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """On a host of its own: pods reach it through the node."""
     with KafkaCluster(tmp_path_factory.mktemp("kafka"), namespaces=True) as kafka:
         yield kafka.bootstrap
+
+
+@pytest.fixture(scope="session")
+def release(cluster: Cluster, node: Node, kafka: str) -> Release:
+    """Installed once; `helm install --wait` has come back."""
+    release = Release(cluster=cluster, node=node, kafka=kafka)
+    release.prepare()
+    release.install()
+    return release

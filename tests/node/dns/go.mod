@@ -1,0 +1,3 @@
+module soliloquy.test/dns
+
+go 1.26

@@ -1,0 +1,91 @@
+"""An installed release: what is ready works, by the commands that its notes give, in pods that are restricted."""
+
+import re
+import subprocess
+import time
+
+import pytest
+
+from tests.cluster.control_plane import until
+from tests.node.release import NAMESPACE, RELEASE, SERVICES, Refused, Release, said
+
+pytestmark = pytest.mark.timeout(2400)
+# Of the notes, what is a client's and does not go on until somebody ends it.
+_COMMAND = re.compile(r"^  ((?:kubectl|helm) .*)$", re.MULTILINE)
+
+
+def test_every_service_consumes_when_helm_comes_back(release: Release) -> None:
+    for service in SERVICES:
+        [pod] = release.pods(service)
+        [status] = pod["status"]["containerStatuses"]
+        assert status["ready"], service
+        assert status["restartCount"] == 0, service
+
+
+def test_the_test_of_the_release_grows_a_conversation(release: Release) -> None:
+    assert '"accepted": 1' in release.helm("test", RELEASE, "--logs", "--timeout=10m")
+
+
+def test_the_commands_of_the_notes_work(release: Release) -> None:
+    notes = release.helm("get", "notes", RELEASE)
+    commands = _COMMAND.findall(notes)
+    assert len(commands) >= 4, notes
+    for command in commands:
+        program, *words = command.replace("'", "").split()
+        whole = release.cluster.command("helm4" if program == "helm" else program, *words)
+        if "port-forward" not in words:
+            assert said(whole)
+            continue
+        with subprocess.Popen(whole, stdout=subprocess.DEVNULL) as forward:
+            try:
+                until(lambda: _listed(release))
+            finally:
+                forward.kill()
+
+
+def _listed(release: Release) -> None:
+    try:
+        release.soliloquy("runs", "list", "--gateway=127.0.0.1:8081", f"--token-file={release.token}")
+    except Refused as error:
+        raise AssertionError from error
+
+
+def test_a_run_of_the_gateway_ends_with_all_it_was_asked_for(release: Release) -> None:
+    started = time.monotonic()
+    run = release.start(conversations=120, seed=1, in_flight=64)
+    run.finish()
+    print(f"\n120 conversations in {time.monotonic() - started:.0f} s")
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_a_pod_has_no_more_than_it_needs(release: Release, service: str) -> None:
+    """Seen from inside: a user without rights, a root that nobody can write to, and no token."""
+    look = "id -u; grep -E '^(CapEff|CapBnd|NoNewPrivs|Seccomp):' /proc/self/status"
+    try_ = "touch /usr/x; ls /var/run/secrets; touch /tmp/x"
+    seen = release.inside(service, "sh", "-c", f"{look}; {{ {try_}; }} 2>&1")
+    told = dict(line.split(":\t") for line in seen.splitlines() if ":\t" in line)
+    assert seen.splitlines()[0] == "1000"
+    assert int(told["CapEff"], 16) == int(told["CapBnd"], 16) == 0
+    assert told["NoNewPrivs"] == "1"
+    assert told["Seccomp"] == "2"
+    assert "Read-only file system" in seen
+    assert "cannot access '/var/run/secrets'" in seen
+
+
+def test_the_executor_s_programs_run_in_gvisor(release: Release) -> None:
+    """Under the profile of the chart, which the kubelet gives to no other pod, and without a right that others lack."""
+    [pod] = release.pods("executor")
+    [container] = pod["spec"]["containers"]
+    assert container["securityContext"]["seccompProfile"]["type"] == "Localhost"
+    seen = release.kubectl("logs", release.pod("executor"))
+    assert "systrap" in seen
+    assert "runsc" in release.inside("executor", "sh", "-c", "cat /proc/[0-9]*/cmdline | tr '\\0' ' '")
+    # What may be done there may not be done elsewhere.
+    assert release.inside("executor", "unshare", "--user", "id", "-u")
+    with pytest.raises(Refused, match="Operation not permitted"):
+        release.inside("student", "unshare", "--user", "id", "-u")
+
+
+def test_nobody_else_s_pod_is_taken_in_the_namespace(release: Release) -> None:
+    with pytest.raises(Refused, match="violates PodSecurity"):
+        said(release.cluster.command("kubectl", "run", "bad", "--image=soliloquy/pause:1", f"--namespace={NAMESPACE}"))
