@@ -24,8 +24,9 @@ def main(arguments: list[str]) -> int:
     _install()
     tools.folder()
     binaries.kubernetes()
+    binaries.coredns()
     jars.class_path()
-    images.archive()
+    images.build()
     with tempfile.TemporaryDirectory(prefix="soliloquy-node-") as state:
         tests = [sys.executable, "-m", "pytest", *(arguments or ["-s", str(_TESTS)])]
         try:

@@ -33,6 +33,8 @@ ip link add pods type bridge
 # Of 198.18.0.0/15, which is set aside for tests of networks; tests/kafka has the other half.
 ip address add 198.19.0.1/16 dev pods
 ip link set pods up
+# Of Services: kube-proxy changes the address of what leaves, for which there has to be a way.
+ip route add 10.96.0.0/16 dev pods
 echo 1 > /proc/sys/net/ipv4/ip_forward
 # Not in its place: the first process takes in those whose parents have ended.
 "$@"

@@ -28,17 +28,20 @@ def tag() -> str:
 
 
 def archive() -> Path:
-    """Built where the last was of other sources; there is one, since it has a gigabyte."""
-    folder = cache.home() / "node"
-    folder.mkdir(parents=True, exist_ok=True)
-    packed, built = folder / "images.tar", folder / "sources"
-    sources = _digest()
-    if not (built.exists() and built.read_text("utf-8") == sources):
-        built.unlink(missing_ok=True)
-        with tempfile.TemporaryDirectory(prefix="soliloquy-images-") as work:
-            _build(Path(work), packed)
-        built.write_text(sources, "utf-8")
-    return packed
+    return cache.home() / "node/images.tar"
+
+
+def build() -> None:
+    """Where the archive is of other sources; there is one, since it has a gigabyte."""
+    packed, sources = archive(), _digest()
+    built = packed.with_suffix(".sources")
+    if built.exists() and built.read_text("utf-8") == sources:
+        return
+    packed.parent.mkdir(parents=True, exist_ok=True)
+    built.unlink(missing_ok=True)
+    with tempfile.TemporaryDirectory(prefix="soliloquy-images-") as work:
+        _build(Path(work), packed)
+    built.write_text(sources, "utf-8")
 
 
 def _build(work: Path, packed: Path) -> None:

@@ -1,4 +1,4 @@
-"""One node on the bridge of this network namespace: containerd, the kubelet, and Services by kube-proxy."""
+"""One node on the bridge of this network: containerd, the kubelet, Services by kube-proxy, names by CoreDNS."""
 
 import contextlib
 import json
@@ -20,9 +20,18 @@ STATE = "SOLILOQUY_NODE"
 NAME = "node"
 ADDRESS = "198.19.0.1"
 PODS = "198.19.0.0/16"
-DNS = "10.96.0.10"
 # What a node asks of the API server: where this node's kubelet is has no name.
 SERVER = ("--bind-address=0.0.0.0", f"--advertise-address={ADDRESS}", "--kubelet-preferred-address-types=InternalIP")
+# Pods ask the node itself, and no name but the cluster's own is known.
+_DNS = """
+. {{
+    bind {address}
+    errors
+    kubernetes cluster.local {{
+        kubeconfig {kubeconfig}
+    }}
+}}
+"""
 _SECCOMP = CHART / "files/executor/seccomp.json"
 _CONTAINERD = """
 version = 2
@@ -67,6 +76,8 @@ def joined(cluster: Cluster, state: Path) -> Iterator[Node]:
     """Returns when the node is ready, with the chart's images and the executor's profile on it."""
     kubernetes, logs = str(binaries.kubernetes()), cluster.folder
     _configure(state)
+    names = _DNS.format(address=ADDRESS, kubeconfig=cluster.kubeconfig())
+    (state / "Corefile").write_text(names, "utf-8")
     node = Node(state=state)
     kubeconfig = f"--kubeconfig={cluster.kubeconfig()}"
     kubelet = [f"--config={state / 'kubelet.yaml'}", f"--root-dir={state / 'kubelet'}", f"--node-ip={ADDRESS}"]
@@ -79,6 +90,7 @@ def joined(cluster: Cluster, state: Path) -> Iterator[Node]:
         node.ctr("images", "import", str(images.archive()))
         stack.enter_context(process(logs, "kubelet", [kubernetes, "kubelet", kubeconfig, *kubelet]))
         stack.enter_context(process(logs, "proxy", [kubernetes, "proxy", kubeconfig, *proxy]))
+        stack.enter_context(process(logs, "dns", [str(binaries.coredns()), "-conf", str(state / "Corefile")]))
         until(lambda: cluster.kubectl("wait", f"node/{NAME}", "--for=condition=Ready", "--timeout=10s"))
         yield node
 
@@ -125,7 +137,7 @@ def _kubelet(state: Path) -> dict[str, object]:
         # Nobody else is in the network.
         "authentication": {"anonymous": {"enabled": True}, "webhook": {"enabled": False}},
         "authorization": {"mode": "AlwaysAllow"},
-        "clusterDNS": [DNS],
+        "clusterDNS": [ADDRESS],
         "clusterDomain": "cluster.local",
         "resolvConf": "",
         "podLogsDir": str(state / "logs"),

@@ -61,8 +61,8 @@ def test_a_run_of_the_gateway_ends_with_all_it_was_asked_for(release: Release) -
 def test_a_pod_has_no_more_than_it_needs(release: Release, service: str) -> None:
     """Seen from inside: a user without rights, a root that nobody can write to, and no token."""
     look = "id -u; grep -E '^(CapEff|CapBnd|NoNewPrivs|Seccomp):' /proc/self/status"
-    try_ = "touch /usr/x; ls /var/run/secrets; touch /tmp/x"
-    seen = release.inside(service, "sh", "-c", f"{look}; {{ {try_}; }} 2>&1")
+    attempts = "touch /usr/x; ls /var/run/secrets; touch /tmp/x"
+    seen = release.inside(service, "sh", "-c", f"{look}; {{ {attempts}; }} 2>&1")
     told = dict(line.split(":\t") for line in seen.splitlines() if ":\t" in line)
     assert seen.splitlines()[0] == "1000"
     assert int(told["CapEff"], 16) == int(told["CapBnd"], 16) == 0
@@ -89,3 +89,9 @@ def test_the_executor_s_programs_run_in_gvisor(release: Release) -> None:
 def test_nobody_else_s_pod_is_taken_in_the_namespace(release: Release) -> None:
     with pytest.raises(Refused, match="violates PodSecurity"):
         said(release.cluster.command("kubectl", "run", "bad", "--image=soliloquy/pause:1", f"--namespace={NAMESPACE}"))
+
+
+def test_the_gateway_finds_the_executor_by_its_name(release: Release) -> None:
+    """Where the chat has its programs run: a Service, by the cluster's names."""
+    connect = "import socket; socket.create_connection((%r, 50051), 10)"
+    release.inside("gateway", "python", "-c", connect % f"{RELEASE}-soliloquy-executor.{NAMESPACE}.svc")
