@@ -51,7 +51,7 @@ class Driver:
     def _quota(self) -> Quota:
         return Quota(
             conversations=self._plan.conversations,
-            accepted=self._journal.tally.accepted,
+            accepted=self._journal.accepted,
             given_up=self.given_up,
             unfit=self._journal.unfit,
         )
@@ -97,5 +97,5 @@ class Driver:
         display.update(self._standing(), "")
 
     def _standing(self) -> Standing:
-        tally = self._journal.tally
-        return Standing(accepted=tally.accepted, rejected=tally.rejected, executions=tally.executions.total())
+        journal = self._journal
+        return Standing(accepted=journal.accepted, rejected=journal.rejected, executions=journal.executions)

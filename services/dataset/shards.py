@@ -12,32 +12,24 @@ from services.dataset.layout import ACCEPTED, KINDS, REJECTED, TIMED, ShardLimit
 from services.dataset.manifest import Shard
 from services.dataset.place import Place
 from services.dataset.rows import REASONS, SCHEMA, TIMINGS, rows, timing_rows
+from services.dataset.tally import Tally
 
 # Rows that are compressed and read together.
 GROUP_ROWS = 1000
 GROUP_BYTES = 16 * 1024**2
 
 
-def _rejected(batch: Sequence[Collected]) -> pa.RecordBatch:
-    reasons = pa.array([list(one.reasons) for one in batch], REASONS.type)
-    return _conversations(batch).append_column(REASONS, reasons)
-
-
-def _conversations(batch: Sequence[Collected]) -> pa.RecordBatch:
-    return rows(one.conversation for one in batch)
-
-
-def _timings(batch: Sequence[Collected]) -> pa.RecordBatch:
-    return timing_rows(one.timings.SerializeToString() for one in batch)
-
-
 class DatasetWriter:
     """Writes conversations in the order in which they come; each shard appears whole, under the next free number."""
 
-    def __init__(self, place: Place, scratch: Path, present: Sequence[Shard], limits: ShardLimits) -> None:
+    def __init__(
+        self, place: Place, scratch: Path, present: Sequence[Shard], limits: ShardLimits, tally: Tally
+    ) -> None:
+        """What it writes is added to the tally."""
+        self._tally = tally
         made: dict[str, tuple[pa.Schema, Callable[[Sequence[Collected]], pa.RecordBatch]]] = {
-            ACCEPTED: (SCHEMA, _conversations),
-            REJECTED: (SCHEMA.append(REASONS), _rejected),
+            ACCEPTED: (SCHEMA, self._accepted),
+            REJECTED: (SCHEMA.append(REASONS), self._rejected),
             TIMED: (TIMINGS, _timings),
         }
         self._kinds = {
@@ -53,6 +45,22 @@ class DatasetWriter:
     def close(self) -> list[Shard]:
         """Those that it has written, which count once a manifest names them."""
         return [shard for kind in self._kinds.values() for shard in kind.close()]
+
+    def _accepted(self, group: Sequence[Collected]) -> pa.RecordBatch:
+        return self._counted(group, accepted=True)
+
+    def _rejected(self, group: Sequence[Collected]) -> pa.RecordBatch:
+        reasons = pa.array([list(one.reasons) for one in group], REASONS.type)
+        return self._counted(group, accepted=False).append_column(REASONS, reasons)
+
+    def _counted(self, group: Sequence[Collected], *, accepted: bool) -> pa.RecordBatch:
+        made = rows(one.conversation for one in group)
+        self._tally.add(made, accepted=accepted)
+        return made
+
+
+def _timings(group: Sequence[Collected]) -> pa.RecordBatch:
+    return timing_rows(one.timings.SerializeToString() for one in group)
 
 
 class _Kind:

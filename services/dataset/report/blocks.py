@@ -1,16 +1,15 @@
 """Conversations as the page holds them: columns of JSON in compressed blocks, unpacked when somebody reads them."""
 
 import base64
-import json
 import zlib
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from soliloquy.v1.sandbox_pb2 import Complex, Entries, Entry, Items, Value
+from pydantic_core import to_json
 
 from services.dataset.columns import below, named, students
-from services.runtime.values import shown
+from services.dataset.values import shown_values
 
 # A reader waits for one block, and a search for all of them.
 ROWS_A_BLOCK = 100
@@ -20,9 +19,8 @@ _LEVEL = 4
 
 def packed(content: Any) -> str:
     """Letters, digits, + and /: nothing that could end the element it stands in."""
-    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
     deflate = zlib.compressobj(_LEVEL, wbits=-zlib.MAX_WBITS)
-    return base64.b64encode(deflate.compress(text.encode()) + deflate.flush()).decode("ascii")
+    return base64.b64encode(deflate.compress(to_json(content)) + deflate.flush()).decode("ascii")
 
 
 def columns(batch: pa.RecordBatch) -> dict[str, Any]:
@@ -79,7 +77,7 @@ def _attempts(attempts: pa.Array) -> dict[str, Any]:
                 "n": _lengths(values),
                 "of": {
                     "name": below(values.flatten(), "name").to_pylist(),
-                    "shown": [shown(_value(kinds)) for kinds in below(values.flatten(), "value").to_pylist()],
+                    "shown": shown_values(below(values.flatten(), "value")),
                 },
             },
         },
@@ -102,20 +100,3 @@ def _listed(lists: pa.Array) -> dict[str, Any]:
 def _lengths(lists: pa.Array) -> list[int]:
     lengths: list[int] = pc.fill_null(pc.list_value_length(lists), 0).to_pylist()
     return lengths
-
-
-def _value(kinds: dict[str, Any] | None) -> Value:
-    """The message of a row's value: the one of its kinds that is set."""
-    kind: str
-    held: Any
-    kind, held = next((item for item in (kinds or {}).items() if item[1] is not None), ("none", True))
-    match kind:
-        case "complex":
-            return Value(complex=Complex(**held))
-        case "items":
-            return Value(items=Items(items=[Value.FromString(item) for item in held["items"]]))
-        case "entries":
-            entries = [Entry(**{side: Value.FromString(e[side]) for side in ("key", "value")}) for e in held["entries"]]
-            return Value(entries=Entries(entries=entries))
-        case _:
-            return Value(**{kind: held})

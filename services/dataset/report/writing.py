@@ -64,10 +64,10 @@ def write_report(dataset: Dataset, out: Path) -> Counted:
 
 
 def _add_blocks(batch: pa.RecordBatch, index: Index, body: IO[str]) -> None:
-    for start in range(0, len(batch), ROWS_A_BLOCK):
-        rows = batch.slice(start, ROWS_A_BLOCK)
-        body.write(f'<script type="text/plain" id="block-{index.blocks}">{packed(columns(rows))}</script>\n')
-        index.add_block(rows)
+    blocks = [batch.slice(start, ROWS_A_BLOCK) for start in range(0, len(batch), ROWS_A_BLOCK)]
+    for number, rows in enumerate(blocks, start=index.blocks):
+        body.write(f'<script type="text/plain" id="block-{number}">{packed(columns(rows))}</script>\n')
+    index.add(batch, list(map(len, blocks)))
 
 
 def _page(counted: Counted, durations: Durations, index: Index) -> str:

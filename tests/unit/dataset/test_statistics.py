@@ -22,7 +22,7 @@ from services.dataset.durations import Durations, seconds_of
 from services.dataset.statistics import Statistics
 from services.recipes.agreement import agrees
 from services.recipes.soliloquy.rules import POLICY
-from services.truth.utterances import bigram_entropy
+from services.truth.utterances import bigram_entropy, words
 from tests.datasets import accepted_rows, rejected_rows, timing_rows
 from tests.unit.scripted.growing import grown
 
@@ -127,7 +127,7 @@ def test_problems_are_counted_once_by_id_or_by_question() -> None:
 
 @pytest.mark.parametrize(("text", "bits"), [("", 0), ("word", 0), ("one two", 0), ("a b c", 1), ("a b a b a", 1)])
 def test_an_utterance_has_the_entropy_of_its_own_pairs_of_words(text: str, bits: float) -> None:
-    assert bigram_entropy(text) == pytest.approx(bits)
+    assert bigram_entropy(words(text)) == pytest.approx(bits)
 
 
 def test_the_rows_say_what_the_messages_say(conversations: list[Conversation]) -> None:
@@ -137,7 +137,8 @@ def test_the_rows_say_what_the_messages_say(conversations: list[Conversation]) -
     verdicts = [verdict for turn in turns if (verdict := agrees(turn, POLICY["agreeing"])) is not None]
     assert statistics.verdicts.total() == len(verdicts) > 0
     assert statistics.agreeing == sum(verdicts)
-    assert statistics.bigram_entropy == pytest.approx(sum(bigram_entropy(t.tutor.text) for t in turns) / len(turns))
+    entropies = [bigram_entropy(words(turn.tutor.text)) for turn in turns]
+    assert statistics.bigram_entropy == pytest.approx(sum(entropies) / len(turns))
     assert statistics.lengths == Counter(len(conversation.turns) for conversation in conversations)
     calls = [call for turn in turns for call in turn.calls]
     assert statistics.tokens["composer", "prompt"] == sum(c.prompt_tokens for c in calls if c.role == "composer")
