@@ -68,7 +68,8 @@ pictures: .venv/serve .venv/runsc .venv/kafka .venv/prometheus ## Draw the dashb
 images-check: .venv/dev ## Walk the images' build steps in roots of their own, and run what they make (root; minutes)
 	$(BIN)/python -m tests.images
 
-chart-cluster: .venv/chart ## Install, upgrade and roll back the chart in a real API server, which Go builds first (an hour)
+chart-cluster: .venv/chart ## Install, upgrade, roll back and drain the chart in a real Kubernetes (BUILD)
+	$(BIN)/python -m tests.cluster.binaries
 	$(BIN)/python -m pytest tests/cluster
 
 chart-node: .venv/chart .venv/kafka ## Run the chart's pods on a node of this machine: installs, kills, drains, upgrades (root; minutes)

@@ -66,3 +66,11 @@ def _build(module: Path, package: str, to: Path, *flags: str) -> str | None:
     environment = os.environ | _ENVIRONMENT
     done = subprocess.run(command, cwd=module, env=environment, capture_output=True, text=True, check=False)
     return None if done.returncode == 0 else f"go could not build {to.name}: {done.stderr.strip()[-500:]}"
+
+
+if __name__ == "__main__":
+    try:
+        kubernetes()
+        kwok()
+    except NotBuilt as error:
+        raise SystemExit(f"no cluster: {error}") from error

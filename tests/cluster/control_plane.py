@@ -15,7 +15,7 @@ import yaml
 from tests.chart import tools
 from tests.cluster.binaries import kubernetes
 
-_START_SECONDS = 300.0
+_PATIENCE_SECONDS = 120.0
 # More than helm is told to wait, so that it is helm that says what it waited for.
 _TOOL_SECONDS = 300.0
 ADMIN, DEPLOYER = "admin", "deployer"
@@ -159,7 +159,7 @@ def process(folder: Path, name: str, command: list[str]) -> Iterator[None]:
             started.kill()
 
 
-def until(ask: Callable[[], object], seconds: float = _START_SECONDS) -> None:
+def until(ask: Callable[[], object], seconds: float = _PATIENCE_SECONDS) -> None:
     """Until the cluster answers without an error, and what was asserted of it holds."""
     ends = time.monotonic() + seconds
     while True:

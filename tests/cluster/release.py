@@ -10,7 +10,7 @@ from tests.cluster.control_plane import ADMIN, Cluster
 from tests.cluster.watching import Pod, component_of
 
 PLAIN = ("--set=kafka.bootstrap=kafka.example:9092",)
-_WAIT = ("--wait", "--timeout=150s")
+_WAIT = ("--wait", "--timeout=60s")
 _KINDS = (
     "deployments,statefulsets,daemonsets,jobs,cronjobs,pods,services,configmaps,networkpolicies,poddisruptionbudgets,"
     "horizontalpodautoscalers,serviceaccounts,persistentvolumeclaims,scaledobjects,rayservices,podmonitors"

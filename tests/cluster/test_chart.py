@@ -1,5 +1,6 @@
 """The chart's documents in a real API server: defaulting, validation, CEL, admission."""
 
+import functools
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -10,7 +11,10 @@ from tests.chart import restricted
 from tests.chart.render import Document, combinations, load, rendered, values_of
 from tests.cluster.control_plane import Cluster, ClusterFailed
 
+pytestmark = pytest.mark.timeout(600)
 
+
+@functools.cache
 def documents() -> list[Document]:
     """Those that differ, of every two choices."""
     texts = (rendered("helm4", *values_of(combination)) for combination in combinations())
@@ -21,9 +25,11 @@ def documents() -> list[Document]:
 def test_the_server_takes_every_document_of_every_two_choices(cluster: Cluster, namespace: str) -> None:
     """Strictly: a field that it does not know is an error. Nothing is warned of, such as an API that will go."""
     # Pods are looked at in a test of their own: admission wants what they name to be there.
-    everything = [document for document in documents() if document["kind"] != "Pod"]
-    for document in everything:
-        document["metadata"]["namespace"] = namespace
+    everything = [
+        document | {"metadata": document["metadata"] | {"namespace": namespace}}
+        for document in documents()
+        if document["kind"] != "Pod"
+    ]
     cluster.kubectl("create", "namespace", "tutoring")
     said = cluster.create(everything, "--dry-run=server", "--validate=strict", f"--namespace={namespace}")
     assert said.count("(server dry run)") == len(everything)

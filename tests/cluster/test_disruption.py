@@ -10,6 +10,8 @@ from tests.cluster.nodes import HOST
 from tests.cluster.release import Release
 from tests.cluster.watching import ready, recorded
 
+pytestmark = pytest.mark.timeout(600)
+
 _GENERAL = "!cloud.google.com/gke-accelerator"
 
 

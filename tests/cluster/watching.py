@@ -92,11 +92,6 @@ def versions(pods: list[Pod]) -> dict[str, str]:
 
 
 def _read(output: IO[str], recording: Recording) -> None:
-    """Each change is a map over several lines, of which the last alone begins with its closing brace."""
-    lines: list[str] = []
     for line in output:
-        lines.append(line)
-        if line.startswith("}"):
-            told = json.loads("".join(lines))
-            recording.events.append((told["type"], told["object"]))
-            lines.clear()
+        told = json.loads(line)
+        recording.events.append((told["type"], told["object"]))
