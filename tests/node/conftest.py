@@ -1,4 +1,5 @@
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -36,5 +37,7 @@ def release(cluster: Cluster, node: Node, kafka: str) -> Release:
     """Installed once; `helm install --wait` has come back."""
     release = Release(cluster=cluster, node=node, kafka=kafka)
     release.prepare()
+    started = time.monotonic()
     release.install()
+    print(f"\nhelm install --wait: {time.monotonic() - started:.0f} s")
     return release

@@ -69,7 +69,7 @@ class Release:
         return said(self.cluster.command(_HELM, *arguments, f"--namespace={NAMESPACE}"))
 
     def kubectl(self, *arguments: str) -> str:
-        return said(self.cluster.command("kubectl", *arguments, f"--namespace={NAMESPACE}"))
+        return said(self.cluster.command("kubectl", f"--namespace={NAMESPACE}", *arguments))
 
     def object(self, *what: str) -> dict[str, Any]:
         found: dict[str, Any] = json.loads(self.kubectl("get", *what, "--output=json"))
