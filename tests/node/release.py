@@ -71,6 +71,10 @@ class Release:
     def kubectl(self, *arguments: str) -> str:
         return said(self.cluster.command("kubectl", f"--namespace={NAMESPACE}", *arguments))
 
+    @property
+    def notes(self) -> str:
+        return self.helm("get", "notes", RELEASE)
+
     def object(self, *what: str) -> dict[str, Any]:
         found: dict[str, Any] = json.loads(self.kubectl("get", *what, "--output=json"))
         return found
@@ -156,9 +160,7 @@ class Run:
         [folder] = self.release.volume.glob(f"{self.id.partition('-')[0]}*")
         # A shard is written when it is full, or some seconds after its first conversation.
         self._until(lambda: len(conversations_in(Place(folder))) >= self.conversations)
-        assert list(findings(Place(folder))) == []
-        kept = [conversation.id for conversation in conversations_in(Place(folder))]
-        assert len(kept) == len(set(kept)) == self.conversations
+        assert len(whole(folder)) == self.conversations
 
     def _until(self, there: Callable[[], bool]) -> None:
         """The gateway, too, may be away for a while."""
@@ -169,6 +171,14 @@ class Run:
                     return
             assert time.monotonic() < ends, f"run {self.id} is not there after {_RUN_SECONDS:g} s"
             time.sleep(0.5)
+
+
+def whole(folder: Path) -> set[str]:
+    """The conversations of a dataset in which all is as its manifest says, and nothing twice."""
+    assert list(findings(Place(folder))) == []
+    kept = [conversation.id for conversation in conversations_in(Place(folder))]
+    assert len(kept) == len(set(kept))
+    return set(kept)
 
 
 class Refused(Exception):

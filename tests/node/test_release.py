@@ -1,17 +1,19 @@
 """An installed release: what is ready works, by the commands that its notes give, in pods that are restricted."""
 
 import re
+import shlex
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 
 from tests.cluster.control_plane import until
-from tests.node.release import NAMESPACE, RELEASE, SERVICES, Refused, Release, said
+from tests.node.release import NAMESPACE, RELEASE, SERVICES, Refused, Release, said, whole
 
 pytestmark = pytest.mark.timeout(2400)
-# Of the notes, what is a client's and does not go on until somebody ends it.
-_COMMAND = re.compile(r"^  ((?:kubectl|helm) .*)$", re.MULTILINE)
+# What the notes tell an operator to type.
+_COMMAND = re.compile(r"^  (kubectl|helm|soliloquy) (.*)$", re.MULTILINE)
 
 
 def test_every_service_consumes_when_helm_comes_back(release: Release) -> None:
@@ -26,21 +28,26 @@ def test_the_test_of_the_release_grows_a_conversation(release: Release) -> None:
     assert '"accepted": 1' in release.helm("test", RELEASE, "--logs", "--timeout=10m")
 
 
-def test_the_commands_of_the_notes_work(release: Release) -> None:
-    notes = release.helm("get", "notes", RELEASE)
-    commands = _COMMAND.findall(notes)
-    assert len(commands) >= 4, notes
-    for command in commands:
-        program, *words = command.replace("'", "").split()
-        whole = release.cluster.command("helm4" if program == "helm" else program, *words)
-        if "port-forward" not in words:
-            assert said(whole)
-            continue
-        with subprocess.Popen(whole, stdout=subprocess.DEVNULL) as forward:
-            try:
-                until(lambda: _listed(release))
-            finally:
-                forward.kill()
+def test_the_commands_of_the_notes_work(release: Release, tmp_path: Path) -> None:
+    commands = [(program, shlex.split(words)) for program, words in _COMMAND.findall(release.notes)]
+    assert {program for program, _ in commands} == {"kubectl", "helm", "soliloquy"}
+    for program, words in commands:
+        if program == "soliloquy":
+            release.soliloquy(*words[:-1], str(tmp_path / "dataset"))
+            assert len(whole(tmp_path / "dataset")) == 100
+        elif "port-forward" in words:
+            _forward(release, words)
+        else:
+            assert said(release.cluster.command("helm4" if program == "helm" else program, *words))
+
+
+def _forward(release: Release, words: list[str]) -> None:
+    """It goes on until somebody ends it, and meanwhile the gateway answers on this host."""
+    with subprocess.Popen(release.cluster.command("kubectl", *words), stdout=subprocess.DEVNULL) as forward:
+        try:
+            until(lambda: _listed(release))
+        finally:
+            forward.kill()
 
 
 def _listed(release: Release) -> None:
