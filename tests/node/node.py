@@ -25,7 +25,6 @@ SERVER = ("--bind-address=0.0.0.0", f"--advertise-address={ADDRESS}", "--kubelet
 # Pods ask the node itself, and no name but the cluster's own is known.
 _DNS = """
 . {{
-    bind {address}
     errors
     kubernetes cluster.local {{
         kubeconfig {kubeconfig}
@@ -76,7 +75,7 @@ def joined(cluster: Cluster, state: Path) -> Iterator[Node]:
     """Returns when the node is ready, with the chart's images and the executor's profile on it."""
     kubernetes, logs = str(binaries.kubernetes()), cluster.folder
     _configure(state)
-    names = _DNS.format(address=ADDRESS, kubeconfig=cluster.kubeconfig())
+    names = _DNS.format(kubeconfig=cluster.kubeconfig())
     (state / "Corefile").write_text(names, "utf-8")
     node = Node(state=state)
     kubeconfig = f"--kubeconfig={cluster.kubeconfig()}"

@@ -6,10 +6,9 @@ import (
 	"github.com/coredns/coredns/coremain"
 	_ "github.com/coredns/coredns/plugin/errors"
 	_ "github.com/coredns/coredns/plugin/kubernetes"
-	_ "github.com/coredns/coredns/plugin/ready"
 )
 
 func main() {
-	dnsserver.Directives = []string{"errors", "ready", "kubernetes"}
+	dnsserver.Directives = []string{"errors", "kubernetes"}
 	coremain.Run()
 }
