@@ -62,7 +62,8 @@ def _said(command: list[str], stdin: str | None) -> str:
 
 
 @contextlib.contextmanager
-def running(folder: Path) -> Iterator[Cluster]:
+def running(folder: Path, *flags: str) -> Iterator[Cluster]:
+    """With further flags of the server, of which the last counts."""
     program = str(kubernetes())
     with contextlib.ExitStack() as stack:
 
@@ -73,7 +74,7 @@ def running(folder: Path) -> Iterator[Cluster]:
         _write_etcd(folder, etcd, peers)
         start("etcd", str(folder / "etcd.yaml"))
         _write_identities(folder, port)
-        start("apiserver", *_server_flags(folder, etcd, port))
+        start("apiserver", *_server_flags(folder, etcd, port), *flags)
         cluster = Cluster(folder=folder)
         until(lambda: cluster.kubectl("get", "--raw=/readyz", "--request-timeout=5s"))
         start("controllers", *_client_flags(cluster), *_controller_flags(folder))
@@ -158,9 +159,9 @@ def process(folder: Path, name: str, command: list[str]) -> Iterator[None]:
             started.kill()
 
 
-def until(ask: Callable[[], object]) -> None:
+def until(ask: Callable[[], object], seconds: float = _PATIENCE_SECONDS) -> None:
     """Until the cluster answers without an error, and what was asserted of it holds."""
-    ends = time.monotonic() + _PATIENCE_SECONDS
+    ends = time.monotonic() + seconds
     while True:
         try:
             ask()
