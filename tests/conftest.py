@@ -15,6 +15,7 @@ TOGETHER = {
     ),
     "torch": ("tests/integration/model/", "tests/integration/adapters/", "tests/integration/training/"),
     "sandboxes": ("tests/integration/executor/",),
+    "console": ("tests/e2e/console/",),
 }
 
 
