@@ -22,7 +22,6 @@ from services.dataset.place import Place
 from services.dataset.reading import NoDataset
 from services.dataset.shards import DatasetWriter
 from services.dataset.tally import Tally
-from services.dataset.timings import apart
 from services.recipes.recipe import find
 from services.runtime.events import Undecodable, message_of
 from services.runtime.topics import TOPIC_OF
@@ -167,24 +166,23 @@ class Frozen:
 
     def __init__(self, folder: Path) -> None:
         self._place, self._tally = Place(folder), Tally()
-        self._writer = DatasetWriter(self._place, folder, (), ShardLimits())
+        self._writer = DatasetWriter(self._place, folder, (), ShardLimits(), self._tally)
         self.source: dict[str, Any] = {}
         self.manifest: dict[str, Any] = {}
 
     def add(self, conversation: Conversation) -> None:
-        # When it finished, and how long that took, is no part of what is learned.
-        kept, _ = apart(conversation, at=0.0)
-        self._writer.add(Collected(conversation=kept.SerializeToString(deterministic=True)))
-        self._tally.add(kept, accepted=True)
+        # Without its timings: when it finished, and how long that took, is no part of what is learned.
+        self._writer.add(Collected(conversation=conversation.SerializeToString(deterministic=True)))
 
     def close(self) -> None:
+        shards = self._writer.close()
         self.manifest = {
             "run": {"frozen": self.source, **versions()},
             "counts": self._tally.as_json(),
             "cost": {},
             "arrival": {},
         }
-        write_manifest(self._place, self.manifest, self._writer.close())
+        write_manifest(self._place, self.manifest, shards)
 
 
 @contextmanager

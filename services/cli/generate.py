@@ -173,7 +173,7 @@ def grow(
             return _finished(plan, folder.manifest["counts"])
         try:
             with Journal(folder.journal) as journal:
-                begun = journal.tally.accepted
+                begun = journal.accepted
                 if begun and not quiet:
                     console.print(f"resuming: {begun} of {plan.conversations} conversations are there")
                 display = Quiet() if quiet else Bar(console, wanted=plan.conversations, resumed_from=begun)
@@ -181,11 +181,10 @@ def grow(
                 driver = Driver(plan, source, journal, ground)
                 with recorded(traces), display:
                     uvloop.run(driver.grow(display))
-                counts = journal.tally.as_json()
-                if driver.settled:
-                    # Arrow is loaded when there is something to write.
-                    from services.collector.dataset import write_dataset
+                # Arrow is loaded when there is something to write.
+                from services.collector.dataset import counts_so_far, write_dataset
 
+                if driver.settled:
                     counts = write_dataset(
                         folder.place,
                         folder.working,
@@ -194,6 +193,8 @@ def grow(
                         cost=plan.cost,
                         topics=ground.topics,
                     )
+                else:
+                    counts = counts_so_far(journal, plan.conversations)
         except (ExceptionGroup, LogUnavailable, KafkaUnavailable, CannotTrace, Unanswered, OSError) as error:
             raise _failure(error, folder.place) from error
         if driver.settled:

@@ -1,16 +1,16 @@
 """A finished run's dataset: shards in the order of the run, and the manifest that vouches for them."""
 
 from collections.abc import Callable, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
-
-from soliloquy.v1.conversation_pb2 import Conversation
 
 from services.collector.journal import Journal
 from services.dataset.layout import ShardLimits
 from services.dataset.manifest import versions, write_manifest
 from services.dataset.place import Place
-from services.dataset.shards import DatasetWriter, remove_leftovers
+from services.dataset.rows import rows
+from services.dataset.shards import GROUP_ROWS, DatasetWriter, remove_leftovers
 from services.dataset.tally import Tally
 
 Costs = Callable[[dict[str, Any]], dict[str, float]]
@@ -24,10 +24,11 @@ def write_dataset(
     Returns its counts. The run says how many accepted conversations are wanted: there are never more.
     """
     remove_leftovers(place, ())
-    writer, tally = DatasetWriter(place, scratch, (), ShardLimits()), Tally()
+    tally = Tally()
+    writer = DatasetWriter(place, scratch, (), ShardLimits(), tally)
     for collected in journal.wanted(run["conversations"]):
         writer.add(collected)
-        tally.add(Conversation.FromString(collected.conversation), accepted=not collected.reasons)
+    shards = writer.close()
     counts = tally.as_json()
     manifest = {
         "run": run | versions(),
@@ -37,9 +38,19 @@ def write_dataset(
         # What differs from one growing of the run to another.
         "arrival": {
             "duplicates": journal.duplicates,
-            "discarded": journal.tally.accepted + journal.tally.rejected - tally.accepted - tally.rejected,
+            "discarded": journal.accepted + journal.rejected - tally.accepted - tally.rejected,
             "topics": dict(topics),
         },
     }
-    write_manifest(place, manifest, writer.close())
+    write_manifest(place, manifest, shards)
     return counts
+
+
+def counts_so_far(journal: Journal, conversations: int) -> dict[str, Any]:
+    """What the dataset would count if it was written from what is there."""
+    tally = Tally()
+    for accepted in (True, False):
+        kept = (one.conversation for one in journal.wanted(conversations) if accepted != bool(one.reasons))
+        while group := list(islice(kept, GROUP_ROWS)):
+            tally.add(rows(group), accepted=accepted)
+    return tally.as_json()

@@ -12,8 +12,6 @@ from soliloquy.v1.dataset_pb2 import Collected, Origin
 
 from services.dataset.frames import Frames
 from services.dataset.ids import Ids
-from services.dataset.tally import Tally
-from services.dataset.timings import apart
 
 # Of each conversation that many numbers are in memory: ordinal, attempt, whether it is accepted, its frame's place.
 _COLUMNS = 4
@@ -28,8 +26,7 @@ class Journal:
         self._rejected_at: Counter[int] = Counter()
         # Problems that are no use to the recipe, by ordinal.
         self._unfit: set[int] = set()
-        self.tally = Tally()
-        self.duplicates = 0
+        self.accepted = self.rejected = self.executions = self.duplicates = 0
         self._frames = Frames(path)
         for start, payload in self._frames.recalled():
             collected = Collected.FromString(payload)
@@ -63,9 +60,9 @@ class Journal:
         if conversation.id in self._ids:
             self.duplicates += 1
             return
-        collected, kept = collected_now(conversation, faults, origin)
+        collected = collected_now(conversation, faults, origin)
         start = await self._frames.append(collected.SerializeToString())
-        self._enter(collected, kept, start)
+        self._enter(collected, conversation, start)
 
     def wanted(self, conversations: int) -> Iterator[Collected]:
         """In the order of the run, by problem and attempt, until so many are accepted; what lies behind is left out."""
@@ -99,21 +96,20 @@ class Journal:
             self._unfit.add(collected.ordinal)
         elif not accepted:
             self._rejected_at[collected.attempt] += 1
-        self.tally.add(conversation, accepted=accepted)
+        self.accepted += accepted
+        self.rejected += not accepted
+        self.executions += sum(len(turn.calculation.attempts) for turn in conversation.turns)
 
 
-def collected_now(
-    conversation: Conversation, faults: list[str], origin: Origin | None
-) -> tuple[Collected, Conversation]:
-    """What is kept of a conversation, and the same unserialised."""
-    kept, timings = apart(conversation, at=time.time())
+def collected_now(conversation: Conversation, faults: list[str], origin: Origin | None) -> Collected:
+    """What is kept of a conversation."""
     collected = Collected(
-        conversation=kept.SerializeToString(deterministic=True),
+        conversation=conversation.SerializeToString(deterministic=True),
         reasons=faults,
-        timings=timings,
-        id=kept.id,
-        ordinal=kept.ordinal,
-        attempt=kept.attempt,
+        id=conversation.id,
+        ordinal=conversation.ordinal,
+        attempt=conversation.attempt,
         origin=origin,
     )
-    return collected, kept
+    collected.timings.collected_at = time.time()
+    return collected

@@ -41,7 +41,7 @@ class LiveDataset:
         self._ids = Ids()
         self._enriched: set[str] = set()
         self._shards: list[Shard] = []
-        self._tally = Tally(enriched=self._enriched)
+        self._counts = Tally().as_json()
         self._topics: Topics = {}
         self._duplicates = 0
         # Those before it are in shards.
@@ -62,13 +62,13 @@ class LiveDataset:
         if conversation.id in self._ids:
             self._duplicates += 1
             return
-        collected, kept = collected_now(conversation, faults, origin)
+        collected = collected_now(conversation, faults, origin)
         if self._segment.rows >= self._limits.rows or self._segment.bytes >= self._limits.bytes:
             self._cut()
         segment = self._segment
         with segment.being_written():
             start = await segment.frames.append(collected.SerializeToString())
-            self._enter(segment, collected, kept, start)
+            self._enter(segment, collected, start)
 
     def cut_after(self, seconds: float) -> None:
         """Has what has waited so long rolled next."""
@@ -81,9 +81,10 @@ class LiveDataset:
             segment = self._full[0]
             await segment.written()
             began = time.time()
-            manifest, shards = await asyncio.to_thread(self._write, segment)
+            manifest, shards, enriched = await asyncio.to_thread(self._write, segment)
             spans.batch("collector", "collector shards", segment.ids, began, run=self._run.id, rows=segment.rows)
             self._take_up(manifest, shards)
+            self._enriched |= enriched
             self._full.popleft().remove()
 
     def close(self) -> None:
@@ -94,24 +95,25 @@ class LiveDataset:
         self._full.append(self._segment)
         self._segment = self._open(self._first_segment + len(self._full))
 
-    def _write(self, segment: Segment) -> tuple[dict[str, Any], list[Shard]]:
-        writer = DatasetWriter(self._place, self._working, self._shards, self._limits)
+    def _write(self, segment: Segment) -> tuple[dict[str, Any], list[Shard], set[str]]:
+        tally = Tally.from_json(self._counts, self._enriched)
+        writer = DatasetWriter(self._place, self._working, self._shards, self._limits, tally)
         for collected in segment.collected():
             writer.add(collected)
+        shards = self._shards + writer.close()
         topics = deepcopy(self._topics)
         for topic, offsets in segment.topics.items():
             for partition, offset in offsets.items():
                 merge(topics, topic, partition, offset)
         manifest = {
             "run": self._identity(),
-            "counts": (self._tally + segment.tally).as_json(),
+            "counts": tally.as_json(),
             # What a token costs, only who drives the run knows.
             "cost": {},
             "arrival": {"duplicates": self._duplicates, "topics": topics, "segments": self._first_segment + 1},
         }
-        shards = self._shards + writer.close()
         write_manifest(self._place, manifest, shards)
-        return manifest, shards
+        return manifest, shards, tally.enriched
 
     def _identity(self) -> dict[str, Any]:
         run = self._run
@@ -130,7 +132,7 @@ class LiveDataset:
 
     def _take_up(self, manifest: dict[str, Any], shards: list[Shard]) -> None:
         self._shards = shards
-        self._tally = Tally.from_json(manifest["counts"], self._enriched)
+        self._counts = manifest["counts"]
         self._topics = manifest["arrival"]["topics"]
         self._first_segment = manifest["arrival"]["segments"]
 
@@ -162,19 +164,18 @@ class LiveDataset:
                 continue
             segment = self._open(number)
             for start, payload in segment.frames.recalled():
-                collected = Collected.FromString(payload)
-                self._enter(segment, collected, Conversation.FromString(collected.conversation), start)
+                self._enter(segment, Collected.FromString(payload), start)
             self._full.append(segment)
         return self._full.pop() if self._full else self._open(self._first_segment)
 
-    def _enter(self, segment: Segment, collected: Collected, conversation: Conversation, start: int) -> None:
+    def _enter(self, segment: Segment, collected: Collected, start: int) -> None:
         if self._ids.add(collected.id):
-            segment.enter(collected, conversation, start)
+            segment.enter(collected, start)
         else:
             self._duplicates += 1
 
     def _open(self, number: int) -> Segment:
-        return Segment(self._path(number), self._enriched)
+        return Segment(self._path(number))
 
     def _path(self, number: int) -> Path:
         return self._working / f"journal-{number:08}"

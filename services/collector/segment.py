@@ -6,21 +6,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Collected
 
 from services.dataset.frames import Frames
-from services.dataset.tally import Tally
 
 # By topic and partition, the offset behind the last event that was read there.
 Topics = dict[str, dict[str, int]]
 
 
 class Segment:
-    def __init__(self, path: Path, enriched: set[str]) -> None:
-        """The problems whose enrichment is counted, here or before it."""
+    def __init__(self, path: Path) -> None:
         self.frames = Frames(path)
-        self.tally = Tally(enriched=enriched)
         self.topics: Topics = {}
         self.bytes = 0
         self.ids: list[str] = []
@@ -54,14 +50,13 @@ class Segment:
         """Returns when nothing is being added."""
         await self._written.wait()
 
-    def enter(self, collected: Collected, conversation: Conversation, start: int) -> None:
+    def enter(self, collected: Collected, start: int) -> None:
         """What counts of it; a frame that failed to reach the disk does not, and its event comes again."""
         if not self._places:
             self._began = time.monotonic()
         self._places.append(start)
         self.ids.append(collected.id)
         self.bytes += len(collected.conversation)
-        self.tally.add(conversation, accepted=not collected.reasons)
         if collected.HasField("origin"):
             merge(self.topics, collected.origin.topic, str(collected.origin.partition), collected.origin.offset + 1)
 

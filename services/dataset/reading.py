@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,8 @@ from services.dataset.frames import payloads
 from services.dataset.layout import ACCEPTED, REJECTED, TIMED
 from services.dataset.manifest import Shard, UnreadableManifest, read_manifest, shards_of
 from services.dataset.place import Place
-from services.dataset.rows import REASONS, SCHEMA, TIMINGS, completed, messages
+from services.dataset.rows import REASONS, SCHEMA, TIMINGS, completed, messages, rows
+from services.dataset.timings import timeless
 
 ROWS_AT_ONCE = 500
 # Of a column; else a whole row group of it would be held.
@@ -61,8 +63,9 @@ class Dataset:
     def conversations(self, *, rejected: bool = False) -> Iterator[Conversation]:
         """Those of the shards, and behind them what waits to get into one."""
         yield from (conversation for _, conversation in self.placed(rejected=rejected))
-        kept = (one for one in self._unsharded() if bool(one.reasons) == rejected)
-        yield from (Conversation.FromString(one.conversation) for one in kept)
+        kept = (one.conversation for one in self._unsharded() if bool(one.reasons) == rejected)
+        while group := list(islice(kept, ROWS_AT_ONCE)):
+            yield from map(Conversation.FromString, messages(timeless(rows(group))))
 
     def count(self, *, rejected: bool = False) -> int:
         return sum(shard.rows for shard in self._shards(rejected))
@@ -101,7 +104,7 @@ class Dataset:
                     first = behind
 
     def timings(self) -> Iterator[pa.RecordBatch]:
-        """What the clock said of each conversation, accepted or not, in the order in which they came."""
+        """What the clock said of each conversation, accepted or not."""
         for shard in shards_of(self.manifest, TIMED):
             with self._opened(shard.name) as file:
                 is_complete = file.schema_arrow.equals(TIMINGS)
@@ -136,7 +139,8 @@ class Dataset:
                 return next(found for _, found in self.placed(rejected=rejected, after=f"{name}:{before}"))
         for kept in self._unsharded():
             if kept.id == conversation_id:
-                return Conversation.FromString(kept.conversation)
+                [found] = messages(timeless(rows([kept.conversation])))
+                return Conversation.FromString(found)
         return None
 
     def _unsharded(self) -> Iterator[Collected]:

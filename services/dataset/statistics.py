@@ -5,13 +5,12 @@ from collections import Counter
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from soliloquy.v1.conversation_pb2 import Evaluation, StepState
 
 from services.dataset.authored import Authored
-from services.dataset.columns import below, named, occurring, word
+from services.dataset.columns import ANSWERED_BY, below, grouped, named, occurring, verdicts, word
 from services.recipes.codes import EVALUATIONS, STATES
 from services.recipes.recipe import DEFAULT, Recipe, find
 from services.truth.utterances import bigram_entropy, uptake, words
@@ -20,7 +19,7 @@ from services.truth.utterances import bigram_entropy, uptake, words
 LETTERS = {word(Evaluation.Name(code), "EVALUATION_"): letter for letter, code in EVALUATIONS.items()}
 STATE_LETTERS = {word(StepState.Name(code), "STEP_STATE_"): letter for letter, code in STATES.items()}
 _EXCEPTION = re.compile(r"[A-Za-z_.]+(?=: |$)")
-_ROLE_AND_KIND = ("prompt", "completion")
+_KINDS_OF_TOKENS = ("prompt", "completion")
 
 
 @dataclass(kw_only=True)
@@ -190,23 +189,14 @@ class Statistics:
         self.statuses += occurring(statuses)
         self.lanes += occurring(named(below(executions, "lane"), "LANE_"))
         self.errors += occurring(_kinds_of_errors(below(executions, "error"), statuses))
-        found = _verdicts(executions, statuses)
-        tried = np.asarray(tries) > 0
-        last = np.cumsum(np.asarray(tries))[tried] - 1
-        self.verdicts += occurring(found.take(pa.array(last, pa.int64())), evaluations.filter(pa.array(tried)))
+        self.verdicts += occurring(verdicts(calculations), evaluations)
 
     def _add_calls(self, calls: pa.Array) -> None:
-        calls = calls.drop_null()
-        if not len(calls):
-            return
         self.parse += occurring(named(below(calls, "outcome"), "PARSE_OUTCOME_"))
-        columns = {name: below(calls, name) for name in ("role", "engine", "model", "adapter_digest")}
-        self.models += occurring(*columns.values())
-        used = pa.table(columns | {kind: below(calls, f"{kind}_tokens") for kind in _ROLE_AND_KIND})
-        sums = used.group_by("role", use_threads=False).aggregate([(kind, "sum") for kind in _ROLE_AND_KIND])
-        for row in sums.to_pylist():
-            for kind in _ROLE_AND_KIND:
-                self.tokens[row["role"], kind] += row[f"{kind}_sum"]
+        for row in grouped(calls):
+            self.models[tuple(row[name] for name in ANSWERED_BY)] += row["calls"]
+            for kind in _KINDS_OF_TOKENS:
+                self.tokens[row["role"], kind] += row[kind]
 
 
 def kinds_of_reasons(reasons: pa.Array) -> pa.Array:
@@ -226,14 +216,3 @@ def _kinds_of_errors(errors: pa.Array, statuses: pa.Array) -> pa.Array:
         exception = _EXCEPTION.match(error) if status == "error" else None
         kinds.append(exception.group() if exception else status)
     return pa.array(kinds, pa.string())
-
-
-def _verdicts(executions: pa.Array, statuses: pa.Array) -> pa.Array:
-    """What each execution found of the student's number: the one boolean among its values, if there is one."""
-    values = pc.struct_field(executions, "values")
-    booleans = below(values.flatten(), "value", "boolean")
-    of = pc.list_parent_indices(values).filter(booleans.is_valid())
-    several = np.bincount(np.asarray(of), minlength=len(executions))
-    true = np.bincount(np.asarray(of), np.asarray(booleans.drop_null(), dtype=float), minlength=len(executions))
-    single = pc.fill_null(pc.and_(pc.equal(statuses, "ok"), pa.array(several == 1)), False)
-    return pc.if_else(single, pc.if_else(pa.array(true > 0), "right", "wrong"), None)

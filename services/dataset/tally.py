@@ -1,21 +1,20 @@
-"""Counts over the conversations of a dataset."""
+"""Counts over the rows of a dataset."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Container
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import Any, Self
 
-from soliloquy.v1.conversation_pb2 import Conversation, Ending, ModelCall, ParseOutcome
+import pyarrow as pa
+import pyarrow.compute as pc
+from soliloquy.v1.conversation_pb2 import Evaluation
 
-from services.recipes.agreement import agrees
+from services.dataset.columns import ANSWERED_BY, below, grouped, occurring, verdicts
+from services.recipes.codes import EVALUATION_LETTERS
 from services.recipes.recipe import find
-from services.runtime.values import status_name
 
-ANSWERED_BY = ("role", "engine", "model", "adapter_digest")
 _COUNTS = ("accepted", "rejected", "turns", "python_turns")
 _COUNTERS = ("enrichment", "discarded", "unfit", "executions", "parse", "verdicts", "measures", "tokens", "answered")
-_VERDICTS = {True: "agree", False: "contradict"}
 
 
 @dataclass
@@ -39,15 +38,14 @@ class Tally:
     # By role and kind; and by role, engine, model and adapter's digest, how many calls they answered.
     tokens: Counter[tuple[str, str]] = field(default_factory=Counter)
     answered: Counter[tuple[str, ...]] = field(default_factory=Counter)
-    # Problems whose enrichment is among them: their conversations share it.
+    # Problems whose enrichment was counted before, and is among them: their conversations share it.
+    known: Container[str] = ()
     enriched: set[str] = field(default_factory=set)
-    # By role, engine, model, adapter and outcome: how many calls, their tokens in and out.
-    _calls: dict[tuple[str, str, str, str, ParseOutcome], list[int]] = field(default_factory=dict)
 
     @classmethod
-    def from_json(cls, counts: dict[str, Any], enriched: set[str]) -> Self:
-        """That which `as_json` told of."""
-        tally = cls(enriched=enriched)
+    def from_json(cls, counts: dict[str, Any], known: Container[str]) -> Self:
+        """That which `as_json` told of, to go on from."""
+        tally = cls(known=known)
         tokens = {(role, kind): n for role, used in counts["tokens"].items() for kind, n in used.items()}
         answered = {tuple(row[name] for name in ANSWERED_BY): row["calls"] for row in counts["models"]}
         for name, held in (counts | {"tokens": tokens, "answered": answered}).items():
@@ -57,63 +55,66 @@ class Tally:
                 getattr(tally, name).update(held)
         return tally
 
-    def __add__(self, other: Self) -> Self:
-        """Of two that share the problems whose enrichment is counted."""
-        total = type(self)(enriched=self.enriched)
-        for tally in (self, other):
-            tally._fold()
-            for name in _COUNTS:
-                setattr(total, name, getattr(total, name) + getattr(tally, name))
-            for name in _COUNTERS:
-                getattr(total, name).update(getattr(tally, name))
-        return total
+    def add(self, batch: pa.RecordBatch, *, accepted: bool) -> None:
+        """Counts the rows of a shard."""
+        if accepted:
+            self.accepted += len(batch)
+        else:
+            self.rejected += len(batch)
+        unfit = batch["ending_reason"].filter(pc.equal(batch["ending"], "ENDING_UNFIT"))
+        self.unfit.update(reason.partition(":")[0] for reason in unfit.to_pylist())
+        problems, turns = batch["problem"], pc.list_flatten(batch["turns"])
+        self._add_enrichments(below(problems, "id"), below(problems, "enrichment"))
+        ordered = pc.and_(below(problems, "authorship").is_valid(), below(problems, "answer").is_valid())
+        self._add_measures(below(problems, "authorship", "measures").filter(ordered))
+        self.turns += len(turns)
+        self._add_calls(below(turns, "calls"))
+        recipes = below(batch["run"], "recipe").fill_null("").take(pc.list_parent_indices(batch["turns"]))
+        self._add_calculations(turns, recipes)
 
-    def add(self, conversation: Conversation, *, accepted: bool) -> None:
-        # What was imported may have no recipe, and so no rules.
-        agreeing = find(conversation.run.recipe).agreeing if conversation.run.recipe else None
-        self.accepted += accepted
-        self.rejected += not accepted
-        if conversation.ending == Ending.ENDING_UNFIT:
-            self.unfit[conversation.ending_reason.partition(":")[0]] += 1
-        if conversation.problem.HasField("enrichment"):
-            enrichment = conversation.problem.enrichment
-            self.enrichment["plain" if enrichment.plain_because else "detailed"] += 1
-            if conversation.problem.id not in self.enriched:
-                self.enriched.add(conversation.problem.id)
-                self._add_calls(enrichment.calls)
-                for one in chain(enrichment.confusion.discarded, enrichment.plan.discarded):
-                    self.discarded[one.because] += one.samples
-        if conversation.problem.HasField("authorship") and conversation.problem.HasField("answer"):
-            measures = conversation.problem.authorship.measures
-            self.measures.update({"problems": 1, "tokens": measures.tokens, **dict.fromkeys(measures.operations, 1)})
-        for turn in conversation.turns:
-            self.turns += 1
-            self._add_calls(turn.calls)
-            if turn.HasField("calculation"):
-                self.python_turns += 1
-                self.executions.update(status_name(attempt.execution) for attempt in turn.calculation.attempts)
-                if agreeing and (found := agrees(turn, agreeing)) is not None:
-                    self.verdicts[_VERDICTS[found]] += 1
+    def _add_enrichments(self, problems: pa.Array, enrichments: pa.Array) -> None:
+        because = below(enrichments, "plain_because")
+        self.enrichment.update(occurring(pc.if_else(pc.equal(because, ""), "detailed", "plain")))
+        enriched = pc.if_else(enrichments.is_valid(), problems, None)
+        if not all(first := [problem is None or self._is_first(problem) for problem in enriched.to_pylist()]):
+            enrichments = enrichments.filter(pa.array(first))
+        self._add_calls(below(enrichments, "calls"))
+        for made in ("confusion", "plan"):
+            for one in below(enrichments, made, "discarded").to_pylist():
+                self.discarded[one["because"]] += one["samples"]
 
-    def _add_calls(self, calls: Iterable[ModelCall]) -> None:
-        for call in calls:
-            key = (call.role, call.engine, call.model, call.adapter_digest, call.outcome)
-            told = self._calls.get(key) or self._calls.setdefault(key, [0, 0, 0])
-            told[0] += 1
-            told[1] += call.prompt_tokens
-            told[2] += call.completion_tokens
+    def _is_first(self, problem: str) -> bool:
+        if problem in self.known or problem in self.enriched:
+            return False
+        self.enriched.add(problem)
+        return True
 
-    def _fold(self) -> None:
-        """Enters the calls, of which a conversation has dozens, into what is told of them."""
-        for (role, engine, model, digest, outcome), (number, prompt, completion) in self._calls.items():
-            self.parse[ParseOutcome.Name(outcome).removeprefix("PARSE_OUTCOME_").lower()] += number
-            self.tokens[role, "prompt"] += prompt
-            self.tokens[role, "completion"] += completion
-            self.answered[role, engine, model, digest] += number
-        self._calls.clear()
+    def _add_measures(self, measures: pa.Array) -> None:
+        for one in measures.to_pylist():
+            told = one or {"tokens": 0, "operations": ()}
+            self.measures.update({"problems": 1, "tokens": told["tokens"], **dict.fromkeys(told["operations"], 1)})
+
+    def _add_calculations(self, turns: pa.Array, recipes: pa.Array) -> None:
+        calculations = below(turns, "calculation")
+        self.python_turns += len(calculations) - calculations.null_count
+        statuses = below(calculations, "attempts", "execution", "status").fill_null("STATUS_UNSPECIFIED")
+        self.executions.update({_plain(name, "STATUS_"): count for name, count in occurring(statuses).items()})
+        evaluations = below(turns, "tutor", "evaluation").fill_null("EVALUATION_UNSPECIFIED")
+        for (recipe, found, evaluation), count in occurring(recipes, verdicts(calculations), evaluations).items():
+            # What was imported may have no recipe, and so no rules.
+            if recipe and (agreeing := find(recipe).agreeing):
+                letter = EVALUATION_LETTERS.get(Evaluation.Value(evaluation), "")
+                self.verdicts["agree" if letter in agreeing[found] else "contradict"] += count
+
+    def _add_calls(self, calls: pa.Array) -> None:
+        for call in grouped(calls):
+            role = call["role"]
+            self.parse[_plain(call["outcome"], "PARSE_OUTCOME_")] += call["calls"]
+            self.tokens[role, "prompt"] += call["prompt"]
+            self.tokens[role, "completion"] += call["completion"]
+            self.answered[tuple(call[name] for name in ANSWERED_BY)] += call["calls"]
 
     def as_json(self) -> dict[str, Any]:
-        self._fold()
         return {
             "accepted": self.accepted,
             "rejected": self.rejected,
@@ -135,3 +136,7 @@ class Tally:
 
     def _tokens(self, role: str) -> dict[str, int]:
         return {kind: self.tokens[role, kind] for kind in ("prompt", "completion")}
+
+
+def _plain(name: str, prefix: str) -> str:
+    return name.removeprefix(prefix).lower()

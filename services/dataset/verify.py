@@ -6,19 +6,16 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from soliloquy.v1.conversation_pb2 import Conversation
 
 from services.dataset.ids import Ids
-from services.dataset.layout import ACCEPTED, KINDS, REJECTED, TIMED
+from services.dataset.layout import ACCEPTED, KINDS, TIMED
 from services.dataset.manifest import MANIFEST, Shard, UnreadableManifest, read_manifest, shards_of, versions
 from services.dataset.place import Place
-from services.dataset.rows import REASONS, SCHEMA, TIMINGS, messages
+from services.dataset.rows import completed
+from services.dataset.shards import GROUP_ROWS, SCHEMAS
 from services.dataset.tally import Tally
 
-_SCHEMAS = {ACCEPTED: SCHEMA, REJECTED: SCHEMA.append(REASONS), TIMED: TIMINGS}
 _CHUNK = 1024 * 1024
-# Rows in memory at once.
-_ROWS = 256
 
 
 def findings(place: Place) -> Iterator[str]:
@@ -51,7 +48,7 @@ class _Verification:
         self._same_contract = manifest["run"].get("protos_sha256") == versions()["protos_sha256"]
         # A run's conversations are in its order; what was written as it came has none.
         self._wanted: int | None = manifest["run"].get("conversations")
-        self._last: dict[str, tuple[int, int]] = {}
+        self._last: dict[str, list[int]] = {}
         self._ids, self._timed = Ids(), Ids()
         self._tally = Tally()
         self._unread = False
@@ -92,12 +89,14 @@ class _Verification:
             yield f"{shard.name} has another checksum than the manifest says"
 
     def _rows(self, shard: Shard, file: pq.ParquetFile) -> Iterator[str]:
-        if self._same_contract and not file.schema_arrow.equals(_SCHEMAS[shard.kind]):
+        is_complete = file.schema_arrow.equals(SCHEMAS[shard.kind])
+        if self._same_contract and not is_complete:
             yield f"{shard.name} has other columns than the contract"
         if file.metadata.num_rows != shard.rows:
             yield f"{shard.name} has {file.metadata.num_rows} rows; the manifest says {shard.rows}"
-        for batch in file.iter_batches(_ROWS):
-            yield from self._timings(batch, shard) if shard.kind == TIMED else self._conversations(batch, shard)
+        for batch in file.iter_batches(GROUP_ROWS):
+            whole = batch if is_complete else completed(batch)
+            yield from self._timings(whole, shard) if shard.kind == TIMED else self._conversations(whole, shard)
 
     def _timings(self, batch: pa.RecordBatch, shard: Shard) -> Iterator[str]:
         for conversation_id in batch["id"].to_pylist():
@@ -107,12 +106,11 @@ class _Verification:
                 yield f"{shard.name} times {conversation_id} again"
 
     def _conversations(self, batch: pa.RecordBatch, shard: Shard) -> Iterator[str]:
-        for serialised in messages(batch):
-            conversation = Conversation.FromString(serialised)
-            if not self._ids.add(conversation.id):
-                yield f"{shard.name} holds {conversation.id} again"
-            at = (conversation.ordinal, conversation.attempt)
-            if self._wanted is not None and at <= self._last.get(shard.kind, (-1, -1)):
-                yield f"{shard.name} holds {conversation.id} out of order"
+        told = (batch[name].to_pylist() for name in ("id", "ordinal", "attempt"))
+        for conversation_id, *at in zip(*told, strict=True):
+            if not self._ids.add(conversation_id):
+                yield f"{shard.name} holds {conversation_id} again"
+            if self._wanted is not None and at <= self._last.get(shard.kind, [-1, -1]):
+                yield f"{shard.name} holds {conversation_id} out of order"
             self._last[shard.kind] = at
-            self._tally.add(conversation, accepted=shard.kind == ACCEPTED)
+        self._tally.add(batch, accepted=shard.kind == ACCEPTED)

@@ -82,11 +82,9 @@ def _write(source: Path, name: str, out: Path, conversations: Iterable[bytes], k
     try:
         with unfinished(out) as folder:
             place, tally = Place(folder), Tally()
-            writer = DatasetWriter(place, folder, (), ShardLimits())
+            writer = DatasetWriter(place, folder, (), ShardLimits(), tally)
             for serialised in conversations:
-                conversation = Conversation.FromString(serialised)
                 writer.add(Collected(conversation=serialised))
-                tally.add(conversation, accepted=True)
             shards = writer.close()
             if not shards:
                 raise CannotImport(f"{source} holds no conversation")

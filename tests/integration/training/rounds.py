@@ -12,6 +12,7 @@ from services.dataset.layout import ShardLimits
 from services.dataset.manifest import read_manifest, shards_of, write_manifest
 from services.dataset.place import Place
 from services.dataset.shards import DatasetWriter
+from services.dataset.tally import Tally
 from services.runtime.model import Model
 from tests.unit.training.evaluation.putting import drawn, results
 from training.continuous.folder import Outcome
@@ -30,7 +31,7 @@ def grow(folder: Path, accepted: Sequence[Conversation]) -> None:
     place = Place(folder)
     manifest = read_manifest(place) or {"run": {}, "counts": {}, "cost": {}, "arrival": {}, "shards": []}
     present = shards_of(manifest)
-    writer = DatasetWriter(place, folder, present, ShardLimits())
+    writer = DatasetWriter(place, folder, present, ShardLimits(), Tally())
     for conversation in accepted:
         writer.add(Collected(conversation=conversation.SerializeToString()))
     write_manifest(place, manifest, [*present, *writer.close()])

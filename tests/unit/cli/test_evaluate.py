@@ -18,6 +18,7 @@ from services.dataset.layout import ShardLimits
 from services.dataset.manifest import write_manifest
 from services.dataset.place import Place
 from services.dataset.shards import DatasetWriter
+from services.dataset.tally import Tally
 
 BANK = load_bank("physics")
 
@@ -72,7 +73,7 @@ def grow(folder: Path, *, recipe: str, solution: str = "4 + 6 = 10\n#### 10") ->
     turns = [Turn(number=1, tutor=TutorReply(text="How?")), Turn(number=2, student=StudentReply(text="It is 10."))]
     problem = Problem(id="one", question="How many?", solution=solution)
     one = Conversation(id="one", run=Run(id="run", recipe=recipe), problem=problem, turns=turns)
-    writer = DatasetWriter(Place(folder), folder, (), ShardLimits())
+    writer = DatasetWriter(Place(folder), folder, (), ShardLimits(), Tally())
     writer.add(Collected(conversation=one.SerializeToString()))
     write_manifest(Place(folder), {"run": {}, "counts": {}, "cost": {}, "arrival": {}}, writer.close())
     return folder

@@ -2,7 +2,8 @@
 
 from soliloquy.v1.conversation_pb2 import Conversation
 
-from services.dataset.timings import apart
+from services.dataset.rows import messages, rows
+from services.dataset.timings import timeless, timings
 from tests.unit.recipes.conversations import enriched_conversation
 
 
@@ -16,26 +17,35 @@ def grown(seconds: float) -> Conversation:
         for attempt in turn.calculation.attempts:
             attempt.execution.seconds, attempt.execution.waited_seconds = seconds, 2 * seconds
             attempt.execution.runsc_version = f"v{seconds}"
+    tried = conversation.turns[-1].student.rejected.add().calculation.attempts.add()
+    tried.execution.seconds, tried.execution.runsc_version = seconds, f"v{seconds}"
     return conversation
 
 
 def test_the_same_run_is_the_same_on_any_machine() -> None:
-    one, _ = apart(grown(1.0), at=10.0)
-    other, _ = apart(grown(3.0), at=30.0)
-    assert one.SerializeToString() == other.SerializeToString()
+    one, other = (timeless(rows([grown(seconds).SerializeToString()])) for seconds in (1.0, 3.0))
+    assert messages(one) == messages(other)
 
 
 def test_every_time_is_kept_with_its_turn() -> None:
     before = grown(1.5)
-    _, timings = apart(before, at=10.0)
-    assert before == grown(1.5)
-    assert (timings.id, timings.collected_at) == (before.id, 10.0)
-    assert [(call.turn, call.role, call.seconds) for call in timings.calls] == [
+    other = enriched_conversation()
+    batch = rows([other.SerializeToString(), before.SerializeToString()])
+    without, told = timings(batch, [10.0, 20.0]).to_pylist()
+    assert (without["id"], without["collected_at"], without["calls"]) == (other.id, 10.0, [])
+    assert (told["id"], told["collected_at"]) == (before.id, 20.0)
+    assert [(call["turn"], call["role"], call["seconds"]) for call in told["calls"]] == [
         (0, "planner", 1.5),
         *((turn.number, "tutor", 1.5) for turn in before.turns),
     ]
-    assert [(one.turn, one.attempt, one.seconds, one.waited_seconds) for one in timings.executions] == [
+    assert [(one["turn"], one["attempt"], one["seconds"], one["waited_seconds"]) for one in told["executions"]] == [
         (2, 1, 1.5, 3.0),
         (3, 1, 1.5, 3.0),
     ]
-    assert {one.runsc_version for one in timings.executions} == {"v1.5"}
+    assert {one["runsc_version"] for one in told["executions"]} == {"v1.5"}
+
+
+def test_what_is_told_of_a_row_of_a_batch_is_told_of_it_alone() -> None:
+    batch = rows([Conversation().SerializeToString(), grown(2.0).SerializeToString()])
+    alone = rows([grown(2.0).SerializeToString()])
+    assert timings(batch, [1.0, 2.0]).slice(1).equals(timings(alone, [2.0]))

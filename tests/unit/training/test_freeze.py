@@ -9,7 +9,8 @@ from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.events_pb2 import ConversationFinished
 
 from services.dataset.reading import Dataset
-from services.dataset.timings import apart
+from services.dataset.rows import messages, rows
+from services.dataset.timings import timeless
 from services.recipes.recipe import find
 from services.runtime.events import first_event
 from services.runtime.transports.embedded import EmbeddedTransport
@@ -24,8 +25,8 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 async def finish(transport: Transport, *finished: Conversation) -> None:
-    messages = [ConversationFinished(conversation=conversation) for conversation in finished]
-    await transport.publish([first_event(message, source="test", time=0.0) for message in messages])
+    events = [ConversationFinished(conversation=conversation) for conversation in finished]
+    await transport.publish([first_event(event, source="test", time=0.0) for event in events])
 
 
 async def ends(transport: Transport) -> dict[int, int]:
@@ -38,7 +39,8 @@ async def ends(transport: Transport) -> dict[int, int]:
 def test_a_frozen_dataset_holds_the_same_conversations_in_the_same_order(tmp_path: Path) -> None:
     made = conversations(4)
     freeze_dataset(str(dataset(tmp_path / "grown", made)), tmp_path / "frozen")
-    assert list(Dataset(tmp_path / "frozen")) == [apart(one, at=0.0)[0] for one in made]
+    kept = timeless(rows(one.SerializeToString() for one in made))
+    assert list(Dataset(tmp_path / "frozen").messages()) == messages(kept)
 
 
 def test_a_dataset_is_frozen_to_the_same_bytes_again(tmp_path: Path) -> None:
