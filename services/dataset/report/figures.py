@@ -166,6 +166,8 @@ def _codes(kept: Statistics) -> str:
     """How often the tutor does what after each evaluation, darker the more often."""
     words = [word for word in LETTERS if any(evaluation == word for evaluation, _ in kept.codes)]
     most, meanings = max(kept.codes.values()), kept.recipe.words
+    # A move needs more room than a number.
+    named = "" if all(map(str.isdecimal, actions_of(kept))) else ' class="named"'
     head = "".join(_code("col", LETTERS[word], meanings["evaluations"][LETTERS[word]]) for word in words)
     rows = "".join(
         f"<tr>{_code('row', action, meanings['actions'].get(action, ''))}"
@@ -178,7 +180,7 @@ def _codes(kept: Statistics) -> str:
     )
     body = (
         '<div class="scroll" tabindex="0" role="region" aria-label="Evaluations and actions">'
-        f"<table><thead><tr><td></td>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
+        f"<table{named}><thead><tr><td></td>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
     )
     return _card("What the tutor makes of a message", gist, body, wide=True)
 

@@ -58,11 +58,14 @@ def write_report(dataset: Dataset, out: Path) -> Counted:
         counted = Counted(manifest=dataset.manifest, accepted=accepted, rejected=rejected)
         body.seek(0)
         unfinished = out.with_name(f".{out.name}.unfinished")
-        with unfinished.open("w", encoding="utf-8") as file:
-            file.write(_page(counted, durations, index))
-            shutil.copyfileobj(body, file)
-            file.write("</body>\n</html>\n")
-        unfinished.replace(out)
+        try:
+            with unfinished.open("w", encoding="utf-8") as file:
+                file.write(_page(counted, durations, index))
+                shutil.copyfileobj(body, file)
+                file.write("</body>\n</html>\n")
+            unfinished.replace(out)
+        finally:
+            unfinished.unlink(missing_ok=True)
     return counted
 
 
