@@ -10,11 +10,13 @@ import pyarrow.compute as pc
 from soliloquy.v1.conversation_pb2 import Evaluation
 
 from services.dataset.columns import ANSWERED_BY, below, grouped, occurring, verdicts
-from services.recipes.codes import EVALUATION_LETTERS
+from services.recipes.codes import EVALUATIONS
 from services.recipes.recipe import find
 
 _COUNTS = ("accepted", "rejected", "turns", "python_turns")
 _COUNTERS = ("enrichment", "discarded", "unfit", "executions", "parse", "verdicts", "measures", "tokens", "answered")
+# By the names that the columns have.
+_LETTERS = {Evaluation.Name(code): letter for letter, code in EVALUATIONS.items()}
 
 
 @dataclass
@@ -103,8 +105,8 @@ class Tally:
         for (recipe, found, evaluation), count in occurring(recipes, verdicts(calculations), evaluations).items():
             # What was imported may have no recipe, and so no rules.
             if recipe and (agreeing := find(recipe).agreeing):
-                letter = EVALUATION_LETTERS.get(Evaluation.Value(evaluation), "")
-                self.verdicts["agree" if letter in agreeing[found] else "contradict"] += count
+                agrees = _LETTERS.get(evaluation, "") in agreeing[found]
+                self.verdicts["agree" if agrees else "contradict"] += count
 
     def _add_calls(self, calls: pa.Array) -> None:
         for call in grouped(calls):
