@@ -2,9 +2,11 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 from tests.chart import tools
@@ -21,6 +23,7 @@ _PLUGINS = Path("/usr/lib/cni")
 
 
 def main(arguments: list[str]) -> int:
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     _install()
     tools.folder()
     binaries.kubernetes()
@@ -45,9 +48,11 @@ def _install() -> None:
 
 
 def _remove_groups(name: str) -> None:
-    """The control groups of containers that were killed with the rest."""
+    """The control groups of containers that were killed with the rest, when the last process of each has gone."""
     for folder in Path("/sys/fs/cgroup").glob(f"*/**/{name}"):
         for inner, _, _ in os.walk(folder, topdown=False):
+            while Path(inner, "cgroup.procs").read_text("utf-8"):
+                time.sleep(0.05)
             Path(inner).rmdir()
 
 

@@ -18,7 +18,10 @@ from tests.node import archives
 PAUSE = "soliloquy/pause:1"
 NAMES = ("workers", "executor")
 # What the build steps read.
-_SOURCES = ("deploy/images", "deploy/helm/soliloquy/files/rules", "protos", "services", "training", "pyproject.toml")
+_SOURCES = (
+    *(f"deploy/images/{name}" for name in ("Dockerfile", "build.lock", "workers.lock", "runsc")),
+    *("deploy/helm/soliloquy/files/rules", "protos", "services", "training", "pyproject.toml"),
+)
 
 
 def tag() -> str:
