@@ -33,7 +33,7 @@ def tail(*, folder: str | None, kafka: KafkaSettings | None, follow: bool, after
     """Tell of each conversation in a line: those in a dataset's shards so far, or with --kafka all that finish."""
     if (folder is None) == (kafka is None):
         raise click.UsageError("whose conversations? Name a dataset's DIR, or use --kafka HOST:PORT, and not both")
-    place = after
+    place = None
     try:
         if kafka is not None:
             asyncio.run(_tell_events(kafka, after, follow=follow, as_json=as_json))

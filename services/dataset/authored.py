@@ -43,7 +43,7 @@ class Authored:
             self.written += 1
             problem = row["problem"]
             authorship = problem["authorship"]
-            if authorship is None or problem["answer"] is None:
+            if authorship is None or authorship["measures"] is None or problem["answer"] is None:
                 continue
             self.ran += 1
             self._judge(authorship["opinions"])
