@@ -12,13 +12,13 @@ unexport PYTHONDONTWRITEBYTECODE
 SHARED := --dist loadscope --no-loadscope-reorder
 # What is held to times has no more than one other beside it: the sandboxes one process, Ray the other.
 ALONE := $(patsubst %,tests/integration/model/test_%.py,serve whole_loop adapters_in_service) \
-	$(patsubst %,tests/integration/executor/test_%.py,containment hostile_jobs jobs lanes pool)
+	$(patsubst %,tests/integration/executor/test_%.py,containment hostile_jobs inside jobs lanes pool)
 
 # uv installs in seconds what takes pip a minute. Where it has not the index that pip is told of, pip does it.
 install = $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r $(1) \
 	|| $(BIN)/pip install --quiet --no-compile --require-hashes -r $(1)
 
-.PHONY: help demo test lint protos kafka observe faults bench dashboards docs pictures images-check chart-cluster lock clean
+.PHONY: help demo test lint protos kafka observe faults bench dashboards docs pictures images-check chart-cluster chart-node lock clean
 
 help: ## Show this help
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -68,8 +68,12 @@ pictures: .venv/serve .venv/runsc .venv/kafka .venv/prometheus ## Draw the dashb
 images-check: .venv/dev ## Walk the images' build steps in roots of their own, and run what they make (root; minutes)
 	$(BIN)/python -m tests.images
 
-chart-cluster: .venv/chart ## Install, upgrade and roll back the chart in a real API server, which Go builds first (an hour)
+chart-cluster: .venv/chart ## Install, upgrade, roll back and drain the chart in a real Kubernetes (20 minutes; its build by Go half an hour more)
+	$(BIN)/python -m tests.cluster.binaries
 	$(BIN)/python -m pytest tests/cluster
+
+chart-node: .venv/chart .venv/kafka ## Run the chart's pods on a node of this machine: installs, kills, drains, upgrades (root; minutes)
+	$(BIN)/python -m tests.node
 
 lock: .venv/dev ## Resolve the dependencies anew
 	$(RESOLVE) --extra build --output-file requirements.lock

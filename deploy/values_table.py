@@ -1,4 +1,6 @@
-"""The table of values in the chart's README, from the `# --` lines of values.yaml: `python -m deploy.values_table`."""
+"""What is made of values.yaml: the table in the chart's README, by its `# --` lines, and the file that templates read,
+which cannot see values.yaml. `python -m deploy.values_table` writes both.
+"""
 
 import json
 import re
@@ -12,6 +14,7 @@ import yaml
 _CHART = Path(__file__).parent / "helm/soliloquy"
 VALUES = _CHART / "values.yaml"
 PAGE = _CHART / "README.md"
+DEFAULTS = _CHART / "files/defaults.yaml"
 _BEGIN, _END = "<!-- values -->", "<!-- /values -->"
 _KEY = re.compile(r"(?P<indent> *)(?P<name>[\w./-]+):(?: |$)")
 _DOC = re.compile(r" *# -- (?P<text>.*)")
@@ -52,6 +55,12 @@ def page() -> str:
     return f"{head}{_BEGIN}\n| value | default | |\n| --- | --- | --- |\n{rows}{_END}{tail}"
 
 
+def defaults() -> str:
+    head = "# values.yaml for templates: `python -m deploy.values_table` writes this file.\n"
+    values = yaml.safe_load(VALUES.read_text("utf-8"))
+    return head + "".join(f"{name}: {json.dumps(value)}\n" for name, value in values.items())
+
+
 def _default(value: Any) -> str:
     return "" if value in ("", None) or value == {} or value == [] else f"`{_cell(_plain(value))}`"
 
@@ -66,3 +75,4 @@ def _cell(text: str) -> str:
 
 if __name__ == "__main__":
     PAGE.write_text(page(), "utf-8")
+    DEFAULTS.write_text(defaults(), "utf-8")

@@ -9,10 +9,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 
+def home() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "soliloquy"
+
+
 def place(name: str, asked: Path) -> Path:
     """Where what the file asks for is kept; another content is another place."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "soliloquy"
-    return cache / f"{name}-{hashlib.sha256(asked.read_bytes()).hexdigest()[:16]}"
+    return home() / f"{name}-{hashlib.sha256(asked.read_bytes()).hexdigest()[:16]}"
 
 
 @functools.cache

@@ -10,10 +10,12 @@ TOGETHER = {
         "tests/integration/gateway/",
         "tests/integration/kafka/",
         "tests/integration/observability/",
+        "tests/integration/traces/test_kafka.py",
         "tests/integration/transport/",
     ),
     "torch": ("tests/integration/model/", "tests/integration/adapters/", "tests/integration/training/"),
     "sandboxes": ("tests/integration/executor/",),
+    "console": ("tests/e2e/console/",),
 }
 
 

@@ -11,13 +11,15 @@ from services.cli.plan import Plan
 from services.cli.progress import Display, Standing
 from services.collector.journal import Journal
 from services.curriculum.problems import ProblemSource
-from services.runtime.events import first_event
+from services.runtime.events import Event, first_event
 from services.runtime.quota import Quota, left_to_submit
 from services.runtime.standing import under_way
 from services.runtime.transports.port import Transport
 
 # Problems submitted beyond those that are settled, so that admission always has the next at hand.
 SUBMITTED_AHEAD = 128
+# One transaction, or one batch to a broker, for so many.
+SUBMITTED_TOGETHER = 16
 LOOK_SECONDS = 0.1
 LOOK_FOR_STANDSTILL_SECONDS = 1.0
 
@@ -74,13 +76,23 @@ class Driver:
         settled = self._journal.settled_ordinals(self._plan.max_attempts)
         begun = await under_way(transport, self._run) - settled
         ahead = self._plan.in_flight + SUBMITTED_AHEAD
+        together: list[Event] = []
+
+        async def publish() -> None:
+            if together:
+                await transport.publish(together)
+                together.clear()
+
         for submitted, ordinal in enumerate(left_to_submit(settled, begun), start=len(settled) + len(begun)):
             while not self._quota.admits(ordinal, submitted, ahead):
+                await publish()
                 await self._look.wait()
                 self._look.clear()
             problem = self._source.problem(self._run.seed, ordinal)
             submission = ProblemSubmitted(run=self._run, ordinal=ordinal, problem=problem)
-            await transport.publish([first_event(submission, source="soliloquy", time=time.time())])
+            together.append(first_event(submission, source="soliloquy", time=time.time()))
+            if len(together) == SUBMITTED_TOGETHER:
+                await publish()
 
     async def _watch(self, display: Display) -> None:
         looked_at, stood_still_at = time.monotonic(), -1

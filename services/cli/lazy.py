@@ -1,7 +1,10 @@
 """Commands that are imported when they are run: each starts without what the others need."""
 
+import ast
 from collections.abc import Mapping
 from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import click
@@ -19,7 +22,29 @@ class LazyGroup(click.Group):
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         if name not in self._modules:
             return None
-        # Some names are words of Python's own: list, import.
-        module, name = import_module(self._modules[name]), name.replace("-", "_")
-        command: click.Command = getattr(module, f"{name}_", None) or getattr(module, name)
+        module = import_module(self._modules[name])
+        [command] = [vars(module)[function] for function in _functions(name) if function in vars(module)]
+        assert isinstance(command, click.Command)
         return command
+
+    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        """A list of all commands imports none: what each does is read in its source."""
+        width = formatter.width - max(map(len, self._modules)) - 6
+        told = {name: click.Command(name, help=_docstring(module, name)) for name, module in self._modules.items()}
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, command.get_short_help_str(width)) for name, command in told.items()])
+
+
+def _functions(name: str) -> tuple[str, str]:
+    """What the function of a command may be called: some names are words of Python's own, as list and import are."""
+    name = name.replace("-", "_")
+    return f"{name}_", name
+
+
+def _docstring(module: str, name: str) -> str | None:
+    found = find_spec(module)
+    assert found is not None
+    assert found.origin is not None
+    source = ast.parse(Path(found.origin).read_text("utf-8"))
+    [function] = [node for node in source.body if isinstance(node, ast.FunctionDef) and node.name in _functions(name)]
+    return ast.get_docstring(function)

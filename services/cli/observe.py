@@ -9,9 +9,9 @@ import click
 
 from services.cli.addresses import ADDRESS
 from services.cli.failure import Failure
+from services.cli.posts import CONSOLE_TOLD, KAFKA_TOLD, PORTS, SCALE, metrics_of, posts
 from services.cli.prometheus import Prometheus, Scraping, prometheus, shipped_rules
-from services.cli.service_options import option
-from services.cli.up import SCALE, places
+from services.cli.service_options import option, with_options
 
 # Where Debian's package is installed, one of its own listens on 9090.
 _PORT = 9190
@@ -23,23 +23,31 @@ _CONNECT_SECONDS = 0.5
     "--http-from",
     default=9100,
     show_default=True,
-    type=click.IntRange(min=1, max=65_000),
+    type=PORTS,
     metavar="PORT",
-    help="As `soliloquy up` was told.",
+    help="As `soliloquy up` was told, like the next three.",
 )
-@SCALE
+@with_options((KAFKA_TOLD, SCALE, CONSOLE_TOLD))
 @option("--also", multiple=True, metavar="HOST:PORT", type=ADDRESS, help="Another that has /metrics, as a training.")
 @option(
     "--port", default=_PORT, show_default=True, type=click.IntRange(min=1, max=65_535), help="Of Prometheus itself."
 )
-def observe(*, http_from: int, scales: Mapping[str, int], also: Sequence[str], port: int) -> None:
+def observe(
+    *,
+    http_from: int,
+    kafka: str | None,
+    scales: Mapping[str, int],
+    console: str | None,
+    also: Sequence[str],
+    port: int,
+) -> None:
     """Run a Prometheus with our rules against the services of `soliloquy up`, until Ctrl-C.
 
-    Of `up` it needs the same --http-from and --scale. What it has measured is gone with it.
+    What it has measured is gone with it.
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    posts = [f"{name}-{number}" for name, number in places(scales)]
-    targets = {f"127.0.0.1:{http_from + place}": post for place, post in enumerate(posts)}
+    names = posts(scales, on_kafka=kafka is not None, console=console)
+    targets = {address: name for name, address in metrics_of(names, http_from).items()}
     targets |= {address: address for address in also}
     with (
         contextlib.suppress(KeyboardInterrupt),

@@ -211,7 +211,7 @@ def _print_status(status: RunStatus) -> None:
     rows = {
         "run": status.id,
         "state": state_of(status) + (f": {status.because}" if status.because else ""),
-        "asked for": f"{asked.conversations} of {asked.problems} by {asked.recipe}, seed {asked.seed}",
+        "asked for": f"{asked.conversations or '?'} of {asked.problems or '?'} by {asked.recipe}, seed {asked.seed}",
         "started": _when(status.requested_at) + (f" by {status.requested_by}" if status.requested_by else ""),
         "accepted": str(progress.accepted),
         "rejected": str(progress.rejected),
@@ -235,8 +235,8 @@ def _print_status(status: RunStatus) -> None:
 
 
 def _run_line(status: RunStatus) -> str:
-    done = f"{status.progress.accepted}/{status.request.conversations}"
-    asked = f"{status.request.problems} by {status.request.recipe}"
+    done = f"{status.progress.accepted}/{status.request.conversations or '?'}"
+    asked = f"{status.request.problems or '?'} by {status.request.recipe}"
     left = f"{status.rate:.1f}/s, {_span(status.eta_seconds)} left" if status.eta_seconds else ""
     started = f"{_when(status.requested_at)} {status.requested_by}".rstrip()
     return f"{status.id}  {state_of(status):<9} {done:>13}  {started}  {asked}  {left}".rstrip()

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import platform
 import signal
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from services.cli.gateway.options import GATEWAY, GRPC, gateway_orders, taken
 from services.cli.kafka_options import kafka_options
 from services.cli.model_options import model_options
 from services.cli.observing import observing
+from services.cli.posts import CONSOLE, PORTS, SCALE, console_of, metrics_of, posts
 from services.cli.service_options import (
     CLASSIFIERS,
     COLLECTOR,
@@ -39,26 +40,8 @@ from services.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
 
 # Of the folder of --data, and where `soliloquy dlq` looks for it.
 LOG = f"{WORKING}/log.sqlite"
-CONSOLE = "127.0.0.1:8080"
 
 _log = logging.getLogger(__name__)
-
-
-def _scales(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, int]:
-    scales = dict.fromkeys(MAKERS, 1)
-    for text in given:
-        name, _, number = text.partition("=")
-        if name not in scales or not number.isdecimal() or not 1 <= int(number) <= 99:
-            raise click.BadParameter(f"{text!r} is no scale: write student=2; the services are {', '.join(MAKERS)}")
-        scales[name] = int(number)
-    if scales["collector"] > 1:
-        raise click.BadParameter("there can be one collector only: two would write the same files")
-    return scales
-
-
-SCALE = option(
-    "--scale", "scales", multiple=True, callback=_scales, metavar="SERVICE=N", help="Processes of a service."
-)
 
 
 @click.command()
@@ -74,7 +57,7 @@ SCALE = option(
 @with_options((GRPC, *GATEWAY))
 @option(
     "--http-from",
-    type=click.IntRange(min=1, max=65_000),
+    type=PORTS,
     metavar="PORT",
     help="Serve health and metrics on this port of 127.0.0.1 and those that follow, one for each process.",
 )
@@ -107,10 +90,9 @@ def up(
     They meet on Kafka or, without one, in a log in the folder of --data. A SIGTERM or an interrupt ends them once what
     runs is finished and committed. A SIGHUP replaces them one after the other, while the rest goes on.
     """
-    if kafka is None and any(scale > 1 for scale in scales.values()):
-        raise click.UsageError("--scale says nothing without --kafka: one process then serves the whole loop")
+    names = posts(scales, on_kafka=kafka is not None, console=console)
     asked = taken(options)
-    console = console or (None if kafka else CONSOLE)
+    console = console_of(console, on_kafka=kafka is not None)
     if console is None and (given := [name for name, value in asked.items() if value]):
         raise click.UsageError(f"--{given[0].replace('_', '-')} says nothing without --console")
     orders = None
@@ -127,55 +109,47 @@ def up(
         patience=None,
         **options,
     )
-    everywhere = _on_kafka(whole, kafka, scales) if kafka else _in_one_log(whole)
-    posts = list(_posts(everywhere, whole, orders, http_from))
+    assigned = _on_kafka(whole, kafka, scales) if kafka else _in_one_log(whole)
+    metrics = metrics_of(names, http_from) if http_from else {}
+    placed = zip(names, _with_gateway(assigned, whole, orders), strict=True)
+    kept = [post(name, replace(assignment, http=metrics.get(name))) for name, assignment in placed]
     told = f"on {kafka.bootstrap if kafka else data / LOG}"
     if orders:
         told += f", console on {'https' if orders.settings.tls else 'http'}://{console}"
-    uvloop.run(_keep_up(kafka, posts, told))
+    uvloop.run(_keep_up(kafka, kept, told))
 
 
-def places(scales: Mapping[str, int]) -> list[tuple[str, int]]:
-    """Every process of every service, in the order of their ports."""
-    return [(name, number) for name, scale in scales.items() for number in range(scale)]
+def _on_kafka(whole: Assignment, kafka: KafkaSettings, scales: Mapping[str, int]) -> Iterator[Assignment]:
+    for name, scale in scales.items():
+        for number in range(scale):
+            # Members of a group are told apart by it, wherever they run.
+            instance = replace(kafka, instance=f"{platform.node()}-{number}")
+            yield replace(whole, services=[name], transport=instance)
 
 
-def _on_kafka(whole: Assignment, kafka: KafkaSettings, scales: Mapping[str, int]) -> Iterator[tuple[str, Assignment]]:
-    for name, number in places(scales):
-        # Members of a group are told apart by it, wherever they run.
-        instance = replace(kafka, instance=f"{platform.node()}-{number}")
-        yield f"{name}-{number}", replace(whole, services=[name], transport=instance)
-
-
-def _in_one_log(whole: Assignment) -> Iterator[tuple[str, Assignment]]:
-    """As few processes as keep one that waits for the disk or the sandbox from holding up the rest."""
+def _in_one_log(whole: Assignment) -> Iterator[Assignment]:
     data = whole.datasets.data
     try:
         (data / LOG).parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise Failure(f"{data} cannot be written ({error.strerror}): choose another --data") from error
-    yield "loop", replace(whole, services=["planner", *LOOP])
-    yield "collector", replace(whole, services=["curriculum", "collector"])
+    yield replace(whole, services=["planner", *LOOP])
+    yield replace(whole, services=["curriculum", "collector"])
 
 
-def _posts(
-    everywhere: Iterable[tuple[str, Assignment]],
-    whole: Assignment,
-    gateway: GatewayOrders | None,
-    http_from: int | None,
-) -> Iterator[Post]:
-    assignments = dict(everywhere)
+def _with_gateway(
+    assigned: Iterable[Assignment], whole: Assignment, gateway: GatewayOrders | None
+) -> Sequence[Assignment]:
+    assignments = list(assigned)
     if gateway:
         # The chat's programs run in the first executor's sandboxes.
-        name = next(name for name, assignment in assignments.items() if "executor" in assignment.services)
-        assignments[name] = replace(assignments[name], grpc=gateway.sandbox)
-        assignments["gateway"] = replace(whole, gateway=gateway)
-    for place, (name, assignment) in enumerate(assignments.items()):
-        http = f"127.0.0.1:{http_from + place}" if http_from else None
-        yield post(name, replace(assignment, http=http))
+        place = next(place for place, assignment in enumerate(assignments) if "executor" in assignment.services)
+        assignments[place] = replace(assignments[place], grpc=gateway.sandbox)
+        assignments.append(replace(whole, gateway=gateway))
+    return assignments
 
 
-async def _keep_up(kafka: KafkaSettings | None, posts: list[Post], where: str) -> None:
+async def _keep_up(kafka: KafkaSettings | None, kept: list[Post], where: str) -> None:
     try:
         if kafka:
             # It loads Kafka's client.
@@ -188,11 +162,11 @@ async def _keep_up(kafka: KafkaSettings | None, posts: list[Post], where: str) -
     loop = asyncio.get_running_loop()
     for number, event in ((signal.SIGINT, stopped), (signal.SIGTERM, stopped), (signal.SIGHUP, hung_up)):
         loop.add_signal_handler(number, event.set)
-    supervisor = Supervisor(posts)
+    supervisor = Supervisor(kept)
     try:
         async with asyncio.TaskGroup() as group:
             keeping = group.create_task(supervisor.run())
-            directing = group.create_task(_direct(supervisor, len(posts), where, hung_up))
+            directing = group.create_task(_direct(supervisor, len(kept), where, hung_up))
             await stopped.wait()
             directing.cancel()
             await supervisor.stop()

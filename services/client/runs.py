@@ -13,16 +13,11 @@ for asyncio: what is an iterator here is an asynchronous one there.
 """
 
 import asyncio
+import functools
 import threading
-from collections.abc import AsyncGenerator, Coroutine, Iterator
-from typing import Any, Self, TypeVar
-
-from soliloquy.v1.gateway_pb2 import (
-    DeadLetter,
-    FinishedConversation,
-    GetConversationResponse,
-    RunStatus,
-)
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
+from queue import SimpleQueue
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from services.client.async_runs import AsyncRuns, is_over, state_of
 from services.client.gateway import NotAllowed, Refused, Tls, Unknown
@@ -41,6 +36,27 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+Asked = ParamSpec("Asked")
+
+
+def _waiting(
+    method: Callable[Concatenate[AsyncRuns, Asked], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate["Runs", Asked], T]:
+    @functools.wraps(method)
+    def call(runs: "Runs", /, *given: Asked.args, **named: Asked.kwargs) -> T:
+        return runs._wait(method(runs._runs, *given, **named))
+
+    return call
+
+
+def _iterating(
+    method: Callable[Concatenate[AsyncRuns, Asked], AsyncGenerator[T, None]],
+) -> Callable[Concatenate["Runs", Asked], Iterator[T]]:
+    @functools.wraps(method)
+    def call(runs: "Runs", /, *given: Asked.args, **named: Asked.kwargs) -> Iterator[T]:
+        return runs._each(method(runs._runs, *given, **named))
+
+    return call
 
 
 class Runs:
@@ -73,103 +89,42 @@ class Runs:
         self._thread.join()
         self._loop.close()
 
-    def start(
-        self,
-        *,
-        problems: str,
-        conversations: int,
-        recipe: str = "soliloquy",
-        seed: int = 0,
-        in_flight: int = 0,
-        max_turns: int = 0,
-        max_attempts: int = 0,
-        enrich: bool = False,
-        request_id: str = "",
-    ) -> RunStatus:
-        """Whoever asks again with the same request_id gets the same run; without one, each call is another run."""
-        return self._wait(
-            self._runs.start(
-                problems=problems,
-                conversations=conversations,
-                recipe=recipe,
-                seed=seed,
-                in_flight=in_flight,
-                max_turns=max_turns,
-                max_attempts=max_attempts,
-                enrich=enrich,
-                request_id=request_id,
-            )
-        )
-
-    def get(self, run: str) -> RunStatus:
-        return self._wait(self._runs.get(run))
-
-    def list(self, state: str = "") -> Iterator[RunStatus]:
-        """Those that are so, in the words of state_of, or all; the latest first, asked for as they are read."""
-        return self._each(self._runs.list(state))
-
-    def watch(self, run: str) -> Iterator[RunStatus]:
-        """As it stands, then whenever it changes, until it is over; a gateway that goes away is waited for."""
-        return self._each(self._runs.watch(run))
-
-    def cancel(self, run: str) -> RunStatus:
-        return self._wait(self._runs.cancel(run))
-
-    def pause(self, run: str) -> RunStatus:
-        return self._wait(self._runs.pause(run))
-
-    def resume(self, run: str) -> RunStatus:
-        return self._wait(self._runs.resume(run))
-
-    def conversations(
-        self,
-        run: str,
-        *,
-        verdict: str = "",
-        flagged: bool = False,
-        text: str = "",
-    ) -> Iterator[FinishedConversation]:
-        """Those that are finished, or of them the "accepted" or the "rejected", the latest first."""
-        return self._each(self._runs.conversations(run, verdict=verdict, flagged=flagged, text=text))
-
-    def conversation(self, run: str, conversation: str) -> GetConversationResponse:
-        """The whole of it, with what is said in it and is not so."""
-        return self._wait(self._runs.conversation(run, conversation))
-
-    def tail(self, run: str) -> Iterator[FinishedConversation]:
-        """Those that finish from now on, for as long as it is read; what was missed while the gateway was away, too."""
-        return self._each(self._runs.tail(run))
-
-    def dead_letters(self, run: str = "") -> Iterator[DeadLetter]:
-        """Events that were given up: of this run, or of all."""
-        return self._each(self._runs.dead_letters(run))
-
-    def replay(self, letter: str) -> None:
-        """Puts a dead letter back, by its id."""
-        self._wait(self._runs.replay(letter))
+    start = _waiting(AsyncRuns.start)
+    get = _waiting(AsyncRuns.get)
+    list = _iterating(AsyncRuns.list)
+    watch = _iterating(AsyncRuns.watch)
+    cancel = _waiting(AsyncRuns.cancel)
+    pause = _waiting(AsyncRuns.pause)
+    resume = _waiting(AsyncRuns.resume)
+    conversations = _iterating(AsyncRuns.conversations)
+    conversation = _waiting(AsyncRuns.conversation)
+    tail = _iterating(AsyncRuns.tail)
+    dead_letters = _iterating(AsyncRuns.dead_letters)
+    replay = _waiting(AsyncRuns.replay)
 
     def _wait(self, call: Coroutine[Any, Any, T]) -> T:
         """Whoever is interrupted, at whatever moment, goes on when nothing of the call is under way."""
-        ended = threading.Event()
+        # An Event would not do: an interrupt in its lock leaves that broken.
+        ended: SimpleQueue[None] = SimpleQueue()
         begun: list[asyncio.Task[T]] = []
 
         def begin() -> None:
             begun.append(self._loop.create_task(call))
-            begun[0].add_done_callback(lambda _: ended.set())
+            begun[0].add_done_callback(lambda _: ended.put(None))
 
         def stop() -> None:
-            if begun:
+            if begun and not begun[0].done():
                 begun[0].cancel()
-            else:
-                call.close()
-                ended.set()
+                return
+            call.close()
+            ended.put(None)
 
         try:
             self._loop.call_soon_threadsafe(begin)
-            ended.wait()
+            ended.get()
         except BaseException:
             self._loop.call_soon_threadsafe(stop)
-            ended.wait()
+            ended.get()
             raise
         return begun[0].result()
 

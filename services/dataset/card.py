@@ -1,36 +1,22 @@
 """The dataset card: what a dataset is and what it comes to, as a README.md that the Hugging Face hub understands."""
 
 import shlex
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from string import Template
 from typing import Any
 
-from services.dataset.authored import PUBLISHED, Authored
+from services.dataset import papers
 from services.dataset.statistics import LETTERS, Statistics
+from services.dataset.tables import counts, share, table
 from services.recipes.recipe import DEFAULT
 
 CARD = "README.md"
-# Of a table: imported conversations may have a student each.
-_MOST_ROWS = 50
 _SECTIONS = [Template(text) for text in Path(__file__).with_name("card.md").read_text("utf-8").split("\n## ")]
 _MODELS = "Student and tutor are both models: what real students misunderstand may be rarer or more frequent than here."
+_JUDGES = "Rules and models judge whether a problem is solvable, accurate and appropriate: no person has looked at it."
 _PERSONS = "Where a person was the student, nothing was drawn for it: no intent, no persona, no kind of mistake."
-_WRITTEN = {
-    "ran": "functions that returned a number, in %",
-    "solvable": "of these solvable",
-    "accurate": "of the solvable accurate",
-    "appropriate": "of the solvable appropriate",
-    "all": "of those with a number all three",
-    "named": "that name their topic",
-    "reading_grade": "Flesch-Kincaid grade",
-    "dale_chall": "New Dale-Chall",
-    "tokens": "tokens a question",
-    "distinct_operations": "operations a problem",
-    "self_similarity": "words that two questions share, in %",
-}
 # Each option of the run's command with the field of the manifest that tells it, and what it is where nobody says.
 _OPTIONS = {"noise": "none", "max_turns": 20, "max_attempts": 10}
 
@@ -52,9 +38,11 @@ def card(counted: Counted) -> str:
         "title": title(kept),
         "story": kept.recipe.story,
         "figures": table(("", ""), figures(kept, dropped)),
-        "beside": table(("", "here", "MathDial"), _beside(kept)),
-        "authored": table(("", "here", "MATHWELL"), _authored(kept.authored + dropped.authored)),
+        "mathdial": table(("", "here", "MathDial"), papers.mathdial(kept)),
+        "scaffold": table(("", "here", "ScaffoldLM"), papers.scaffold(kept)),
+        "mathwell": table(("", "here", "MATHWELL"), papers.mathwell(kept.authored + dropped.authored)),
         "endings": counts("ending", kept.endings),
+        "resolved": counts("resolved", kept.resolutions),
         "reasons": counts("not kept because of", dropped.reasons),
         "lengths": counts("turns", dict(sorted(kept.lengths.items()))),
         "intents": counts("drawn", kept.intents),
@@ -63,7 +51,14 @@ def card(counted: Counted) -> str:
         "topics": counts("topic", kept.topics),
         "codes": _codes(kept),
         "states": counts("step", kept.states),
-        "moves": counts("move", kept.moves) + "\n\n" + counts("resolved", kept.resolutions),
+        "confusions": counts("wrong in it", kept.confusions),
+        "beliefs": counts("its solution is", kept.beliefs),
+        "learner_states": counts("shown", kept.learner_states),
+        "sent_back": counts("sent back by", kept.sent_back),
+        "moves": counts("move", kept.moves),
+        "move_intents": table(
+            ("move", "for", ""), [(*names, f"{count:,}") for names, count in sorted(kept.move_intents.items())]
+        ),
         "programs": counts("program", kept.statuses) + "\n\n" + counts("lane", kept.lanes),
         "errors": counts("failed with", kept.errors),
         "verdicts": _verdicts(kept),
@@ -100,89 +95,40 @@ def title(kept: Statistics) -> str:
     return f"{kept.recipe.title} on {about} problems" if from_elsewhere else kept.recipe.title
 
 
+def thing(kept: Statistics) -> str:
+    """What a row is, as people count them."""
+    return "problems" if kept.recipe.topics else "conversations"
+
+
 def figures(kept: Statistics, dropped: Statistics) -> list[tuple[str, str]]:
     calculations = kept.attempts.total()
     verdicts = kept.verdicts.total()
     told = [
-        ("conversations", f"{kept.conversations:,}"),
+        (thing(kept), f"{kept.conversations:,}"),
         ("grown but not kept", f"{dropped.conversations:,}"),
-        ("turns", f"{kept.turns:,}"),
-        ("turns a conversation", f"{kept.turns / max(kept.conversations, 1):.1f}"),
-        ("problems", f"{len(kept.problems):,}"),
     ]
     if kept.words:
         told += [
-            *((measure, here) for measure, here, _ in _beside(kept)),
+            ("turns", f"{kept.turns:,}"),
+            ("turns a conversation", f"{kept.turns / max(kept.conversations, 1):.1f}"),
+            ("problems", f"{len(kept.problems):,}"),
+            *((measure, here) for measure, here, _ in papers.mathdial(kept)),
             ("words an utterance, student", f"{kept.words_per_utterance('student'):.1f}"),
             ("words an utterance, tutor", f"{kept.words_per_utterance('tutor'):.1f}"),
         ]
     return [
         *told,
-        *_solved(kept),
         *([("with a person as the student", share(kept.persons, kept.conversations))] if kept.persons else []),
         ("turns with Python", share(kept.python_turns, kept.turns)),
         ("calculations that ran at the first attempt", share(kept.attempts[1], calculations)),
         ("programs that ran", share(kept.statuses["ok"], kept.statuses.total())),
-        ("evaluations that agree with what the program found", share(kept.agreeing, verdicts)),
-        ("student's replies that were to be wrong", share(kept.intents["wrong"], kept.replies)),
+        *([("evaluations that agree with what the program found", share(kept.agreeing, verdicts))] if verdicts else []),
+        *(
+            [("student's replies that were to be wrong", share(kept.intents["wrong"], kept.replies))]
+            if kept.words
+            else []
+        ),
     ]
-
-
-def _beside(kept: Statistics) -> list[tuple[str, str, str]]:
-    """In the terms of MathDial's table 1; nothing where nobody says anything."""
-    if not kept.words:
-        return []
-    return [
-        ("pairs of a message and its reply", f"{kept.pairs:,}", "14,197 in 2,861 conversations"),
-        ("words an utterance", f"{kept.words_per_utterance('student', 'tutor'):.1f}", "17.3"),
-        ("bigram entropy", f"{kept.bigram_entropy:.2f}", "3.54"),
-        ("uptake", f"{kept.uptake:.2f}", "0.83"),
-    ]
-
-
-def _authored(written: Authored) -> list[tuple[str, str, str]]:
-    """In the terms of MATHWELL's tables, of all that was written to order; nothing where nothing was."""
-    here, published = written.as_json(), PUBLISHED["MATHWELL"]
-    return [
-        (words, "not measured" if here[name] is None else f"{here[name]:g}", f"{published.get(name, '')}")
-        for name, words in _WRITTEN.items()
-        if written.ran
-    ]
-
-
-def _solved(kept: Statistics) -> list[tuple[str, str]]:
-    """Of conversations that say whether the student came to the answer, and how."""
-    resolved = kept.resolutions.total()
-    of = {"solved": "solved by the student itself", "revealed": "solved after the tutor had told the answer"}
-    return [(words, share(kept.resolutions[name], resolved)) for name, words in of.items() if resolved]
-
-
-def share(part: int, whole: int) -> str:
-    """Rounded down: all is said only of all."""
-    return f"{part * 1_000 // whole / 10:g} % ({part:,} of {whole:,})" if whole else "none"
-
-
-def percent(part: float, whole: float) -> str:
-    return f"{part / whole * 100:.1f} %"
-
-
-def counts(name: str, counted: Mapping[Any, int]) -> str:
-    """A row a value with its share: the most frequent first, or as they come in a dict that is no Counter."""
-    whole = sum(counted.values())
-    ordered = list(counted.items())
-    if isinstance(counted, Counter):
-        ordered.sort(key=lambda row: (-row[1], str(row[0])))
-    if len(ordered) > _MOST_ROWS:
-        rest = ordered[_MOST_ROWS - 1 :]
-        ordered[_MOST_ROWS - 1 :] = [(f"{len(rest):,} others", sum(n for _, n in rest))]
-    return table((name, "", "share"), [(str(value) or "none", f"{n:,}", percent(n, whole)) for value, n in ordered])
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Empty where there are no rows."""
-    lines = ["| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in row) + " |" for row in rows]
-    rule = "| --- " + "| ---: " * (len(head) - 1) + "|"
-    return "\n".join(["| " + " | ".join(head) + " |", rule, *lines]) if lines else ""
 
 
 def roles(statistics: Statistics) -> list[str]:
@@ -211,9 +157,13 @@ def again(counted: Counted) -> tuple[str, str]:
 
 
 def settings(counted: Counted) -> list[tuple[str, str]]:
-    """What the manifest says of the run, but for digests and tables."""
+    """What the manifest says of the run, but for tables and what was not given."""
     run = counted.manifest["run"]
-    return [(name.replace("_", " "), _plain(value)) for name, value in run.items() if not isinstance(value, dict)]
+    return [
+        (name.replace("_", " "), _plain(value))
+        for name, value in run.items()
+        if not isinstance(value, dict) and value != ""
+    ]
 
 
 def hashes(counted: Counted) -> list[tuple[str, str]]:
@@ -229,7 +179,7 @@ def hashes(counted: Counted) -> list[tuple[str, str]]:
 
 def limits(kept: Statistics) -> list[str]:
     told = [
-        _PERSONS if kept.persons else _MODELS,
+        *([_PERSONS if kept.persons else _MODELS] if kept.words else [_JUDGES] if kept.authored.written else []),
         "A number that a program checked is right as far as the program is; what was said without one is not proved.",
     ]
     if is_scripted(kept):
@@ -270,12 +220,17 @@ def _codes(kept: Statistics) -> str:
     head = ("action", *(f"{LETTERS[word]} {evaluations[LETTERS[word]]}" for word in words))
     rows = [
         (
-            f"{action} {actions.get(str(action), '')}",
+            f"{action} {actions.get(action, '')}",
             *(f"{kept.codes[word, action] or ''}" for word in words),
         )
-        for action in sorted({action for _, action in kept.codes})
+        for action in actions_of(kept)
     ]
     return table(head, rows)
+
+
+def actions_of(kept: Statistics) -> list[str]:
+    """What a tutor does, numbers in their order."""
+    return sorted({action for _, action in kept.codes}, key=lambda action: (len(action), action))
 
 
 def _verdicts(kept: Statistics) -> str:

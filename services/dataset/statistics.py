@@ -13,7 +13,7 @@ from services.dataset.authored import Authored
 from services.dataset.columns import ANSWERED_BY, below, grouped, named, occurring, verdicts, word
 from services.recipes.codes import EVALUATIONS, STATES
 from services.recipes.recipe import DEFAULT, Recipe, find
-from services.truth.utterances import bigram_entropy, uptake
+from services.truth.utterances import bigram_entropy, uptake, words
 
 # By the names that the columns have.
 LETTERS = {word(Evaluation.Name(code), "EVALUATION_"): letter for letter, code in EVALUATIONS.items()}
@@ -49,11 +49,18 @@ class Statistics:
     entropy: float = 0.0
     intents: Counter[str] = field(default_factory=Counter)
     strategies: Counter[str] = field(default_factory=Counter)
-    # By evaluation and action.
-    codes: Counter[tuple[str, int]] = field(default_factory=Counter)
+    # What is wrong in the solutions that students believe in, and what a message is to believe of its own.
+    confusions: Counter[str] = field(default_factory=Counter)
+    beliefs: Counter[str] = field(default_factory=Counter)
+    # What messages show; and by whom those that showed something else were sent back.
+    learner_states: Counter[str] = field(default_factory=Counter)
+    sent_back: Counter[str] = field(default_factory=Counter)
+    # By evaluation and what the tutor does about it: one of the numbered actions, or a move.
+    codes: Counter[tuple[str, str]] = field(default_factory=Counter)
     states: Counter[str] = field(default_factory=Counter)
-    # Of the tutor's replies, where the recipe has them chosen; and how conversations that have them were resolved.
+    # Of the tutor's replies, where the recipe has them chosen, with what each is for; how conversations were resolved.
     moves: Counter[str] = field(default_factory=Counter)
+    move_intents: Counter[tuple[str, str]] = field(default_factory=Counter)
     resolutions: Counter[str] = field(default_factory=Counter)
     python_turns: int = 0
     # How many calculations took so many attempts.
@@ -96,9 +103,17 @@ class Statistics:
         evaluations = named(below(tutor, "evaluation"), "EVALUATION_")
         self.intents += occurring(named(below(student, "intent"), "INTENT_"))
         self.strategies += occurring(named(below(student, "strategy"), "ERROR_STRATEGY_"))
-        self.codes += occurring(evaluations, below(tutor, "action"))
+        self.confusions += occurring(
+            named(below(batch["problem"], "enrichment", "confusion", "category"), "ERROR_CATEGORY_")
+        )
+        self.beliefs += occurring(named(below(student, "belief"), "BELIEF_"))
+        self.sent_back += occurring(named(below(student, "rejected", "judge"), "JUDGE_"))
+        actions, moves = below(tutor, "action"), named(below(tutor, "move"), "MOVE_")
+        self.codes += occurring(evaluations, pc.if_else(pc.greater(actions, 0), actions.cast(pa.string()), moves))
         self.states += occurring(named(below(tutor, "state"), "STEP_STATE_"))
-        self.moves += occurring(named(below(tutor, "move"), "MOVE_"))
+        self.learner_states += occurring(named(below(tutor, "learner_state"), "LEARNER_STATE_"))
+        self.moves += occurring(moves)
+        self.move_intents += occurring(moves, named(below(tutor, "move_intent"), "MOVE_INTENT_"))
         self.resolutions += occurring(named(batch["resolution"], "RESOLUTION_"))
         self._add_calculations(below(turns, "calculation"), evaluations)
         self._add_calls(below(turns, "calls"))
@@ -151,13 +166,17 @@ class Statistics:
             said = texts.filter(_is_said(texts))
             lengths = pc.list_value_length(pc.utf8_split_whitespace(pc.utf8_trim_whitespace(said)))
             self.words += Counter({(speaker, number): count for number, count in occurring(lengths).items()})
-        paired = pc.and_(_is_said(student), _is_said(tutor))
-        self.pairs += pc.sum(paired).as_py() or 0
-        for message, reply in zip(student.filter(paired).to_pylist(), tutor.filter(paired).to_pylist(), strict=True):
-            if (share := uptake(message, reply)) is not None:
+        for message, reply in zip(student.to_pylist(), tutor.to_pylist(), strict=True):
+            if not reply:
+                continue
+            replied = words(reply)
+            self.entropy += bigram_entropy(replied)
+            if not message:
+                continue
+            self.pairs += 1
+            if (share := uptake(words(message), replied)) is not None:
                 self.uptakes += 1
                 self.taken_up += share
-        self.entropy += sum(map(bigram_entropy, tutor.filter(_is_said(tutor)).to_pylist()))
 
     def _add_calculations(self, calculations: pa.Array, evaluations: pa.Array) -> None:
         used = calculations.is_valid()

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from soliloquy.v1.conversation_pb2 import Ending
 from soliloquy.v1.events_pb2 import ConversationCollected, RunChanged, RunProgress, RunStanding
 from soliloquy.v1.gateway_pb2 import RunStatus
-from soliloquy.v1.runs_pb2 import RunState
+from soliloquy.v1.runs_pb2 import Run, RunRequest, RunState
 
 from services.gateway.pace import Pace
 from services.runtime.events import growing_of
@@ -32,6 +32,11 @@ class KnownRun:
     @property
     def is_over(self) -> bool:
         return self.changed.state in OVER
+
+    @property
+    def is_steered(self) -> bool:
+        """Whether it is the gateway's to go on with."""
+        return self.changed.state in (RunState.RUN_STATE_RUNNING, RunState.RUN_STATE_PAUSED)
 
     @property
     def quota(self) -> Quota:
@@ -85,7 +90,22 @@ class Runs:
             known.changed = changed
             return
         self._known[run_id] = KnownRun(changed=changed, under_way=self._standing.get(run_id, frozenset()))
-        self._by_request[changed.request_id] = run_id
+        if changed.request_id:
+            self._by_request[changed.request_id] = run_id
+
+    def found(self, run: Run, at: float) -> None:
+        """One that nobody asked the gateway for: of what was asked for instead, it says what it can."""
+        request = RunRequest(
+            recipe=run.recipe,
+            seed=run.seed,
+            in_flight=run.in_flight,
+            max_turns=run.max_turns,
+            max_attempts=run.max_attempts,
+            enrich=run.enrich,
+        )
+        self.changed(
+            RunChanged(run=run, request=request, requested_at=at, changed_at=at, state=RunState.RUN_STATE_OPEN)
+        )
 
     def collected(self, collected: ConversationCollected, at: float) -> None:
         """Of a run that is known."""
@@ -130,8 +150,8 @@ class Runs:
     def status(self, run_id: str, now: float, cost: float) -> RunStatus:
         known = self._known[run_id]
         changed, progress = known.changed, known.counted()
-        running = changed.state == RunState.RUN_STATE_RUNNING
-        rate = known.pace.rate(now, since=changed.requested_at) if running else 0.0
+        grows = changed.state in (RunState.RUN_STATE_RUNNING, RunState.RUN_STATE_OPEN)
+        rate = known.pace.rate(now, since=changed.requested_at) if grows else 0.0
         missing = max(0, changed.request.conversations - progress.accepted)
         return RunStatus(
             id=run_id,

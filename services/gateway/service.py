@@ -1,7 +1,6 @@
 """The gateway's use cases: a request in, an answer out, or a Refusal; HTTP and gRPC are two ways to ask the same."""
 
 import asyncio
-import time
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager, closing
 from functools import partial
@@ -45,13 +44,13 @@ from services.gateway.refusals import Code, Refusal
 from services.gateway.runs import OVER, KnownRun, Runs, state_name, turned
 from services.gateway.settings import GatewaySettings
 from services.gateway.state import Topics
+from services.gateway.statuses import Statuses
 from services.gateway.steering import Steering
 from services.gateway.watching import Latest, Skipped, Tails
 from services.gateway.whole import Whole
 from services.recipes.recipe import find
 from services.runtime import dead_letters
 from services.runtime.events import growing_of
-from services.runtime.model.accounting import cost
 from services.runtime.transports.port import Transport, Unanswered
 from services.truth.report import located
 
@@ -67,14 +66,15 @@ class Gateway:
     def __init__(self, transport: Transport, planning: Planning, settings: GatewaySettings) -> None:
         self._transport = transport
         self._planning = planning
-        self._settings = settings
         self._runs = Runs()
+        self._statuses = Statuses(self._runs, settings.models)
         self._index = Index()
         self._letters = Letters(transport)
         self._picture = Picture(transport, self._letters)
         self._whole = Whole(transport, settings.datasets)
         self._topics = Topics(transport, self._hear)
-        self._latest = Latest(self._status)
+        self._latest = Latest(self._statuses.of)
+        self._listed = Latest(self._statuses.page)
         self._tails = Tails[FinishedConversation]()
         self._steering = Steering(self._runs, self._index, planning, transport, settings.most_runs, self._tell)
         # Why what it tells may be old; empty while it is not.
@@ -88,7 +88,8 @@ class Gateway:
             self.fault = ""
             self._export()
             async with asyncio.TaskGroup() as tasks:
-                always = (self._topics.follow(), self._latest.tell_always(), self._look_always())
+                telling = (self._latest.tell_always(), self._listed.tell_always())
+                always = (self._topics.follow(), *telling, self._look_always())
                 following = [tasks.create_task(each) for each in always]
                 self._steering.drive_in(tasks)
                 yield
@@ -97,7 +98,7 @@ class Gateway:
                     task.cancel()
 
     def _export(self) -> None:
-        metrics.WATCHERS.set_function(lambda: self._latest.watchers + self._tails.followers)
+        metrics.WATCHERS.set_function(lambda: self._latest.watchers + self._listed.watchers + self._tails.followers)
         for state in (RunState.RUN_STATE_RUNNING, RunState.RUN_STATE_PAUSED, *OVER):
             metrics.RUNS.labels(state_name(state)).set_function(partial(self._runs.count, state))
 
@@ -109,17 +110,19 @@ class Gateway:
 
     async def start_run(self, request: StartRunRequest) -> RunStatus:
         async with _answered():
-            return self._status(await self._steering.start(request))
+            return self._statuses.of(await self._steering.start(request))
 
     async def get_run(self, request: GetRunRequest) -> RunStatus:
-        return self._status(self._known(request.run).id)
+        return self._statuses.of(self._known(request.run).id)
 
     async def list_runs(self, request: ListRunsRequest) -> ListRunsResponse:
-        chosen = [known for known in self._runs if request.state in (known.changed.state, 0)]
-        rows, token = page(
-            chosen, lambda known: (known.changed.requested_at, known.id), request.page_size, request.page_token
-        )
-        return ListRunsResponse(runs=[self._status(known.id) for known in rows], next_page_token=token)
+        return self._statuses.page(request.SerializeToString())
+
+    async def watch_runs(self, request: ListRunsRequest) -> AsyncGenerator[ListRunsResponse, None]:
+        """As they stand at once, then whenever any of them changes."""
+        async with aclosing(self._listed.watch(request.SerializeToString())) as told:
+            async for listed in told:
+                yield listed
 
     async def watch_run(self, request: WatchRunRequest) -> AsyncGenerator[RunStatus, None]:
         """As it stands at once, then whenever it changes; ends with the run."""
@@ -209,7 +212,7 @@ class Gateway:
     async def _turn(self, run_id: str, state: RunState, done: str) -> RunStatus:
         async with _answered():
             await self._steering.turn(self._known(run_id), state, done)
-        return self._status(run_id)
+        return self._statuses.of(run_id)
 
     # How it comes to know.
 
@@ -217,14 +220,6 @@ class Gateway:
         if (known := self._runs.get(run_id)) is None:
             raise Refusal(Code.UNKNOWN, f"there is no run {run_id[:80]!r}: list the runs to see those there are")
         return known
-
-    def _status(self, run_id: str) -> RunStatus:
-        return self._runs.status(run_id, time.time(), self._cost(self._runs[run_id]))
-
-    def _cost(self, known: KnownRun) -> float:
-        models = self._settings.models
-        used = [(role, used) for role, used in known.counted().tokens.items() if role in models.roles]
-        return sum(cost(models.endpoint_of(role), tokens.prompt, tokens.completion) for role, tokens in used)
 
     def _hear(self, message: Message, at: float) -> None:
         match message:
@@ -239,8 +234,11 @@ class Gateway:
                 self._collected(message, at)
 
     def _collected(self, message: ConversationCollected, at: float) -> None:
-        run_id = growing_of(message.conversation.run)
-        if run_id in self._runs and (shown := self._index.add(message, at)):
+        run = message.conversation.run
+        run_id = growing_of(run)
+        if run_id not in self._runs:
+            self._runs.found(run, at)
+        if shown := self._index.add(message, at):
             self._runs.collected(message, at)
             self._tails.tell(run_id, shown)
             self._tell(run_id)
@@ -248,12 +246,13 @@ class Gateway:
     def _cancelled(self, run_id: str, at: float) -> None:
         """Whoever cancelled it: nothing more comes of it."""
         known = self._runs.get(run_id)
-        if known and not known.is_over:
+        if known and known.is_steered:
             self._runs.changed(turned(known, RunState.RUN_STATE_CANCELLED, "", at))
             self._tell(run_id)
 
     def _tell(self, run_id: str) -> None:
         self._latest.change(run_id)
+        self._listed.change_all()
         self._steering.hear(run_id)
 
     async def _look_always(self) -> None:

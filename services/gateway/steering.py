@@ -82,7 +82,7 @@ class Steering:
         """Into another state; `done` says of a run that is over what cannot be done to it."""
         async with self._writing:
             if known.changed.state != state:
-                if known.is_over:
+                if not known.is_steered:
                     told = state_name(known.changed.state)
                     raise Refusal(Code.NOT_NOW, f"run {known.id} is {told} and cannot be {done}: start another")
                 await self._write(turned(known, state, "", time.time()))
@@ -103,7 +103,7 @@ class Steering:
             raise Refusal(Code.INVALID, str(error)) from error
 
     async def _begin(self, request_id: str, request: RunRequest, run: Run) -> KnownRun:
-        if sum(not known.is_over for known in self._runs) >= self._most_runs:
+        if sum(known.is_steered for known in self._runs) >= self._most_runs:
             raise Refusal(Code.TOO_MANY, f"{self._most_runs} runs are not over yet: wait for one, or cancel one")
         if growing_of(run) in self._runs:
             raise Refusal(Code.EXISTS, f"request_id {request_id!r} is too like another: send another id")
@@ -122,7 +122,7 @@ class Steering:
         return self._runs[growing_of(run)]
 
     def _drive(self, known: KnownRun) -> None:
-        if known.is_over or known.id in self._drivers:
+        if not known.is_steered or known.id in self._drivers:
             return
 
         async def turn(state: RunState, because: str) -> None:

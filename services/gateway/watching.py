@@ -2,11 +2,12 @@
 
 import asyncio
 from collections import defaultdict, deque
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+Key = TypeVar("Key", bound=Hashable)
 Shown = TypeVar("Shown")
 
 # A watcher hears no more often than that, however much happens.
@@ -24,25 +25,30 @@ class Skipped:
     number: int
 
 
-class Latest(Generic[Shown]):
+class Latest(Generic[Key, Shown]):
     """Each watcher of a key gets what is the latest when it comes to take it; what was overtaken is not kept."""
 
-    def __init__(self, look: Callable[[str], Shown]) -> None:
+    def __init__(self, look: Callable[[Key], Shown]) -> None:
         self._look = look
-        self._watchers: defaultdict[str, set[_Slot[Shown]]] = defaultdict(set)
-        self._changed: set[str] = set()
+        self._watchers: defaultdict[Key, set[_Slot[Shown]]] = defaultdict(set)
+        self._changed: set[Key] = set()
         self._woken = asyncio.Event()
 
     @property
     def watchers(self) -> int:
         return sum(len(slots) for slots in self._watchers.values())
 
-    def change(self, key: str) -> None:
+    def change(self, key: Key) -> None:
         if key in self._watchers:
             self._changed.add(key)
             self._woken.set()
 
-    async def watch(self, key: str) -> AsyncGenerator[Shown, None]:
+    def change_all(self) -> None:
+        if self._watchers:
+            self._changed.update(self._watchers)
+            self._woken.set()
+
+    async def watch(self, key: Key) -> AsyncGenerator[Shown, None]:
         """What there is at once, and then whatever differs from what was told before."""
         slot = _Slot(self._look(key))
         self._watchers[key].add(slot)

@@ -32,5 +32,6 @@ async def replay(transport: Transport, event_ids: Collection[str]) -> int:
         chosen = [await letter(transport, event_id) for event_id in event_ids]
     else:
         chosen = [found async for found in letters(transport)]
-    await transport.replay(chosen)
+    if chosen:
+        await transport.replay(chosen)
     return len(chosen)

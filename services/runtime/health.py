@@ -1,16 +1,13 @@
 """What a service tells a probe and a scraper: `/healthz`, `/readyz` and `/metrics` on one address."""
 
-import asyncio
-import logging
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 
-import uvicorn
 from faststream.asgi import AsgiFastStream, AsgiResponse, get
 from faststream.asgi.types import ASGIApp
 from prometheus_client import make_asgi_app
 
-from services.runtime.listening import listening
+from services.runtime.http_server import http_server
 
 # Bounds for clients: so many at once, and so long for one that does not take its answer when the service stops.
 MAX_CONNECTIONS = 64
@@ -36,36 +33,16 @@ def application(faults: Faults) -> AsgiFastStream:
     return AsgiFastStream(asgi_routes=routes, logger=None)
 
 
-@asynccontextmanager
-async def answering(address: str, faults: Faults) -> AsyncIterator[str]:
+def answering(address: str, faults: Faults) -> AbstractAsyncContextManager[str]:
     """Answers probes on an address, and says where: port 0 takes any that is free."""
-    with listening(address) as listener:
-        config = uvicorn.Config(
-            application(faults),
-            http="h11",
-            ws="none",
-            lifespan="off",
-            log_config=None,
-            log_level=logging.CRITICAL,
-            access_log=False,
-            limit_concurrency=MAX_CONNECTIONS,
-            timeout_keep_alive=IDLE_SECONDS,
-            timeout_graceful_shutdown=LAST_WORDS_SECONDS,
-        )
-        server = _Server(config)
-        serving = asyncio.create_task(server.serve(sockets=[listener]))
-        try:
-            yield f"{address.rpartition(':')[0]}:{listener.getsockname()[1]}"
-        finally:
-            server.should_exit = True
-            await serving
-
-
-class _Server(uvicorn.Server):
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Signals are the service's own business."""
-        yield
+    return http_server(
+        address,
+        application(faults),
+        http="h11",
+        limit_concurrency=MAX_CONNECTIONS,
+        timeout_keep_alive=IDLE_SECONDS,
+        timeout_graceful_shutdown=LAST_WORDS_SECONDS,
+    )
 
 
 def _text(body: str, status: int) -> AsgiResponse:

@@ -96,7 +96,7 @@ def _first(sides: Iterable[Expression | None]) -> Expression | None:
 def _is_quantity(text: str) -> bool:
     """A number with a unit looks like one times a symbol."""
     number, _, rest = text.partition(" ")
-    found = next(numbers_in(number), None)
+    found = next(iter(numbers_in(number)), None)
     return found is not None and found.end == len(number) and " " not in rest and unit_after(rest, 0)[1] == len(rest)
 
 

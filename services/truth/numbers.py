@@ -2,8 +2,9 @@
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from services.truth.spelled import BEGINS_SPELLED, FRACTIONS, MAGNITUDES, SPELLED, has_any, value_of
 
@@ -51,9 +52,11 @@ class Number:
     spelled: bool = False
 
 
-def numbers_in(text: str) -> Iterator[Number]:
+# Several rules ask the same of a text.
+@lru_cache(256)
+def numbers_in(text: str) -> Sequence[Number]:
     """Every number of a text, in order: signs, separators, powers of ten, fractions and small words understood."""
-    return _numbers(_with_words(text) if has_any(text) else _NUMBER.finditer(text))
+    return tuple(_numbers(_with_words(text) if has_any(text) else _NUMBER.finditer(text)))
 
 
 def numbers_in_digits(text: str) -> Iterator[Number]:

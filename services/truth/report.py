@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from services.truth.likeness import Likeness, Pair
-from services.truth.utterances import bigram_entropy
+from services.truth.utterances import bigram_entropy, words
 
 # A fault that names its turn: the rule, the turn, the evidence.
 _LOCATED = re.compile(r"([^:]+): turn (\d+): (.+)", re.DOTALL)
@@ -62,7 +62,7 @@ class Report:
         self.conversations += 1
         for turn in checked.turns:
             self.turns += 1
-            self._entropy += bigram_entropy(turn.reply)
+            self._entropy += bigram_entropy(words(turn.reply))
             self.labels = tuple(turn.codes)
             self.codes[tuple(turn.codes.values())] += 1
             if turn.meant_wrong is None:

@@ -32,13 +32,6 @@ _WORD = longest_of(_WORDS)
 _SPELLED = rf"(?:(?:square|cubic)\s+)?(?:{_PREFIX_WORDS})?(?:{_WORD})(?:s|es)?(?![^\W\d_])(?:\s+(?:squared|cubed))?"
 # What may follow another factor after a space: "kg m/s" is a unit, "3 m in 2 s" holds none that long.
 _NEXT = rf" (?!(?:s|A|C|T|h|t|min)(?![\w^-])|in\b){_FACTOR}"
-_UNIT = re.compile(
-    rf"[\s\u00a0\u202f~\\,-]{{0,3}}?(?:"
-    rf"(?P<symbols>(?:1/)?{_FACTOR}(?:\s?[·*⋅/]\s?\(?{_FACTOR}(?:\s?[·*⋅ ]\s?{_FACTOR})*\)?|{_NEXT})*)"
-    rf"(?P<per>\s+per\s+(?:{_FACTOR}|{_SPELLED}))?"
-    rf"|(?P<words>(?i:{_SPELLED}(?:(?:[\s-]+|\s*/\s*)(?:per\s+|a\s+)?{_SPELLED})*)))"
-)
-
 _SPELLED_PART = re.compile(
     rf"(?P<per>\b(?:per|a)\b|/)|(?P<after>squared|cubed)|(?P<before>square|cubic)"
     rf"|\b(?P<prefix>{_PREFIX_WORDS})?(?P<unit>{_WORD})(?:es|s)?\b"
@@ -67,9 +60,20 @@ class Unit:
 NO_UNIT = Unit("", 1.0)
 
 
+@functools.cache
+def _unit() -> re.Pattern[str]:
+    """Compiled when a text is first looked at: a twentieth of a second that not every command needs."""
+    return re.compile(
+        rf"[\s\u00a0\u202f~\\,-]{{0,3}}?(?:"
+        rf"(?P<symbols>(?:1/)?{_FACTOR}(?:\s?[·*⋅/]\s?\(?{_FACTOR}(?:\s?[·*⋅ ]\s?{_FACTOR})*\)?|{_NEXT})*)"
+        rf"(?P<per>\s+per\s+(?:{_FACTOR}|{_SPELLED}))?"
+        rf"|(?P<words>(?i:{_SPELLED}(?:(?:[\s-]+|\s*/\s*)(?:per\s+|a\s+)?{_SPELLED})*)))"
+    )
+
+
 def unit_after(text: str, at: int) -> tuple[Unit | None, int]:
     """The unit that stands right behind a number, and where it ends; None where there is none."""
-    found = _UNIT.match(text, at)
+    found = _unit().match(text, at)
     if found is None:
         return None, at
     if found["symbols"]:

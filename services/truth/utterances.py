@@ -3,6 +3,7 @@
 import math
 import re
 from collections import Counter
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -14,22 +15,25 @@ def words(text: str) -> list[str]:
     return _WORD.findall(text.casefold())
 
 
-def bigram_entropy(text: str) -> float:
+def bigram_entropy(said: Sequence[str]) -> float:
     """In bits: how varied the pairs of neighbouring words of one message are."""
-    pairs = Counter(pairwise(words(text)))
-    if not (total := pairs.total()):
+    pairs = list(pairwise(said))
+    if not pairs:
         return 0.0
-    # A pair that occurs once adds nothing to the sum, and nearly all do.
-    return math.log2(total) - sum(count * math.log2(count) for count in pairs.values() if count > 1) / total
+    every = math.log2(len(pairs))
+    # A pair that occurs once adds nothing to the sum, and in most messages all do.
+    if len(set(pairs)) == len(pairs):
+        return every
+    return every - sum(count * math.log2(count) for count in Counter(pairs).values() if count > 1) / len(pairs)
 
 
-def uptake(message: str, reply: str) -> float | None:
+def uptake(message: Sequence[str], reply: Sequence[str]) -> float | None:
     """The share of a message's words that its reply says again, function words left out; None where it has no other.
 
     A stand-in for the measure of that name, which is a trained model's.
     """
-    said = set(words(message)) - _FUNCTION_WORDS
-    return len(said.intersection(words(reply))) / len(said) if said else None
+    said = set(message) - _FUNCTION_WORDS
+    return len(said.intersection(reply)) / len(said) if said else None
 
 
 def overlap_f1(text: str, knowledge: str) -> float:

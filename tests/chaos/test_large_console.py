@@ -57,6 +57,7 @@ async def within(page: Page, told: str, do: str, condition: str) -> None:
     assert seconds < SOON, told
 
 
+@pytest.mark.timeout(600)
 @pytest.mark.asyncio
 async def test_a_hundred_thousand_conversations_are_listed_turned_and_searched_at_once(tmp_path: Path) -> None:
     (tmp_path / "data" / LOG).parent.mkdir(parents=True)

@@ -52,11 +52,20 @@ def helm(program: str, *arguments: str) -> str:
     return done.stdout
 
 
-def rendered(program: str, *values: Values, kubernetes: str = KUBERNETES[-1], upgrade: bool = False) -> str:
+def rendered(
+    program: str, *values: Values, kubernetes: str = KUBERNETES[-1], release: str = "lab", upgrade: bool = False
+) -> str:
     """The text of all manifests, hooks and tests among them."""
     flags = [f"--kube-version={kubernetes}", "--namespace=tutoring", *(["--is-upgrade"] if upgrade else [])]
     with _files(values) as files:
-        return helm(program, "template", "lab", str(CHART), *flags, *files)
+        return helm(program, "template", release, str(CHART), *flags, *files)
+
+
+def notes(*values: Values) -> str:
+    """What Helm says after an install; Helm 3 says it to nobody who has no cluster."""
+    with _files(values) as files:
+        said = helm("helm4", "install", "lab", str(CHART), "--dry-run=client", "--namespace=tutoring", *files)
+    return said.partition("\nNOTES:\n")[2]
 
 
 def lint(program: str, *values: Values) -> str:

@@ -1,10 +1,15 @@
+import tarfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.chart import crds, tools
+from tests.cluster import nodes
 from tests.cluster.binaries import NotBuilt
 from tests.cluster.control_plane import Cluster, running, until
+
+RELEASED = Path(__file__).parents[2] / "deploy/helm/released"
 
 
 @pytest.fixture(scope="session")
@@ -15,6 +20,27 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         with running(tmp_path_factory.mktemp("cluster")) as cluster:
             cluster.create(crds.definitions())
             until(lambda: cluster.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=10s"))
-            yield cluster
+            with nodes.played(cluster):
+                yield cluster
     except (NotBuilt, tools.ToolsUnavailable) as error:
         pytest.fail(f"no cluster: {error}", pytrace=False)
+
+
+@pytest.fixture
+def namespace(cluster: Cluster, request: pytest.FixtureRequest) -> Iterator[str]:
+    """One that enforces what the chart promises."""
+    name = f"n{abs(hash(request.node.name)) % 10**9}"
+    labels = {f"pod-security.kubernetes.io/{mode}": "restricted" for mode in ("enforce", "warn")}
+    cluster.create([{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}])
+    yield name
+    cluster.kubectl("delete", "namespace", name, "--wait=false")
+
+
+@pytest.fixture(scope="session")
+def previous(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The chart as the last release had it."""
+    [archive] = RELEASED.iterdir()
+    folder = tmp_path_factory.mktemp("released")
+    with tarfile.open(archive) as packed:
+        packed.extractall(folder, filter="data")
+    return folder / "soliloquy"

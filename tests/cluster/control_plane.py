@@ -1,4 +1,4 @@
-"""An API server on this machine's loopback, with RBAC and the usual admission; nothing schedules or runs pods."""
+"""Kubernetes' control plane on this machine's loopback: the API server, the controllers and the scheduler."""
 
 import contextlib
 import json
@@ -13,12 +13,14 @@ from typing import Any
 import yaml
 
 from tests.chart import tools
-from tests.cluster.binaries import apiserver
+from tests.cluster.binaries import kubernetes
 
-# Without the controllers there are no service accounts, priority classes or runtime classes of the cluster's own.
-_WITHOUT = "ServiceAccount,Priority,RuntimeClass"
-_START_SECONDS = 300.0
+_PATIENCE_SECONDS = 120.0
+# More than helm is told to wait, so that it is helm that says what it waited for.
+_TOOL_SECONDS = 300.0
 ADMIN, DEPLOYER = "admin", "deployer"
+# What takes part in a namespace's life and no cloud, no certificate and no machine has a hand in.
+_CONTROLLERS = "*,-nodeipam,-cloud-node-lifecycle,-service-lb-controller,-node-route-controller"
 
 
 class ClusterFailed(Exception):
@@ -32,40 +34,55 @@ class Cluster:
     def kubeconfig(self, user: str = ADMIN) -> Path:
         return self.folder / f"{user}.kubeconfig"
 
+    def command(self, program: str, *arguments: str, user: str = ADMIN) -> list[str]:
+        return [str(tools.folder() / "bin" / program), f"--kubeconfig={self.kubeconfig(user)}", *arguments]
+
     def kubectl(self, *arguments: str, stdin: str | None = None, user: str = ADMIN) -> str:
-        return self._tool("kubectl", [f"--kubeconfig={self.kubeconfig(user)}", *arguments], stdin)
+        return _said(self.command("kubectl", *arguments, user=user), stdin)
 
     def helm(self, program: str, *arguments: str, user: str = ADMIN) -> str:
-        return self._tool(program, [f"--kubeconfig={self.kubeconfig(user)}", *arguments], None)
+        return _said(self.command(program, *arguments, user=user), None)
 
     def create(self, documents: list[Any], *options: str, user: str = ADMIN) -> str:
         text = json.dumps({"apiVersion": "v1", "kind": "List", "items": documents})
         return self.kubectl("create", "--filename=-", *options, stdin=text, user=user)
 
-    def _tool(self, program: str, arguments: list[str], stdin: str | None) -> str:
-        """Both of what it said: warnings of the server are on standard error."""
-        command = [str(tools.folder() / "bin" / program), *arguments]
-        done = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False, timeout=300)
-        if done.returncode != 0:
-            raise ClusterFailed(f"{program} {' '.join(arguments[1:])}: {done.stderr.strip()[-3000:]}")
-        return done.stdout + done.stderr
+    def items(self, kind: str, *options: str) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = json.loads(self.kubectl("get", kind, "--output=json", *options))["items"]
+        return found
+
+
+def _said(command: list[str], stdin: str | None) -> str:
+    """On both of its outputs: warnings of the server are on standard error."""
+    done = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False, timeout=_TOOL_SECONDS)
+    if done.returncode != 0:
+        program, _, *arguments = command
+        raise ClusterFailed(f"{Path(program).name} {' '.join(arguments)}: {done.stderr.strip()[-3000:]}")
+    return done.stdout + done.stderr
 
 
 @contextlib.contextmanager
-def running(folder: Path) -> Iterator[Cluster]:
-    program = apiserver()
+def running(folder: Path, *flags: str) -> Iterator[Cluster]:
+    """With further flags of the server, of which the last counts."""
+    program = str(kubernetes())
     with contextlib.ExitStack() as stack:
+
+        def start(part: str, *arguments: str) -> None:
+            stack.enter_context(process(folder, part, [program, part, *arguments]))
+
         etcd, peers, port = (_free_port() for _ in range(3))
         _write_etcd(folder, etcd, peers)
-        stack.enter_context(_process(folder, "etcd", [str(program), "etcd", str(folder / "etcd.yaml")]))
+        start("etcd", str(folder / "etcd.yaml"))
         _write_identities(folder, port)
-        stack.enter_context(_process(folder, "apiserver", [str(program), "apiserver", *_flags(folder, etcd, port)]))
+        start("apiserver", *_server_flags(folder, etcd, port), *flags)
         cluster = Cluster(folder=folder)
         until(lambda: cluster.kubectl("get", "--raw=/readyz", "--request-timeout=5s"))
+        start("controllers", *_client_flags(cluster), *_controller_flags(folder))
+        start("scheduler", *_client_flags(cluster))
         yield cluster
 
 
-def _flags(folder: Path, etcd: int, port: int) -> list[str]:
+def _server_flags(folder: Path, etcd: int, port: int) -> list[str]:
     key = folder / "accounts.key"
     return [
         f"--etcd-servers=http://127.0.0.1:{etcd}",
@@ -76,11 +93,26 @@ def _flags(folder: Path, etcd: int, port: int) -> list[str]:
         f"--cert-dir={folder / 'certificates'}",
         f"--token-auth-file={folder / 'tokens.csv'}",
         "--authorization-mode=RBAC",
-        f"--disable-admission-plugins={_WITHOUT}",
         "--service-cluster-ip-range=10.96.0.0/16",
         "--service-account-issuer=https://127.0.0.1",
         f"--service-account-key-file={key}",
         f"--service-account-signing-key-file={key}",
+    ]
+
+
+def _client_flags(cluster: Cluster) -> list[str]:
+    """Of what asks the server, is the only one of its kind, and is asked by nobody."""
+    return [f"--kubeconfig={cluster.kubeconfig()}", "--leader-elect=false", "--secure-port=0"]
+
+
+def _controller_flags(folder: Path) -> list[str]:
+    return [
+        f"--controllers={_CONTROLLERS}",
+        f"--service-account-private-key-file={folder / 'accounts.key'}",
+        f"--root-ca-file={folder / 'certificates' / 'apiserver.crt'}",
+        # Its own limits are those of a cluster whose server has others to answer, too.
+        "--kube-api-qps=200",
+        "--kube-api-burst=400",
     ]
 
 
@@ -119,21 +151,21 @@ def _write_identities(folder: Path, port: int) -> None:
 
 
 @contextlib.contextmanager
-def _process(folder: Path, name: str, command: list[str]) -> Iterator[None]:
-    with (folder / f"{name}.log").open("wb") as log, subprocess.Popen(command, stdout=log, stderr=log) as process:
+def process(folder: Path, name: str, command: list[str]) -> Iterator[None]:
+    with (folder / f"{name}.log").open("wb") as log, subprocess.Popen(command, stdout=log, stderr=log) as started:
         try:
             yield
         finally:
-            process.kill()
+            started.kill()
 
 
-def until(ask: Callable[[], str]) -> None:
-    """Until the cluster answers without an error."""
-    ends = time.monotonic() + _START_SECONDS
+def until(ask: Callable[[], object], seconds: float = _PATIENCE_SECONDS) -> None:
+    """Until the cluster answers without an error, and what was asserted of it holds."""
+    ends = time.monotonic() + seconds
     while True:
         try:
             ask()
-        except ClusterFailed:
+        except (ClusterFailed, AssertionError):
             if time.monotonic() > ends:
                 raise
             time.sleep(0.5)

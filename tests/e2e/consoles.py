@@ -5,7 +5,6 @@ import json
 import signal
 import subprocess
 import time
-import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -79,7 +78,7 @@ def _two_free_ports() -> int:
                 continue
 
 
-def _wait_for(address: str, process: subprocess.Popen[str], *, seconds: float = 60) -> None:
+def _wait_for(address: str, process: subprocess.Popen[str], *, seconds: float = 300) -> None:
     deadline = time.monotonic() + seconds
     while not _answers(address):
         assert process.poll() is None, process.communicate()
@@ -91,7 +90,7 @@ def _answers(address: str) -> bool:
     try:
         with urllib.request.urlopen(address, timeout=5):
             return True
-    except (urllib.error.URLError, ConnectionError):
+    except OSError:
         return False
 
 

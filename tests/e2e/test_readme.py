@@ -1,4 +1,4 @@
-"""Every command of the README works, in the order a reader meets them."""
+"""Every command of the README, and of the pages that it sends a reader to, works in the order they meet them."""
 
 import json
 import os
@@ -18,14 +18,20 @@ import pytest
 from tests.e2e.runs import alive, worker_pids
 
 ROOT = Path(__file__).parents[2]
-BLOCKS = re.findall(r"^```sh\n(.*?)^```$", (ROOT / "README.md").read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+README = ROOT / "README.md"
+PAGES = [README, *sorted((ROOT / "services").glob("*/README.md"))]
 Completed = subprocess.CompletedProcess[str]
-COMMANDS = [line for block in BLOCKS for line in block.splitlines()]
+
+
+def blocks(language: str, *pages: Path) -> list[str]:
+    marked = re.compile(rf"^```{language}\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
+    return [block for page in pages for block in marked.findall(page.read_text("utf-8"))]
+
+
+COMMANDS = "".join(blocks("sh", *PAGES)).splitlines()
 # Those of the gateway follow the one that starts it.
 SERVED = ("soliloquy up --data", "soliloquy runs", "curl")
-PROGRAMS = re.findall(
-    r"^```python\n(.*?)^```$", (ROOT / "README.md").read_text("utf-8"), flags=re.MULTILINE | re.DOTALL
-)
+PROGRAMS = blocks("python", README)
 
 
 def surroundings(additions: Mapping[str, str]) -> dict[str, str]:
@@ -45,7 +51,7 @@ def test_the_readme_says_how_to_run_and_how_to_test() -> None:
 
 
 def test_every_make_target_of_the_readme_exists() -> None:
-    targets = re.findall(r"make ([a-z]+)", (ROOT / "README.md").read_text("utf-8"))
+    targets = re.findall(r"make ([a-z]+)", README.read_text("utf-8"))
     for target in targets:
         assert shell(f"make --dry-run {target}", ROOT).returncode == 0, target
 
@@ -125,14 +131,20 @@ def two_ports() -> int:
             return port
 
 
-def test_everything_the_readme_links_to_exists() -> None:
-    for page in (ROOT / "README.md", ROOT / "services" / "README.md"):
-        text = page.read_text("utf-8")
-        headings = {heading.lower().replace(" ", "-") for heading in re.findall(r"^#+ (.+)$", text, flags=re.MULTILINE)}
-        for link in re.findall(r"\]\((?!https?:)([^)]+)\)", text):
+def test_everything_a_page_links_to_exists() -> None:
+    folders = ("services", "protos", "deploy", "training", "tests")
+    for page in [README, *(page for folder in folders for page in (ROOT / folder).rglob("*.md"))]:
+        for link in re.findall(r"\]\((?!https?:)([^)]+)\)", page.read_text("utf-8")):
             file, _, heading = link.partition("#")
-            assert (page.parent / file).exists(), f"{page}: {link}"
-            assert not heading or file or heading in headings, f"{page}: {link}"
+            target = page.parent / file if file else page
+            assert target.exists(), f"{page}: {link}"
+            assert not heading or heading in anchors(target), f"{page}: {link}"
+
+
+def anchors(page: Path) -> set[str]:
+    """As GitHub names headings."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text("utf-8"), flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def test_help_describes_every_target() -> None:

@@ -6,7 +6,15 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from soliloquy.v1.conversation_pb2 import Conversation
+from soliloquy.v1.conversation_pb2 import (
+    Belief,
+    Conversation,
+    Intent,
+    LearnerState,
+    Move,
+    MoveIntent,
+    Ruling,
+)
 from soliloquy.v1.sandbox_pb2 import Lane, Status
 
 from tests.datasets import accepted_rows, rejected_rows, timing_rows, written
@@ -49,6 +57,23 @@ def hostile(conversation: Conversation) -> Conversation:
     return made
 
 
+def of_another_recipe(conversation: Conversation) -> Conversation:
+    """With what only some recipes have: a plan, a wrong solution, judges, moves, messages that were sent back."""
+    made = copied(conversation, "f" * 24)
+    enrichment, authorship = made.problem.enrichment, made.problem.authorship
+    enrichment.plan.questions.add(question="How far does it fall?", answer="5 m")
+    enrichment.confusion.solution = "It falls 5 m + 5 m."
+    authorship.commission.topic, authorship.measures.names_topic = "falling", True
+    authorship.opinions.add(criterion="solvable", ruling=Ruling.RULING_NO, judge="a rule", because="It asks nothing.")
+    student, tutor = made.turns[0].student, made.turns[0].tutor
+    student.intent, student.learner_state = Intent.INTENT_WRONG, LearnerState.LEARNER_STATE_CONFUSION
+    student.rejected.add(text="It is 5 m.", because="That answers.")
+    made.turns[0].sub_question, tutor.learner_state = 1, LearnerState.LEARNER_STATE_CONFUSION
+    tutor.move, tutor.move_intent = Move.MOVE_PROBING, MoveIntent.MOVE_INTENT_ASK_EXPLANATION
+    made.turns[1].student.belief = Belief.BELIEF_DOUBTED
+    return made
+
+
 @pytest.fixture(scope="module")
 def conversations() -> list[Conversation]:
     async def all_of_them() -> list[Conversation]:
@@ -78,7 +103,7 @@ def folder(
     assert calculated in conversations
     shards = [
         ("accepted/00000.parquet", accepted_rows([*conversations, hostile(calculated)])),
-        ("rejected/00000.parquet", rejected_rows([(copied(conversations[-1], "f" * 24), [f"verdict: {HOSTILE}"])])),
+        ("rejected/00000.parquet", rejected_rows([(of_another_recipe(conversations[-1]), [f"verdict: {HOSTILE}"])])),
         ("timings/00000.parquet", timing_rows(conversations, begun=1_000, apart=0.5)),
     ]
     out = written(tmp_path_factory.mktemp("dataset"), shards)
@@ -241,6 +266,20 @@ async def test_a_link_opens_a_conversation_with_its_soliloquies_folded(page: Pag
     assert await page.evaluate("document.querySelectorAll('[open] pre.code .comment').length") >= 1
     labels = await page.evaluate("[...document.querySelectorAll('.hidden-label')].map((label) => label.textContent)")
     assert labels[0] == "opening"
+
+
+async def test_what_only_some_recipes_have_is_shown_where_it_is(page: Page) -> None:
+    await page.evaluate(f"location.hash = {'f' * 24!r}")
+    await page.until(f"document.querySelector('.id')?.textContent === {'f' * 24!r}")
+    await page.evaluate("document.querySelectorAll('#reader details').forEach((folded) => { folded.open = true; })")
+    shown = await page.evaluate("document.getElementById('reader').innerText")
+    for said in (
+        *("1. How far does it fall? 5 m", "It falls 5 m + 5 m.", "solvable: no, says a rule: It asks nothing."),
+        *("to show: confusion", "its wrong solution: doubted", "1 message sent back before", "That answers."),
+        "probing to ask explanation",
+    ):
+        assert said in shown
+    assert await searched(page, "that answers") == 1
 
 
 async def test_an_id_that_is_not_there_is_said_so(page: Page) -> None:

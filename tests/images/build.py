@@ -62,7 +62,7 @@ class Builder:
     def build(self, name: str) -> None:
         """The stage, after all that it is built on or copies from."""
         for stage in line(self.stages, name):
-            if self._upper(stage.name).exists():
+            if self.root(stage.name).exists():
                 continue
             for step in stage.steps:
                 if step.instruction == "COPY" and (source := copied(step)[0]):
@@ -85,9 +85,13 @@ class Builder:
         pod = [*_AS_USER, f"--reuid={user}", f"--regid={group}", *confined]
         return self._enter(name, words, workdir=Path("/tmp"), pod=pod)
 
+    def root(self, name: str) -> Path:
+        """What the stage, with all that it is built on, lays over the base."""
+        return self.folder / name / "upper"
+
     def size(self, name: str) -> int:
         """Bytes that the stage, with all that it is built on, adds to the base."""
-        files = (file for file in self._upper(name).rglob("*") if file.is_file() and not file.is_symlink())
+        files = (file for file in self.root(name).rglob("*") if file.is_file() and not file.is_symlink())
         return sum(file.stat().st_size for file in files)
 
     def _lay_out(self, stage: Stage) -> None:
@@ -95,7 +99,7 @@ class Builder:
             (self.folder / stage.name / kind).mkdir(parents=True)
         if stage.base in self.stages:
             # Two layers cannot lie over each other where one is within the other's folder, and all is within the root.
-            subprocess.run(["cp", "-a", f"{self._upper(stage.base)}/.", self._upper(stage.name)], check=True)
+            subprocess.run(["cp", "-a", f"{self.root(stage.base)}/.", self.root(stage.name)], check=True)
             return
         # In a base image everybody may look for Python, and no user has an account.
         for parent in Path(sys.base_prefix).parents:
@@ -135,7 +139,7 @@ class Builder:
         for variable in ("PYTHONPATH", "VIRTUAL_ENV"):
             environment.pop(variable, None)
         environment |= {
-            "UPPER": str(self._upper(name)),
+            "UPPER": str(self.root(name)),
             "WORK": str(self.folder / name / "work"),
             "MERGED": str(self.folder / name / "merged"),
             "FOLDER": str(workdir),
@@ -155,11 +159,8 @@ class Builder:
             raise BuildFailed(f"{name}: {' '.join(words)}: {(done.stderr or done.stdout).strip()[-2000:]}")
         return done.stdout
 
-    def _upper(self, name: str) -> Path:
-        return self.folder / name / "upper"
-
     def _inside(self, name: str, path: Path) -> Path:
-        return self._upper(name) / path.relative_to("/")
+        return self.root(name) / path.relative_to("/")
 
 
 # Of the checkout, as .dockerignore has it.

@@ -14,7 +14,8 @@ from rich.table import Table
 from services.cli.bench.tables import machine_line, rounds_line, show, spread, table, targets_table
 from services.cli.failure import Failure
 from services.cli.kafka_options import kafka_options
-from services.cli.up import SCALE, places
+from services.cli.posts import CONSOLE_TOLD, PORTS, SCALE, metrics_of, posts
+from services.cli.service_options import with_options
 from services.runtime.bench import machine
 from services.runtime.bench.counting import measure
 from services.runtime.bench.figures import merged, quantile
@@ -32,11 +33,17 @@ _TARGETS = Path(__file__).with_name("observe.toml")
 @click.command()
 @kafka_options()
 @click.option("--pairs", default=9, show_default=True, type=click.IntRange(min=1), help="Of which the median counts.")
-@click.option("--http-from", type=click.IntRange(1, 65_000), metavar="PORT", help="Scrape the services of `up` there.")
-@SCALE
+@click.option("--http-from", type=PORTS, metavar="PORT", help="Scrape the services of `up` there.")
+@with_options((SCALE, CONSOLE_TOLD))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 def observe(
-    *, kafka: KafkaSettings | None, pairs: int, http_from: int | None, scales: Mapping[str, int], as_json: bool
+    *,
+    kafka: KafkaSettings | None,
+    pairs: int,
+    http_from: int | None,
+    scales: Mapping[str, int],
+    console: str | None,
+    as_json: bool,
 ) -> None:
     """Measure what watching costs: counting in a stage that does nothing, and scrapes of services at work.
 
@@ -46,8 +53,8 @@ def observe(
     try:
         with Console(stderr=True).status("connecting") as status:
             if http_from:
-                posts = [f"{name}-{number}" for name, number in places(scales)]
-                figures["scrapes"] = _scrapes(dict(enumerate(posts, http_from)), status.update)
+                names = posts(scales, on_kafka=kafka is not None, console=console)
+                figures["scrapes"] = _scrapes(metrics_of(names, http_from), status.update)
             counting = uvloop.run(measure(kafka, pairs=pairs, tell=status.update))
     except (KafkaUnavailable, LayoutRefused) as error:
         raise Failure(str(error)) from error
@@ -56,11 +63,11 @@ def observe(
     show(figures, _parts, as_json=as_json)
 
 
-def _scrapes(posts: Mapping[int, str], tell: Tell) -> dict[str, Any]:
+def _scrapes(addresses: Mapping[str, str], tell: Tell) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    for port, post in posts.items():
+    for post, address in addresses.items():
         tell(f"scraping {post}")
-        found[post] = merged([_scraped(f"http://127.0.0.1:{port}/metrics")])
+        found[post] = merged([_scraped(f"http://{address}/metrics")])
     largest = max(found.values(), key=lambda one: one["kilobytes"]["median"])
     slowest = max(found.values(), key=lambda one: one["p50_ms"]["median"])
     return found | {"largest": largest, "slowest": slowest}

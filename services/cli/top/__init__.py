@@ -13,11 +13,11 @@ from rich.live import Live
 from services.cli.addresses import ADDRESS
 from services.cli.durations import DURATION
 from services.cli.failure import Failure
-from services.cli.service_options import option
+from services.cli.posts import CONSOLE_TOLD, KAFKA_TOLD, PORTS, SCALE, metrics_of, posts
+from services.cli.service_options import option, with_options
 from services.cli.top.scrape import Look, Span, look
 from services.cli.top.standing import Standing, standing
 from services.cli.top.view import view
-from services.cli.up import SCALE, places
 
 # Rates are over so many looks: long enough to be calm, short enough to be true.
 _LOOKS = 6
@@ -25,8 +25,8 @@ _LOOKS = 6
 
 @click.command()
 @click.argument("addresses", nargs=-1, metavar="[HOST:PORT]...", type=ADDRESS)
-@option("--http-from", type=click.IntRange(min=1, max=65_000), metavar="PORT", help="As `soliloquy up` was told.")
-@SCALE
+@option("--http-from", type=PORTS, metavar="PORT", help="As `soliloquy up` was told, like the next three.")
+@with_options((KAFKA_TOLD, SCALE, CONSOLE_TOLD))
 @click.option(
     "--wanted", type=click.IntRange(min=1), help="Accepted conversations that there shall be: says what is left."
 )
@@ -37,7 +37,9 @@ def top(
     *,
     addresses: tuple[str, ...],
     http_from: int | None,
+    kafka: str | None,
     scales: Mapping[str, int],
+    console: str | None,
     wanted: int | None,
     every: float,
     once: bool,
@@ -50,11 +52,10 @@ def top(
     """
     named = {address: address for address in addresses}
     if http_from:
-        posts = enumerate(places(scales), start=http_from)
-        named |= {f"{name}-{number}": f"127.0.0.1:{port}" for port, (name, number) in posts}
+        named |= metrics_of(posts(scales, on_kafka=kafka is not None, console=console), http_from)
     if not named:
         raise click.UsageError("whose metrics? Name a HOST:PORT, or use --http-from PORT as with soliloquy up")
-    console = Console()
+    terminal = Console()
     standings = _standings(named, wanted, every)
     try:
         if as_json:
@@ -62,12 +63,12 @@ def top(
                 click.echo(json.dumps(asdict(now)))
                 if once:
                     return
-        elif once or not console.is_terminal:
-            console.print(view(next(standings), console.width))
+        elif once or not terminal.is_terminal:
+            terminal.print(view(next(standings), terminal.width))
         else:
-            with Live(console=console, screen=True, auto_refresh=False) as live:
+            with Live(console=terminal, screen=True, auto_refresh=False) as live:
                 for now in standings:
-                    live.update(view(now, console.width), refresh=True)
+                    live.update(view(now, terminal.width), refresh=True)
     except KeyboardInterrupt:
         # That is how one leaves it.
         return

@@ -14,6 +14,8 @@ Text = Annotated[str, StringConstraints(min_length=1)]
 Plain = Annotated[str, StringConstraints(pattern=r'^[^"\\{}\x00-\x1f]*$')]
 Word = Annotated[Plain, StringConstraints(min_length=1)]
 Symbol = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
+# What a family has no table for, its questions among them, stands above the first.
+_FIRST_TABLE = "\n["
 
 
 class BadFamily(ValueError):
@@ -117,12 +119,13 @@ def read_family(path: Path) -> FamilyFile:
 
 def read_questions(path: Path) -> Sequence[str]:
     """The questions alone: far less work than the whole family."""
-    questions: Sequence[str] = _content(path).get("questions", ())
+    questions: Sequence[str] = _content(path, until=_FIRST_TABLE).get("questions", ())
     return questions
 
 
-def _content(path: Path) -> dict[str, Any]:
+def _content(path: Path, *, until: str | None = None) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text("utf-8"))
+        text = path.read_text("utf-8")
+        return tomllib.loads(text.partition(until)[0] if until else text)
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise BadFamily(f"{path.name}: {error}") from error

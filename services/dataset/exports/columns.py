@@ -2,18 +2,19 @@
 
 import json
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import accumulate, pairwise, repeat
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from soliloquy.v1.conversation_pb2 import ErrorStrategy, Evaluation, Intent, StepState
-from soliloquy.v1.sandbox_pb2 import Value
 
 from services.dataset.exports.dialogue import Attempt, Dialogue, Exchange
 from services.dataset.exports.output import written
+from services.dataset.values import shown_values
 from services.recipes.codes import EVALUATION_LETTERS, INTENTS, STATE_LETTERS, STRATEGIES
-from services.runtime.values import shown
 
 _INTENTS = {Intent.Name(intent): name for intent, name in INTENTS.items()}
 _STRATEGIES = {ErrorStrategy.Name(strategy): name for strategy, name in STRATEGIES.items()}
@@ -35,7 +36,7 @@ def dialogues(batch: pa.RecordBatch) -> Iterator[Dialogue]:
         _texts(rows, "problem", "enrichment", "detailed_solution"),
         _texts(rows, "problem", "enrichment", "outline"),
         _texts(rows, "persona"),
-        (_set(name, "ENDING_") for name in _texts(rows, "ending")),
+        _coded(rows, "ending", word=_set("ENDING_")),
         _lists(rows, "turns", made=_exchanges),
         _plain(rows, "problem", "answer", "value"),
         (steps or () for steps in _plain(rows, "problem", "steps")),
@@ -43,82 +44,55 @@ def dialogues(batch: pa.RecordBatch) -> Iterator[Dialogue]:
         _texts(rows, "student_name"),
         _texts(rows, "problem", "enrichment", "confusion", "solution"),
         _texts(rows, "problem", "enrichment", "confusion", "description"),
-        (_set(name, "RESOLUTION_") for name in _texts(rows, "resolution")),
-        (number or 0 for number in _plain(rows, "typical_confusion")),
-        (number or 0 for number in _plain(rows, "typical_interactions")),
+        _coded(rows, "resolution", word=_set("RESOLUTION_")),
+        _numbers(rows, "typical_confusion"),
+        _numbers(rows, "typical_interactions"),
         map(bool, _plain(rows, "person")),
     )
 
 
-def _set(name: str, prefix: str) -> str:
+def _set(prefix: str) -> Callable[[str], str]:
     """An enum's value in lower case; empty where it is unset."""
-    return "" if name == f"{prefix}UNSPECIFIED" else name.removeprefix(prefix).lower()
+    return lambda name: name.removeprefix(prefix).lower() if name != f"{prefix}UNSPECIFIED" else ""
 
 
 def _exchanges(turns: pa.Array) -> Iterator[Exchange]:
-    return map(
-        Exchange,
+    parts = zip(
         _plain(turns, "student", "text"),
-        map(_INTENTS.get, _plain(turns, "student", "intent")),
-        map(_STRATEGIES.get, _plain(turns, "student", "strategy")),
+        _coded(turns, "student", "intent", word=_INTENTS.get),
+        _coded(turns, "student", "strategy", word=_STRATEGIES.get),
         _plain(turns, "calculation", "description"),
         _lists(turns, "calculation", "attempts", made=_attempts),
         _texts(turns, "tutor", "thoughts"),
-        (_EVALUATIONS.get(name, "") for name in _texts(turns, "tutor", "evaluation")),
-        (number or 0 for number in _plain(turns, "tutor", "action")),
-        (number or 0 for number in _plain(turns, "tutor", "step")),
-        (_STATES.get(name, "") for name in _texts(turns, "tutor", "state")),
+        _coded(turns, "tutor", "evaluation", word=lambda name: _EVALUATIONS.get(name, "")),
+        _numbers(turns, "tutor", "action"),
+        _numbers(turns, "tutor", "step"),
+        _coded(turns, "tutor", "state", word=lambda name: _STATES.get(name, "")),
         _plain(turns, "tutor", "text"),
-        (_set(name, "MOVE_") for name in _texts(turns, "tutor", "move")),
+        _coded(turns, "tutor", "move", word=_set("MOVE_")),
+        strict=True,
     )
+    # A third of the time that the tuple's own constructor takes, which looks at each part.
+    return map(partial(tuple.__new__, Exchange), parts)
 
 
 def _attempts(attempts: pa.Array) -> Iterator[Attempt]:
     outputs = map(
         written,
-        [status.removeprefix("STATUS_").lower() for status in _texts(attempts, "execution", "status")],
+        _coded(attempts, "execution", "status", word=_set("STATUS_")),
         _lists(attempts, "execution", "values", made=_values),
         _texts(attempts, "execution", "stdout"),
         _texts(attempts, "execution", "error"),
-        (line or 0 for line in _plain(attempts, "execution", "error_line")),
+        _numbers(attempts, "execution", "error_line"),
     )
     return map(Attempt, _texts(attempts, "code"), _plain(attempts, "result_variables"), outputs)
 
 
 def _values(named: pa.Array) -> list[str]:
-    """`name = value`, the value as Python would print it."""
-    written = ["None"] * len(named)
-    for kind, text in _KINDS.items():
-        column = _below(named, ("value", kind))
-        if column is not None and column.null_count < len(column):
-            for at, value in enumerate(column.to_pylist()):
-                if value is not None:
-                    written[at] = text(value)
-    return [f"{name} = {value}" for name, value in zip(_texts(named, "name"), written, strict=True)]
-
-
-def _items(value: dict[str, list[bytes]]) -> str:
-    return f"[{', '.join(map(_shown, value['items']))}]"
-
-
-def _entries(value: dict[str, list[dict[str, bytes]]]) -> str:
-    return "{" + ", ".join(f"{_shown(entry['key'])}: {_shown(entry['value'])}" for entry in value["entries"]) + "}"
-
-
-def _shown(serialised: bytes) -> str:
-    return shown(Value.FromString(serialised))
-
-
-_KINDS: dict[str, Callable[[Any], str]] = {
-    "boolean": str,
-    "integer": str,
-    "real": repr,
-    "complex": lambda value: repr(complex(value["real"], value["imaginary"])),
-    "text": repr,
-    "items": _items,
-    "entries": _entries,
-    "unserialisable": lambda name: f"<{name}>",
-}
+    return [
+        f"{name} = {value}"
+        for name, value in zip(_texts(named, "name"), shown_values(pc.struct_field(named, "value")), strict=True)
+    ]
 
 
 def _lists(rows: pa.Array, *path: str, made: Any) -> Iterator[Any]:
@@ -128,11 +102,30 @@ def _lists(rows: pa.Array, *path: str, made: Any) -> Iterator[Any]:
         return repeat((), len(rows))
     ends = list(accumulate(pc.fill_null(pc.list_value_length(lists), 0).to_pylist(), initial=0))
     everything = list(made(pc.list_flatten(lists)))
-    return (everything[start:end] for start, end in pairwise(ends))
+    return (everything[start:end] if start < end else () for start, end in pairwise(ends))
 
 
 def _texts(rows: pa.Array, *path: str) -> list[str]:
-    return [text or "" for text in _plain(rows, *path)]
+    """Empty where what it is part of is unset."""
+    column = _below(rows, path)
+    return [""] * len(rows) if column is None else _objects(pc.fill_null(column, ""))
+
+
+def _numbers(rows: pa.Array, *path: str) -> list[int]:
+    """0 where what it is part of is unset."""
+    column = _below(rows, path)
+    numbers: list[int] = [0] * len(rows) if column is None else np.asarray(pc.fill_null(column, 0)).tolist()
+    return numbers
+
+
+def _coded(rows: pa.Array, *path: str, word: Callable[[str], Any]) -> list[Any]:
+    """An enum's values by a word for each, which is looked up once for all that have it."""
+    column = _below(rows, path)
+    if column is None:
+        return [word("")] * len(rows)
+    coded = pc.fill_null(column, "").dictionary_encode()
+    words = [word(name) for name in coded.dictionary.to_pylist()]
+    return [words[place] for place in np.asarray(coded.indices).tolist()]
 
 
 def _plain(rows: pa.Array, *path: str) -> list[Any]:
@@ -140,9 +133,12 @@ def _plain(rows: pa.Array, *path: str) -> list[Any]:
     column = _below(rows, path)
     if column is None:
         return [None] * len(rows)
-    # Three times as fast as to_pylist, which makes an object of Arrow's own for each value.
-    texts = pa.types.is_string(column.type)
-    return list(column.to_numpy(zero_copy_only=False)) if texts else list(column.to_pylist())
+    return _objects(column) if pa.types.is_string(column.type) else list(column.to_pylist())
+
+
+def _objects(texts: pa.Array) -> list[Any]:
+    """Three times as fast as to_pylist, which makes an object of Arrow's own for each value."""
+    return list(texts.to_numpy(zero_copy_only=False))
 
 
 def _below(rows: pa.Array, path: tuple[str, ...]) -> pa.Array | None:

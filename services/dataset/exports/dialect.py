@@ -8,7 +8,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any, TextIO
 
-from pydantic_core import to_json
+from pydantic_core import from_json, to_json
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 # As much of a file as shows how it is written.
@@ -85,7 +85,7 @@ def _writing(lines: Sequence[bytes], common: Dialect) -> Dialect | None:
     ]
     for line in filter(None, lines):
         try:
-            row = json.loads(line)
+            row = from_json(line)
         except ValueError:
             return None
         left = [dialect for dialect in left if dialect.line(row) == line]

@@ -1,7 +1,7 @@
 """A conversation as the formats of others know it: who said what, what was calculated, what was thought."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from soliloquy.v1.conversation_pb2 import (
@@ -92,10 +92,12 @@ class Dialogue(NamedTuple):
     def full_solution(self) -> str:
         return self.detailed_solution or self.solution
 
-    def answered(self) -> Iterator[Exchange]:
+    def answered(self) -> Sequence[Exchange]:
         """The turns up to the last that the tutor answered."""
-        last = max((at for at, turn in enumerate(self.turns, start=1) if turn.reply is not None), default=0)
-        return iter(self.turns[:last])
+        last = len(self.turns)
+        while last and self.turns[last - 1].reply is None:
+            last -= 1
+        return self.turns[:last]
 
 
 class Unfit(ValueError):

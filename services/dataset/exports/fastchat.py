@@ -23,7 +23,7 @@ def row(dialogue: Dialogue, choice: Choice) -> Row | None:
     values: list[str] = []
     for turn in dialogue.answered():
         values.append(turn.student or "")
-        if choice.hidden:
+        if choice.hidden and turn.attempts:
             values.extend(_calculated(turn))
         values.append(reply_text(turn, choice))
     if not values:

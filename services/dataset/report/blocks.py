@@ -1,16 +1,16 @@
 """Conversations as the page holds them: columns of JSON in compressed blocks, unpacked when somebody reads them."""
 
 import base64
-import json
 import zlib
+from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from soliloquy.v1.sandbox_pb2 import Complex, Entries, Entry, Items, Value
+from pydantic_core import to_json
 
 from services.dataset.columns import below, named, students
-from services.runtime.values import shown
+from services.dataset.values import shown_values
 
 # A reader waits for one block, and a search for all of them.
 ROWS_A_BLOCK = 100
@@ -20,9 +20,8 @@ _LEVEL = 4
 
 def packed(content: Any) -> str:
     """Letters, digits, + and /: nothing that could end the element it stands in."""
-    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
     deflate = zlib.compressobj(_LEVEL, wbits=-zlib.MAX_WBITS)
-    return base64.b64encode(deflate.compress(text.encode()) + deflate.flush()).decode("ascii")
+    return base64.b64encode(deflate.compress(to_json(content)) + deflate.flush()).decode("ascii")
 
 
 def columns(batch: pa.RecordBatch) -> dict[str, Any]:
@@ -30,6 +29,7 @@ def columns(batch: pa.RecordBatch) -> dict[str, Any]:
     problem = batch["problem"]
     turns = pc.list_flatten(batch["turns"])
     student, tutor, calculation = (below(turns, name) for name in ("student", "tutor", "calculation"))
+    enrichment = below(problem, "enrichment")
     return {
         "id": batch["id"].to_pylist(),
         "ordinal": batch["ordinal"].to_pylist(),
@@ -39,13 +39,23 @@ def columns(batch: pa.RecordBatch) -> dict[str, Any]:
         "ending_reason": batch["ending_reason"].to_pylist(),
         "reasons": _listed(batch["reasons"]) if "reasons" in batch.schema.names else None,
         **{name: below(problem, name).to_pylist() for name in ("topic", "source", "question", "solution")},
-        "outline": below(problem, "enrichment", "outline").to_pylist(),
+        "outline": below(enrichment, "outline").to_pylist(),
+        "confusion": _if_any(below(enrichment, "confusion", "solution")),
+        "plan": _records(pc.struct_field(below(enrichment, "plan"), "questions"), "question", "answer"),
+        "opinions": _records(
+            pc.struct_field(below(problem, "authorship"), "opinions"),
+            *("criterion", "ruling", "judge", "because"),
+            ruling=lambda rulings: named(rulings, "RULING_"),
+        ),
         "turns": {
             "n": pc.list_value_length(batch["turns"]).to_pylist(),
             "of": {
                 "student": below(student, "text").to_pylist(),
                 "intent": named(below(student, "intent"), "INTENT_").to_pylist(),
                 "strategy": named(below(student, "strategy"), "ERROR_STRATEGY_").to_pylist(),
+                "belief": _if_any(named(below(student, "belief"), "BELIEF_")),
+                "shows": _if_any(named(below(student, "learner_state"), "LEARNER_STATE_")),
+                "rejected": _records(pc.struct_field(student, "rejected"), "text", "because"),
                 "description": below(calculation, "description").to_pylist(),
                 "attempts": _attempts(pc.struct_field(calculation, "attempts")),
                 "thoughts": below(tutor, "thoughts").to_pylist(),
@@ -54,6 +64,10 @@ def columns(batch: pa.RecordBatch) -> dict[str, Any]:
                 "action": below(tutor, "action").to_pylist(),
                 "step": below(tutor, "step").to_pylist(),
                 "state": named(below(tutor, "state"), "STEP_STATE_").to_pylist(),
+                "move": _if_any(named(below(tutor, "move"), "MOVE_")),
+                "move_intent": _if_any(named(below(tutor, "move_intent"), "MOVE_INTENT_")),
+                "learner_state": _if_any(named(below(tutor, "learner_state"), "LEARNER_STATE_")),
+                "sub_question": below(turns, "sub_question").to_pylist(),
                 "model": _models(pc.struct_field(turns, "calls")),
             },
         },
@@ -79,7 +93,7 @@ def _attempts(attempts: pa.Array) -> dict[str, Any]:
                 "n": _lengths(values),
                 "of": {
                     "name": below(values.flatten(), "name").to_pylist(),
-                    "shown": [shown(_value(kinds)) for kinds in below(values.flatten(), "value").to_pylist()],
+                    "shown": shown_values(below(values.flatten(), "value")),
                 },
             },
         },
@@ -95,6 +109,21 @@ def _models(calls: pa.Array) -> list[str | None]:
     return models
 
 
+def _if_any(column: pa.Array) -> list[str | None] | None:
+    """What only some recipes have is a column of theirs alone."""
+    values: list[str | None] = column.to_pylist()
+    return values if column.null_count < len(column) else None
+
+
+def _records(lists: pa.Array, *names: str, **told: Callable[[pa.Array], pa.Array]) -> dict[str, Any] | None:
+    """A list of messages, of which some fields are shown; each may be told in other words."""
+    records = lists.flatten()
+    fields = {name: told.get(name, lambda values: values)(below(records, name)) for name in names}
+    if not len(records):
+        return None
+    return {"n": _lengths(lists), "of": {name: column.to_pylist() for name, column in fields.items()}}
+
+
 def _listed(lists: pa.Array) -> dict[str, Any]:
     return {"n": _lengths(lists), "of": pc.list_flatten(lists).to_pylist()}
 
@@ -102,20 +131,3 @@ def _listed(lists: pa.Array) -> dict[str, Any]:
 def _lengths(lists: pa.Array) -> list[int]:
     lengths: list[int] = pc.fill_null(pc.list_value_length(lists), 0).to_pylist()
     return lengths
-
-
-def _value(kinds: dict[str, Any] | None) -> Value:
-    """The message of a row's value: the one of its kinds that is set."""
-    kind: str
-    held: Any
-    kind, held = next((item for item in (kinds or {}).items() if item[1] is not None), ("none", True))
-    match kind:
-        case "complex":
-            return Value(complex=Complex(**held))
-        case "items":
-            return Value(items=Items(items=[Value.FromString(item) for item in held["items"]]))
-        case "entries":
-            entries = [Entry(**{side: Value.FromString(e[side]) for side in ("key", "value")}) for e in held["entries"]]
-            return Value(entries=Entries(entries=entries))
-        case _:
-            return Value(**{kind: held})

@@ -4,10 +4,12 @@ from collections import Counter
 from collections.abc import Iterator
 from html import escape
 
-from services.dataset.card import share
+from services.dataset.authored import CRITERIA, Authored
+from services.dataset.card import actions_of, thing
 from services.dataset.durations import BINS_A_DECADE, Durations, Histogram, beginning, seconds_of
-from services.dataset.report.plots import bars, curves, histogram, round_ticks, short
+from services.dataset.report.plots import bars, curves, histogram, round_ticks, rows, short
 from services.dataset.statistics import LETTERS, Statistics
+from services.dataset.tables import share
 
 _WORDS_A_BIN, _MOST_WORDS = 4, 100
 _BINS_A_BAR = BINS_A_DECADE // 8
@@ -16,20 +18,27 @@ _MOST_BARS = 8
 
 
 def figures(kept: Statistics, dropped: Statistics, durations: Durations) -> Iterator[str]:
-    if kept.conversations:
+    if kept.words:
         yield _lengths(kept)
+    if kept.conversations:
         yield _outcomes(kept, dropped)
+    if kept.authored.written or dropped.authored.written:
+        yield _criteria(kept.authored + dropped.authored)
     if durations.collected:
-        yield _throughput(durations)
+        yield _throughput(durations, thing(kept))
     if kept.words:
         yield _words(kept)
     if kept.statuses:
-        yield _programs(kept, durations)
+        yield _programs(kept)
     if durations.programs:
         yield _times(durations)
     if kept.codes:
         yield _codes(kept)
-    if kept.intents:
+    if kept.moves:
+        yield _moves(kept)
+    if kept.learner_states:
+        yield _learner_states(kept)
+    if kept.strategies or kept.beliefs or kept.personas:
         yield _student(kept)
     if kept.tokens:
         yield _model(kept, durations)
@@ -70,11 +79,23 @@ def _outcomes(kept: Statistics, dropped: Statistics) -> str:
     grown = kept.conversations + dropped.conversations
     gist = f"kept: {share(kept.conversations, grown)}"
     ended = bars(dict(kept.endings.most_common()), whole=kept.conversations)
-    why = bars(_most(dropped.reasons), whole=dropped.reasons.total(), faults=True) if dropped.reasons else ""
-    return _card("Outcome", gist, ended + why)
+    found = dict(kept.resolutions.most_common())
+    resolved = bars(found, whole=kept.resolutions.total(), title="Whether the student came to the answer")
+    why = bars(_most(dropped.reasons), whole=dropped.reasons.total(), faults=True, title="Not kept because of")
+    return _card("Outcome", gist, ended + resolved + why)
 
 
-def _throughput(durations: Durations) -> str:
+def _criteria(written: Authored) -> str:
+    """Each of what is left of those before it, but for the last two, which are of what is solvable."""
+    met = {
+        "returned a number": written.ran,
+        **{criterion: written.meets[criterion] for criterion in CRITERIA},
+        "all three": written.meets_all,
+    }
+    return _card("Criteria", f"of {written.written:,} written, kept or not", bars(met, whole=written.written))
+
+
+def _throughput(durations: Durations, things: str) -> str:
     begun, seconds = min(durations.collected), durations.seconds
     width = -(-seconds // _POINTS)
     binned: Counter[int] = Counter()
@@ -88,7 +109,7 @@ def _throughput(durations: Durations) -> str:
     points.append((whole * width / size, points[-1][1]))
     plot = curves(
         [points],
-        of="conversations a second",
+        of=f"{things} a second",
         unit=unit,
         label=lambda at: f"{at:g}",
         ticks=round_ticks(0, points[-1][0], 6),
@@ -113,23 +134,23 @@ def _words(kept: Statistics) -> str:
     return _card("Words of an utterance", gist, plot + '<p class="legend"><span>tutor</span><span>student</span></p>')
 
 
-def _programs(kept: Statistics, durations: Durations) -> str:
-    lanes = {
-        f"{lane} lane{_within(durations.executions.get(lane, Counter()))}": count
-        for lane, count in kept.lanes.most_common()
-    }
-    ended = bars(lanes, whole=kept.lanes.total())
-    failed = bars(_most(kept.errors), whole=kept.statuses.total(), faults=True) if kept.errors else ""
+def _programs(kept: Statistics) -> str:
+    ended = bars({f"{lane} lane": count for lane, count in kept.lanes.most_common()}, whole=kept.lanes.total())
+    failed = bars(_most(kept.errors), whole=kept.statuses.total(), faults=True, title="Failed with")
     return _card("Programs", f"ran: {share(kept.statuses['ok'], kept.statuses.total())}", ended + failed)
 
 
 def _times(durations: Durations) -> str:
-    taken: Histogram = Counter()
-    for place, count in durations.programs.items():
-        taken[place // _BINS_A_BAR] += count
-    first, last = min(taken), max(taken)
-    plot = histogram(
-        [(place, taken[place]) for place in range(first, last + 1)],
+    taken: dict[str, Histogram] = {}
+    for lane, histogram_of in sorted(durations.executions.items(), key=lambda row: -row[1].total()):
+        if histogram_of:
+            half = lasting(seconds_of(histogram_of, 0.5))
+            bins = taken[f"{lane or 'any'} lane: {histogram_of.total():,}, half within {half}"] = Counter()
+            for place, count in histogram_of.items():
+                bins[place // _BINS_A_BAR] += count
+    first, last = min(map(min, taken.values())), max(map(max, taken.values()))
+    plot = rows(
+        {name: sorted(bins.items()) for name, bins in taken.items()},
         width=1,
         of="programs",
         unit="time in the sandbox",
@@ -142,20 +163,24 @@ def _times(durations: Durations) -> str:
 
 
 def _codes(kept: Statistics) -> str:
-    """How often each action follows each evaluation, darker the more often."""
+    """How often the tutor does what after each evaluation, darker the more often."""
     words = [word for word in LETTERS if any(evaluation == word for evaluation, _ in kept.codes)]
     most, meanings = max(kept.codes.values()), kept.recipe.words
+    # A move needs more room than a number.
+    named = "" if all(map(str.isdecimal, actions_of(kept))) else ' class="named"'
     head = "".join(_code("col", LETTERS[word], meanings["evaluations"][LETTERS[word]]) for word in words)
     rows = "".join(
-        f"<tr>{_code('row', str(action), meanings['actions'].get(str(action), ''))}"
+        f"<tr>{_code('row', action, meanings['actions'].get(action, ''))}"
         f"{''.join(_cell(kept.codes[word, action], most) for word in words)}</tr>"
-        for action in sorted({action for _, action in kept.codes})
+        for action in actions_of(kept)
     )
     steps = ", ".join(f"{name} {count:,}" for name, count in kept.states.most_common())
-    gist = f"The evaluation of a message across, the action that follows down. Steps: {steps}"
+    gist = "The evaluation of a message across, what the tutor does about it down." + (
+        f" Steps: {steps}" if steps else ""
+    )
     body = (
         '<div class="scroll" tabindex="0" role="region" aria-label="Evaluations and actions">'
-        f"<table><thead><tr><td></td>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
+        f"<table{named}><thead><tr><td></td>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
     )
     return _card("What the tutor makes of a message", gist, body, wide=True)
 
@@ -174,9 +199,36 @@ def _cell(count: int, most: int) -> str:
 
 
 def _student(kept: Statistics) -> str:
+    parts = {
+        "How it is wrong": kept.strategies,
+        "What is wrong in the solution that it believes in": kept.confusions,
+        "What its messages make of that solution": kept.beliefs,
+        "Who it is": kept.personas,
+    }
     gist = f"meant wrong: {share(kept.intents['wrong'], kept.replies)} replies"
-    strategies = bars(dict(kept.strategies.most_common()), whole=kept.strategies.total())
-    return _card("The student", gist, strategies + bars(_most(kept.personas), whole=kept.conversations))
+    return _card(
+        "The student", gist, "".join(bars(_most(of), whole=of.total(), title=name) for name, of in parts.items())
+    )
+
+
+def _moves(kept: Statistics) -> str:
+    intents = Counter({f"{move}: {intent}": count for (move, intent), count in kept.move_intents.items()})
+    whole = kept.moves.total()
+    body = bars(dict(kept.moves.most_common()), whole=whole)
+    body += bars(dict(intents.most_common()), whole=whole, title="What they are for")
+    return _card("The tutor's moves", f"one before each of {whole:,} replies", body)
+
+
+def _learner_states(kept: Statistics) -> str:
+    whole, back = kept.learner_states.total(), kept.sent_back.total()
+    shown = bars(dict(kept.learner_states.most_common()), whole=whole)
+    judges = {f"sent back by {judge}": count for judge, count in kept.sent_back.most_common()}
+    gist = f"as the tutor found {whole:,} messages; {back:,} were sent back before"
+    return _card(
+        "What messages show",
+        gist,
+        shown + bars(judges, whole=whole + back, faults=True, title="What showed something else"),
+    )
 
 
 def _model(kept: Statistics, durations: Durations) -> str:
@@ -187,7 +239,7 @@ def _model(kept: Statistics, durations: Durations) -> str:
             kept.tokens[role, "completion"],
         )
     total = kept.tokens.total()
-    gist = f"{short(total)} tokens, {total / max(kept.conversations, 1):,.0f} a conversation"
+    gist = f"{short(total)} tokens, {total / max(kept.conversations, 1):,.0f} for each of the {thing(kept)}"
     legend = '<p class="legend light"><span>read</span><span>written</span></p>'
     answers = {f"{name} answers": count for name, count in kept.parse.most_common()}
     return _card("The model", gist, bars(used, whole=total) + legend + bars(answers, whole=kept.parse.total()))

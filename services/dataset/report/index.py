@@ -1,6 +1,6 @@
 """What the page knows of every conversation without unpacking it: what it lists, filters by and searches first."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,16 +37,22 @@ class Index:
     def __init__(self) -> None:
         self._columns: dict[str, list[Any]] = {"id": [], "question": [], "turns": []}
         self._blocks: list[int] = []
-        self._single = {name: Filter() for name in ("topic", "student", "ending")}
+        self._single = {name: Filter() for name in ("topic", "student", "ending", "resolution")}
         self._several = {name: Filter(several=True) for name in ("outcome", "mistake", "program")}
 
-    def add_block(self, batch: pa.RecordBatch) -> None:
+    def add(self, batch: pa.RecordBatch, blocks: Sequence[int]) -> None:
+        """Rows, and how many of them each block holds."""
         problem = batch["problem"]
-        self._blocks.append(len(batch))
+        self._blocks += blocks
         self._columns["id"] += batch["id"].to_pylist()
         self._columns["question"] += below(problem, "question").to_pylist()
         self._columns["turns"] += pc.list_value_length(batch["turns"]).to_pylist()
-        singles = (below(problem, "topic"), students(batch), named(batch["ending"], "ENDING_"))
+        singles = (
+            below(problem, "topic"),
+            students(batch),
+            named(batch["ending"], "ENDING_"),
+            named(batch["resolution"], "RESOLUTION_"),
+        )
         for kept, values in zip(self._single.values(), singles, strict=True):
             kept.codes += [kept.place(value or "none") or 0 for value in values.to_pylist()]
         for kept, marked in zip(

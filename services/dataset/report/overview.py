@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from html import escape
 from typing import Any
 
-from services.dataset.card import Counted, again, hashes, is_growing, limits, settings, title
+from services.dataset.card import Counted, again, hashes, is_growing, limits, settings, thing, title
 from services.dataset.durations import Durations, seconds_of
 from services.dataset.report.figures import figures, lasting
 
@@ -44,7 +44,8 @@ def _version(run: Any) -> str:
 def _strip(counted: Counted, durations: Durations) -> Iterator[str]:
     kept, dropped = counted.accepted, counted.rejected
     grown = kept.conversations + dropped.conversations
-    yield _figure(f"{kept.conversations:,}", "", f"conversations kept of {grown:,} grown, {kept.turns:,} turns")
+    said = f", {kept.turns:,} turns" if kept.words else ""
+    yield _figure(f"{kept.conversations:,}", "", f"{thing(kept)} kept of {grown:,} grown{said}")
     if verdicts := kept.verdicts.total():
         about = f"of {verdicts:,} evaluations agree with what their program found"
         yield _figure(*_percent(kept.agreeing, verdicts), about, "right")
@@ -53,7 +54,7 @@ def _strip(counted: Counted, durations: Durations) -> Iterator[str]:
     if durations.collected:
         median = seconds_of(durations.programs, 0.5)
         within = f"; half of the programs within {lasting(median)}" if median else ""
-        about = f"conversations over {lasting(durations.seconds)}{within}"
+        about = f"{thing(kept)} over {lasting(durations.seconds)}{within}"
         yield _figure(f"{durations.per_second:,.3g}", "/s", about)
 
 

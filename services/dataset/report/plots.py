@@ -4,11 +4,13 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
 
-from services.dataset.card import percent
+from services.dataset.tables import percent
 
 _WIDE, _HIGH = 326, 186
 _LEFT, _RIGHT, _TOP, _BOTTOM = 44, 10, 22, 40
 _TICKS = 4
+# Of one row of several, and of that its name.
+_ROW, _NAME = 54, 22
 
 Points = Sequence[tuple[float, float]]
 
@@ -37,6 +39,38 @@ def histogram(
     return frame.drawn("".join(drawn), of=of, unit=unit, label=label, ticks=ticks)
 
 
+def rows(
+    counted: Mapping[str, Points],
+    *,
+    width: float,
+    of: str,
+    unit: str,
+    label: Callable[[float], str],
+    ticks: Sequence[float],
+) -> str:
+    """A histogram a row over one axis, each as high as its own most: so what is rare is seen as well."""
+    places = [place for points in counted.values() for place, _ in points]
+    low, high = min(places), max(places) + width
+    bottom = len(counted) * _ROW
+
+    def x(value: float) -> float:
+        return _RIGHT + (value - low) / (high - low) * (_WIDE - 2 * _RIGHT)
+
+    drawn = []
+    for number, (name, points) in enumerate(counted.items(), start=1):
+        base, most = number * _ROW, max(count for _, count in points)
+        drawn.append(f'<text class="unit" x="0" y="{base - _ROW + 14}">{escape(name)}</text>')
+        for place, count in points:
+            tall = max(count / most * (_ROW - _NAME), 1)
+            drawn.append(
+                f'<rect class="mass" x="{x(place) + 0.75:.1f}" y="{base - tall:.1f}" '
+                f'width="{x(place + width) - x(place) - 1.5:.1f}" height="{tall:.1f}" rx="1.5">'
+                f"<title>{escape(label(place))}: {count:,.0f}</title></rect>"
+            )
+        drawn.append(f'<path class="axis" d="M0,{base}H{_WIDE}"/>')
+    return _chart("".join(drawn) + _axis(x, bottom, label, ticks), bottom + _BOTTOM, of=of, unit=unit)
+
+
 def curves(
     lines: Sequence[Points], *, of: str, unit: str, label: Callable[[float], str], ticks: Sequence[float]
 ) -> str:
@@ -53,11 +87,11 @@ def curves(
     return frame.drawn("".join(drawn), of=of, unit=unit, label=label, ticks=ticks)
 
 
-def bars(counted: Mapping[str, int | tuple[int, int]], *, whole: int, faults: bool = False) -> str:
-    """A bar a value, as long as its part of the longest; a pair is drawn as two pieces."""
+def bars(counted: Mapping[str, int | tuple[int, int]], *, whole: int, faults: bool = False, title: str = "") -> str:
+    """A bar a value, as long as its part of the longest; a pair is drawn as two pieces. Empty where there are none."""
     totals = {name: sum(count) if isinstance(count, tuple) else count for name, count in counted.items()}
     longest = max(totals.values(), default=0) or 1
-    rows = []
+    listed = []
     for name, count in counted.items():
         pieces = count if isinstance(count, tuple) else (count,)
         rects, reached = "", 0.0
@@ -67,11 +101,12 @@ def bars(counted: Mapping[str, int | tuple[int, int]], *, whole: int, faults: bo
             reached += width
         told = f"<span>{percent(totals[name], whole)}</span>" if whole else ""
         kind = ' class="fault"' if faults else ""
-        rows.append(
+        listed.append(
             f"<li{kind}><span>{escape(name)}</span><b>{short(totals[name])}{told}</b>"
             f'<svg viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">{rects}</svg></li>'
         )
-    return f'<ul class="shares">{"".join(rows)}</ul>'
+    above = f"<h3>{escape(title)}</h3>" if title else ""
+    return f'{above}<ul class="shares">{"".join(listed)}</ul>' if listed else ""
 
 
 def round_ticks(low: float, high: float, most: int) -> list[float]:
@@ -119,14 +154,22 @@ class _Frame:
             f'<text x="{_LEFT - 8}" y="{self.y(tick) + 4:.1f}" text-anchor="end">{short(tick)}</text>'
             for tick in self._ticks
         )
-        below = "".join(
-            f'<text x="{self.x(tick):.1f}" y="{self.bottom + 17}" text-anchor="middle">{escape(label(tick))}</text>'
-            f'<path class="axis" d="M{self.x(tick):.1f},{self.bottom}v4"/>'
-            for tick in ticks
-        )
-        return (
-            f'<svg class="chart" viewBox="0 0 {_WIDE} {_HIGH}" role="img" aria-label="{escape(of)} by {escape(unit)}">'
-            f'{lines}{content}<path class="axis" d="M{_LEFT},{self.bottom}H{_WIDE - _RIGHT}"/>{below}'
-            f'<text class="unit" x="0" y="10">{escape(of)}</text>'
-            f'<text class="unit" x="{_WIDE - _RIGHT}" y="{_HIGH - 4}" text-anchor="end">{escape(unit)}</text></svg>'
-        )
+        across = f'<path class="axis" d="M{_LEFT},{self.bottom}H{_WIDE - _RIGHT}"/>'
+        counted = f'<text class="unit" x="0" y="10">{escape(of)}</text>'
+        below = _axis(self.x, self.bottom, label, ticks)
+        return _chart(f"{lines}{content}{across}{below}{counted}", _HIGH, of=of, unit=unit)
+
+
+def _axis(x: Callable[[float], float], bottom: float, label: Callable[[float], str], ticks: Sequence[float]) -> str:
+    return "".join(
+        f'<text x="{x(tick):.1f}" y="{bottom + 17}" text-anchor="middle">{escape(label(tick))}</text>'
+        f'<path class="axis" d="M{x(tick):.1f},{bottom}v4"/>'
+        for tick in ticks
+    )
+
+
+def _chart(content: str, high: float, *, of: str, unit: str) -> str:
+    return (
+        f'<svg class="chart" viewBox="0 0 {_WIDE} {high}" role="img" aria-label="{escape(of)} by {escape(unit)}">'
+        f'{content}<text class="unit" x="{_WIDE - _RIGHT}" y="{high - 4}" text-anchor="end">{escape(unit)}</text></svg>'
+    )

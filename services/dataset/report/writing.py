@@ -25,7 +25,10 @@ REPORT = "report.html"
 # More than that makes a file that browsers open slowly.
 MOST_BROWSED = 50_000
 # Half of a dataset, which neither the figures nor the page show.
-_UNREAD = ("turns.calls.raw", "problem.enrichment.calls.raw", "problem.steps")
+_UNREAD = (
+    *(f"{calls}.{name}" for calls in ("turns.calls", "problem.enrichment.calls") for name in ("raw", "prompt")),
+    *("problem.steps", "problem.authorship.commission.examples"),
+)
 _PAGE = Path(__file__).parent / "page"
 # What the console shows in the same way.
 LOOK = Path(__file__).parent / "look"
@@ -55,19 +58,22 @@ def write_report(dataset: Dataset, out: Path) -> Counted:
         counted = Counted(manifest=dataset.manifest, accepted=accepted, rejected=rejected)
         body.seek(0)
         unfinished = out.with_name(f".{out.name}.unfinished")
-        with unfinished.open("w", encoding="utf-8") as file:
-            file.write(_page(counted, durations, index))
-            shutil.copyfileobj(body, file)
-            file.write("</body>\n</html>\n")
-        unfinished.replace(out)
+        try:
+            with unfinished.open("w", encoding="utf-8") as file:
+                file.write(_page(counted, durations, index))
+                shutil.copyfileobj(body, file)
+                file.write("</body>\n</html>\n")
+            unfinished.replace(out)
+        finally:
+            unfinished.unlink(missing_ok=True)
     return counted
 
 
 def _add_blocks(batch: pa.RecordBatch, index: Index, body: IO[str]) -> None:
-    for start in range(0, len(batch), ROWS_A_BLOCK):
-        rows = batch.slice(start, ROWS_A_BLOCK)
-        body.write(f'<script type="text/plain" id="block-{index.blocks}">{packed(columns(rows))}</script>\n')
-        index.add_block(rows)
+    blocks = [batch.slice(start, ROWS_A_BLOCK) for start in range(0, len(batch), ROWS_A_BLOCK)]
+    for number, rows in enumerate(blocks, start=index.blocks):
+        body.write(f'<script type="text/plain" id="block-{number}">{packed(columns(rows))}</script>\n')
+    index.add(batch, list(map(len, blocks)))
 
 
 def _page(counted: Counted, durations: Durations, index: Index) -> str:

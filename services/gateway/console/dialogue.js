@@ -8,8 +8,8 @@ import { highlighted } from "./python.js";
 import { turnOf } from "./rows.js";
 
 const LONGEST = 4_000;
-const TERMS = `If you keep it, what you and the tutor said becomes a row of the dataset of chats, marked as a person's. Otherwise
-  nothing of it stays.`;
+const TERMS = `If you keep it, what you and the tutor said becomes a row of the dataset of chats, marked as a person's, and whoever
+  reads this console can read it. Otherwise nothing of it stays.`;
 
 export function dialogue(main, begun, words) {
   const { id, recipe, problem = {}, messages = [] } = begun;
@@ -26,8 +26,8 @@ export function dialogue(main, begun, words) {
     const answer = await ask("Keep this conversation?", TERMS, [["", "Go on talking"], ["drop", "Do not keep it"], ["keep", "Keep it", "primary"]]);
     if (!answer) return;
     under?.abort();
-    const { kept, conversation } = await call("POST", `${path}/finish`, { keep: answer === "keep" });
-    toast(kept ? `Thank you: it is kept as conversation ${conversation}.` : "Nothing of it was kept.");
+    const { kept, run } = await call("POST", `${path}/finish`, { keep: answer === "keep" });
+    toast(kept ? `Thank you: it is kept, in the run ${run}.` : "Nothing of it was kept.");
     location.hash = "#/chat";
   };
   main.append(

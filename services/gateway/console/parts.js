@@ -84,6 +84,7 @@ export function progress(run) {
   const bar = element("div", { class: "progress", role: "progressbar", "aria-label": "Accepted conversations", "aria-valuemin": "0" }, under, done);
   bar.shows = ({ request, progress: far = {} }) => {
     const wanted = Math.max(number(request?.conversations), 1);
+    bar.hidden = !number(request?.conversations);
     const share = (count) => `${Math.min(count / wanted, 1) * 100}%`;
     done.style.width = share(number(far.accepted));
     under.style.width = share(number(far.accepted) + number(far.under_way));

@@ -2,10 +2,9 @@
 
 import { named, number } from "./told.js";
 
-const LABELS = [["move", "move", "MOVE_"], ["move_intent", "for", "MOVE_INTENT_"], ["learner_state", "learner state", "LEARNER_STATE_"]];
-
 export function rowOf({ conversation, accepted, reasons = [], flags = [] }) {
   const { problem = {}, turns = [] } = conversation;
+  const { enrichment = {} } = problem;
   return {
     id: conversation.id,
     attempt: number(conversation.attempt),
@@ -17,29 +16,22 @@ export function rowOf({ conversation, accepted, reasons = [], flags = [] }) {
     source: problem.source || "",
     question: problem.question || "No question was written.",
     solution: problem.solution || "",
-    outline: problem.enrichment?.outline || "",
-    more: moreOf(problem),
+    outline: enrichment.outline || "",
+    confusion: enrichment.confusion?.solution,
+    plan: enrichment.plan?.questions,
+    opinions: (problem.authorship?.opinions || []).map((opinion) => ({ ...opinion, ruling: named(opinion.ruling, "RULING_") })),
     turns: turns.map((turn) => turnOf(turn, flags)),
   };
-}
-
-/** What only some recipes have: titles, and what stands under them. */
-function moreOf({ enrichment = {}, authorship = {} }) {
-  const { plan, confusion } = enrichment;
-  const asked = (plan?.questions || []).map(({ question, answer }, place) => `${place + 1}. ${question} ${answer}`);
-  const said = (authorship.opinions || []).map(({ criterion, ruling, judge, because }) =>
-    `${criterion}: ${named(ruling, "RULING_")}, says ${judge}${because ? `: ${because}` : ""}`);
-  const all = [["The plan", asked.join("\n")], ["What the student believes", confusion?.solution], ["What the judges say", said.join("\n")]];
-  return all.filter(([, text]) => text);
 }
 
 /** Flags name turns by their numbers; without a number they belong to the first. */
 export function turnOf(turn, flags = []) {
   const { student, calculation, tutor = {}, calls = [] } = turn;
-  const labels = LABELS.map(([field, name, prefix]) => [name, named(tutor[field], prefix)]);
   return {
     student: student?.text ?? null,
-    intent: named(student?.intent, "INTENT_") || named(student?.learner_state, "LEARNER_STATE_"),
+    intent: named(student?.intent, "INTENT_"),
+    belief: named(student?.belief, "BELIEF_"),
+    shows: named(student?.learner_state, "LEARNER_STATE_"),
     rejected: student?.rejected,
     strategy: named(student?.strategy, "ERROR_STRATEGY_"),
     description: calculation?.description ?? null,
@@ -51,7 +43,10 @@ export function turnOf(turn, flags = []) {
     step: number(tutor.step),
     state: named(tutor.state, "STEP_STATE_"),
     model: calls.at(-1)?.model,
-    labels: [["sub-question", number(turn.sub_question) || ""], ...labels],
+    sub_question: number(turn.sub_question),
+    learner_state: named(tutor.learner_state, "LEARNER_STATE_"),
+    move: named(tutor.move, "MOVE_"),
+    move_intent: named(tutor.move_intent, "MOVE_INTENT_"),
     calls: calls.map(callOf),
     flags: flags.filter((flag) => number(flag.turn) === number(turn.number)),
   };

@@ -5,7 +5,7 @@ import { element } from "./element.js";
 import { conversationList } from "./conversations.js";
 import { ask, button, facts, heading, keyed, nothing, progress, say, state, svg, time, toast } from "./parts.js";
 import { maySteer } from "./session.js";
-import { bytes, clock, cost, isOver, lasting, moment, number, percent, rate, short, stateOf, whole } from "./told.js";
+import { bytes, clock, cost, isOver, isSteered, lasting, moment, number, percent, rate, short, stateOf, title, whole } from "./told.js";
 
 // Seconds that the curve of the rate shows.
 const LOOK_BACK = 120;
@@ -32,7 +32,7 @@ export async function run(main, [id]) {
   const list = conversationList(id);
   main.append(
     element("header", { class: "heading" }, element("a", { class: "up", href: "#/runs" }, "← Runs"),
-      element("div", { class: "titled" }, element("h1", null, request.problems), shownState, tools),
+      element("div", { class: "titled" }, element("h1", null, title(status)), shownState, tools),
       facts(element("code", null, id), request.recipe, ["started ", time(status.requested_at), status.requested_by ? ` by ${status.requested_by}` : ""]),
       because),
     element("div", { class: "whole" }, bar), strip, element("div", { class: "folds" }, settings(request), files), list);
@@ -65,7 +65,7 @@ export async function run(main, [id]) {
 /** What can be done to a run as it is; the other operator's presses change it too. */
 function steer(tools, status, path, shows) {
   tools.dataset.state = stateOf(status);
-  if (!maySteer() || isOver(status)) return tools.replaceChildren();
+  if (!maySteer() || !isSteered(status)) return tools.replaceChildren();
   const press = (what) => async () => shows(await call("POST", `${path}/${what}`, {}));
   const cancel = async () => {
     const answer = await ask("Cancel this run?", CANCELLING, [["", "Keep it"], ["cancel", "Cancel the run", "danger"]]);
@@ -90,11 +90,12 @@ function figures() {
     const done = number(far.accepted) + number(far.rejected);
     const running = stateOf(status) === "running";
     const eta = number(status.eta_seconds);
-    put("accepted", whole(far.accepted), `of ${whole(status.request.conversations)} accepted`);
-    put("rate", running ? rate(status.rate) : "–", "accepted, of late");
+    const wanted = number(status.request.conversations);
+    put("accepted", whole(far.accepted), wanted ? `of ${whole(wanted)} accepted` : "accepted");
+    put("rate", rate(status.rate), "accepted, of late");
     if (isOver(status)) put("left", lasting(number(status.changed_at) - number(status.requested_at)), `ended ${moment(status.changed_at)}`);
     else if (running && eta) put("left", lasting(eta), `left, until ${clock(new Date(Date.now() + eta * 1_000))}`);
-    else put("left", "–", `left; ${whole(far.under_way)} under way`);
+    else put("left", "–", `${wanted ? "left" : "no end is known"}; ${whole(far.under_way)} under way`);
     put("rejected", percent(far.rejected, done), `rejected, ${whole(far.rejected)} of ${whole(done)}`);
     put("flags", whole(far.flags), "flags: said, and not so");
     put("programs", percent(far.python_turns, far.turns), `of ${whole(far.turns)} turns ran Python`);
@@ -133,8 +134,7 @@ function sparkline() {
 function settings(request) {
   const told = {
     recipe: request.recipe,
-    problems: request.problems,
-    conversations: whole(request.conversations),
+    ...(number(request.conversations) ? { problems: request.problems, conversations: whole(request.conversations) } : {}),
     seed: request.seed,
     "in flight": whole(request.in_flight),
     "turns at most": whole(request.max_turns),

@@ -1,15 +1,16 @@
 // All runs, the latest first.
 
-import { asking, poll } from "./calls.js";
+import { asking, watch } from "./calls.js";
 import { element } from "./element.js";
 import { choice, columns, facts, heading, keyed, nothing, pager, progress, say, state, time } from "./parts.js";
 import { maySteer } from "./session.js";
 import { startForm } from "./starting.js";
-import { cost, isOver, lasting, number, percent, rate, stateOf, whole } from "./told.js";
+import { cost, isOver, lasting, number, outOf, percent, rate, title, whole } from "./told.js";
 
 const STATES = [
   ["", "All"], ["RUN_STATE_RUNNING", "Running"], ["RUN_STATE_PAUSED", "Paused"],
   ["RUN_STATE_FINISHED", "Finished"], ["RUN_STATE_SHORT", "Short"], ["RUN_STATE_CANCELLED", "Cancelled"],
+  ["RUN_STATE_OPEN", "Open"],
 ];
 const PAGE = 30;
 
@@ -28,7 +29,8 @@ export function runs(main, rest, query) {
 
   function asked() {
     stop?.();
-    stop = poll(asking("/v1/runs", { page_size: PAGE, state: chosen, page_token: pages.token() }), 1_000, ({ runs: found = [], next_page_token }) => {
+    stop = watch(asking("/v1/runs/watch", { page_size: PAGE, state: chosen, page_token: pages.token() }), (name, { runs: found = [], next_page_token }) => {
+      if (name !== "runs") return;
       keyed(body, found, (run) => run.id, row);
       table.hidden = !found.length;
       empty.hidden = found.length > 0;
@@ -57,7 +59,7 @@ function row(run) {
   const shownState = state(run);
   const because = element("span", { class: "because" });
   const line = element("tr", null,
-    element("th", { scope: "row" }, element("a", { href: `#/runs/${encodeURIComponent(run.id)}` }, run.request.problems),
+    element("th", { scope: "row" }, element("a", { href: `#/runs/${encodeURIComponent(run.id)}` }, title(run)),
       facts(run.request.recipe, `seed ${run.request.seed}`, time(run.requested_at))),
     element("td", { class: "far" }, bar, element("span", { class: "facts" }, count, share)),
     speed, left, price, element("td", null, shownState, because));
@@ -68,9 +70,9 @@ function row(run) {
     const far = status.progress || {};
     bar.shows(status);
     shownState.shows(status);
-    say(count, `${whole(far.accepted)} of ${whole(status.request.conversations)}`);
+    say(count, outOf(far.accepted, status.request));
     say(share, told(far));
-    say(speed, stateOf(status) === "running" ? rate(status.rate) : "–");
+    say(speed, rate(status.rate));
     say(left, isOver(status) || !number(status.eta_seconds) ? "–" : lasting(status.eta_seconds));
     say(price, cost(status.cost));
     for (const cell of [speed, left, price]) cell.classList.toggle("blank", cell.textContent === "–");

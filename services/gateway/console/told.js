@@ -61,4 +61,9 @@ export function named(value, prefix) {
 }
 
 export const stateOf = (run) => named(run.state, "RUN_STATE_");
+/** What a run is called: its problems or, where nobody here asked for it, its own name. */
+export const title = ({ id, request }) => request.problems || id;
+/** How many are accepted, of those that were asked for. */
+export const outOf = (count, { conversations }) => (number(conversations) ? `${whole(count)} of ${whole(conversations)}` : whole(count));
+export const isSteered = (run) => ["running", "paused"].includes(stateOf(run));
 export const isOver = (run) => ["cancelled", "finished", "short"].includes(stateOf(run));

@@ -5,8 +5,8 @@ import { element } from "./element.js";
 import { columns, facts, heading, nothing, time } from "./parts.js";
 
 const FIGURE = new Intl.NumberFormat(undefined, { maximumSignificantDigits: 4 });
-// Of what a training measured.
-const MOST = 8;
+// Of what a training reports, what is looked at first.
+const FIRST = ["validation loss", "validation step", "loss first", "loss last", "steps", "data conversations", "learned_tokens", "tokens_per_second"];
 
 export async function training(main) {
   main.append(heading("Training", { note: "Adapters that were made from what was grown here, and what their evaluations found." }));
@@ -25,7 +25,8 @@ function section(title, ...content) {
 }
 
 function adapter({ name, digest, base_digest, active, active_since, note, metrics }) {
-  const told = Object.entries(metrics).slice(0, MOST);
+  const names = new Set([...FIRST.filter((one) => one in metrics), ...Object.keys(metrics)]);
+  const told = [...names].slice(0, FIRST.length).map((one) => [one, metrics[one]]);
   return element("li", { class: "card" },
     element("h3", null, name, active ? element("span", { class: "chip good" }, "active") : null),
     facts(shortened(digest), base_digest ? ["on ", shortened(base_digest)] : null, active ? ["since ", time(Date.parse(active_since) / 1_000)] : null),

@@ -15,6 +15,8 @@ _SERVICES = Path(__file__).parents[2]
 # The console's own files, and what it shows in the same way as a dataset's report.
 FOLDERS = (_SERVICES / "gateway" / "console", _SERVICES / "dataset" / "report" / "look")
 PAGE = "index.html"
+# One file has them all, in this order: until it is there, a browser paints nothing.
+SHEET, SHEETS = "sheet.css", ("colours.css", "conversation.css", "console.css", "pages.css")
 _TYPES = {
     ".css": "text/css; charset=utf-8",
     ".html": "text/html; charset=utf-8",
@@ -30,15 +32,17 @@ class Asset:
     tag: str
 
     @classmethod
-    def read(cls, file: Path) -> "Asset":
-        content = file.read_bytes()
-        return cls(content=content, kind=_TYPES[file.suffix], tag=f'"{hashlib.sha256(content).hexdigest()[:32]}"')
+    def of(cls, name: str, content: bytes) -> "Asset":
+        tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+        return cls(content=content, kind=_TYPES[Path(name).suffix], tag=tag)
 
 
 class Assets:
     def __init__(self, folders: Sequence[Path] = FOLDERS) -> None:
         files = (file for folder in folders for file in folder.glob("*") if file.suffix in _TYPES)
-        self._assets: Mapping[str, Asset] = {file.name: Asset.read(file) for file in files}
+        contents = {file.name: file.read_bytes() for file in files}
+        contents[SHEET] = b"".join(contents.pop(name) for name in SHEETS)
+        self._assets: Mapping[str, Asset] = {name: Asset.of(name, content) for name, content in contents.items()}
 
     def routes(self) -> tuple[Own, ...]:
         return (

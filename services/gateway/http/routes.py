@@ -62,6 +62,8 @@ Route = Rpc | Own
 RPCS: tuple[Rpc, ...] = (
     Rpc(method="GET", path="/v1/runs", name="ListRuns"),
     Rpc(method="POST", path="/v1/runs", name="StartRun"),
+    # Before what any run is called: there is none of this name.
+    Rpc(method="GET", path="/v1/runs/watch", name="WatchRuns", event="runs"),
     Rpc(method="GET", path="/v1/runs/{run}", name="GetRun"),
     Rpc(method="POST", path="/v1/runs/{run}/cancel", name="CancelRun"),
     Rpc(method="POST", path="/v1/runs/{run}/pause", name="PauseRun"),

@@ -3,11 +3,12 @@
 from typing import Any
 
 from services.recipes.mathdial.answers import EVALUATIONS
+from services.recipes.mathdial.moves import MEANINGS
 
 WORDS = {
     "evaluations": {letter: word for word, letter in EVALUATIONS.items()} | {"g": "nothing to judge"},
-    # Its moves are no numbered actions, and a problem is not gone through step by step.
-    "actions": {"0": "see the moves"},
+    # A problem is not gone through step by step.
+    "actions": MEANINGS,
     "states": {},
 }
 

@@ -29,6 +29,7 @@ def sentences(text: str) -> int:
     return max(len(_SENTENCE.findall(plain)), 1)
 
 
+@lru_cache(8192)
 def syllables(word: str) -> int:
     """By groups of vowels, less a silent e; a number in digits counts as one."""
     groups = len(_VOWELS.findall(word))

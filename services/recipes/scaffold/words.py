@@ -12,7 +12,7 @@ WORDS = {
         "g": "nothing to judge",
     },
     # What a tutor does follows from the state and has no number.
-    "actions": {"0": "see the learner states"},
+    "actions": {},
     "states": {},
 }
 

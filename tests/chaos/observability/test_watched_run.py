@@ -60,9 +60,9 @@ def test_top_says_what_the_services_say(seen: Watched) -> None:
     assert sum(role["answers"] for role in now["roles"]) > 0
 
 
-def test_top_names_a_process_that_does_not_answer_and_shows_the_others(seen: Watched) -> None:
+def test_top_names_a_process_that_does_not_answer_and_shows_the_others(seen: Watched, kafka: str) -> None:
     port = seen.addresses[0].rpartition(":")[2]
-    told = said([SOLILOQUY, "top", "--http-from", str(int(port) - 1), "--once"])
+    told = said([SOLILOQUY, "top", "--kafka", kafka, "--http-from", str(int(port) - 1), "--once"])
     assert told.returncode == 0, told.stderr
     assert f"curriculum-0 on 127.0.0.1:{int(port) - 1} does not answer" in told.stdout
     assert "accepted" in told.stdout

@@ -2,6 +2,7 @@
 
 import functools
 import json
+import re
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -48,6 +49,13 @@ def documents() -> list[Document]:
 
 def test_every_two_choices_render() -> None:
     assert all("kind: StatefulSet" in text for text in renders("helm4"))
+
+
+def test_every_template_is_rendered() -> None:
+    """NOTES.txt and what makes the values whole leave no document."""
+    named = {match for text in renders("helm4") for match in re.findall(r"^# Source: soliloquy/(.*)$", text, re.M)}
+    templates = {str(path.relative_to(CHART)) for path in CHART.glob("templates/**/[!_]*.yaml")}
+    assert named == templates - {"templates/values/whole.yaml"}
 
 
 def test_helm_3_and_4_render_the_same() -> None:

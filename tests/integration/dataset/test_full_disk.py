@@ -1,14 +1,18 @@
 """A disk that fills or is read-only stops a collector with one line; what is there stays, and room lets it go on."""
 
 import os
+import random
+import string
 import subprocess
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from soliloquy.v1.events_pb2 import ConversationFinished
 
+from services.cli.main import commands
 from services.collector.handler import collect
 from services.collector.live_datasets import LiveDatasets
 from services.collector.settings import LiveSettings
@@ -17,10 +21,12 @@ from services.dataset.place import Place
 from services.dataset.verify import findings
 from services.runtime.retry import CannotServe
 from tests.unit.collector.collecting import numbered, ordinals_in, until
+from tests.unit.dataset.small import dataset, small
 
 RUN = numbered(0).run
 # More than the small disk holds.
 CONVERSATIONS = 200
+FILES = {"openai": ".jsonl", "fastchat": ".json", "hf": ""}
 
 
 @pytest.fixture
@@ -80,3 +86,26 @@ async def test_a_read_only_store_is_named_and_what_comes_is_kept(
         await until(lambda: not datasets.fault)
     assert ordinals_in(place) == [0, 1]
     assert list(findings(place)) == []
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *(["export", "--format", name, "--out", f"{{disk}}/out{suffix}"] for name, suffix in FILES.items()),
+        ["report", "--out", "{disk}/report.html"],
+    ],
+    ids=[*FILES, "report"],
+)
+def test_nothing_is_left_of_what_a_disk_has_no_room_for(disk: Path, tmp_path: Path, command: list[str]) -> None:
+    many = [small(number) for number in range(40)]
+    for conversation in many:
+        conversation.turns[0].tutor.thoughts = "".join(
+            random.Random(conversation.id).choices(string.printable, k=20_000)
+        )
+    folder = dataset(tmp_path / "dataset", many)
+    name, *options = (part.format(disk=disk) for part in command)
+    result = CliRunner().invoke(commands, [name, str(folder), *options])
+    assert isinstance(result.exception, SystemExit)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "No space left on device" in result.stderr
+    assert list(disk.iterdir()) == []

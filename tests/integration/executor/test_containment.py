@@ -1,4 +1,4 @@
-"""A sandbox reaches nothing outside itself, is bounded from outside too, and when it ends nothing of it is left."""
+"""A sandbox is bounded from outside too, and when it ends nothing of it is left."""
 
 import asyncio
 import contextlib
@@ -8,62 +8,20 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
-from soliloquy.v1.sandbox_pb2 import STATUS_MEMORY, STATUS_OK, Execution, Job
 
 from services.executor.gvisor.runsc import SandboxUnavailable
-from services.executor.policy import CGROUP, KINDS, MATH, ZYGOTE_UID
-from services.executor.reports import Vetting
-from services.executor.sandbox import Sandbox, SandboxDied
-from services.executor.settings import SandboxSettings
-from services.executor.site import Site, open_site
-from services.executor.submission import submission
+from services.executor.policy import CGROUP, KINDS
+from services.executor.sandbox import SandboxDied
+from services.executor.site import Site
 from tests.integration.executor import nobody
 from tests.integration.executor.leftovers import leftovers
+from tests.integration.executor.sites import assert_sound, booted, opened, run
 from tests.integration.executor.support import needs_runsc, until
 
 pytestmark = needs_runsc
-
-# Some jobs here walk whole trees, which takes gVisor on ptrace its time; the CPU limit goes by the wall limit.
-_WALL_SECONDS = 30.0
-
-# Another user, files that are another's, kill: CAP_DAC_OVERRIDE, CAP_FOWNER, CAP_KILL, CAP_SETGID, CAP_SETUID.
-_OF_A_ZYGOTE = sum(1 << number for number in (1, 3, 5, 6, 7))
-
-_USES = {
-    "math": "import math, os\nx = math.hypot(3, 4)",
-    "numpy": "import numpy\nx = float(numpy.linalg.solve(numpy.eye(3) / 5, numpy.ones(3))[2])",
-    "sympy": "import sympy, mpmath\nt = sympy.symbols('t')\nx = float(sympy.integrate(t, (t, 0, sympy.sqrt(10))))",
-}
-
-_WRITES = """
-import os, stat
-
-def possible(attempt, *arguments):
-    try:
-        attempt(*arguments)
-    except OSError:
-        return False
-    return True
-
-def write(path, flags=os.O_NONBLOCK):
-    os.close(os.open(path, os.O_WRONLY | flags))
-
-folders, files, others = set(), [], f"/proc/{os.getpid()}/"
-for place, _, names in os.walk("/"):
-    for make in (os.mkdir, os.mkfifo, lambda path: os.symlink("/", path), lambda path: write(path, os.O_CREAT)):
-        if possible(make, f"{place}/new"):
-            folders.add(place)
-    for path in (f"{place}/{name}" for name in names if not place.startswith(f"/proc/{os.getpid()}")):
-        if possible(write, path) and not stat.S_ISCHR(os.stat(path).st_mode):
-            files.append(path)
-folders = sorted(folders)
-"""
 
 _OWNER = """
 import asyncio, os, sys
@@ -83,35 +41,6 @@ async def main():
 
 asyncio.run(main())
 """
-
-
-@asynccontextmanager
-async def opened(runtime_dir: Path, **settings: Any) -> AsyncIterator[Site]:
-    site = await open_site(SandboxSettings(runtime_dir=runtime_dir, wall_seconds=_WALL_SECONDS, **settings))
-    try:
-        yield site
-    finally:
-        site.close()
-
-
-@asynccontextmanager
-async def booted(site: Site, kind: str = MATH) -> AsyncIterator[Sandbox]:
-    sandbox = await site.boot(kind)
-    try:
-        yield sandbox
-    finally:
-        await sandbox.close()
-
-
-async def run(sandbox: Sandbox, code: str, *names: str) -> Execution:
-    job = submission(Job(code=code, result_variables=names), SandboxSettings(wall_seconds=_WALL_SECONDS))
-    return await sandbox.run(job, Vetting(refused=""))
-
-
-async def assert_sound(sandbox: Sandbox, kind: str = MATH) -> None:
-    done = await run(sandbox, _USES[kind], "x")
-    assert done.status == STATUS_OK, done
-    assert done.values[0].value.real == pytest.approx(5)
 
 
 def put_before_runsc(folder: Path, monkeypatch: pytest.MonkeyPatch, lines: str) -> None:
@@ -206,60 +135,6 @@ async def test_an_ordinary_users_sandboxes_leave_nothing_either() -> None:
         ran = nobody.run(nobody.python(), "-c", _OWNER, folder, "end")
         assert (ran.stdout, ran.stderr) == ("2 only root can have control groups made by runsc\n", "")
         await assert_nothing_left(Path(folder))
-
-
-@pytest.mark.parametrize("kind", KINDS)
-async def test_a_job_can_write_to_its_scratch_folder_and_nowhere_else(tmp_path: Path, kind: str) -> None:
-    async with opened(tmp_path) as site, booted(site, kind) as sandbox:
-        done = await run(sandbox, _WRITES, "folders", "files")
-        assert done.status == STATUS_OK, done
-        folders, files = (named.value.items.items for named in done.values)
-        assert [folder.text for folder in folders] == ["/tmp"]
-        assert [file.text for file in files] == []
-
-
-async def test_a_math_sandbox_holds_no_package(tmp_path: Path) -> None:
-    code = "import os\nx = [place for place, _, _ in os.walk('/') if place.endswith(('/numpy', '/sympy', '/mpmath'))]"
-    async with opened(tmp_path) as site, booted(site) as sandbox:
-        done = await run(sandbox, code, "x")
-        assert done.status == STATUS_OK, done
-        assert list(done.values[0].value.items.items) == []
-
-
-@pytest.mark.parametrize("kind", KINDS)
-async def test_a_zygote_has_no_thread_that_a_job_would_lack(tmp_path: Path, kind: str) -> None:
-    async with opened(tmp_path) as site, booted(site, kind) as sandbox:
-        done = await run(sandbox, "import re\nx = re.search('Threads:\\t(.*)', open('/proc/1/status').read())[1]", "x")
-        assert done.values[0].value.text == "1", done
-
-
-async def test_a_zygote_is_not_root_and_can_do_only_what_its_jobs_need_of_it(tmp_path: Path) -> None:
-    async with opened(tmp_path) as site, booted(site) as sandbox:
-        done = await run(
-            sandbox, "import os\nx = open('/proc/1/status').read()\ny = open('/proc/self/status').read()", "x", "y"
-        )
-        zygote, child = (dict(line.split(":\t", 1) for line in each.value.text.splitlines()) for each in done.values)
-    assert zygote["Uid"].split() == zygote["Gid"].split() == [str(ZYGOTE_UID)] * 4
-    assert {int(zygote[held], 16) for held in ("CapPrm", "CapEff", "CapBnd")} == {_OF_A_ZYGOTE}
-    assert {int(child[held], 16) for held in ("CapPrm", "CapEff", "CapInh")} == {0}
-
-
-@pytest.mark.parametrize("kind", KINDS)
-async def test_a_memory_bomb_meets_its_own_limit_and_harms_no_sandbox(tmp_path: Path, kind: str) -> None:
-    async with opened(tmp_path) as site, booted(site, kind) as sandbox:
-        # What else counts against the sandbox first: its whole scratch folder.
-        filled = "for n in range(15): open(str(n), 'wb').write(b'x' * 10**6)"
-        done = await run(sandbox, f"{filled}\nx = []\nwhile True: x.append(b'x' * 10**6)")
-        assert done.status == STATUS_MEMORY, done
-        await assert_sound(sandbox, kind)
-
-
-async def test_a_job_sees_the_memory_of_its_sandbox_and_not_the_hosts(tmp_path: Path) -> None:
-    async with opened(tmp_path) as site, booted(site) as sandbox:
-        if site.cgroup is None:
-            pytest.skip(site.unbounded)
-        done = await run(sandbox, "import os\nx = os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE')", "x")
-        assert int(done.values[0].value.integer) == site.settings.memory_bytes + CGROUP["overhead_bytes"]
 
 
 async def test_a_sandbox_that_outgrows_its_control_group_dies_alone_and_leaves_nothing(

@@ -5,9 +5,9 @@ from collections import Counter
 from contextlib import aclosing
 
 import pytest
-from soliloquy.v1.conversation_pb2 import Conversation
+from soliloquy.v1.conversation_pb2 import Conversation, Ending, Summary
 from soliloquy.v1.dataset_pb2 import Origin
-from soliloquy.v1.events_pb2 import ConversationFinished
+from soliloquy.v1.events_pb2 import ConversationCollected, ConversationFinished
 from soliloquy.v1.gateway_pb2 import (
     CancelRunRequest,
     FinishedConversation,
@@ -23,7 +23,7 @@ from soliloquy.v1.gateway_pb2 import (
     Verdict,
     WatchRunRequest,
 )
-from soliloquy.v1.runs_pb2 import RunState
+from soliloquy.v1.runs_pb2 import Run, RunState
 
 from services.gateway.index import Entry
 from services.gateway.refusals import Code, Refusal
@@ -140,6 +140,23 @@ class GatewayContract:
         assert told == sorted(told)
         assert told[-1] == 5
 
+    async def test_who_watches_the_list_is_told_of_runs_that_come_and_of_what_comes_of_them(
+        self, connect: Connect
+    ) -> None:
+        async with (
+            connect() as transport,
+            growing(transport, Collecting()),
+            opened(transport) as gateway,
+            aclosing(gateway.watch_runs(ListRunsRequest(page_size=1))) as watched,
+            asyncio.timeout(30),
+        ):
+            assert not (await anext(watched)).runs
+            run = await gateway.start_run(asked(conversations=5))
+            listed = (await anext(watched)).runs[0]
+            while listed.state != FINISHED:
+                listed = (await anext(watched)).runs[0]
+        assert (listed.id, listed.progress.accepted) == (run.id, 5)
+
     async def test_a_run_that_waits_for_its_dead_letters_goes_on_when_they_are_replayed(self, connect: Connect) -> None:
         collecting = Collecting()
         collecting.broken = {1, 4}
@@ -187,11 +204,34 @@ class GatewayContract:
                 with pytest.raises(Refusal, match="conversation c3 of run run cannot be read from here"):
                     await whole.read(Entry(shown=shown, origin=elsewhere))
 
+    async def test_what_others_grow_is_found_and_read_and_left_to_them(self, connect: Connect) -> None:
+        run = Run(id="chats", growing="soliloquy", recipe="soliloquy", max_turns=50, max_attempts=1)
+        conversation = Conversation(id="kept", run=run, ending=Ending.ENDING_SOLVED, person=True)
+        collected = ConversationCollected(conversation=conversation, accepted=True, summary=Summary(turns=2))
+        asking = PauseRunRequest(run="chats-soliloquy")
+        async with connect() as transport:
+            async with opened(transport) as gateway:
+                await transport.publish([first_event(collected, source="collector", time=5.0)])
+                await until(lambda: is_known(gateway, asking.run))
+            # Another gateway finds it anew.
+            async with opened(transport) as gateway:
+                [found] = (await gateway.list_runs(ListRunsRequest(state=RunState.RUN_STATE_OPEN))).runs
+                [one] = (await gateway.list_conversations(ListConversationsRequest(run=found.id))).conversations
+                with pytest.raises(Refusal, match="run chats-soliloquy is open and cannot be paused") as refused:
+                    await gateway.pause_run(asking)
+        assert (found.id, found.request.recipe, found.progress.accepted) == (asking.run, "soliloquy", 1)
+        assert (one.id, one.finished_at) == ("kept", 5.0)
+        assert refused.value.code == Code.NOT_NOW
+
     async def test_what_nobody_knows_is_refused_in_one_sentence(self, connect: Connect) -> None:
         async with connect() as transport, opened(transport) as gateway:
             with pytest.raises(Refusal, match="there is no run 'nix'") as refused:
                 await gateway.get_run(GetRunRequest(run="nix"))
             assert refused.value.code == Code.UNKNOWN
+
+
+async def is_known(gateway: Gateway, run_id: str) -> bool:
+    return any(run.id == run_id for run in (await gateway.list_runs(ListRunsRequest())).runs)
 
 
 async def under_way(gateway: Gateway, run_id: str, number: int) -> bool:

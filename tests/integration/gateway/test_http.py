@@ -161,7 +161,7 @@ async def test_what_is_started_steered_and_watched_is_as_it_says(open_site: Site
         assert answer.status == 200
         checked(document, "post", path, 200, answer.body)
     open_site.collecting.open.set()
-    streams = {"/v1/runs/{run}/watch": "run", "/v1/pipeline/watch": "pipeline"}
+    streams = {"/v1/runs/{run}/watch": "run", "/v1/runs/watch": "runs", "/v1/pipeline/watch": "pipeline"}
     for path, name in streams.items():
         told = events(open_site, path.replace("{run}", run))
         event, shown = await anext(told)

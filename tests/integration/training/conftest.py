@@ -40,6 +40,17 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return dataset(tmp_path_factory.mktemp("data") / "grown", conversations(3))
 
 
+@pytest.fixture(scope="session")
+def whole(base: Path, data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a training that nobody interrupted."""
+    from training.folder import Job
+    from training.train import train
+
+    folder = tmp_path_factory.mktemp("trained") / "whole"
+    train(Job(settings=SETTINGS, base=base, data=str(data), folder=folder))
+    return folder
+
+
 @pytest.fixture
 def job(base: Path, data: Path, tmp_path: Path) -> Callable[..., object]:
     """A training by its name, and in what its settings differ."""

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-from transformers import BertConfig, BertModel, BertTokenizerFast
 
 from training.evaluation.likeness import BertScore
 from training.evaluation.local_model import NoLocalModel
@@ -15,6 +14,9 @@ WORDS = sorted({word for text in (*TEXTS, *REFERENCES) for word in text.split()}
 
 @pytest.fixture(scope="module")
 def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    # Every process that only looks for tests would pay for it.
+    from transformers import BertConfig, BertModel, BertTokenizerFast
+
     folder = tmp_path_factory.mktemp("encoder")
     vocabulary = folder / "vocab.txt"
     vocabulary.write_text("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS]), "utf-8")

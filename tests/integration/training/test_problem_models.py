@@ -2,30 +2,38 @@
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-import torch
 from click.testing import CliRunner
-from tokenizers import Tokenizer, models, pre_tokenizers
-from transformers import BertConfig, BertModel, LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from services.cli.problems import problems
 from training.evaluation.perplexity import Perplexity
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
 
 QUESTIONS = ["how many apples are there ?", "how many pears are left ?", "how many apples are left ?"]
 WORDS = ["[PAD]", "[UNK]", *sorted({word for text in QUESTIONS for word in text.split()})]
 
 
 @pytest.fixture(scope="module")
-def tokenizer() -> PreTrainedTokenizerFast:
+def tokenizer() -> "PreTrainedTokenizerFast":
+    # Every process that only looks for tests would pay for it.
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
+
     made = Tokenizer(models.WordLevel({word: place for place, word in enumerate(WORDS)}, unk_token="[UNK]"))
     made.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     return PreTrainedTokenizerFast(tokenizer_object=made, pad_token="[PAD]", unk_token="[UNK]")
 
 
 @pytest.fixture(scope="module")
-def language_model(tokenizer: PreTrainedTokenizerFast, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def language_model(tokenizer: "PreTrainedTokenizerFast", tmp_path_factory: pytest.TempPathFactory) -> Path:
     """To which all words are as likely."""
+    import torch
+    from transformers import LlamaConfig, LlamaForCausalLM
+
     folder = tmp_path_factory.mktemp("language-model")
     shape = LlamaConfig(
         vocab_size=len(WORDS),
@@ -43,7 +51,9 @@ def language_model(tokenizer: PreTrainedTokenizerFast, tmp_path_factory: pytest.
 
 
 @pytest.fixture(scope="module")
-def encoder(tokenizer: PreTrainedTokenizerFast, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def encoder(tokenizer: "PreTrainedTokenizerFast", tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from transformers import BertConfig, BertModel
+
     folder = tmp_path_factory.mktemp("encoder")
     shape = BertConfig(
         vocab_size=len(WORDS), hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32

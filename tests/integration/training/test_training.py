@@ -26,18 +26,6 @@ class Killed(Exception):
     """Stands for the end of the process at this moment."""
 
 
-@pytest.fixture(scope="session")
-def whole(base: Path, data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a training that nobody interrupted."""
-    from tests.integration.training.conftest import SETTINGS
-    from training.folder import Job
-    from training.train import train
-
-    folder = tmp_path_factory.mktemp("trained") / "whole"
-    train(Job(settings=SETTINGS, base=base, data=str(data), folder=folder))
-    return folder
-
-
 def test_a_training_leaves_an_adapter_with_its_card_a_report_curves_and_a_picture(whole: Path, base: Path) -> None:
     from soliloquy.v1.model_pb2 import Adapter
 

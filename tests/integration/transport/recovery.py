@@ -146,6 +146,7 @@ class RecoveryContract:
             await until(lambda: idle(transport))
             assert ordinals(await held(transport, "student.replied")) == {"c": [1], "d": [2]}
             assert not await transport.dead_letters()
+            assert await dead_letters.replay(transport, []) == 0
             with pytest.raises(dead_letters.NoSuchLetter, match=first.id):
                 await dead_letters.replay(transport, [first.id])
 

@@ -10,6 +10,7 @@ from tests.unit.chart.test_services import command
 ALL: Values = {
     "gateway": {
         "tls": {"existingSecret": "certificate", "clientCaKey": "ca.crt"},
+        "ingress": {"annotations": {"nginx.ingress.kubernetes.io/backend-protocol": "HTTPS"}},
         "problems": {"existingClaim": "problems"},
         "adapters": {"existingClaim": "adapters"},
         "evaluations": {"existingClaim": "evaluations"},
@@ -68,9 +69,11 @@ def test_the_service_the_ingress_and_the_route_lead_to_the_ports_that_it_listens
     assert route["hostnames"] == ["soliloquy.example.com"]
 
 
-@pytest.mark.parametrize(("tls", "protocol"), [({}, "kubernetes.io/h2c"), (ALL["gateway"]["tls"], None)])
+@pytest.mark.parametrize(
+    ("tls", "protocol"), [({"existingSecret": "", "clientCaKey": ""}, "kubernetes.io/h2c"), ({}, None)]
+)
 def test_who_leads_there_is_told_how_grpc_is_spoken(tls: Values, protocol: str | None) -> None:
-    service = named(objects(PUBLIC, {"gateway": {"tls": tls}}), "Service", "gateway")["spec"]
+    service = named(objects(PUBLIC, ALL, {"gateway": {"tls": tls}}), "Service", "gateway")["spec"]
     [grpc] = [port for port in service["ports"] if port["name"] == "grpc"]
     assert grpc.get("appProtocol") == protocol
 

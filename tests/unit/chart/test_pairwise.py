@@ -1,6 +1,6 @@
 from itertools import combinations
 
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.chart.pairwise import pairwise
@@ -8,6 +8,8 @@ from tests.chart.pairwise import pairwise
 levels = st.lists(st.sampled_from("abcde"), min_size=1, max_size=4, unique=True)
 
 
+# Other processes may keep the cores for seconds while it draws.
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(st.dictionaries(st.sampled_from(["kafka", "model", "scaling", "sandbox", "store"]), levels, min_size=2))
 def test_every_two_choices_meet(choices: dict[str, list[str]]) -> None:
     rows = pairwise(choices)

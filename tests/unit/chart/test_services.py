@@ -11,7 +11,7 @@ from services.cli.main import commands
 from services.cli.service import _SPEAKERS
 from services.cli.wiring import MAKERS, declared
 from tests.chart.render import CHART, Document, Values
-from tests.unit.chart.objects import RETRAINED, TRAINED, container, environment, named, objects, pods, services
+from tests.unit.chart.objects import RETRAINED, SERVED, TRAINED, container, environment, named, objects, pods, services
 
 ALL: Values = {"services": {"planner": {"enabled": True}}}
 SECURED: Values = {
@@ -79,7 +79,8 @@ def test_the_test_of_a_release_grows_a_conversation_by_its_services() -> None:
     found, options = command(grows["args"])
     assert found.name == "generate"
     params = found.make_context("generate", options).params
-    assert (params["conversations"], str(params["out"])) == (1, "/tmp/test")
+    assert (params["conversations"], str(params["out"]), params["enrich"]) == (1, "/tmp/test", False)
+    assert "--enrich" in named(objects(ALL), "Pod")["spec"]["containers"][0]["args"]
     assert environment(grows)["SOLILOQUY_KAFKA_PREFIX"] == "a."
     assert test["metadata"]["annotations"]["helm.sh/hook"] == "test"
 
@@ -148,6 +149,17 @@ def test_what_a_service_says_goes_before_the_defaults_and_variables_are_added() 
     assert "--max-in-flight=7" in tutor["containers"][0]["args"]
 
 
+def test_a_variable_is_there_once_and_the_nearest_counts() -> None:
+    told = [{"name": "TZ", "value": "UTC"}, {"name": "SOLILOQUY_LOG_FORMAT", "value": "text"}]
+    of_one = {"services": {"tutor": {"env": [{"name": "TZ", "value": "CET"}]}}, "modelService": {"env": told[:1] * 2}}
+    found = objects({"defaults": {"env": told}}, of_one, SERVED)
+    for _, pod in pods(found):
+        for each in pod["spec"]["containers"]:
+            assert len(each["env"]) == len(environment(each))
+    tutor = environment(container(services(found)["tutor"]))
+    assert (tutor["TZ"], tutor["SOLILOQUY_LOG_FORMAT"]) == ("CET", "text")
+
+
 def test_there_is_one_collector_whatever_the_others_have_and_its_volume_stays() -> None:
     collector = services(objects({"defaults": {"replicas": 3}}))["collector"]
     assert collector["spec"]["replicas"] == 1
@@ -175,7 +187,7 @@ def test_a_digest_goes_before_a_tag_and_each_pod_has_the_image_of_its_kind() -> 
     images = {name: {"repository": f"example.com/{name}", "tag": "9"} for name in ("workers", "executor", "model")}
     images["executor"]["digest"] = digest
     for place, pod in pods(objects({"images": images}, TRAINED)):
-        kind = "model" if "training" in place else "executor" if place == "Deployment executor" else "workers"
+        kind = "model" if "train" in place else "executor" if place == "Deployment executor" else "workers"
         tag = f"@{digest}" if kind == "executor" else ":9"
         assert {each["image"] for each in pod["spec"]["containers"]} == {f"example.com/{kind}{tag}"}
 

@@ -3,27 +3,53 @@
 import subprocess
 import sys
 
+import click
 import pytest
+
+from services.cli.bench import bench
+from services.cli.evaluate import evaluate
+from services.cli.lazy import LazyGroup
+from services.cli.main import commands
+from services.cli.model import model
+from services.cli.problems import problems
 
 SLOW = ("aiohttp", "aiokafka", "faststream", "uvicorn", "numpy", "pyarrow", "pint", "sympy")
 
 
-@pytest.mark.parametrize("module", ["main", "generate", "dead_letters", "runs", "sandbox", "worker"])
-def test_a_start_does_not_wait_for_libraries_that_only_kafka_or_a_snippet_needs(module: str) -> None:
-    code = f"import sys, services.cli.{module}; print([name for name in {SLOW} if name in sys.modules])"
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert ran.stdout == "[]\n"
+def printed(code: str) -> str:
+    return subprocess.run(
+        [sys.executable, "-c", f"import sys; {code}"], capture_output=True, text=True, check=True
+    ).stdout
 
 
-def test_every_command_of_the_list_is_there() -> None:
-    ran = subprocess.run(
-        [sys.executable, "-c", "from services.cli.main import main; main()"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    listed = ran.stdout.partition("Commands:\n")[2].splitlines()
-    assert [line.split()[0] for line in listed if line.strip()] == [
+def listed(commands: click.Group, by: type[click.Group]) -> str:
+    with click.Context(commands) as context:
+        formatter = context.make_formatter()
+        by.format_commands(commands, context, formatter)
+    return formatter.getvalue()
+
+
+def test_a_start_does_not_wait_for_libraries_that_only_kafka_or_a_snippet_needs() -> None:
+    modules = [f"services.cli.{name}" for name in ("main", "generate", "dead_letters", "runs", "sandbox", "worker")]
+    assert printed(f"import {', '.join(modules)}; print([name for name in {SLOW} if name in sys.modules])") == "[]\n"
+
+
+def test_a_list_of_commands_loads_none_of_them() -> None:
+    *_, loaded = printed(
+        "from services.cli.main import commands; commands(['-h'], standalone_mode=False)"
+        "; print(*(name for name in sys.modules if name.startswith('services.cli.')))"
+    ).splitlines()
+    assert set(loaded.split()) == {"services.cli.failure", "services.cli.lazy", "services.cli.main"}
+
+
+@pytest.mark.parametrize("group", [commands, problems, evaluate, model, bench], ids=lambda group: group.name)
+def test_a_list_says_of_a_command_what_it_says_of_itself(group: LazyGroup) -> None:
+    assert listed(group, LazyGroup) == listed(group, click.Group)
+
+
+def test_every_command_is_on_the_list() -> None:
+    *_, lines = listed(commands, LazyGroup).partition("Commands:\n")
+    assert [line.split()[0] for line in lines.splitlines()] == [
         "generate",
         "show",
         "report",

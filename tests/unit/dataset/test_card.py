@@ -13,6 +13,8 @@ from services.dataset.statistics import Statistics
 from tests.datasets import RUN, accepted_rows, rejected_rows
 from tests.unit.dataset.test_statistics import conversation
 
+OF_SOME_RECIPES = ["## Beside ScaffoldLM", "## What students believe", "## What students show", "## Moves"]
+
 
 def counted(*, rows_at_once: int = 2, engine: str = "scripted", **run: Any) -> Counted:
     made = conversation()
@@ -54,6 +56,38 @@ def test_a_card_tells_how_many_came_to_the_answer_and_lists_no_more_than_a_perso
     assert "| student 048 | 1 | 1.7 % |" in text
     assert "| 11 others | 11 | 18.3 % |" in text
     assert "student 049" not in text
+
+
+def test_a_card_tells_what_its_recipe_has_and_nothing_that_it_has_not() -> None:
+    made = counted()
+    kept = made.accepted
+    assert not [title for title in OF_SOME_RECIPES if title in card(made)]
+    kept.learner_states.update(correct=3, confusion=1)
+    kept.beliefs.update(held=2)
+    kept.moves.update(focus=1, telling=3)
+    kept.move_intents.update({("focus", "guide focus"): 1})
+    text = card(made)
+    assert [title for title in OF_SOME_RECIPES if title in text] == OF_SOME_RECIPES
+    for row in (
+        "| messages that show: correct | 75 % (3 of 4) | 50 % |",
+        "| replies that make the move focus | 25 % (1 of 4) | 37 % |",
+        "| held | 2 | 100.0 % |",
+        "| focus | guide focus | 1 |",
+    ):
+        assert row in text.splitlines()
+
+
+def test_a_card_of_written_problems_speaks_of_no_student() -> None:
+    made = Conversation(id="p1")
+    made.run.recipe = "mathwell"
+    made.problem.question = "How many?"
+    made.turns.add(number=1).calculation.attempts.add(code="def solution(): ...")
+    made.problem.authorship.commission.topic = "ducks"
+    kept = Statistics()
+    kept.add(accepted_rows([made]))
+    text = card(Counted(manifest={"run": RUN | {"recipe": "mathwell"}}, accepted=kept, rejected=Statistics()))
+    assert "| problems | 1 |" in text.splitlines()
+    assert not [word for word in ("student", "tutor ") if word in text.partition("## Files")[0]]
 
 
 def test_a_card_says_that_its_model_is_scripted_where_it_is() -> None:

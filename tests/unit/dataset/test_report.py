@@ -9,14 +9,16 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from soliloquy.v1.conversation_pb2 import Conversation
+from soliloquy.v1.conversation_pb2 import Conversation, Move, Ruling
 from soliloquy.v1.sandbox_pb2 import Complex, Entries, Entry, Items, Value
 
 from services.cli.report import report
+from services.dataset.durations import Durations
 from services.dataset.report import writing
 from services.dataset.report.blocks import columns, packed
-from services.dataset.report.figures import lasting
+from services.dataset.report.figures import figures, lasting
 from services.dataset.report.plots import round_ticks, short
+from services.dataset.statistics import Statistics
 from tests.datasets import accepted_rows, rejected_rows, timing_rows, written
 from tests.unit.dataset.test_statistics import conversation
 
@@ -80,6 +82,35 @@ def test_a_value_is_shown_as_python_prints_it(value: Value, shown: str) -> None:
     made.turns[1].calculation.attempts[1].execution.values[0].value.CopyFrom(value)
     attempts = columns(accepted_rows([made]))["turns"]["of"]["attempts"]["of"]
     assert attempts["values"] == {"n": [0, 2], "of": {"name": ["heat", "is_right"], "shown": [shown, "False"]}}
+
+
+def test_what_only_some_recipes_have_is_in_a_block_where_it_is() -> None:
+    made = conversation()
+    made.problem.enrichment.plan.questions.add(question="How warm?", answer="5 K")
+    made.problem.enrichment.confusion.solution = "5 + 5 = 10"
+    made.problem.authorship.opinions.add(
+        criterion="solvable", ruling=Ruling.RULING_NO, judge="rule", because="No number."
+    )
+    made.turns[0].student.rejected.add(text="Hm?", because="It asks nothing.")
+    made.turns[0].tutor.move = Move.MOVE_FOCUS
+    block = columns(accepted_rows([conversation(), made]))
+    assert block["plan"] == {"n": [0, 1], "of": {"question": ["How warm?"], "answer": ["5 K"]}}
+    assert block["confusion"] == [None, "5 + 5 = 10"]
+    assert (block["opinions"]["n"], block["opinions"]["of"]["ruling"]) == ([0, 1], ["no"])
+    turns = block["turns"]["of"]
+    assert turns["rejected"]["of"] == {"text": ["Hm?"], "because": ["It asks nothing."]}
+    assert turns["move"] == [None] * len(conversation().turns) + ["focus", *[None] * (len(made.turns) - 1)]
+    without = columns(accepted_rows([conversation()]))
+    assert (without["plan"], without["opinions"], without["turns"]["of"]["move"]) == (None, None, None)
+
+
+def test_each_lane_has_its_own_times() -> None:
+    durations = Durations(
+        executions={"fork": Counter({-80: 2}), "fast": Counter({-120: 7, -118: 1}), "single use": Counter()}
+    )
+    [plot] = figures(Statistics(), Statistics(), durations)
+    names = re.findall(r'<text class="unit" x="0"[^>]*>([^<]*)', plot)
+    assert names == ["fast lane: 8, half within 1.03 ms", "fork lane: 2, half within 10.3 ms"]
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,17 @@ from math import log2
 
 import pytest
 from soliloquy.v1.conversation_pb2 import (
+    Belief,
     Conversation,
     Ending,
+    ErrorCategory,
     ErrorStrategy,
     Evaluation,
     Intent,
+    Judge,
+    LearnerState,
+    Move,
+    MoveIntent,
     ParseOutcome,
     StepState,
     StudentReply,
@@ -22,7 +28,7 @@ from services.dataset.durations import Durations, seconds_of
 from services.dataset.statistics import Statistics
 from services.recipes.agreement import agrees
 from services.recipes.soliloquy.rules import POLICY
-from services.truth.utterances import bigram_entropy
+from services.truth.utterances import bigram_entropy, words
 from tests.datasets import accepted_rows, rejected_rows, timing_rows
 from tests.unit.scripted.growing import grown
 
@@ -83,7 +89,7 @@ def test_a_conversation_is_counted_as_by_hand() -> None:
     assert statistics.intents == {"opening": 1, "wrong": 1}
     assert statistics.replies == 1
     assert statistics.strategies == {"arithmetic": 1}
-    assert statistics.codes == {("inquiry", 8): 1, ("incorrect", 1): 1}
+    assert statistics.codes == {("inquiry", "8"): 1, ("incorrect", "1"): 1}
     assert statistics.states == {"in progress": 1, "all finished": 1}
     assert statistics.attempts == {2: 1}
     assert statistics.statuses == {"error": 1, "ok": 1}
@@ -94,6 +100,23 @@ def test_a_conversation_is_counted_as_by_hand() -> None:
     assert statistics.parse == {"repaired": 1}
     assert statistics.tokens == {("tutor", "prompt"): 100, ("tutor", "completion"): 7}
     assert statistics.models == {("tutor", "openai", "m", ""): 1}
+
+
+def test_what_only_some_recipes_have_is_counted_too() -> None:
+    made = conversation()
+    made.problem.enrichment.confusion.category = ErrorCategory.ERROR_CATEGORY_QUANTITY
+    student, tutor = made.turns[0].student, made.turns[0].tutor
+    student.belief = Belief.BELIEF_DOUBTED
+    student.rejected.add(text="Hm?", judge=Judge.JUDGE_RULE)
+    tutor.learner_state = LearnerState.LEARNER_STATE_CONFUSION
+    tutor.evaluation, tutor.action = Evaluation.EVALUATION_UNCLEAR, 0
+    tutor.move, tutor.move_intent = Move.MOVE_FOCUS, MoveIntent.MOVE_INTENT_GUIDE_FOCUS
+    statistics = Statistics()
+    statistics.add(accepted_rows([made]))
+    assert (statistics.confusions, statistics.beliefs) == ({"quantity": 1}, {"doubted": 1})
+    assert (statistics.learner_states, statistics.sent_back) == ({"confusion": 1}, {"rule": 1})
+    assert (statistics.moves, statistics.move_intents) == ({"focus": 1}, {("focus", "guide focus"): 1})
+    assert statistics.codes["unclear", "focus"] == 1
 
 
 def test_words_and_entropy_are_those_of_the_paper() -> None:
@@ -127,7 +150,7 @@ def test_problems_are_counted_once_by_id_or_by_question() -> None:
 
 @pytest.mark.parametrize(("text", "bits"), [("", 0), ("word", 0), ("one two", 0), ("a b c", 1), ("a b a b a", 1)])
 def test_an_utterance_has_the_entropy_of_its_own_pairs_of_words(text: str, bits: float) -> None:
-    assert bigram_entropy(text) == pytest.approx(bits)
+    assert bigram_entropy(words(text)) == pytest.approx(bits)
 
 
 def test_the_rows_say_what_the_messages_say(conversations: list[Conversation]) -> None:
@@ -137,7 +160,8 @@ def test_the_rows_say_what_the_messages_say(conversations: list[Conversation]) -
     verdicts = [verdict for turn in turns if (verdict := agrees(turn, POLICY["agreeing"])) is not None]
     assert statistics.verdicts.total() == len(verdicts) > 0
     assert statistics.agreeing == sum(verdicts)
-    assert statistics.bigram_entropy == pytest.approx(sum(bigram_entropy(t.tutor.text) for t in turns) / len(turns))
+    entropies = [bigram_entropy(words(turn.tutor.text)) for turn in turns]
+    assert statistics.bigram_entropy == pytest.approx(sum(entropies) / len(turns))
     assert statistics.lengths == Counter(len(conversation.turns) for conversation in conversations)
     calls = [call for turn in turns for call in turn.calls]
     assert statistics.tokens["composer", "prompt"] == sum(c.prompt_tokens for c in calls if c.role == "composer")

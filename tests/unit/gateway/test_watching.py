@@ -7,7 +7,7 @@ from services.gateway.watching import MOST_KEPT, Latest, Skipped, Tails
 
 
 @asynccontextmanager
-async def telling(latest: Latest[Any]) -> AsyncIterator[None]:
+async def telling(latest: Latest[Any, Any]) -> AsyncIterator[None]:
     task = asyncio.create_task(latest.tell_always())
     try:
         yield
@@ -30,6 +30,16 @@ async def test_a_watcher_is_told_how_it_stands_and_then_only_what_is_another() -
         values["run"] = 2
         latest.change("run")
         assert await soon(watched) == 2
+
+
+async def test_a_change_of_all_is_told_to_the_watchers_of_each() -> None:
+    values = {"one": 1, "other": 2}
+    latest = Latest(values.__getitem__)
+    async with telling(latest), aclosing(latest.watch("one")) as one, aclosing(latest.watch("other")) as other:
+        assert [await soon(one), await soon(other)] == [1, 2]
+        values.update(one=3, other=4)
+        latest.change_all()
+        assert [await soon(one), await soon(other)] == [3, 4]
 
 
 async def test_who_reads_slowly_gets_the_latest_and_nothing_that_was_overtaken() -> None:

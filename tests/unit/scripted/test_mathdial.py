@@ -18,7 +18,7 @@ from services.recipes.mathdial.rules import faults
 from services.recipes.recipe import find
 from tests.unit.scripted.dialling import dialled, shares, told_at
 
-COUNT, PROBLEMS, SEED = 200, 25, 11
+COUNT, PROBLEMS, SEED = 100, 25, 11
 RECIPE = find("mathdial")
 
 

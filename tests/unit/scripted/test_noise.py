@@ -17,7 +17,7 @@ from services.model.engines.scripted import ScriptedEngine
 from tests.unit.scripted.driver import conversation, request
 from tests.unit.scripted.problems import CART, Shelf
 
-CALLS = 5000
+CALLS = 2500
 RATES = tomllib.loads(Path(noise.__file__).with_name("noise.toml").read_text("utf-8"))
 QUESTION = f"<question>{CART.question}</question>"
 DESCRIPTION = (

@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.truth.utterances import overlap_f1, uptake
+from services.truth.utterances import overlap_f1, uptake, words
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ from services.truth.utterances import overlap_f1, uptake
 def test_uptake_is_the_share_of_a_messages_own_words_that_come_again(
     message: str, reply: str, share: float | None
 ) -> None:
-    assert uptake(message, reply) == (None if share is None else pytest.approx(share))
+    assert uptake(words(message), words(reply)) == (None if share is None else pytest.approx(share))
 
 
 @pytest.mark.parametrize(

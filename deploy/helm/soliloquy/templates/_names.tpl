@@ -2,11 +2,11 @@
 {{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" }}
 {{- end }}
 
-{{/* Of every object; short enough that what operators append still fits. */}}
+{{/* Of every object; short enough that what operators append still fits, and without the dots that a release may have. */}}
 {{- define "soliloquy.fullname" -}}
 {{- $name := include "soliloquy.name" . }}
 {{- $full := ternary .Release.Name (printf "%s-%s" .Release.Name $name) (contains $name .Release.Name) }}
-{{- default $full .Values.fullnameOverride | trunc 36 | trimSuffix "-" }}
+{{- default $full .Values.fullnameOverride | replace "." "-" | trunc 36 | trimSuffix "-" }}
 {{- end }}
 
 {{/* By what a component's pods are found: (list $ "student"). */}}
@@ -60,10 +60,13 @@ annotations:
 {{/* A service's settings over the defaults: (list $ "student"). */}}
 {{- define "soliloquy.settings" -}}
 {{- $values := (index . 0).Values -}}
-{{- $own := index $values.services (index . 1) | default dict -}}
+{{- $own := deepCopy (index $values.services (index . 1)) -}}
 {{- $settings := merge (deepCopy $own) (dict "enabled" true) (deepCopy $values.defaults) -}}
 {{- /* Maps of the defaults and the service's own would be mixed, and of resources or a selector only one is meant. */ -}}
 {{- range $name, $value := $own }}{{ $_ := set $settings $name $value }}{{ end -}}
+{{- range $name := list "scaling" "rollingUpdate" -}}
+{{- include "soliloquy.fill" (list (get $settings $name) (get $values.defaults $name)) -}}
+{{- end -}}
 {{- /* There is one of each, whatever the others have. */ -}}
 {{- if has (index . 1) (list "collector" "gateway") -}}
 {{- $_ := set $settings "replicas" (get (merge (deepCopy $own) (dict "replicas" 1)) "replicas") -}}

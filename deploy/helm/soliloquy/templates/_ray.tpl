@@ -46,17 +46,11 @@ name: ray
 image: {{ include "soliloquy.image" (list .root "model") }}
 imagePullPolicy: {{ .root.Values.images.pullPolicy }}
 {{- include "soliloquy.containerSecurity" .root | nindent 0 }}
+{{- $env := list (dict "name" "HOME" "value" "/tmp") }}
+{{- range $name, $value := .environment }}{{ $env = append $env (dict "name" $name "value" $value) }}{{ end }}
+{{- $env = concat $env (.env | default "" | fromYamlArray) (.settings.env | default list) }}
 env:
-  - {name: HOME, value: /tmp}
-  {{- range $name, $value := .environment }}
-  - {name: {{ $name }}, value: {{ $value | quote }}}
-  {{- end }}
-  {{- with .env }}
-  {{- . | nindent 2 }}
-  {{- end }}
-  {{- with .settings.env }}
-  {{- toYaml . | nindent 2 }}
-  {{- end }}
+  {{- include "soliloquy.once" $env | nindent 2 }}
 {{- with .container }}
 {{ . }}
 {{- end }}

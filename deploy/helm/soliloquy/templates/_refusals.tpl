@@ -1,14 +1,23 @@
 {{/* Values that cannot be meant: what is wrong, by name, and what to do about it. */}}
 {{- define "soliloquy.refusals" -}}
+{{- include "soliloquy.refusals.names" . -}}
 {{- include "soliloquy.refusals.kafka" . -}}
 {{- include "soliloquy.refusals.strimzi" . -}}
 {{- include "soliloquy.refusals.model" . -}}
 {{- include "soliloquy.refusals.sandbox" . -}}
 {{- include "soliloquy.refusals.scaling" . -}}
+{{- include "soliloquy.refusals.services" . -}}
 {{- include "soliloquy.refusals.model-service" . -}}
 {{- include "soliloquy.refusals.training" . -}}
 {{- include "soliloquy.refusals.gateway" . -}}
 {{- include "soliloquy.refusals.rest" . -}}
+{{- end }}
+
+{{- define "soliloquy.refusals.names" -}}
+{{- $name := include "soliloquy.fullname" . -}}
+{{- if regexMatch "^[0-9]" $name -}}
+{{- fail (printf "the name %q begins with a digit, which no Service may: set fullnameOverride" $name) -}}
+{{- end -}}
 {{- end }}
 
 {{- define "soliloquy.refusals.kafka" -}}
@@ -24,6 +33,9 @@
 {{- if not (regexMatch "^([A-Za-z0-9._-]+|\\[[0-9A-Fa-f:]+\\]):[0-9]{1,5}$" .) -}}
 {{- fail (printf "kafka.bootstrap has %q, which is no address: write HOST:PORT, such as kafka.data:9092" .) -}}
 {{- end -}}
+{{- if gt (splitList ":" . | last | int) 65535 -}}
+{{- fail (printf "kafka.bootstrap has %q: there is no port above 65535" .) -}}
+{{- end -}}
 {{- end -}}
 {{- if and .sasl.enabled (not .sasl.existingSecret) -}}
 {{- fail "kafka.sasl.enabled needs kafka.sasl.existingSecret: the Secret that holds the password" -}}
@@ -31,8 +43,10 @@
 {{- if and .sasl.enabled (eq (not .sasl.username) (not .sasl.usernameKey)) -}}
 {{- fail "kafka.sasl.enabled needs the user in one place: kafka.sasl.username, or kafka.sasl.usernameKey of the Secret" -}}
 {{- end -}}
-{{- if and .sasl.existingSecret (not .sasl.enabled) -}}
-{{- fail (printf "kafka.sasl.existingSecret is %q and says nothing without kafka.sasl.enabled" .sasl.existingSecret) -}}
+{{- range $name := list "existingSecret" "username" "usernameKey" -}}
+{{- if and (get $.Values.kafka.sasl $name) (not $.Values.kafka.sasl.enabled) -}}
+{{- fail (printf "kafka.sasl.%s is %q and says nothing without kafka.sasl.enabled" $name (get $.Values.kafka.sasl $name)) -}}
+{{- end -}}
 {{- end -}}
 {{- if and (or .tls.ca.existingSecret .tls.client.existingSecret) (not .tls.enabled) -}}
 {{- fail (printf "kafka.tls names the Secret %q, which says nothing without kafka.tls.enabled" (.tls.ca.existingSecret | default .tls.client.existingSecret)) -}}
@@ -103,48 +117,11 @@
 {{- if and (eq .mode "nested") .runtimeClass.name -}}
 {{- fail (printf "sandbox.runtimeClass.name is %q and says nothing with sandbox.mode nested" .runtimeClass.name) -}}
 {{- end -}}
-{{- if eq (lower .runtimeClass.name) "gvisor" -}}
+{{- if and (eq .mode "runtimeClass") .nested.appArmorProfile -}}
+{{- fail (printf "sandbox.nested.appArmorProfile is %q and says nothing with sandbox.mode runtimeClass" .nested.appArmorProfile) -}}
+{{- end -}}
+{{- if has (lower .runtimeClass.name) (list "gvisor" "runsc") -}}
 {{- fail (printf "sandbox.runtimeClass.name is %q: gVisor does not start within gVisor; name a RuntimeClass of virtual machines, or use sandbox.mode nested" .runtimeClass.name) -}}
-{{- end -}}
-{{- end -}}
-{{- end }}
-
-{{- define "soliloquy.refusals.scaling" -}}
-{{- $values := .Values -}}
-{{- $scaled := or .Values.hpa.enabled .Values.keda.enabled -}}
-{{- if and .Values.hpa.enabled .Values.keda.enabled -}}
-{{- fail "hpa.enabled and keda.enabled would both scale the same Deployments: choose one" -}}
-{{- end -}}
-{{- with .Values.keda -}}
-{{- if and .enabled (eq .trigger "prometheus") (not .prometheusAddress) -}}
-{{- fail "keda.trigger prometheus needs keda.prometheusAddress, such as http://prometheus.monitoring:9090" -}}
-{{- end -}}
-{{- if and .enabled (eq .trigger "kafka") $values.kafka.sasl.enabled (not $values.kafka.sasl.usernameKey) -}}
-{{- fail "keda.trigger kafka needs kafka.sasl.usernameKey: KEDA reads the user, too, from the Secret" -}}
-{{- end -}}
-{{- end -}}
-{{- $partitions := 0 -}}
-{{- range .Files.Get "files/topics.yaml" | fromYamlArray -}}
-{{- $partitions = max $partitions .partitions -}}
-{{- end -}}
-{{- range $name, $stage := .Files.Get "files/stages.yaml" | fromYaml -}}
-{{- $settings := include "soliloquy.settings" (list $ $name) | fromYaml -}}
-{{- $replicas := int $settings.replicas -}}
-{{- $free := and $scaled $stage.shares -}}
-{{- if and $settings.enabled $values.podDisruptionBudget.enabled (not $free) (eq $replicas 0) -}}
-{{- fail (printf "services.%s.replicas is 0 and podDisruptionBudget.enabled would guard nobody: set services.%s.enabled to false, or have one replica" $name $name) -}}
-{{- end -}}
-{{- if and (eq $name "collector") (gt $replicas 1) -}}
-{{- fail (printf "services.collector.replicas is %d: there can be one collector only, two would write the same files" $replicas) -}}
-{{- end -}}
-{{- if and (eq $name "gateway") (gt $replicas 1) -}}
-{{- fail (printf "services.gateway.replicas is %d: there can be one gateway only, two would drive the same runs" $replicas) -}}
-{{- end -}}
-{{- if and $free (gt (int $settings.scaling.min) (int $settings.scaling.max)) -}}
-{{- fail (printf "services.%s.scaling.min is %d and scaling.max %d: the first must not be the larger one" $name (int $settings.scaling.min) (int $settings.scaling.max)) -}}
-{{- end -}}
-{{- if and $free (gt (int $settings.scaling.max) (int $partitions)) -}}
-{{- fail (printf "services.%s.scaling.max is %d and a topic has %d partitions: more pods would have nothing to do" $name (int $settings.scaling.max) (int $partitions)) -}}
 {{- end -}}
 {{- end -}}
 {{- end }}
@@ -167,6 +144,19 @@
 {{- if gt (int .requests.target) (int .requests.max) -}}
 {{- fail (printf "modelService.requests.target is %d and requests.max %d: no replica would ever have so many" (int .requests.target) (int .requests.max)) -}}
 {{- end -}}
+{{- $gpus := .gpus -}}
+{{- $workers := .workers.replicas.max -}}
+{{- $replicas := .replicas.max -}}
+{{- range $resource, $limit := dig "resources" "limits" dict .workers -}}
+{{- if hasSuffix "/gpu" $resource -}}
+{{- if gt (float64 $gpus) (float64 $limit) -}}
+{{- fail (printf "modelService.gpus is %v and modelService.workers.resources.limits has %v of %s: no worker could hold a replica" $gpus $limit $resource) -}}
+{{- end -}}
+{{- if gt (mulf $gpus $replicas) (mulf $limit $workers) -}}
+{{- fail (printf "modelService.replicas.max is %v and modelService.workers.replicas.max %v: so many replicas of %v GPUs have no room on workers of %v" $replicas $workers $gpus $limit) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- end }}
@@ -185,43 +175,6 @@
 {{- end -}}
 {{- if and .rayJob.enabled (not .persistence.existingClaim) (not (has "ReadWriteMany" .persistence.accessModes)) -}}
 {{- fail (printf "training.persistence.accessModes is %v: training.rayJob.enabled needs ReadWriteMany, its pods may be on several nodes" .persistence.accessModes) -}}
-{{- end -}}
-{{- end -}}
-{{- end }}
-
-{{- define "soliloquy.refusals.gateway" -}}
-{{- $enabled := (include "soliloquy.settings" (list . "gateway") | fromYaml).enabled -}}
-{{- with .Values.gateway -}}
-{{- range $way := list "ingress" "route" -}}
-{{- if (index $.Values.gateway $way).enabled -}}
-{{- if not $enabled -}}
-{{- fail (printf "gateway.%s.enabled leads to nobody: services.gateway.enabled is off" $way) -}}
-{{- end -}}
-{{- if not $.Values.gateway.tokens.existingSecret -}}
-{{- fail (printf "gateway.%s.enabled would let in whoever comes: name the Secret of the tokens in gateway.tokens.existingSecret" $way) -}}
-{{- end -}}
-{{- if not $.Values.gateway.host -}}
-{{- fail (printf "gateway.%s.enabled needs gateway.host: the name that it answers to, such as soliloquy.example.com" $way) -}}
-{{- end -}}
-{{- end -}}
-{{- end -}}
-{{- if and .ingress.enabled (not .ingress.tlsSecret) -}}
-{{- fail "gateway.ingress.enabled needs gateway.ingress.tlsSecret: tokens in the clear are anybody's" -}}
-{{- end -}}
-{{- if and .route.enabled (not .route.parentRefs) -}}
-{{- fail "gateway.route.enabled needs gateway.route.parentRefs: the Gateway's listener, as [{name: public, sectionName: https}]" -}}
-{{- end -}}
-{{- if and .host (not (or .ingress.enabled .route.enabled)) -}}
-{{- fail (printf "gateway.host is %q and says nothing without gateway.ingress.enabled or gateway.route.enabled" .host) -}}
-{{- end -}}
-{{- if and .tls.existingSecret (not .tokens.existingSecret) -}}
-{{- fail (printf "gateway.tls.existingSecret is %q and says nothing without gateway.tokens.existingSecret: nobody but its own pod reaches the gateway" .tls.existingSecret) -}}
-{{- end -}}
-{{- if and .adapters.registry .adapters.existingClaim -}}
-{{- fail (printf "gateway.adapters.registry is %q and gateway.adapters.existingClaim %q: choose one" .adapters.registry .adapters.existingClaim) -}}
-{{- end -}}
-{{- if and .tls.clientCaKey (not .tls.existingSecret) -}}
-{{- fail (printf "gateway.tls.clientCaKey is %q and says nothing without gateway.tls.existingSecret" .tls.clientCaKey) -}}
 {{- end -}}
 {{- end -}}
 {{- end }}

@@ -37,25 +37,7 @@ spec:
         {{- end }}
         {{- include (printf "soliloquy.%s.args" (ternary $name "stage" (has $name (list "executor" "collector" "gateway")))) $root | nindent 8 }}
       env:
-        {{- include "soliloquy.kafka.env" $root | nindent 8 }}
-        - {name: SOLILOQUY_KAFKA_WAIT, value: {{ $root.Values.kafka.wait }}}
-        - {name: SOLILOQUY_LOG_FORMAT, value: {{ $root.Values.logFormat }}}
-        {{- if $stage.model }}
-        {{- include "soliloquy.model.env" $root | trim | nindent 8 }}
-        {{- end }}
-        {{- if eq $name "collector" }}
-        # It keeps its name: a start anew makes nobody wait for the group.
-        - name: SOLILOQUY_KAFKA_INSTANCE
-          valueFrom: {fieldRef: {fieldPath: metadata.name}}
-        {{- end }}
-        {{- if and $root.Values.traces.url (ne $name "executor") }}
-        # The executor reaches no collector.
-        - {name: SOLILOQUY_TRACES, value: {{ $root.Values.traces.url | quote }}}
-        - {name: SOLILOQUY_TRACE_SHARE, value: {{ $root.Values.traces.share | quote }}}
-        {{- end }}
-        {{- with $settings.env }}
-        {{- toYaml . | nindent 8 }}
-        {{- end }}
+        {{- include "soliloquy.once" (concat (include "soliloquy.stage.env" . | fromYamlArray) ($settings.env | default list)) | nindent 8 }}
       {{- if and (has $name (list "collector" "gateway")) $root.Values.dataset.existingSecret }}
       envFrom:
         - secretRef: {name: {{ $root.Values.dataset.existingSecret }}}
@@ -134,6 +116,28 @@ spec:
     {{- with $settings.volumes }}
     {{- toYaml . | nindent 4 }}
     {{- end }}
+{{- end }}
+
+{{/* What a service is told by its environment: (list $ "student"). */}}
+{{- define "soliloquy.stage.env" -}}
+{{- $root := index . 0 -}}
+{{- $name := index . 1 -}}
+{{- include "soliloquy.kafka.env" $root }}
+- {name: SOLILOQUY_KAFKA_WAIT, value: {{ $root.Values.kafka.wait }}}
+- {name: SOLILOQUY_LOG_FORMAT, value: {{ $root.Values.logFormat }}}
+{{- if (index ($root.Files.Get "files/stages.yaml" | fromYaml) $name).model }}
+{{ include "soliloquy.model.env" $root | trim }}
+{{- end }}
+{{- if eq $name "collector" }}
+{{- /* It keeps its name: a start anew makes nobody wait for the group. */}}
+- name: SOLILOQUY_KAFKA_INSTANCE
+  valueFrom: {fieldRef: {fieldPath: metadata.name}}
+{{- end }}
+{{- /* The executor reaches no collector. */}}
+{{- if and $root.Values.traces.url (ne $name "executor") }}
+- {name: SOLILOQUY_TRACES, value: {{ $root.Values.traces.url | quote }}}
+- {name: SOLILOQUY_TRACE_SHARE, value: {{ $root.Values.traces.share | quote }}}
+{{- end }}
 {{- end }}
 
 {{- define "soliloquy.stage.args" -}}

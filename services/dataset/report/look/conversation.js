@@ -6,6 +6,7 @@ import { highlighted } from "./python.js";
 export function conversationView(conversation, words) {
   const { turns } = conversation;
   const rejected = conversation.reasons !== null;
+  const isFunction = conversation.solution.startsWith("def ");
   const programs = turns.filter((turn) => turn.description !== null).length;
   return [
     element("header", { class: "about" },
@@ -21,13 +22,21 @@ export function conversationView(conversation, words) {
         conversation.attempt ? chip(`attempt ${conversation.attempt + 1} at its problem`) : null),
       rejected ? element("ul", { class: "reasons", "aria-label": "Why it was rejected" }, conversation.reasons.map((reason) => element("li", null, reason))) : null,
       conversation.ending_reason ? element("p", { class: "aside" }, conversation.ending_reason) : null,
-      element("details", { class: "solution" }, element("summary", null, "The expert's solution"),
-        conversation.solution.startsWith("def ") ? highlighted(conversation.solution, 0) : element("p", { class: "written" }, conversation.solution),
+      element("details", { class: "solution" }, element("summary", null, isFunction ? "Its function" : "The expert's solution"),
+        isFunction ? highlighted(conversation.solution, 0) : element("p", { class: "written" }, conversation.solution),
         conversation.outline ? element("p", { class: "written aside" }, conversation.outline) : null),
-      (conversation.more || []).map(([title, text]) => element("details", { class: "solution" }, element("summary", null, title), element("p", { class: "written" }, text)))),
+      moreOf(conversation).map(([title, text]) => element("details", { class: "solution" }, element("summary", null, title), element("p", { class: "written" }, text)))),
     element("ol", { class: "turns" }, turns.map((turn) => turnView(turn, words))),
     element("p", { class: "end" }, `ended: ${conversation.ending || "unfinished"}`),
   ];
+}
+
+/** What only some recipes have: titles, and what stands under them. */
+function moreOf({ plan, confusion, opinions }) {
+  const asked = (plan || []).map(({ question, answer }, place) => `${place + 1}. ${question} ${answer || ""}`);
+  const said = (opinions || []).map(({ criterion, ruling, judge, because }) => `${criterion}: ${ruling}, says ${judge}${because ? `: ${because}` : ""}`);
+  const all = [["The plan", asked.join("\n")], ["What the student believes", confusion], ["What the judges say", said.join("\n")]];
+  return all.filter(([, text]) => text);
 }
 
 export function turnView(turn, words) {
@@ -54,10 +63,15 @@ function flagView({ claim, evidence }) {
     evidence ? element("p", null, element("b", null, "But: "), evidence) : null);
 }
 
-function drawn(turn) {
-  if (turn.intent === "right") return "meant right";
-  if (turn.intent !== "wrong") return turn.intent || "";
-  return element("b", null, `meant wrong: ${turn.strategy || "somehow"}`);
+function drawn({ intent, strategy, belief, shows }) {
+  if (belief) return wrongly(intent, `its wrong solution: ${belief}`);
+  if (shows) return wrongly(intent, `to show: ${shows}`);
+  if (intent === "right") return "meant right";
+  return wrongly(intent, intent === "wrong" ? `meant wrong${strategy ? `: ${strategy}` : ""}` : intent || "");
+}
+
+function wrongly(intent, text) {
+  return intent === "wrong" ? element("b", null, text) : text;
 }
 
 export function soliloquyView(turn, words) {
@@ -70,6 +84,7 @@ export function soliloquyView(turn, words) {
     turn.description === null ? "no calculation" : outcomeOf(turn, found),
     letter ? `${letter} ${evaluations[letter]}` : null,
     against ? "against its program" : null,
+    turn.move || null,
   ].filter(Boolean);
   return element("details", { class: against ? "soliloquy fault" : "soliloquy" },
     element("summary", null, element("i", null, "soliloquy"), summary.map((part) => element("span", null, part))),
@@ -81,7 +96,8 @@ export function soliloquyView(turn, words) {
     element("dl", { class: "codes" },
       pair("evaluation", letter, evaluations[letter]), pair("action", turn.action || null, actions[turn.action]),
       pair("step", turn.step || null, ""), pair("state", state, states[state]),
-      (turn.labels || []).map(([name, label]) => pair(name, label, "")), pair("model", turn.model, "")),
+      pair("sub-question", turn.sub_question || null, ""), pair("learner state", turn.learner_state, ""),
+      pair("move", turn.move, turn.move_intent ? `to ${turn.move_intent}` : ""), pair("model", turn.model, "")),
     (turn.calls || []).map(callView));
 }
 

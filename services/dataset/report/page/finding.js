@@ -85,9 +85,13 @@ class Finding {
 
 /** All that was said, thought and run in a conversation. */
 function textsOf(conversation) {
-  const texts = [conversation.question, conversation.solution, conversation.source, ...(conversation.reasons || [])];
+  const { plan, opinions, reasons } = conversation;
+  const texts = [conversation.question, conversation.solution, conversation.source, conversation.confusion, ...(reasons || [])];
+  for (const { question, answer } of plan || []) texts.push(question, answer);
+  for (const { because } of opinions || []) texts.push(because);
   for (const turn of conversation.turns) {
     texts.push(turn.student, turn.thoughts, turn.tutor, turn.description);
+    for (const { text, because } of turn.rejected || []) texts.push(text, because);
     for (const attempt of turn.attempts) texts.push(attempt.code, attempt.error, attempt.stdout);
   }
   return texts.join("\n").toLowerCase();

@@ -93,8 +93,9 @@ function gone(view, then) {
 }
 
 function filters(all) {
-  const ORDER = ["outcome", "ending", "topic", "program", "mistake", "student"];
-  at("filters").replaceChildren(...ORDER.map((name) => {
+  const ORDER = ["outcome", "ending", "resolution", "topic", "program", "mistake", "student"];
+  // Where all have the same there is nothing to choose.
+  at("filters").replaceChildren(...ORDER.filter((name) => all[name].values.length > 1).map((name) => {
     const { values, codes, several } = all[name];
     const count = new Array(values.length).fill(0);
     for (const code of codes) {

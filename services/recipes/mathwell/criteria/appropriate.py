@@ -34,9 +34,14 @@ class _Magnitude:
     most: float
 
 
+_KINDS: Mapping[str, Mapping[str, list[str]]] = _table("unsuitable")
 _UNSUITABLE: Mapping[str, tuple[re.Pattern[str], re.Pattern[str]]] = {
-    kind: (_whole_words(row["words"]), _whole_words(row["unless"])) for kind, row in _table("unsuitable").items()
+    kind: (_whole_words(row["words"]), _whole_words(row["unless"])) for kind, row in _KINDS.items()
 }
+# All of them at once and in lower case only: a tenth of the time, and most texts have none.
+_ANY_KIND = re.compile(
+    rf"\b(?:{'|'.join(words for row in _KINDS.values() for words in (*row['words'], *row['unless']))})\b"
+)
 _MAGNITUDES = _table("magnitudes")
 _LIMITS: Mapping[str, Any] = _MAGNITUDES["limits"]
 _ROWS = [
@@ -123,6 +128,9 @@ def beyond_grade(problem: Understood) -> Found:
 
 def unsuitable(problem: Understood) -> Found:
     text = problem.question.text
+    # Beyond ASCII a letter may have more than two cases.
+    if text.isascii() and not _ANY_KIND.search(text.lower()):
+        return
     for kind, (words, unless) in _UNSUITABLE.items():
         # What is harmless is blanked, so that the same word elsewhere in the text still counts.
         if found := words.search(unless.sub(" ", text)):

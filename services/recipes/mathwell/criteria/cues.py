@@ -9,7 +9,8 @@ _TABLE: Mapping[str, Mapping[str, list[str]]] = tomllib.loads(Path(__file__).wit
 
 
 def _any(patterns: list[str]) -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{'|'.join(patterns)})\b", re.IGNORECASE)
+    """Of a text in lower case: that costs a tenth of leaving the case to the expression."""
+    return re.compile(rf"\b(?:{'|'.join(patterns)})\b")
 
 
 ASKED = {name: _any(patterns) for name, patterns in _TABLE["asked"].items()}
@@ -22,9 +23,11 @@ def asks_for(asked: str, name: str) -> bool:
 
 
 def may_take_away(text: str) -> bool:
+    text = text.lower()
     return _TAKES_AWAY.search(text) is not None or _HAPPENS["loss"].search(text) is not None
 
 
 def happens(clause: str) -> int:
     """-1 where something goes, +1 where something comes, 0 where neither is said, or both are."""
+    clause = clause.lower()
     return bool(_HAPPENS["gain"].search(clause)) - bool(_HAPPENS["loss"].search(clause))

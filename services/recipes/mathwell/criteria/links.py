@@ -57,7 +57,7 @@ def _said(term: Term, question: Question, sources: dict[int, Mention]) -> Mentio
     return max(fitting, key=lambda one: (_alike(term, one), not one.incidental), default=None)
 
 
-def _words_of_name(term: Term) -> set[str]:
+def _words_of_name(term: Term) -> frozenset[str]:
     return stems(" ".join(_PARTS_OF_NAME.findall(term.name)))
 
 

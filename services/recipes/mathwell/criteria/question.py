@@ -49,7 +49,7 @@ def read(text: str) -> Question:
         asked=asked,
         asking=asking,
         thing=thing,
-        words=frozenset(stems(text)) | ({"%"} if "%" in text else set()),
+        words=stems(text) | ({"%"} if "%" in text else set()),
     )
 
 

@@ -45,9 +45,11 @@ def is_plural(word: str) -> bool:
     return word in _PLURALS or word in _IRREGULAR or singular(word) != word
 
 
-def stems(text: str) -> set[str]:
+# Of one problem's sentences and clauses the rules ask again and again.
+@functools.lru_cache(1024)
+def stems(text: str) -> frozenset[str]:
     """Its words in the singular."""
-    found = {singular(word) for word in WORD.findall(text)}
+    found = frozenset(singular(word) for word in WORD.findall(text))
     return found | {_ALSO[word] for word in found if word in _ALSO}
 
 

@@ -112,6 +112,7 @@ class EmbeddedConsumer:
         advances = []
         for partition, change in changes.items():
             held = self._held[partition]
+            ahead = held.watermark.ahead.copy()
             for offset in change.finished:
                 held.watermark.finish(offset)
             advance = leases.Advance(
@@ -119,6 +120,7 @@ class EmbeddedConsumer:
                 epoch=held.epoch,
                 watermark=held.watermark.position,
                 ahead=[offset for offset in change.finished if offset in held.watermark.ahead],
+                overtakes=not ahead <= held.watermark.ahead,
                 outputs=change.outputs,
             )
             advances.append(advance)

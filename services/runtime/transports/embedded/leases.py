@@ -28,7 +28,9 @@ class Advance:
     partition: Partition
     epoch: int
     watermark: int
+    # What finished ahead of it just now; and whether it has come by any that had before.
     ahead: Sequence[int]
+    overtakes: bool
     outputs: Sequence[Event]
 
 
@@ -101,19 +103,18 @@ def commit(
     """Append outputs and move positions; the numbers of the partitions that are the member's no longer."""
     held = dict(connection.execute("SELECT partition, epoch FROM lease WHERE grp = ? AND member = ?", (group, member)))
     fenced = {advance.partition.number for advance in advances if held.get(advance.partition.number) != advance.epoch}
-    for advance in advances:
-        if advance.partition.number in fenced:
-            continue
-        append(connection, advance.outputs, partitions)
-        place = (group, *advance.partition)
-        connection.execute(
-            "UPDATE position SET watermark = ? WHERE grp = ? AND topic = ? AND partition = ?",
-            (advance.watermark, *place),
-        )
-        connection.execute(
-            "DELETE FROM ahead WHERE grp = ? AND topic = ? AND partition = ? AND offset <= ?",
-            (*place, advance.watermark),
-        )
-        if advance.ahead:
-            connection.executemany("INSERT INTO ahead VALUES (?, ?, ?, ?)", [(*place, at) for at in advance.ahead])
+    kept = [advance for advance in advances if advance.partition.number not in fenced]
+    append(connection, [event for advance in kept for event in advance.outputs], partitions)
+    connection.executemany(
+        "UPDATE position SET watermark = ? WHERE grp = ? AND topic = ? AND partition = ?",
+        [(advance.watermark, group, *advance.partition) for advance in kept],
+    )
+    connection.executemany(
+        "DELETE FROM ahead WHERE grp = ? AND topic = ? AND partition = ? AND offset <= ?",
+        [(group, *advance.partition, advance.watermark) for advance in kept if advance.overtakes],
+    )
+    connection.executemany(
+        "INSERT INTO ahead VALUES (?, ?, ?, ?)",
+        [(group, *advance.partition, offset) for advance in kept for offset in advance.ahead],
+    )
     return fenced

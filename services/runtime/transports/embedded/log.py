@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Collection
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -59,6 +60,8 @@ class Log:
         self._requests: queue.SimpleQueue[_Request | None] = queue.SimpleQueue()
         self._loop = asyncio.get_running_loop()
         self._failure: LogUnavailable | None = None
+        # Up to where the partitions are rid of what nobody will read.
+        self._purged: dict[tuple[str, int], int] = {}
         self._thread = threading.Thread(target=self._serve, name="soliloquy-log", daemon=True)
         self._opened: asyncio.Future[None] = self._loop.create_future()
 
@@ -115,7 +118,7 @@ class Log:
             try:
                 end, version, fresh = self._noticed(connection, end, -1 if requests else version)
                 if requests and time.monotonic() >= purge_at:
-                    self._transact(connection, [records.purge])
+                    self._transact(connection, [partial(records.purge, purged=self._purged)])
                     purge_at = time.monotonic() + PURGE_EVERY_SECONDS
             except sqlite3.Error as error:
                 self._failure, fresh = unavailable(self.path, error), {}

@@ -18,6 +18,9 @@ SCHEMA = [
 ]
 
 COLUMNS = "offset, topic, partition, id, key, source, time, traceparent, began, attempt, not_before, error, payload"
+_VALUES = "(NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+# Of one statement: each number of them is a statement of its own to prepare.
+_MOST_ROWS = 64
 READ_PAGE = 256
 PURGE_LIMIT = 8000
 
@@ -28,27 +31,31 @@ def partition_of(key: str, partitions: int) -> int:
     return seed(key) % partitions
 
 
-def append(connection: sqlite3.Connection, events: Sequence[Event], partitions: int) -> None:
-    connection.executemany(
-        f"INSERT INTO event ({COLUMNS}) VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        [
-            (
-                event.topic,
-                partition_of(event.key, partitions),
-                event.id,
-                event.key,
-                event.source,
-                event.time,
-                event.traceparent,
-                json.dumps(event.began),
-                event.attempt,
-                event.not_before,
-                event.error,
-                event.payload,
-            )
-            for event in events
-        ],
+def _row(event: Event, partitions: int) -> tuple[str | int | float | bytes, ...]:
+    return (
+        event.topic,
+        partition_of(event.key, partitions),
+        event.id,
+        event.key,
+        event.source,
+        event.time,
+        event.traceparent,
+        json.dumps(event.began),
+        event.attempt,
+        event.not_before,
+        event.error,
+        event.payload,
     )
+
+
+def append(connection: sqlite3.Connection, events: Sequence[Event], partitions: int) -> None:
+    for start in range(0, len(events), _MOST_ROWS):
+        some = events[start : start + _MOST_ROWS]
+        # One statement for many rows: the lock of the interpreter is let go and waited for once a row otherwise.
+        connection.execute(
+            f"INSERT INTO event ({COLUMNS}) VALUES {', '.join([_VALUES] * len(some))}",
+            [value for event in some for value in _row(event, partitions)],
+        )
     latest = {(event.topic, event.key) for event in events if _keep(event.topic) == "latest"}
     for topic, key in latest:
         place = {"topic": topic, "partition": partition_of(key, partitions), "key": key}
@@ -207,13 +214,16 @@ def replay(connection: sqlite3.Connection, letters: Sequence[Delivery], partitio
             append(connection, [first], partitions)
 
 
-def purge(connection: sqlite3.Connection) -> None:
-    """Remove what every group that reads a topic is past, a bounded number at a time; the file reuses its pages."""
+def purge(connection: sqlite3.Connection, purged: dict[tuple[str, int], int]) -> None:
+    """Remove what every group that reads a topic is past, a bounded number at a time; the file reuses its pages.
+
+    `purged` is up to where that is done with already, and is brought up to date.
+    """
     passed = connection.execute("SELECT topic, partition, min(watermark) FROM position GROUP BY topic, partition")
     left = PURGE_LIMIT
     for topic, partition, watermark in passed.fetchall():
-        if left > 0 and _keep(topic) == "until-read":
-            left -= connection.execute(
+        if left > 0 and _keep(topic) == "until-read" and purged.get((topic, partition), 0) < watermark:
+            removed = connection.execute(
                 """
                 DELETE FROM event WHERE offset IN (
                   SELECT offset FROM event WHERE topic = ? AND partition = ? AND offset <= ? ORDER BY offset LIMIT ?
@@ -221,6 +231,9 @@ def purge(connection: sqlite3.Connection) -> None:
                 """,
                 (topic, partition, watermark, left),
             ).rowcount
+            if removed < left:
+                purged[topic, partition] = watermark
+            left -= removed
 
 
 def _keep(topic: str) -> str:

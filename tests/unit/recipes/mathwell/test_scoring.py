@@ -1,12 +1,16 @@
 """The rules agree with word problems that were labelled by hand, and explain each verdict."""
 
+import re
 import time
+import tomllib
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from services.curriculum.bank.bank import load_bank
+from services.recipes.mathwell.criteria import scoring
 from services.recipes.mathwell.criteria.scoring import score
 from services.recipes.mathwell.criteria.verdicts import Criterion, Opinion, Scores, WordProblem
 from services.recipes.programs import function_of
@@ -160,7 +164,17 @@ def test_a_question_names_its_topic_in_singular_or_plural(topic: str, named: boo
         ("Ada drinks 3 root beers and 2 ginger beers. How many drinks are that?", False),
         ("Tom buys 3 shotguns and 2 rifles. How many guns does he buy?", True),
         ("Ada drinks 3 beers and 2 root beers. How many drinks are that?", True),
+        ("ADA DRINKS 3 BEERS AND 2 COLAS. HOW MANY DRINKS ARE THAT?", True),
+        ("Tom buys 3 \u017fhotguns and 2 caps. How many things does he buy?", True),
     ],
 )
 def test_a_word_is_unsuitable_only_where_it_means_harm(text: str, unsuitable: bool) -> None:
     assert (judges(scored(text, "return 3 + 2"), Criterion.APPROPRIATE) == ["rule unsuitable"]) is unsuitable
+
+
+@pytest.mark.parametrize("table", ["cues", "unsuitable"])
+def test_words_that_texts_are_searched_for_are_in_lower_case(table: str) -> None:
+    rows = tomllib.loads((Path(scoring.__file__).parent / f"{table}.toml").read_text("utf-8"))
+    words = [word for row in rows.values() for listed in row.values() for word in listed]
+    # \W and \D are no capitals.
+    assert [word for word in words if re.search(r"(?<!\\)[A-Z]", word)] == []

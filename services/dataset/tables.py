@@ -1,0 +1,36 @@
+"""Counts as people read them: shares, and tables in Markdown."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+# Of a table: imported conversations may have a student each.
+_MOST_ROWS = 50
+
+
+def share(part: int, whole: int) -> str:
+    """Rounded down: all is said only of all."""
+    return f"{part * 1_000 // whole / 10:g} % ({part:,} of {whole:,})" if whole else "none"
+
+
+def percent(part: float, whole: float) -> str:
+    return f"{part / whole * 100:.1f} %"
+
+
+def counts(name: str, counted: Mapping[Any, int]) -> str:
+    """A row a value with its share: the most frequent first, or as they come in a dict that is no Counter."""
+    whole = sum(counted.values())
+    ordered = list(counted.items())
+    if isinstance(counted, Counter):
+        ordered.sort(key=lambda row: (-row[1], str(row[0])))
+    if len(ordered) > _MOST_ROWS:
+        rest = ordered[_MOST_ROWS - 1 :]
+        ordered[_MOST_ROWS - 1 :] = [(f"{len(rest):,} others", sum(n for _, n in rest))]
+    return table((name, "", "share"), [(str(value) or "none", f"{n:,}", percent(n, whole)) for value, n in ordered])
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Empty where there are no rows."""
+    lines = ["| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in row) + " |" for row in rows]
+    rule = "| --- " + "| ---: " * (len(head) - 1) + "|"
+    return "\n".join(["| " + " | ".join(head) + " |", rule, *lines]) if lines else ""

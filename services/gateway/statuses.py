@@ -1,0 +1,34 @@
+"""Runs as they are told, one by one and by pages: with what they cost at the gateway's prices."""
+
+import time
+
+from soliloquy.v1.gateway_pb2 import ListRunsRequest, ListRunsResponse, RunStatus
+
+from services.gateway.paging import Place, page
+from services.gateway.runs import KnownRun, Runs
+from services.runtime.model.accounting import cost
+from services.runtime.model.settings import Models
+
+
+class Statuses:
+    def __init__(self, runs: Runs, models: Models) -> None:
+        self._runs = runs
+        self._models = models
+
+    def of(self, run_id: str) -> RunStatus:
+        return self._runs.status(run_id, time.time(), self._cost(self._runs[run_id]))
+
+    def page(self, asked: bytes) -> ListRunsResponse:
+        """For a ListRunsRequest, in bytes: whoever asks for the same page asks for it by the same key."""
+        request = ListRunsRequest.FromString(asked)
+        chosen = [known for known in self._runs if request.state in (known.changed.state, 0)]
+        rows, token = page(chosen, _place, request.page_size, request.page_token)
+        return ListRunsResponse(runs=[self.of(known.id) for known in rows], next_page_token=token)
+
+    def _cost(self, known: KnownRun) -> float:
+        used = [(role, used) for role, used in known.counted().tokens.items() if role in self._models.roles]
+        return sum(cost(self._models.endpoint_of(role), tokens.prompt, tokens.completion) for role, tokens in used)
+
+
+def _place(known: KnownRun) -> Place:
+    return known.changed.requested_at, known.id

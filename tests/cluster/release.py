@@ -1,0 +1,63 @@
+"""A release of the chart in the cluster: how it is put there, and what of it is there."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.chart.render import CHART
+from tests.cluster.control_plane import ADMIN, Cluster
+from tests.cluster.watching import Pod, component_of
+
+PLAIN = ("--set=kafka.bootstrap=kafka.example:9092",)
+_WAIT = ("--wait", "--timeout=150s")
+_KINDS = (
+    "deployments,statefulsets,daemonsets,jobs,cronjobs,pods,services,configmaps,networkpolicies,poddisruptionbudgets,"
+    "horizontalpodautoscalers,serviceaccounts,persistentvolumeclaims,scaledobjects,rayservices,podmonitors"
+)
+# Whose pods take over from one another: the gateway's and the collector's would be two at the same work.
+ROLLED = frozenset({"curriculum", "planner", "student", "tutor", "codegen", "composer", "executor"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Release:
+    cluster: Cluster
+    namespace: str
+    helm: str = "helm4"
+    user: str = ADMIN
+
+    def run(self, *arguments: str) -> str:
+        return self.cluster.helm(self.helm, *arguments, f"--namespace={self.namespace}", user=self.user)
+
+    def install(self, *flags: str, chart: Path = CHART) -> str:
+        return self.run("install", "lab", str(chart), *_WAIT, *PLAIN, *flags)
+
+    def upgrade(self, *flags: str) -> str:
+        """As the operator's guide has it."""
+        return self.run("upgrade", "lab", str(CHART), "--reset-then-reuse-values", *_WAIT, *flags)
+
+    def rollback(self, revision: int) -> str:
+        return self.run("rollback", "lab", str(revision), *_WAIT)
+
+    def pods(self, component: str = "") -> list[Pod]:
+        found = self.cluster.items("pods", f"--namespace={self.namespace}")
+        return [pod for pod in found if not component or component_of(pod) == component]
+
+    def replicas(self) -> dict[str, int]:
+        """By component; each is asked for and ready."""
+        workloads = self.cluster.items("deployments,statefulsets", f"--namespace={self.namespace}")
+        wanted = {component_of(one): one["spec"]["replicas"] for one in workloads}
+        assert {component_of(one): one["status"].get("readyReplicas", 0) for one in workloads} == wanted
+        return wanted
+
+    def tags(self) -> set[str]:
+        """Of the images of all pods that run and are to go on."""
+        running = [pod for pod in self.pods() if pod["status"]["phase"] == "Running"]
+        going = [pod for pod in running if "deletionTimestamp" not in pod["metadata"]]
+        return {part["image"].rpartition(":")[2] for pod in going for part in pod["spec"]["containers"]}
+
+    def objects(self) -> set[str]:
+        found = self.cluster.items(
+            _KINDS, f"--namespace={self.namespace}", "--selector=app.kubernetes.io/name=soliloquy"
+        )
+        # A controller's own are not the chart's.
+        mine = [one for one in found if "ownerReferences" not in one["metadata"]]
+        return {f"{one['kind']}/{one['metadata']['name']}" for one in mine}

@@ -1,0 +1,58 @@
+"""The console on a phone, with keys alone, and at first sight."""
+
+import pytest
+
+from tests.e2e.chromium import Page, needs_chromium
+from tests.e2e.consoles import TITLE, Site, opened
+
+pytestmark = [needs_chromium, pytest.mark.asyncio(loop_scope="package")]
+
+PHONE = 360
+# What a browser waits for before it paints anything.
+BLOCKING = """performance.getEntriesByType('resource')
+    .filter(({ renderBlockingStatus }) => renderBlockingStatus === 'blocking').map(({ name }) => name)"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+async def test_nothing_is_wider_than_a_phone(page: Page, grown: str, scheme: str) -> None:
+    await page.sized(PHONE, 740, mobile=True)
+    await page.coloured(scheme)
+    await opened(page, grown)
+    for place in ("", f"runs/{grown}", "runs", "runs?start", "dead-letters", "pipeline", "training", "chat"):
+        if place:
+            await page.evaluate(f"location.hash = '#/{place}'")
+            await page.until("document.querySelector('main h1')")
+        assert not await page.evaluate("document.documentElement.scrollWidth > innerWidth"), place
+
+
+async def test_the_keyboard_is_enough(page: Page, grown: str) -> None:
+    await page.press("Tab")
+    assert await page.evaluate("document.activeElement.className") == "skip"
+    assert await page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    await page.evaluate("document.querySelector('.titled .primary').focus()")
+    await page.press("Enter")
+    await page.until("document.querySelector('dialog[open]')?.contains(document.activeElement)")
+    await page.press("Escape")
+    await page.until("!document.querySelector('dialog') && location.hash === '#/runs'")
+    await page.evaluate(f"location.hash = '#/runs/{grown}'")
+    await page.until("document.querySelectorAll('.list a').length === 6")
+    ids = await page.evaluate("[...document.querySelectorAll('.list a')].map((link) => link.hash)")
+    await page.evaluate("document.querySelector('.list a').focus()")
+    await page.press("Enter")
+    for key, expected in (("j", ids[1]), ("j", ids[2]), ("k", ids[1])):
+        await page.until("document.querySelector('.turns > li')")
+        await page.press(key)
+        await page.until(f"location.hash === {expected!r} && document.querySelector('.id')?.hash === {expected!r}")
+
+
+async def test_it_paints_within_a_second(page: Page, served: Site) -> None:
+    """The quickest of three: what else this machine does is none of the console's doing."""
+    painted = "performance.getEntriesByName('first-contentful-paint').map((entry) => entry.startTime)"
+    times = []
+    for _ in range(3):
+        await page.open("about:blank")
+        await page.open(served.address)
+        await page.until(f"{painted}.length && {TITLE} === 'Runs'")
+        times += await page.evaluate(painted)
+        assert await page.evaluate(BLOCKING) == [f"{served.address}/assets/sheet.css"]
+    assert min(times) < 1_000

@@ -1,0 +1,81 @@
+"""A person talks with the tutor, and decides what stays of it."""
+
+import asyncio
+import contextlib
+from pathlib import Path
+
+import pytest
+from soliloquy.v1.conversation_pb2 import Conversation
+
+from services.cli.up import LOG
+from services.client.dataset import Dataset, NoDataset
+from services.runtime.events import growing_of
+from tests.e2e.chromium import Page, needs_chromium
+from tests.e2e.console.hostile import HARMED, HOSTILE
+from tests.e2e.consoles import STATE, gone, talked
+
+pytestmark = [needs_chromium, pytest.mark.asyncio(loop_scope="package")]
+
+
+async def kept_of_a_person(data: Path) -> Conversation:
+    """The only one, once the collector has it; it was left before it was solved, so it is none of the accepted."""
+    async with asyncio.timeout(30):
+        while True:
+            with contextlib.suppress(NoDataset):
+                for place in data.glob("chats-*"):
+                    for one in Dataset(place).conversations(rejected=True):
+                        return one
+            await asyncio.sleep(0.1)
+
+
+async def test_a_person_talks_with_the_tutor_and_has_it_kept(page: Page, folder: Path) -> None:
+    await gone(page, "chat", "Chat")
+    await page.until("document.getElementById('chat-bank')")
+    await page.evaluate(
+        "document.getElementById('chat-recipe').value = 'soliloquy';"
+        "document.getElementById('chat-bank').value = 'physics'; document.getElementById('chat-seed').value = '3'"
+    )
+    await page.click("main form .primary")
+    await page.until("document.getElementById('say')")
+    assert await talked(page, f"Can you help me? {HOSTILE}")
+    assert await talked(page, "I think it is 12.")
+    assert await page.evaluate("document.querySelectorAll('.talk .soliloquy').length") == 2
+    assert "math" in await page.evaluate("document.querySelector('.talk pre.code').textContent")
+    assert not await page.evaluate(HARMED)
+    await page.click(".tools button", "Finish")
+    await page.click("dialog[open] button", "Go on talking")
+    await page.until("!document.querySelector('dialog')")
+    await page.click(".tools button", "Finish")
+    await page.click("dialog[open] button", "Keep it")
+    await page.until("document.querySelector('.toast')?.textContent.includes('it is kept')")
+    await page.until("document.querySelector('main form.beginning')")
+    kept = await kept_of_a_person(folder / "data")
+    assert [turn.student.text for turn in kept.turns][1] == "I think it is 12."
+    await gone(page, "runs", "Runs")
+    await page.click("table.runs a", growing_of(kept.run))
+    await page.until(f"{STATE} === 'open' && document.querySelectorAll('.list a').length === 1")
+    assert await page.evaluate("document.querySelectorAll('.tools button').length") == 0
+    await page.click(".list a")
+    await page.until("document.querySelectorAll('.turns > li').length >= 2")
+    said = await page.evaluate("[...document.querySelectorAll('.student .bubble')].map((one) => one.textContent)")
+    assert said[1] == "I think it is 12."
+    assert not await page.evaluate(HARMED)
+
+
+async def test_a_person_who_does_not_want_it_leaves_nothing(page: Page, folder: Path) -> None:
+    await gone(page, "chat", "Chat")
+    await page.click(".choice label", "My own")
+    await page.click("main form .primary")
+    await page.until("document.querySelector('main form [role=alert]').textContent.includes('Write the problem')")
+    await page.evaluate("document.getElementById('chat-recipe').value = 'soliloquy'")
+    await page.fill("#chat-question", "What is the meaning of mass?")
+    await page.click("main form .primary")
+    await page.until("document.getElementById('say')")
+    await talked(page, "I will not be remembered.")
+    await page.click(".tools button", "Finish")
+    await page.click("dialog[open] button", "Do not keep it")
+    await page.until("document.querySelector('.toast')?.textContent.includes('Nothing of it')")
+    log = folder / "data" / LOG
+    written = b"".join(file.read_bytes() for file in log.parent.glob(f"{log.name}*"))
+    assert b"conversation" in written
+    assert b"I will not be remembered" not in written

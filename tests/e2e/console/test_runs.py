@@ -1,0 +1,94 @@
+"""Runs in the console: started, watched, read and taken along."""
+
+import os
+import signal
+
+import pytest
+
+from tests.e2e.chromium import Page, needs_chromium
+from tests.e2e.consoles import STATE, TITLE, Site, start_pressed
+
+pytestmark = [needs_chromium, pytest.mark.asyncio(loop_scope="package")]
+
+
+async def test_a_run_is_started_watched_to_its_end_and_read(page: Page) -> None:
+    await page.click("a", "Start a run")
+    await page.until("document.querySelector('dialog[open] #conversations')")
+    await page.fill("#conversations", "4x")
+    await page.until("document.getElementById('conversations').getAttribute('aria-invalid') === 'true'")
+    assert await page.evaluate("document.querySelector('dialog .primary').disabled")
+    assert "4x" in await page.evaluate("document.getElementById('conversations-hint').textContent")
+    await page.fill("#conversations", "4")
+    await page.fill("#seed", "18446744073709551615")
+    await page.evaluate("document.getElementById('problems').value = 'physics'")
+    await page.press("Enter")
+    await page.until(f"{TITLE} === 'physics'")
+    await page.until(f"{STATE} === 'finished' && document.querySelectorAll('.list a').length === 4")
+    assert await page.evaluate("document.querySelector('.accepted dd').textContent") == "4"
+    assert "18446744073709551615" in await page.evaluate("document.querySelector('.settings').textContent")
+    await page.evaluate("document.querySelector('.list a').click()")
+    await page.until("document.querySelector('.turns > li')")
+    assert await page.evaluate("document.querySelectorAll('details.soliloquy[open]').length") == 0
+    await page.press("s")
+    await page.until("!document.querySelector('details.soliloquy:not([open])')")
+    assert await page.evaluate("document.querySelectorAll('[open] pre.code .word').length") >= 1
+    assert "strict" in await page.evaluate("document.querySelector('.call summary').textContent")
+    await page.press("Escape")
+    await page.until(f"{STATE} === 'finished'")
+
+
+async def test_whoever_presses_start_again_after_a_lost_answer_has_one_run(page: Page, served: Site) -> None:
+    before = len(served.call("GET", "/v1/runs")["runs"])
+    await page.evaluate(
+        "(() => { const real = fetch; window.fetch = async (path, options) => {"
+        "const answer = await real(path, options); if (options.method !== 'POST') return answer;"
+        "window.fetch = real; throw new TypeError('lost'); }; })()"
+    )
+    await start_pressed(page, conversations=1)
+    await page.until("document.querySelector('dialog [role=alert]').textContent.includes('Press Start again')")
+    await page.click("dialog .primary")
+    await page.until(f"{STATE} === 'finished'")
+    assert len(served.call("GET", "/v1/runs")["runs"]) == before + 1
+
+
+async def test_a_lost_connection_is_told_and_comes_back_by_itself(page: Page, served: Site) -> None:
+    run = served.started(40, request_id="for-a-lost-connection", in_flight=4)
+    await page.evaluate(f"window.stayed = true; location.hash = '#/runs/{run}'")
+    await page.until("Number(document.querySelector('.accepted dd')?.textContent) > 0")
+    os.kill(served.gateway, signal.SIGKILL)
+    await page.until("!document.getElementById('lost').hidden")
+    assert "Connection lost" in await page.evaluate("document.getElementById('lost').textContent")
+    await page.until("document.getElementById('lost').hidden && document.querySelector('.toast')")
+    await page.until(f"{STATE} === 'finished' && document.querySelector('.accepted dd').textContent === '40'")
+    assert await page.evaluate("window.stayed")
+    page.complaints.clear()
+
+
+async def test_filters_and_search_narrow_the_list(page: Page, grown: str) -> None:
+    await page.evaluate(f"location.hash = '#/runs/{grown}'")
+    await page.until("document.querySelectorAll('.list a').length === 6")
+    question = await page.evaluate("document.querySelector('.list .question').textContent")
+    await page.press("/")
+    await page.until("document.activeElement.type === 'search'")
+    await page.write(question[:40].upper())
+    await page.until("document.querySelectorAll('.list a').length === 1")
+    assert "1 conversation fits" in await page.evaluate("document.querySelector('.found').textContent")
+    await page.click(".choice label", "Rejected")
+    await page.until("document.querySelector('.nothing').checkVisibility()")
+    assert await page.evaluate("document.querySelectorAll('.list a').length") == 0
+
+
+async def test_what_is_written_of_a_run_can_be_taken_along(page: Page, grown: str) -> None:
+    await page.evaluate(f"location.hash = '#/runs/{grown}'")
+    await page.until("document.querySelectorAll('.files a').length > 1")
+    manifest = "[...document.querySelectorAll('.files a')].find((link) => link.textContent === 'manifest.json')"
+    assert await page.evaluate(
+        f"fetch({manifest}.href).then((answer) => answer.json()).then((told) => told.shards.length)"
+    )
+
+
+async def test_an_unknown_run_or_conversation_is_said_in_one_sentence(page: Page, grown: str) -> None:
+    for place in ("runs/nobody", f"runs/{grown}/nobody", "nowhere"):
+        await page.evaluate(f"location.hash = '#/{place}'")
+        await page.until(f"document.querySelector('main .nothing')?.textContent.includes({place.split('/')[-1]!r})")
+    page.complaints.clear()

@@ -1,0 +1,54 @@
+"""Sandboxes one by one, each of a site that a test opens."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from soliloquy.v1.sandbox_pb2 import STATUS_OK, Execution, Job
+
+from services.executor.policy import MATH
+from services.executor.reports import Vetting
+from services.executor.sandbox import Sandbox
+from services.executor.settings import SandboxSettings
+from services.executor.site import Site, open_site
+from services.executor.submission import submission
+
+# Some jobs here walk whole trees, which takes gVisor on ptrace its time; the CPU limit goes by the wall limit.
+_WALL_SECONDS = 30.0
+
+_USES = {
+    "math": "import math, os\nx = math.hypot(3, 4)",
+    "numpy": "import numpy\nx = float(numpy.linalg.solve(numpy.eye(3) / 5, numpy.ones(3))[2])",
+    "sympy": "import sympy, mpmath\nt = sympy.symbols('t')\nx = float(sympy.integrate(t, (t, 0, sympy.sqrt(10))))",
+}
+
+
+@asynccontextmanager
+async def opened(runtime_dir: Path, **settings: Any) -> AsyncIterator[Site]:
+    site = await open_site(SandboxSettings(runtime_dir=runtime_dir, wall_seconds=_WALL_SECONDS, **settings))
+    try:
+        yield site
+    finally:
+        site.close()
+
+
+@asynccontextmanager
+async def booted(site: Site, kind: str = MATH) -> AsyncIterator[Sandbox]:
+    sandbox = await site.boot(kind)
+    try:
+        yield sandbox
+    finally:
+        await sandbox.close()
+
+
+async def run(sandbox: Sandbox, code: str, *names: str) -> Execution:
+    job = submission(Job(code=code, result_variables=names), SandboxSettings(wall_seconds=_WALL_SECONDS))
+    return await sandbox.run(job, Vetting(refused=""))
+
+
+async def assert_sound(sandbox: Sandbox, kind: str = MATH) -> None:
+    done = await run(sandbox, _USES[kind], "x")
+    assert done.status == STATUS_OK, done
+    assert done.values[0].value.real == pytest.approx(5)

@@ -1,0 +1,60 @@
+"""`make chart-node`: what a node needs, fetched and built, and the tests in namespaces where there is nothing else."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from tests.chart import tools
+from tests.cluster import binaries
+from tests.kafka import jars
+from tests.node import images
+from tests.node.node import STATE
+
+_ENTER = Path(__file__).with_name("enter.sh")
+_TESTS = Path(__file__).parent
+# Debian's: its containerd and plugins, and what kube-proxy writes Services with.
+_PACKAGES = {"containerd": "containerd", "runc": "runc", "iptables": "iptables", "conntrack": "conntrack"}
+_PLUGINS = Path("/usr/lib/cni")
+
+
+def main(arguments: list[str]) -> int:
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    _install()
+    tools.folder()
+    binaries.kubernetes()
+    binaries.coredns()
+    jars.class_path()
+    images.build()
+    with tempfile.TemporaryDirectory(prefix="soliloquy-node-") as state:
+        tests = [sys.executable, "-m", "pytest", *(arguments or ["-s", str(_TESTS)])]
+        try:
+            command = ["sh", str(_ENTER), state, *tests]
+            return subprocess.run(command, env=os.environ | {STATE: state}, check=False).returncode
+        finally:
+            _remove_groups(Path(state).name)
+
+
+def _install() -> None:
+    missing = [package for program, package in _PACKAGES.items() if shutil.which(program) is None]
+    if not _PLUGINS.exists():
+        missing.append("containernetworking-plugins")
+    if missing:
+        subprocess.run(["apt-get", "install", "--yes", "--no-install-recommends", *missing], check=True)
+
+
+def _remove_groups(name: str) -> None:
+    """The control groups of containers that were killed with the rest, when the last process of each has gone."""
+    for folder in Path("/sys/fs/cgroup").glob(f"*/**/{name}"):
+        for inner, _, _ in os.walk(folder, topdown=False):
+            while Path(inner, "cgroup.procs").read_text("utf-8"):
+                time.sleep(0.05)
+            Path(inner).rmdir()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,43 @@
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.control_plane import Cluster, running
+from tests.kafka.cluster import KafkaCluster
+from tests.node.node import SERVER, STATE, Node, joined
+from tests.node.release import Release
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    if STATE not in os.environ:
+        pytest.fail("a node needs namespaces of its own: make chart-node", pytrace=False)
+    with running(tmp_path_factory.mktemp("cluster"), *SERVER) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="session")
+def node(cluster: Cluster) -> Iterator[Node]:
+    with joined(cluster, Path(os.environ[STATE])) as node:
+        yield node
+
+
+@pytest.fixture(scope="session")
+def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """On a host of its own: pods reach it through the node."""
+    with KafkaCluster(tmp_path_factory.mktemp("kafka"), namespaces=True) as kafka:
+        yield kafka.bootstrap
+
+
+@pytest.fixture(scope="session")
+def release(cluster: Cluster, node: Node, kafka: str) -> Release:
+    """Installed once; `helm install --wait` has come back."""
+    release = Release(cluster=cluster, node=node, kafka=kafka)
+    release.prepare()
+    started = time.monotonic()
+    release.install()
+    print(f"\nhelm install --wait: {time.monotonic() - started:.0f} s")
+    return release

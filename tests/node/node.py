@@ -1,0 +1,145 @@
+"""One node on the bridge of this network: containerd, the kubelet, Services by kube-proxy, names by CoreDNS."""
+
+import contextlib
+import json
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from tests.chart.render import CHART
+from tests.cluster import binaries
+from tests.cluster.control_plane import Cluster, process, until
+from tests.node import images
+
+# The variable that names the folder of containers, volumes and sockets.
+STATE = "SOLILOQUY_NODE"
+NAME = "node"
+ADDRESS = "198.19.0.1"
+PODS = "198.19.0.0/16"
+# What a node asks of the API server: where this node's kubelet is has no name.
+SERVER = ("--bind-address=0.0.0.0", f"--advertise-address={ADDRESS}", "--kubelet-preferred-address-types=InternalIP")
+# Pods ask the node itself, and no name but the cluster's own is known.
+_DNS = """
+. {{
+    errors
+    kubernetes cluster.local {{
+        kubeconfig {kubeconfig}
+    }}
+}}
+"""
+_SECCOMP = CHART / "files/executor/seccomp.json"
+_CONTAINERD = """
+version = 2
+root = "{state}/containerd"
+state = "{state}/containerd-state"
+disabled_plugins = [
+  "io.containerd.snapshotter.v1.aufs", "io.containerd.snapshotter.v1.btrfs",
+  "io.containerd.snapshotter.v1.devmapper", "io.containerd.snapshotter.v1.zfs",
+]
+[grpc]
+address = "{state}/containerd.sock"
+[plugins."io.containerd.internal.v1.opt"]
+path = "{state}/opt"
+[plugins."io.containerd.grpc.v1.cri"]
+sandbox_image = "{pause}"
+# Root may have no right to lower what the kernel spares of it.
+restrict_oom_score_adj = true
+[plugins."io.containerd.grpc.v1.cri".cni]
+bin_dir = "/usr/lib/cni"
+conf_dir = "{state}/cni"
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Node:
+    state: Path
+
+    def ctr(self, *arguments: str) -> str:
+        """Containerd's own client, in the namespace of what the kubelet runs."""
+        command = ["ctr", f"--address={self.state / 'containerd.sock'}", "--namespace=k8s.io", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+    def tag(self, tag: str) -> None:
+        """The same images once more, as if they were of another version."""
+        for name in images.NAMES:
+            image = f"docker.io/soliloquy/{name}"
+            self.ctr("images", "tag", f"{image}:{images.tag()}", f"{image}:{tag}")
+
+
+@contextlib.contextmanager
+def joined(cluster: Cluster, state: Path) -> Iterator[Node]:
+    """Returns when the node is ready, with the chart's images and the executor's profile on it."""
+    kubernetes, logs = str(binaries.kubernetes()), cluster.folder
+    _configure(state)
+    names = _DNS.format(kubeconfig=cluster.kubeconfig())
+    (state / "Corefile").write_text(names, "utf-8")
+    node = Node(state=state)
+    kubeconfig = f"--kubeconfig={cluster.kubeconfig()}"
+    kubelet = [f"--config={state / 'kubelet.yaml'}", f"--root-dir={state / 'kubelet'}", f"--node-ip={ADDRESS}"]
+    kubelet += [f"--cert-dir={state / 'kubelet-certificates'}", f"--hostname-override={NAME}"]
+    # The kernel's own table has as many connections as the host allows; a namespace may not change that.
+    proxy = [f"--cluster-cidr={PODS}", f"--hostname-override={NAME}", "--conntrack-max-per-core=0"]
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(process(logs, "containerd", ["containerd", f"--config={state / 'containerd.toml'}"]))
+        until(lambda: _answers(node))
+        node.ctr("images", "import", str(images.archive()))
+        stack.enter_context(process(logs, "kubelet", [kubernetes, "kubelet", kubeconfig, *kubelet]))
+        stack.enter_context(process(logs, "proxy", [kubernetes, "proxy", kubeconfig, *proxy]))
+        stack.enter_context(process(logs, "dns", [str(binaries.coredns()), "-conf", str(state / "Corefile")]))
+        until(lambda: cluster.kubectl("wait", f"node/{NAME}", "--for=condition=Ready", "--timeout=10s"))
+        yield node
+
+
+def _answers(node: Node) -> None:
+    with contextlib.suppress(subprocess.CalledProcessError):
+        node.ctr("version")
+        return
+    raise AssertionError("containerd does not answer")
+
+
+def _configure(state: Path) -> None:
+    plugins = state / "cni"
+    plugins.mkdir()
+    (state / "containerd.toml").write_text(_CONTAINERD.format(state=state, pause=images.PAUSE), "utf-8")
+    (plugins / "pods.conflist").write_text(json.dumps(_network(state)), "utf-8")
+    (state / "kubelet.yaml").write_text(yaml.safe_dump(_kubelet(state)), "utf-8")
+    profile = state / "kubelet/seccomp/soliloquy/executor.json"
+    profile.parent.mkdir(parents=True)
+    shutil.copy(_SECCOMP, profile)
+
+
+def _network(state: Path) -> dict[str, object]:
+    """Pods on one bridge. What leaves it comes from the node's address, since Kafka's hosts know no way to pods."""
+    addresses = [[{"subnet": PODS, "rangeStart": "198.19.1.1", "gateway": ADDRESS}]]
+    bridge = {
+        "type": "bridge",
+        "bridge": "pods",
+        "isDefaultGateway": True,
+        "ipMasq": True,
+        "hairpinMode": True,
+        "ipam": {"type": "host-local", "dataDir": str(state / "addresses"), "ranges": addresses},
+    }
+    return {"cniVersion": "1.0.0", "name": "pods", "plugins": [bridge]}
+
+
+def _kubelet(state: Path) -> dict[str, object]:
+    return {
+        "apiVersion": "kubelet.config.k8s.io/v1beta1",
+        "kind": "KubeletConfiguration",
+        "failCgroupV1": False,
+        "cgroupDriver": "cgroupfs",
+        "containerRuntimeEndpoint": f"unix://{state / 'containerd.sock'}",
+        # Nobody else is in the network.
+        "authentication": {"anonymous": {"enabled": True}, "webhook": {"enabled": False}},
+        "authorization": {"mode": "AlwaysAllow"},
+        "clusterDNS": [ADDRESS],
+        "clusterDomain": "cluster.local",
+        "resolvConf": "",
+        "podLogsDir": str(state / "logs"),
+        "evictionHard": {"memory.available": "100Mi"},
+        "imageGCHighThresholdPercent": 100,
+    }

@@ -1,0 +1,225 @@
+"""The chart installed on the node, and runs that its gateway drives."""
+
+import contextlib
+import hashlib
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from services.dataset.place import Place
+from services.dataset.verify import findings
+from tests.chart.render import CHART
+from tests.cluster.control_plane import Cluster, until
+from tests.node.node import NAME, Node
+from tests.unit.collector.collecting import conversations_in
+
+RELEASE, NAMESPACE = "lab", "tutoring"
+# The planner is off unless runs ask for it.
+SERVICES = ("curriculum", "student", "tutor", "codegen", "composer", "executor", "collector", "gateway")
+_TOKEN = "of-this-test-alone"
+_HELM = "helm4"
+# Eight services of one pod each start at once on whatever cores there are.
+_WAIT = "--timeout=20m"
+_RUN_SECONDS = 900.0
+_SOLILOQUY = (sys.executable, "-c", "from services.cli.main import main; main()")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Release:
+    cluster: Cluster
+    node: Node
+    kafka: str
+
+    @property
+    def volume(self) -> Path:
+        return self.node.state / "volumes/data"
+
+    @property
+    def token(self) -> Path:
+        return self.cluster.folder / "token"
+
+    def prepare(self) -> None:
+        """What an operator has before the chart: a namespace that takes restricted pods alone, a volume, tokens."""
+        self.volume.mkdir(parents=True)
+        self.token.write_text(_TOKEN, "utf-8")
+        digest = hashlib.sha256(_TOKEN.encode()).hexdigest()
+        tokens = f'[[token]]\nname = "tests"\nrole = "operator"\nsha256 = "{digest}"\n'
+        self.cluster.create([_namespace(), _storage_class(), _volume(self.volume), _secret(tokens)])
+
+    def install(self) -> None:
+        # A run has to last longer than what is done to it, and its answers come at once.
+        settings = ["dataset.shardSeconds=5s", "defaults.env[0].name=SOLILOQUY_LATENCY", "defaults.env[0].value=50ms"]
+        settings += [f"kafka.bootstrap={self.kafka}", "gateway.tokens.existingSecret=tokens"]
+        flags = [f"--set={setting}" for setting in settings]
+        self.helm("install", RELEASE, str(CHART), f"--values={CHART / 'values-dev.yaml'}", *flags, "--wait", _WAIT)
+
+    def upgrade(self, *settings: str) -> None:
+        flags = [f"--set={setting}" for setting in settings]
+        self.helm("upgrade", RELEASE, str(CHART), "--reset-then-reuse-values", *flags, "--wait", _WAIT)
+
+    def rollback(self) -> None:
+        self.helm("rollback", RELEASE, "--wait", _WAIT)
+
+    def helm(self, *arguments: str) -> str:
+        return said(self.cluster.command(_HELM, *arguments, f"--namespace={NAMESPACE}"))
+
+    def kubectl(self, *arguments: str) -> str:
+        return said(self.cluster.command("kubectl", f"--namespace={NAMESPACE}", *arguments))
+
+    @property
+    def notes(self) -> str:
+        return self.helm("get", "notes", RELEASE)
+
+    def object(self, *what: str) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.kubectl("get", *what, "--output=json"))
+        return found
+
+    def pods(self, service: str) -> list[dict[str, Any]]:
+        """Those that have not begun to end."""
+        found: list[dict[str, Any]] = self.object("pods", f"--selector=app.kubernetes.io/component={service}")["items"]
+        return [pod for pod in found if "deletionTimestamp" not in pod["metadata"]]
+
+    def pod(self, service: str) -> str:
+        [pod] = self.pods(service)
+        return str(pod["metadata"]["name"])
+
+    def inside(self, service: str, *words: str) -> str:
+        return self.kubectl("exec", self.pod(service), "--", *words)
+
+    def ready(self, service: str) -> None:
+        """Returns when its only pod consumes."""
+        until(lambda: self._assert_ready(service), seconds=_RUN_SECONDS)
+
+    def kill(self, service: str) -> None:
+        """SIGKILL to the container, by the node's own root."""
+        [pod] = self.pods(service)
+        [status] = pod["status"]["containerStatuses"]
+        container = status["containerID"].removeprefix("containerd://")
+        self.node.ctr("tasks", "kill", "--signal=SIGKILL", container)
+        until(lambda: self._assert_started_anew(service, container), seconds=_RUN_SECONDS)
+
+    def delete(self, service: str) -> float:
+        """As a drain does it; returns after how many seconds it was gone."""
+        started = time.monotonic()
+        self.kubectl("delete", "pod", self.pod(service), "--timeout=10m")
+        return time.monotonic() - started
+
+    def start(self, *, conversations: int, seed: int, in_flight: int = 6) -> "Run":
+        wanted = [f"--conversations={conversations}", f"--seed={seed}", f"--in-flight={in_flight}"]
+        told = self.soliloquy("runs", "start", "--problems=physics", *wanted, *self.reach())
+        return Run(release=self, id=told.strip(), conversations=conversations)
+
+    def soliloquy(self, *arguments: str) -> str:
+        return said([*_SOLILOQUY, *arguments])
+
+    def reach(self) -> list[str]:
+        address = self.object(f"service/{RELEASE}-soliloquy-gateway")["spec"]["clusterIP"]
+        return [f"--gateway={address}:8081", f"--token-file={self.token}"]
+
+    def _assert_ready(self, service: str) -> None:
+        [pod] = self.pods(service)
+        assert all(status["ready"] for status in pod["status"].get("containerStatuses", [{"ready": False}])), service
+
+    def _assert_started_anew(self, service: str, container: str) -> None:
+        [pod] = self.pods(service)
+        [status] = pod["status"]["containerStatuses"]
+        assert status["restartCount"] > 0, service
+        assert container not in status.get("containerID", ""), service
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    release: Release
+    id: str
+    conversations: int
+
+    @property
+    def state(self) -> dict[str, Any]:
+        shown: dict[str, Any] = json.loads(
+            self.release.soliloquy("runs", "show", self.id, "--json", *self.release.reach())
+        )
+        return shown
+
+    @property
+    def accepted(self) -> int:
+        return int(self.state["progress"]["accepted"])
+
+    def reach(self, conversations: int) -> None:
+        self._until(lambda: self.accepted >= conversations)
+
+    def finish(self) -> None:
+        """Returns when it has ended with as many conversations as were asked for, which are whole on the volume."""
+        self._until(lambda: self.state["state"] != "RUN_STATE_RUNNING")
+        assert self.state["state"] == "RUN_STATE_FINISHED", self.state
+        assert self.accepted == self.conversations
+        [folder] = self.release.volume.glob(f"{self.id.partition('-')[0]}*")
+        # A shard is written when it is full, or some seconds after its first conversation.
+        self._until(lambda: len(conversations_in(Place(folder))) >= self.conversations)
+        assert len(whole(folder)) == self.conversations
+
+    def _until(self, there: Callable[[], bool]) -> None:
+        """The gateway, too, may be away for a while."""
+        ends = time.monotonic() + _RUN_SECONDS
+        while True:
+            with contextlib.suppress(Refused):
+                if there():
+                    return
+            assert time.monotonic() < ends, f"run {self.id} is not there after {_RUN_SECONDS:g} s"
+            time.sleep(0.5)
+
+
+def whole(folder: Path) -> set[str]:
+    """The conversations of a dataset in which all is as its manifest says, and nothing twice."""
+    assert list(findings(Place(folder))) == []
+    kept = [conversation.id for conversation in conversations_in(Place(folder))]
+    assert len(kept) == len(set(kept))
+    return set(kept)
+
+
+class Refused(Exception):
+    """What a tool said."""
+
+
+def said(command: list[str]) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise Refused(f"{' '.join(command[1:])}: {(done.stderr or done.stdout).strip()[-3000:]}")
+    return done.stdout
+
+
+def _namespace() -> dict[str, Any]:
+    labels = {f"pod-security.kubernetes.io/{mode}": "restricted" for mode in ("enforce", "warn")}
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE, "labels": labels}}
+
+
+def _storage_class() -> dict[str, Any]:
+    annotations = {"storageclass.kubernetes.io/is-default-class": "true"}
+    return {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "StorageClass",
+        "metadata": {"name": "local", "annotations": annotations},
+        "provisioner": "kubernetes.io/no-provisioner",
+        "volumeBindingMode": "WaitForFirstConsumer",
+    }
+
+
+def _volume(folder: Path) -> dict[str, Any]:
+    here = {"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": [NAME]}]}
+    spec = {
+        "capacity": {"storage": "20Gi"},
+        "accessModes": ["ReadWriteOnce"],
+        "storageClassName": "local",
+        "local": {"path": str(folder)},
+        "nodeAffinity": {"required": {"nodeSelectorTerms": [here]}},
+    }
+    return {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "data"}, "spec": spec}
+
+
+def _secret(tokens: str) -> dict[str, Any]:
+    named = {"name": "tokens", "namespace": NAMESPACE}
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": named, "stringData": {"tokens.toml": tokens}}

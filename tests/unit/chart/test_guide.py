@@ -1,0 +1,128 @@
+"""What an operator is told to type is there: in the guide, the runbook, the READMEs and what Helm says at the end."""
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+import yaml
+
+from deploy import values_table
+from services.cli.main import commands
+from tests.chart.render import CHART, Values, notes
+from tests.unit.chart.objects import KAFKA, PUBLIC, SERVED, named, objects
+
+ROOT = Path(__file__).parents[3]
+PAGES = ("deploy/README.md", "deploy/RUNBOOK.md", "deploy/helm/soliloquy/README.md", "deploy/images/README.md")
+OFFLINE: Values = {"apiVersionsCheck": False}
+VALUES: Values = yaml.safe_load(values_table.VALUES.read_text("utf-8"))
+
+
+def said(text: str) -> Iterator[str]:
+    """Lines of blocks, with those that go on in the next one, and what is set as code within a line."""
+    for block in re.findall(r"^```\w*\n(.*?)^```$", text, flags=re.M | re.S):
+        yield from re.sub(r"\\\n\s*", "", block).splitlines()
+    yield from re.findall(r"`([^`\n]+)`", re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S))
+
+
+def lines(page: str) -> list[str]:
+    found = list(said((ROOT / page).read_text("utf-8")))
+    assert found
+    return found
+
+
+def faults(line: str) -> Iterator[str]:
+    """What a line asks of the CLI and is not there, wherever in the line the CLI is called."""
+    for asked in re.findall(r"(?:^|-- )soliloquy ([a-z][^|#;]*)", line):
+        found: click.Command = commands
+        context = click.Context(commands)
+        words = shlex.split(asked)
+        while isinstance(found, click.Group) and words and re.fullmatch("[a-z-]+", words[0]):
+            below = found.get_command(context, words.pop(0))
+            if below is None:
+                yield f"there is no soliloquy {asked}"
+                return
+            found = below
+        known = {flag for option in found.params if isinstance(option, click.Option) for flag in option.opts}
+        used = {word.split("=")[0] for word in words if word.startswith("--")}
+        yield from (f"{found.name} takes no {flag}" for flag in used - known - {"--help"})
+
+
+def is_value(path: str) -> bool:
+    """Of the chart, or one that each service has because `defaults` has it."""
+    names = path.split(".")
+    if names[0] == "services" and len(names) > 2 and names[2] != "enabled":
+        assert names[1] in VALUES["services"]
+        names[:2] = ["defaults"]
+    place: object = VALUES
+    for name in names:
+        if not isinstance(place, dict) or name not in place:
+            return False
+        place = place[name]
+    return True
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_command_that_a_page_names_takes_what_it_is_given(page: str) -> None:
+    assert [fault for line in lines(page) for fault in faults(line)] == []
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_value_that_a_page_names_is_one_of_the_chart(page: str) -> None:
+    of_chart = "|".join(VALUES)
+    named_values = {
+        path
+        for line in lines(page)
+        for path in re.findall(rf"(?:^|--set |,)((?:{of_chart})(?:\.[A-Za-z]+)+)(?:=|$|\s|:|,)", line)
+    }
+    files = {path for path in named_values if path.endswith((".yaml", ".lock"))}
+    assert [path for path in sorted(named_values - files) if not is_value(path)] == []
+
+
+def test_every_object_that_a_page_names_is_one_of_the_chart() -> None:
+    found = {f"{each['kind'].lower()}/{each['metadata']['name']}" for each in objects(KAFKA)}
+    told = "\n".join(line for page in PAGES for line in lines(page))
+    asked = {kind.lower() + "/" + name for kind, name in re.findall(r"\b([a-z]+)/grow(-soliloquy[a-z-]*)", told)}
+    assert asked
+    assert {name.replace("/", "/lab") for name in asked} <= found
+    assert set(re.findall(r"\bgrow-soliloquy-([a-z]+)-0\b", told)) <= {"collector"}
+
+
+def test_helm_ends_with_commands_that_there_are() -> None:
+    told = notes(KAFKA, {"kafka": {"prefix": "a."}})
+    asked = [line.strip() for line in told.splitlines() if line.startswith("  ")]
+    assert {line.split()[0] for line in asked} == {"helm", "kubectl", "soliloquy"}
+    assert [fault for line in asked for fault in faults(line)] == []
+    profiles = named(objects(KAFKA), "ConfigMap")["metadata"]["name"]
+    assert f"get configmap {profiles} " in told
+    assert "--kafka-prefix a." in told
+
+
+def test_helm_warns_of_what_somebody_may_not_have_meant() -> None:
+    in_the_clear: Values = {"enabled": True, "mechanism": "PLAIN", "username": "u", "existingSecret": "s"}
+    asked_by_nobody: Values = {"modelService": SERVED["modelService"], "kafka": {"sasl": in_the_clear}}
+    told = notes(KAFKA, OFFLINE, asked_by_nobody) + notes(KAFKA, {"networkPolicy": {"enabled": False}})
+    meant: Values = {
+        "networkPolicy": {"kafka": [{"ipBlock": {"cidr": "10.1.0.0/24"}}]},
+        "services": {"planner": {"enabled": True}},
+        "podMonitor": {"enabled": True},
+    }
+    well = notes(KAFKA, OFFLINE, SERVED, PUBLIC, meant)
+    for warning in (
+        "The ports of the brokers are open to any address",
+        "networkPolicy.enabled is off",
+        "The Kafka's password crosses the network in the clear",
+        "Nobody of this release asks its model service",
+        "Every role is played by the scripted stand-in",
+        "There is no planner",
+        "Nobody watches it",
+        "it asks for no token, until gateway.tokens.existingSecret",
+    ):
+        assert warning in told
+        assert warning not in well
+
+
+def test_the_chart_has_no_page_that_is_not_looked_at() -> None:
+    assert {f"deploy/helm/soliloquy/{path.name}" for path in CHART.glob("*.md")} <= set(PAGES)

@@ -1,0 +1,62 @@
+"""Values that lack something, by null or because an older chart's were kept, are as if nothing had been said of it."""
+
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from deploy import values_table
+from tests.chart.render import CHART, HELMS, Values, load, rendered
+from tests.unit.chart.objects import KAFKA, objects, services
+
+RELEASED = CHART.parent / "released"
+DEFAULTS: Values = yaml.safe_load(values_table.VALUES.read_text("utf-8"))
+# What somebody takes out of these is meant to be away.
+WHOLE = ("labels", "resources")
+
+
+def emptied(value: Any, name: str = "") -> Any:
+    """All that a map holds, taken away; Helm drops a default whose value is null."""
+    if isinstance(value, dict) and name not in WHOLE:
+        return {each: emptied(below, each) for each, below in value.items()}
+    return value if name in WHOLE else None
+
+
+def merged(older: Any, default: Any) -> Any:
+    """What the older chart had, and null for what it had not."""
+    if isinstance(default, dict) and isinstance(older, dict):
+        return older | {name: merged(older.get(name), below) for name, below in default.items()}
+    return older
+
+
+def test_templates_have_the_defaults_of_values_yaml() -> None:
+    assert values_table.DEFAULTS.read_text("utf-8") == values_table.defaults(), "make docs writes it"
+
+
+@pytest.mark.parametrize("release", sorted(RELEASED.glob("*.tgz")), ids=lambda path: path.stem)
+def test_the_values_of_a_release_render_as_helm_reuses_them(release: Path) -> None:
+    with tarfile.open(release) as packed:
+        file = packed.extractfile("soliloquy/values.yaml")
+        assert file
+        values: Values = yaml.safe_load(file)
+    kept = {name: merged(values.get(name), default) for name, default in DEFAULTS.items()}
+    assert set(services(load(rendered(HELMS[0], kept, KAFKA)))) == set(services(objects()))
+
+
+@pytest.mark.parametrize("program", HELMS)
+def test_values_that_lack_everything_render_as_the_defaults_do(program: str) -> None:
+    sections: Values = dict.fromkeys(DEFAULTS)
+    every = {name: emptied(value, name) for name, value in DEFAULTS.items()}
+    told = rendered(program, KAFKA)
+    for lacking in (sections, every):
+        assert rendered(program, lacking, KAFKA) == told
+
+
+def test_a_gpu_that_is_taken_away_does_not_come_back() -> None:
+    workers: Values = {"resources": {"limits": {"nvidia.com/gpu": None, "amd.com/gpu": 1}}}
+    served: Values = {"enabled": True, "path": "/models/base", "workers": workers}
+    told = rendered(HELMS[0], KAFKA, {"apiVersionsCheck": False, "model": {"engine": "ray"}, "modelService": served})
+    assert "amd.com/gpu: 1" in told
+    assert "nvidia.com/gpu" not in told

@@ -1,0 +1,61 @@
+"""What comes in from elsewhere: written in another way it is the same, and garbage is named and leaves nothing."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from services.cli.failure import Failure
+from services.cli.importing import import_
+from services.dataset.reading import Dataset
+
+ROW: dict[str, Any] = {"messages": [{"role": "user", "content": "Grüezi"}, {"role": "assistant", "content": "Hi."}]}
+LINE = json.dumps(ROW, ensure_ascii=False).encode()
+
+
+def imported(source: Path) -> Path:
+    out = source.with_name("imported")
+    import_.main([str(source), "--format", "openai", "--out", str(out)], standalone_mode=False)
+    return out
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\xef\xbb\xbf" + LINE + b"\n" + LINE + b"\n",
+        LINE + b"\r\n" + LINE + b"\r\n",
+        LINE + b"\n\n" + LINE,
+        f"{LINE.decode()}\n{LINE.decode()}\n".encode("utf-16"),
+    ],
+    ids=["byte order mark", "CRLF", "an empty line and no last end", "UTF-16"],
+)
+def test_a_file_is_read_however_its_text_was_saved(tmp_path: Path, content: bytes) -> None:
+    source = tmp_path / "chats.jsonl"
+    source.write_bytes(content)
+    said = [[turn.student.text for turn in conversation.turns] for conversation in Dataset(imported(source))]
+    assert said == [["Grüezi"], ["Grüezi"]]
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        (LINE + b"\n" + LINE[:-9], r"chats\.jsonl:2: .*not JSON"),
+        (b"[" * 100_000, r"chats\.jsonl:1: .*not JSON"),
+        (LINE.replace("ü".encode(), b"\\ud800"), r"chats\.jsonl:1: .*not JSON"),
+        (LINE.replace("ü".encode(), b"\xfc"), r"chats\.jsonl:1: .*0xFC, which is not UTF-8"),
+        (LINE.replace("ü".encode(), b"u" * 2_000_000), r"chats\.jsonl:1: .*longer than 1,048,576 characters"),
+        (b"[1, 2]", r"chats\.jsonl:1: .*a JSON object is wanted"),
+        (b'{"messages": "Hi."}', r"chats\.jsonl:1: it has no `messages`"),
+        (b"\x00" * 4096, r"chats\.jsonl:1: "),
+        (b"", r"chats\.jsonl holds no conversation"),
+    ],
+    ids=["cut off", "deep", "surrogate", "Latin-1", "long", "a list", "of another shape", "zeros", "empty"],
+)
+def test_garbage_is_one_line_and_leaves_nothing(tmp_path: Path, content: bytes, complaint: str) -> None:
+    source = tmp_path / "chats.jsonl"
+    source.write_bytes(content)
+    with pytest.raises(Failure, match=complaint) as failure:
+        imported(source)
+    assert "\n" not in failure.value.message
+    assert [path.name for path in tmp_path.iterdir()] == ["chats.jsonl"]
