@@ -35,6 +35,11 @@ class Page:
         await self.call("Page.navigate", url=address)
         await self._loaded.wait()
 
+    async def reload(self) -> None:
+        self._loaded.clear()
+        await self.call("Page.reload")
+        await self._loaded.wait()
+
     async def evaluate(self, expression: str) -> Any:
         answer = await self.call("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]

@@ -55,7 +55,7 @@ async def test_a_trained_adapter_and_its_evaluations_are_read_in_the_console(
         figures = dict(await page.evaluate(FIGURES))
         rows = await page.evaluate(ROWS)
         registry.activate("tutor", first(version), instead_of=None)
-        await page.evaluate("location.reload()")
+        await page.reload()
         await page.until("document.querySelector('.card .chip')?.textContent === 'active'")
         assert page.complaints == []
     report = json.loads((whole / "report.json").read_bytes())

@@ -13,7 +13,7 @@ from soliloquy.v1.conversation_pb2 import Conversation
 from services.runtime.model import ModelRefused
 from services.runtime.model.faults import ModelFailed
 from services.runtime.seeds import digest, seed
-from services.truth.utterances import bigram_entropy, overlap_f1, uptake
+from services.truth.utterances import bigram_entropy, overlap_f1, uptake, words
 from training.evaluation.mathdial.recorded import suited
 from training.evaluation.texts import bleu
 from training.evaluation.tutoring import Tutoring, adapters, parsed, side_by_side
@@ -135,11 +135,11 @@ def _question(replied: Replied) -> str:
 
 def utterance_measures(said: Sequence[tuple[str, str, str]]) -> dict[str, float | None]:
     """Means over a tutor's utterances, each between the student's message before it and its problem's question."""
-    taken_up = [uptake(message, text) for message, text, _ in said]
+    taken_up = [uptake(words(message), words(text)) for message, text, _ in said]
     return {
         "kf1": _mean(100 * overlap_f1(text, question) for _, text, question in said),
         "uptake": _mean(100 * share for share in taken_up if share is not None),
-        "entropy": _mean(bigram_entropy(text) for _, text, _ in said),
+        "entropy": _mean(bigram_entropy(words(text)) for _, text, _ in said),
         "words": _mean(len(text.split()) for _, text, _ in said),
     }
 

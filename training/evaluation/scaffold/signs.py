@@ -11,7 +11,7 @@ from services.recipes.scaffold.plan_expected import number_in
 from services.recipes.scaffold.replies import asked
 from services.truth.figures import with_unit, written
 from services.truth.phrases import is_much_like
-from services.truth.utterances import uptake
+from services.truth.utterances import uptake, words
 from training.evaluation.scaffold.learner import PROTOCOL
 
 _JUDGING = PROTOCOL["judging"]
@@ -43,7 +43,7 @@ def repeats(reply: str, before: Sequence[str]) -> bool:
 def is_about(reply: str, problem: Problem) -> bool:
     """Whether a reply takes up a word of the problem, or of the questions that lead to its solution."""
     texts = [problem.question, *(step.ask for step in problem.steps), *(step.result.name for step in problem.steps)]
-    return bool(uptake(" ".join(texts), reply))
+    return bool(uptake(words(" ".join(texts)), words(reply)))
 
 
 @functools.cache
