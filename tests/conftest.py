@@ -6,13 +6,9 @@ from xdist.scheduler import LoadScopeScheduling
 
 # What takes seconds to start, or torch to load, is there once and not once a process. The group of a file, by its path.
 TOGETHER = {
-    "kafka": (
-        "tests/integration/gateway/",
-        "tests/integration/kafka/",
-        "tests/integration/observability/",
-        "tests/integration/traces/test_kafka.py",
-        "tests/integration/transport/",
-    ),
+    "kafka": ("tests/integration/kafka/", "tests/integration/traces/test_kafka.py", "tests/integration/transport/"),
+    # A broker more: the two of them in one process would end long after all others.
+    "services": ("tests/integration/gateway/", "tests/integration/observability/"),
     "torch": ("tests/integration/model/", "tests/integration/adapters/", "tests/integration/training/"),
     "sandboxes": ("tests/integration/executor/",),
     "console": ("tests/e2e/console/",),
