@@ -9,7 +9,7 @@ from services.dataset.tables import percent
 _WIDE, _HIGH = 326, 186
 _LEFT, _RIGHT, _TOP, _BOTTOM = 44, 10, 22, 40
 _TICKS = 4
-# Of one row of several, and of that its name.
+# Of one row of many, and of that its name.
 _ROW, _NAME = 54, 22
 
 Points = Sequence[tuple[float, float]]
@@ -51,17 +51,18 @@ def rows(
     """A histogram a row over one axis, each as high as its own most: so what is rare is seen as well."""
     places = [place for points in counted.values() for place, _ in points]
     low, high = min(places), max(places) + width
-    bottom = len(counted) * _ROW
+    row = max(_ROW, (_HIGH - _BOTTOM) // len(counted))
+    bottom = len(counted) * row
 
     def x(value: float) -> float:
         return _RIGHT + (value - low) / (high - low) * (_WIDE - 2 * _RIGHT)
 
     drawn = []
     for number, (name, points) in enumerate(counted.items(), start=1):
-        base, most = number * _ROW, max(count for _, count in points)
-        drawn.append(f'<text class="unit" x="0" y="{base - _ROW + 14}">{escape(name)}</text>')
+        base, most = number * row, max(count for _, count in points)
+        drawn.append(f'<text class="unit" x="0" y="{base - row + 14}">{escape(name)}</text>')
         for place, count in points:
-            tall = max(count / most * (_ROW - _NAME), 1)
+            tall = max(count / most * (row - _NAME), 1)
             drawn.append(
                 f'<rect class="mass" x="{x(place) + 0.75:.1f}" y="{base - tall:.1f}" '
                 f'width="{x(place + width) - x(place) - 1.5:.1f}" height="{tall:.1f}" rx="1.5">'
