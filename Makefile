@@ -68,7 +68,7 @@ pictures: .venv/serve .venv/runsc .venv/kafka .venv/prometheus ## Draw the dashb
 images-check: .venv/dev ## Walk the images' build steps in roots of their own, and run what they make (root; minutes)
 	$(BIN)/python -m tests.images
 
-chart-cluster: .venv/chart ## Install, upgrade, roll back and drain the chart in a real Kubernetes (20 minutes; its build by Go half an hour more)
+chart-cluster: .venv/chart ## Install, upgrade, roll back and drain the chart in a real Kubernetes (12 minutes; its build by Go half an hour more)
 	$(BIN)/python -m tests.cluster.binaries
 	$(BIN)/python -m pytest tests/cluster
 
