@@ -12,8 +12,8 @@ from tests.integration.executor.support import Runsc, started
 @pytest_asyncio.fixture(scope="package", loop_scope="session")
 async def pool(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[SandboxPool]:
     runtime_dir = tmp_path_factory.mktemp("sandboxes")
-    # A stack that overflows is a fault a page, for which gVisor on ptrace may take a second.
-    async with started(runtime_dir, wall_seconds=3.0) as pool:
+    # A stack that overflows is a fault a page, for which gVisor on ptrace may take seconds beside other work.
+    async with started(runtime_dir, wall_seconds=8.0) as pool:
         yield pool
     assert list(runtime_dir.iterdir()) == []
 
