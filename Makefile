@@ -52,7 +52,7 @@ faults: .venv/dev .venv/runsc .venv/kafka .venv/prometheus ## Kill runs, collect
 	$(BIN)/python -m pytest -s tests/chaos
 
 bench: .venv/dev .venv/runsc ## Measure the transport, the sandbox and the whole loop (minutes)
-	$(BIN)/python -m tests.bench
+	$(BIN)/python -m benchmarks all
 
 dashboards: .venv/dev ## Write the Grafana dashboards that the chart brings
 	$(BIN)/python -m deploy.dashboards
@@ -87,8 +87,8 @@ lock: .venv/dev ## Resolve the dependencies anew
 
 clean: ## Remove everything the build made
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache demo-dataset
-	rm -f protos/soliloquy/v1/*_pb2*.py protos/soliloquy/v1/*_pb2*.pyi
-	find services tests protos -name __pycache__ -prune -exec rm -rf {} +
+	rm -f soliloquy/v1/*_pb2*.py soliloquy/v1/*_pb2*.pyi
+	find soliloquy services training benchmarks deploy tests protos -name __pycache__ -prune -exec rm -rf {} +
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from services.runtime.instruments import Metric, schema
+from soliloquy.runtime.instruments import Metric, schema
 
 PAGE = Path(__file__).with_name("METRICS.md")
 
@@ -10,7 +10,7 @@ _HEAD = """\
 # Metrics
 
 What the services say at `/metrics`, by who says it. [The dashboards](dashboards/README.md) show it, and the alerts of
-[RUNBOOK.md](RUNBOOK.md) follow from it. Made by `make docs` from [metrics.toml](../services/runtime/metrics.toml):
+[RUNBOOK.md](RUNBOOK.md) follow from it. Made by `make docs` from [metrics.toml](../soliloquy/runtime/metrics.toml):
 change it there.
 
 Every service also has what its libraries export, under their own names: `faststream_*` (batches of the Kafka client),

@@ -3,10 +3,10 @@
 import json
 from pathlib import Path
 
-from services.runtime.topics import shapes
+from soliloquy.runtime.topics import shapes
 
 FILE = Path(__file__).parent / "helm/soliloquy/files/topics.yaml"
-_HEADER = "# Every topic, from services/runtime/topics.toml: `python -m deploy.topics_file` writes this file.\n"
+_HEADER = "# Every topic, from soliloquy/runtime/topics.toml: `python -m deploy.topics_file` writes this file.\n"
 
 
 def text() -> str:

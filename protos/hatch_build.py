@@ -9,20 +9,21 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 PROTOS = Path(__file__).parent
-RULES = PROTOS.parent / "deploy" / "helm" / "soliloquy" / "files" / "rules"
+ROOT = PROTOS.parent
+RULES = ROOT / "deploy" / "helm" / "soliloquy" / "files" / "rules"
 
 
 class ProtoBuildHook(BuildHookInterface[Any]):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         messages = sorted(PROTOS.glob("soliloquy/v1/*.proto"))
         services = [path for path in messages if "\nservice " in path.read_text("utf-8")]
-        _compile(messages, f"--python_out={PROTOS}", f"--pyi_out={PROTOS}")
+        _compile(messages, f"--python_out={ROOT}", f"--pyi_out={ROOT}")
         stubs = f"--plugin=protoc-gen-mypy_grpc={_plugin('protoc-gen-mypy_grpc')}"
-        _compile(services, f"--grpc_python_out={PROTOS}", stubs, f"--mypy_grpc_out={PROTOS}")
+        _compile(services, f"--grpc_python_out={ROOT}", stubs, f"--mypy_grpc_out={ROOT}")
         if version == "standard":
             # Who installs a checkout in place has them there.
-            build_data["force_include"][str(RULES)] = "services/cli/rules"
-        build_data["artifacts"] += ["protos/soliloquy/v1/*_pb2*.py", "protos/soliloquy/v1/*_pb2*.pyi"]
+            build_data["force_include"][str(RULES)] = "soliloquy/cli/rules"
+        build_data["artifacts"] += ["soliloquy/v1/*_pb2*.py", "soliloquy/v1/*_pb2*.pyi"]
 
 
 def _compile(files: list[Path], *outputs: str) -> None:

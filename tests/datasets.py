@@ -6,12 +6,12 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+
+from soliloquy.dataset.manifest import Shard, write_manifest
+from soliloquy.dataset.place import Place
+from soliloquy.dataset.rows import REASONS, SCHEMA, TIMINGS, rows
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.sandbox_pb2 import Lane
-
-from services.dataset.manifest import Shard, write_manifest
-from services.dataset.place import Place
-from services.dataset.rows import REASONS, SCHEMA, TIMINGS, rows
 
 Rejected = tuple[Conversation, Sequence[str]]
 

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from soliloquy.v1.conversation_pb2 import Conversation
 
-from services.recipes.recipe import Told
-from services.runtime.retry import Refused
-from services.runtime.seeds import seed
+from soliloquy.recipes.recipe import Told
+from soliloquy.runtime.retry import Refused
+from soliloquy.runtime.seeds import seed
+from soliloquy.v1.conversation_pb2 import Conversation
 from training.packing import Row, row
 from training.samples import samples
 from training.settings import CannotTrain, TrainingSettings

@@ -10,7 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from services.runtime.weights import base_digest, digest_of, named_base
+from soliloquy.runtime.weights import base_digest, digest_of, named_base
 from training.settings import CannotTrain, Diverged, TrainingSettings
 from training.source import digest_of as data_digest
 

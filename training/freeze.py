@@ -12,20 +12,20 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+
+from soliloquy.dataset.layout import ACCEPTED, ShardLimits
+from soliloquy.dataset.manifest import shards_of, versions, write_manifest
+from soliloquy.dataset.place import Place
+from soliloquy.dataset.reading import NoDataset
+from soliloquy.dataset.shards import DatasetWriter
+from soliloquy.dataset.tally import Tally
+from soliloquy.recipes.recipe import find
+from soliloquy.runtime.events import Undecodable, message_of
+from soliloquy.runtime.topics import TOPIC_OF
+from soliloquy.runtime.transports.port import Delivery, Transport
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Collected
 from soliloquy.v1.events_pb2 import ConversationFinished
-
-from services.dataset.layout import ACCEPTED, ShardLimits
-from services.dataset.manifest import shards_of, versions, write_manifest
-from services.dataset.place import Place
-from services.dataset.reading import NoDataset
-from services.dataset.shards import DatasetWriter
-from services.dataset.tally import Tally
-from services.recipes.recipe import find
-from services.runtime.events import Undecodable, message_of
-from services.runtime.topics import TOPIC_OF
-from services.runtime.transports.port import Delivery, Transport
 from training.settings import CannotTrain
 from training.source import conversations, digest_of, opened
 

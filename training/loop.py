@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import torch
 from torch.nn.functional import cross_entropy
 
-from services.runtime.seeds import seed
+from soliloquy.runtime.seeds import seed
 from training.checkpoints import Checkpoints, Standing
 from training.data import Prepared
 from training.model import precision

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from services.runtime.instruments import counter, gauge
+from soliloquy.runtime.instruments import counter, gauge
 
 STEP = gauge("soliloquy_training_step")
 STEPS = gauge("soliloquy_training_steps")

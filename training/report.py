@@ -10,7 +10,7 @@ import torch
 from peft import get_peft_model_state_dict
 from safetensors.torch import save_file
 
-from services.runtime.weights import CARD, digest_of
+from soliloquy.runtime.weights import CARD, digest_of
 from training.checkpoints import Standing
 from training.folder import ADAPTER_WEIGHTS, Job
 from training.settings import CannotTrain

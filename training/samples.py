@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from soliloquy.recipes.recipe import Given, Lesson, Told, find
+from soliloquy.runtime.retry import Refused
 from soliloquy.v1.conversation_pb2 import Conversation
-
-from services.recipes.recipe import Given, Lesson, Told, find
-from services.runtime.retry import Refused
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

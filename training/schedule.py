@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from services.runtime.seeds import draw
+from soliloquy.runtime.seeds import draw
 from training.data import Prepared
 from training.packing import pack
 from training.settings import CannotTrain, TrainingSettings

@@ -7,8 +7,8 @@ from typing import Any, Literal, Self
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from services.recipes.recipe import Given
-from services.runtime.seeds import digest
+from soliloquy.recipes.recipe import Given
+from soliloquy.runtime.seeds import digest
 
 
 class CannotTrain(Exception):

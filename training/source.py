@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 from google.protobuf.message import DecodeError
-from soliloquy.v1.conversation_pb2 import Conversation
 
-from services.dataset.reading import Dataset, NoDataset
-from services.runtime.seeds import digest
+from soliloquy.dataset.reading import Dataset, NoDataset
+from soliloquy.runtime.seeds import digest
+from soliloquy.v1.conversation_pb2 import Conversation
 from training.settings import CannotTrain
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from itertools import groupby
 
-from services.recipes.recipe import Told
+from soliloquy.recipes.recipe import Told
 
 Length = Callable[[Sequence[Told]], int]
 

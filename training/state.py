@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from services.dataset.lock import Locked, locked
-from services.dataset.place import Place
+from soliloquy.dataset.lock import Locked, locked
+from soliloquy.dataset.place import Place
 from training.settings import CannotTrain
 
 

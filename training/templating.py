@@ -12,7 +12,7 @@ from jinja2 import TemplateError
 from transformers import AutoTokenizer
 from transformers.utils.chat_template_utils import render_jinja_template
 
-from services.recipes.recipe import Told
+from soliloquy.recipes.recipe import Told
 from training.settings import CannotTrain
 
 _MARK = "{% generation"

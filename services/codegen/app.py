@@ -2,12 +2,11 @@
 
 from functools import partial
 
-from soliloquy.v1.events_pb2 import CalculationNeeded, CodeFailed, CodeWritten, ConversationFinished
-
 from services.codegen.handler import write
 from services.codegen.settings import CodegenSettings
-from services.runtime.handling import Service
-from services.runtime.model import Model
+from soliloquy.runtime.handling import Service
+from soliloquy.runtime.model import Model
+from soliloquy.v1.events_pb2 import CalculationNeeded, CodeFailed, CodeWritten, ConversationFinished
 
 
 def service(settings: CodegenSettings, model: Model) -> Service:

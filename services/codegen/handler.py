@@ -1,10 +1,9 @@
 """A program for a calculation."""
 
+from soliloquy.recipes.recipe import find, play
+from soliloquy.runtime.events import Outcome
+from soliloquy.runtime.model import Model
 from soliloquy.v1.events_pb2 import CalculationNeeded, CodeFailed
-
-from services.recipes.recipe import find, play
-from services.runtime.events import Outcome
-from services.runtime.model import Model
 
 
 async def write(event: CalculationNeeded | CodeFailed, model: Model) -> Outcome:

@@ -2,11 +2,10 @@
 
 from functools import partial
 
-from soliloquy.v1.events_pb2 import ConversationCollected, ConversationFinished
-
 from services.collector.handler import Store, collect
 from services.collector.settings import CollectorSettings
-from services.runtime.handling import Service
+from soliloquy.runtime.handling import Service
+from soliloquy.v1.events_pb2 import ConversationCollected, ConversationFinished
 
 
 def service(settings: CollectorSettings, store: Store) -> Service:

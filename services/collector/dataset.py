@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from services.collector.journal import Journal
-from services.dataset.layout import ShardLimits
-from services.dataset.manifest import versions, write_manifest
-from services.dataset.place import Place
-from services.dataset.rows import rows
-from services.dataset.shards import GROUP_ROWS, DatasetWriter, remove_leftovers
-from services.dataset.tally import Tally
+from soliloquy.dataset.layout import ShardLimits
+from soliloquy.dataset.manifest import versions, write_manifest
+from soliloquy.dataset.place import Place
+from soliloquy.dataset.rows import rows
+from soliloquy.dataset.shards import GROUP_ROWS, DatasetWriter, remove_leftovers
+from soliloquy.dataset.tally import Tally
 
 Costs = Callable[[dict[str, Any]], dict[str, float]]
 

@@ -2,16 +2,15 @@
 
 from typing import Protocol
 
-from soliloquy.v1.conversation_pb2 import Conversation
-from soliloquy.v1.events_pb2 import ConversationCollected, ConversationFinished
-
 from services.collector import metrics
 from services.collector.origin import read_from
 from services.collector.summary import summary_of
-from services.dataset.manifest import UnreadableManifest
-from services.recipes.recipe import find
-from services.runtime.events import Outcome, emit
-from services.runtime.retry import CannotServe
+from soliloquy.dataset.manifest import UnreadableManifest
+from soliloquy.recipes.recipe import find
+from soliloquy.runtime.events import Outcome, emit
+from soliloquy.runtime.retry import CannotServe
+from soliloquy.v1.conversation_pb2 import Conversation
+from soliloquy.v1.events_pb2 import ConversationCollected, ConversationFinished
 
 
 class Store(Protocol):

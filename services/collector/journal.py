@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Self
 
+from soliloquy.dataset.frames import Frames
+from soliloquy.dataset.ids import Ids
 from soliloquy.v1.conversation_pb2 import Conversation, Ending
 from soliloquy.v1.dataset_pb2 import Collected, Origin
-
-from services.dataset.frames import Frames
-from services.dataset.ids import Ids
 
 # Of each conversation that many numbers are in memory: ordinal, attempt, whether it is accepted, its frame's place.
 _COLUMNS = 4

@@ -10,20 +10,20 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from soliloquy.v1.conversation_pb2 import Conversation
-from soliloquy.v1.dataset_pb2 import Collected, Origin
-from soliloquy.v1.runs_pb2 import Run
 
 from services.collector.journal import collected_now
 from services.collector.segment import Segment, Topics, merge
-from services.dataset.ids import Ids
-from services.dataset.layout import ACCEPTED, KINDS, REJECTED, ShardLimits
-from services.dataset.manifest import Shard, read_manifest, shards_of, versions, write_manifest
-from services.dataset.place import Place
-from services.dataset.shards import DatasetWriter, remove_leftovers
-from services.dataset.tally import Tally
-from services.recipes.recipe import find
-from services.runtime.traces import spans
+from soliloquy.dataset.ids import Ids
+from soliloquy.dataset.layout import ACCEPTED, KINDS, REJECTED, ShardLimits
+from soliloquy.dataset.manifest import Shard, read_manifest, shards_of, versions, write_manifest
+from soliloquy.dataset.place import Place
+from soliloquy.dataset.shards import DatasetWriter, remove_leftovers
+from soliloquy.dataset.tally import Tally
+from soliloquy.recipes.recipe import find
+from soliloquy.runtime.traces import spans
+from soliloquy.v1.conversation_pb2 import Conversation
+from soliloquy.v1.dataset_pb2 import Collected, Origin
+from soliloquy.v1.runs_pb2 import Run
 
 
 class DamagedShard(OSError):

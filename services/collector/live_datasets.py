@@ -7,15 +7,14 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Self
 
-from soliloquy.v1.conversation_pb2 import Conversation
-from soliloquy.v1.runs_pb2 import Run
-
 from services.collector import metrics
 from services.collector.origin import read_from
 from services.collector.settings import LiveSettings
-from services.dataset.lock import locked
-from services.dataset.place import Place
-from services.runtime.events import growing_of
+from soliloquy.dataset.lock import locked
+from soliloquy.dataset.place import Place
+from soliloquy.runtime.events import growing_of
+from soliloquy.v1.conversation_pb2 import Conversation
+from soliloquy.v1.runs_pb2 import Run
 
 if TYPE_CHECKING:
     from services.collector.live import LiveDataset

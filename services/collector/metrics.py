@@ -1,9 +1,8 @@
 """What became of finished conversations, and what they took."""
 
+from soliloquy.runtime.instruments import counter, gauge
+from soliloquy.truth.report import Checked
 from soliloquy.v1.conversation_pb2 import Conversation
-
-from services.runtime.instruments import counter, gauge
-from services.truth.report import Checked
 
 FINISHED = counter("soliloquy_conversations_finished_total")
 REASONS = counter("soliloquy_rejection_reasons_total")

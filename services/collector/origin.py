@@ -1,8 +1,7 @@
 """Where the event that is being handled was read."""
 
+from soliloquy.runtime.handling import READ_FROM
 from soliloquy.v1.dataset_pb2 import Origin
-
-from services.runtime.handling import READ_FROM
 
 
 def read_from() -> Origin | None:

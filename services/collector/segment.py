@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from soliloquy.dataset.frames import Frames
 from soliloquy.v1.dataset_pb2 import Collected
-
-from services.dataset.frames import Frames
 
 # By topic and partition, the offset behind the last event that was read there.
 Topics = dict[str, dict[str, int]]

@@ -2,10 +2,9 @@
 
 from itertools import chain
 
+from soliloquy.truth.report import Checked, located
 from soliloquy.v1.conversation_pb2 import Conversation, Summary
 from soliloquy.v1.sandbox_pb2 import Status
-
-from services.truth.report import Checked, located
 
 QUESTION_CHARACTERS = 160
 

@@ -2,12 +2,11 @@
 
 from functools import partial
 
-from soliloquy.v1.events_pb2 import ConversationFinished, ReplyNeeded, StudentRejected, TutorReplied
-
 from services.composer.handler import reply
 from services.composer.settings import ComposerSettings
-from services.runtime.handling import Service
-from services.runtime.model import Model
+from soliloquy.runtime.handling import Service
+from soliloquy.runtime.model import Model
+from soliloquy.v1.events_pb2 import ConversationFinished, ReplyNeeded, StudentRejected, TutorReplied
 
 
 def service(settings: ComposerSettings, model: Model) -> Service:

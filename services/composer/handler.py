@@ -1,10 +1,9 @@
 """The tutor's visible reply."""
 
+from soliloquy.recipes.recipe import find, play
+from soliloquy.runtime.events import Outcome
+from soliloquy.runtime.model import Model
 from soliloquy.v1.events_pb2 import ReplyNeeded
-
-from services.recipes.recipe import find, play
-from services.runtime.events import Outcome
-from services.runtime.model import Model
 
 
 async def reply(event: ReplyNeeded, model: Model) -> Outcome:

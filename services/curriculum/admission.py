@@ -4,12 +4,11 @@ import asyncio
 from collections import defaultdict
 from dataclasses import dataclass, field
 
+from soliloquy.runtime.events import growing_of
+from soliloquy.runtime.handling import NotYet
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.events_pb2 import RunStanding
 from soliloquy.v1.runs_pb2 import Run
-
-from services.runtime.events import growing_of
-from services.runtime.handling import NotYet
 
 
 @dataclass

@@ -2,6 +2,11 @@
 
 from functools import partial
 
+from services.curriculum import metrics
+from services.curriculum.admission import Admission
+from services.curriculum.handler import cancel, follow_up, start
+from services.curriculum.settings import CurriculumSettings
+from soliloquy.runtime.handling import Service
 from soliloquy.v1.events_pb2 import (
     ConversationCollected,
     ConversationStarted,
@@ -10,12 +15,6 @@ from soliloquy.v1.events_pb2 import (
     RunCancelled,
     RunStanding,
 )
-
-from services.curriculum import metrics
-from services.curriculum.admission import Admission
-from services.curriculum.handler import cancel, follow_up, start
-from services.curriculum.settings import CurriculumSettings
-from services.runtime.handling import Service
 
 
 def service(settings: CurriculumSettings) -> Service:

@@ -1,5 +1,9 @@
 """Turns submitted problems into conversations, as many at a time as the run allows."""
 
+from services.curriculum import metrics
+from services.curriculum.admission import Admission
+from soliloquy.runtime.events import AnyOutcome, emit
+from soliloquy.runtime.seeds import digest
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Problem
 from soliloquy.v1.events_pb2 import (
     ConversationCollected,
@@ -9,11 +13,6 @@ from soliloquy.v1.events_pb2 import (
     RunCancelled,
 )
 from soliloquy.v1.runs_pb2 import Run
-
-from services.curriculum import metrics
-from services.curriculum.admission import Admission
-from services.runtime.events import AnyOutcome, emit
-from services.runtime.seeds import digest
 
 
 async def start(event: ProblemSubmitted, admission: Admission) -> AnyOutcome:

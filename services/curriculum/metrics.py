@@ -1,6 +1,6 @@
 """What admission exports."""
 
-from services.runtime.instruments import counter, gauge
+from soliloquy.runtime.instruments import counter, gauge
 
 STARTED = counter("soliloquy_conversations_started_total")
 UNDER_WAY = gauge("soliloquy_conversations_under_way")

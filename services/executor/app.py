@@ -2,11 +2,10 @@
 
 from functools import partial
 
-from soliloquy.v1.events_pb2 import CodeFailed, CodeWritten, ReplyNeeded
-
 from services.executor.handler import Sandbox, run
 from services.executor.settings import SandboxSettings
-from services.runtime.handling import Service
+from soliloquy.runtime.handling import Service
+from soliloquy.v1.events_pb2 import CodeFailed, CodeWritten, ReplyNeeded
 
 
 def service(settings: SandboxSettings, sandbox: Sandbox) -> Service:

@@ -6,15 +6,15 @@ import logging
 from collections.abc import AsyncIterator, Iterator
 
 import grpc
-from soliloquy.v1.sandbox_pb2 import ExecuteRequest, ExecuteResponse, Execution, Job
-from soliloquy.v1.sandbox_pb2_grpc import SandboxServiceServicer
 
 from services.executor.gvisor.runsc import SandboxUnavailable
 from services.executor.lane import Busy
 from services.executor.pool import SandboxPool
 from services.executor.settings import SandboxSettings
 from services.executor.submission import LimitExceeded
-from services.runtime.traces import spans
+from soliloquy.runtime.traces import spans
+from soliloquy.v1.sandbox_pb2 import ExecuteRequest, ExecuteResponse, Execution, Job
+from soliloquy.v1.sandbox_pb2_grpc import SandboxServiceServicer
 
 _log = logging.getLogger(__name__)
 

@@ -3,10 +3,9 @@
 from copy import deepcopy
 from typing import Protocol
 
+from soliloquy.runtime.events import Outcome, emit
 from soliloquy.v1.events_pb2 import CodeFailed, CodeWritten, ReplyNeeded
 from soliloquy.v1.sandbox_pb2 import Execution, Job, Status
-
-from services.runtime.events import Outcome, emit
 
 MAX_CODE_ATTEMPTS = 3
 

@@ -12,7 +12,7 @@ from services.executor.berth import Berth
 from services.executor.gvisor.runsc import SandboxUnavailable
 from services.executor.sandbox import Sandbox
 from services.executor.works import Works
-from services.runtime.retry import Transient
+from soliloquy.runtime.retry import Transient
 
 _log = logging.getLogger(__name__)
 

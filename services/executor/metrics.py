@@ -1,10 +1,9 @@
 """What the sandbox pool exports, by lane and outcome."""
 
+from soliloquy.runtime.instruments import counter, gauge, histogram
+from soliloquy.runtime.traces import spans
+from soliloquy.runtime.values import lane_name, status_name
 from soliloquy.v1.sandbox_pb2 import Execution
-
-from services.runtime.instruments import counter, gauge, histogram
-from services.runtime.traces import spans
-from services.runtime.values import lane_name, status_name
 
 JOBS = counter("soliloquy_sandbox_jobs_total")
 JOB = histogram("soliloquy_sandbox_job_seconds")

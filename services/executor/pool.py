@@ -6,8 +6,6 @@ import time
 from collections.abc import Awaitable, Callable
 from functools import partial
 
-from soliloquy.v1.sandbox_pb2 import LANE_SINGLE_USE, STATUS_SANDBOX_DIED, Execution, Job
-
 from services.executor import metrics
 from services.executor.gvisor.runsc import SandboxUnavailable
 from services.executor.lane import Busy, Lane
@@ -19,7 +17,8 @@ from services.executor.site import Site, open_site
 from services.executor.stock import Stock
 from services.executor.submission import LimitExceeded, Submission, fault, submission
 from services.executor.works import Works
-from services.runtime.traces import spans
+from soliloquy.runtime.traces import spans
+from soliloquy.v1.sandbox_pb2 import LANE_SINGLE_USE, STATUS_SANDBOX_DIED, Execution, Job
 
 _log = logging.getLogger(__name__)
 

@@ -8,14 +8,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from soliloquy.v1 import sandbox_pb2
-from soliloquy.v1.sandbox_pb2 import Complex, Entries, Entry, Execution, Items, NamedValue, Value
-
 from services.executor.guest.verdicts import Verdict
 from services.executor.guest.wire import DIED, ENDED, FLOODED, REFUSED, REPORT, TIMED_OUT
 from services.executor.policy import LIMITS
 from services.executor.verdicts import number_of, recomputed
-from services.runtime.code import identifier
+from soliloquy.runtime.code import identifier
+from soliloquy.v1 import sandbox_pb2
+from soliloquy.v1.sandbox_pb2 import Complex, Entries, Entry, Execution, Items, NamedValue, Value
 
 _ENDS = (ENDED, TIMED_OUT, FLOODED, REFUSED, DIED)
 _INTEGER = re.compile(r"-?[0-9]+")

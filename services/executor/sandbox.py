@@ -5,14 +5,13 @@ import contextlib
 import itertools
 import json
 
-from soliloquy.v1.sandbox_pb2 import LANE_FAST, LANE_FORK, Execution, Lane
-
 from services.executor import reports
 from services.executor.guest import wire
 from services.executor.gvisor.container import Container
 from services.executor.policy import MAX_REPORT_BYTES
 from services.executor.reports import Report, Vetting
 from services.executor.submission import Submission
+from soliloquy.v1.sandbox_pb2 import LANE_FAST, LANE_FORK, Execution, Lane
 
 # How long past its wall limit a job's report may take before the sandbox counts as dead.
 _WATCHDOG_SECONDS = 1.0

@@ -2,13 +2,12 @@
 
 from pathlib import Path
 
-from soliloquy.v1.sandbox_pb2 import STATUS_OK
-
 from services.executor.gvisor.runsc import SandboxUnavailable
 from services.executor.reports import Vetting
 from services.executor.sandbox import Sandbox, SandboxDied
 from services.executor.settings import SandboxSettings
 from services.executor.submission import Submission
+from soliloquy.v1.sandbox_pb2 import STATUS_OK
 
 # No job's limit: on a busy machine the first job of a sandbox takes longer than others.
 _WALL_SECONDS = 5.0

@@ -3,14 +3,13 @@
 import asyncio
 import contextlib
 
-from soliloquy.v1 import sandbox_pb2
-from soliloquy.v1.sandbox_pb2_grpc import add_SandboxServiceServicer_to_server
-
 from services.executor.calls import SandboxCalls
 from services.executor.policy import LIMITS
 from services.executor.pool import SandboxPool
 from services.executor.settings import SandboxSettings
-from services.runtime.grpc_server import GrpcServer
+from soliloquy.runtime.grpc_server import GrpcServer
+from soliloquy.v1 import sandbox_pb2
+from soliloquy.v1.sandbox_pb2_grpc import add_SandboxServiceServicer_to_server
 
 SERVICE = sandbox_pb2.DESCRIPTOR.services_by_name["SandboxService"].full_name
 # Code that is too long is answered with the limit; what is longer than this is refused unread.

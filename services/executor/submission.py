@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 from typing import TypeVar
 
-from soliloquy.v1.sandbox_pb2 import STATUS_ERROR, Execution, Job
-
 from services.executor.policy import LIMITS
 from services.executor.settings import SandboxSettings
-from services.runtime.code import identifier, names, unfenced
+from soliloquy.runtime.code import identifier, names, unfenced
+from soliloquy.v1.sandbox_pb2 import STATUS_ERROR, Execution, Job
 
 _LEAST_WALL_SECONDS = 0.001
 

@@ -4,10 +4,9 @@ import math
 import sys
 from collections.abc import Sequence
 
-from soliloquy.v1.sandbox_pb2 import STATUS_ERROR, Execution, Value
-
 from services.executor.guest.verdicts import Verdict
-from services.runtime.code import identifier
+from soliloquy.runtime.code import identifier
+from soliloquy.v1.sandbox_pb2 import STATUS_ERROR, Execution, Value
 
 
 def recomputed(done: Execution, verdicts: Sequence[Verdict], evidence: dict[str, float | None]) -> Execution:

@@ -4,11 +4,10 @@ import re
 import tomllib
 from pathlib import Path
 
+from services.gateway.refusals import Code, Refusal
+from soliloquy.recipes.recipe import known_recipes
 from soliloquy.v1.gateway_pb2 import StartRunRequest
 from soliloquy.v1.runs_pb2 import RunRequest
-
-from services.gateway.refusals import Code, Refusal
-from services.recipes.recipe import known_recipes
 
 LIMITS: dict[str, dict[str, int]] = tomllib.loads(Path(__file__).with_name("limits.toml").read_text("utf-8"))
 _REQUEST_ID = re.compile(r"[\w.:-]{1,128}", re.ASCII)

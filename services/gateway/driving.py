@@ -5,16 +5,15 @@ import logging
 import time
 from collections.abc import Awaitable, Callable
 
-from soliloquy.v1.conversation_pb2 import Problem
-from soliloquy.v1.events_pb2 import ProblemSubmitted
-from soliloquy.v1.runs_pb2 import RunState
-
 from services.gateway.index import Index
 from services.gateway.planning import BadRequest, Planning, Problems
 from services.gateway.runs import KnownRun
-from services.runtime.events import Event, EventTooLarge, first_event
-from services.runtime.quota import left_to_submit, most_problems
-from services.runtime.transports.port import Transport
+from soliloquy.runtime.events import Event, EventTooLarge, first_event
+from soliloquy.runtime.quota import left_to_submit, most_problems
+from soliloquy.runtime.transports.port import Transport
+from soliloquy.v1.conversation_pb2 import Problem
+from soliloquy.v1.events_pb2 import ProblemSubmitted
+from soliloquy.v1.runs_pb2 import RunState
 
 # Few problems wait for room in their run: what a pause does not stop is what was submitted.
 LEAST_AHEAD = 8

@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from services.gateway.paging import checked_size, invalid_token
+from services.gateway.runs import is_given_up
+from soliloquy.runtime.events import growing_of
 from soliloquy.v1.dataset_pb2 import Origin
 from soliloquy.v1.events_pb2 import ConversationCollected
 from soliloquy.v1.gateway_pb2 import (
@@ -14,10 +17,6 @@ from soliloquy.v1.gateway_pb2 import (
     ListConversationsResponse,
     Verdict,
 )
-
-from services.gateway.paging import checked_size, invalid_token
-from services.gateway.runs import is_given_up
-from services.runtime.events import growing_of
 
 _SCHEMA = Path(__file__).with_name("finished.sql").read_text("utf-8")
 # In pages of 4 KiB; what is more goes to a file that nobody else sees.

@@ -4,11 +4,8 @@ import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from soliloquy.v1.events_pb2 import ProblemSubmitted
-from soliloquy.v1.gateway_pb2 import DeadLetter
-
-from services.runtime import dead_letters
-from services.runtime.events import (
+from soliloquy.runtime import dead_letters
+from soliloquy.runtime.events import (
     ConversationEvent,
     Event,
     RunEvent,
@@ -17,8 +14,10 @@ from services.runtime.events import (
     message_of,
     run_of,
 )
-from services.runtime.topics import origin
-from services.runtime.transports.port import Transport
+from soliloquy.runtime.topics import origin
+from soliloquy.runtime.transports.port import Transport
+from soliloquy.v1.events_pb2 import ProblemSubmitted
+from soliloquy.v1.gateway_pb2 import DeadLetter
 
 # So many times as long as it took to read them all, they are not read again.
 REST = 10

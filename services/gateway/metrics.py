@@ -1,6 +1,6 @@
 """What the gateway exports."""
 
-from services.runtime.instruments import counter, gauge, histogram
+from soliloquy.runtime.instruments import counter, gauge, histogram
 
 WATCHERS = gauge("soliloquy_gateway_watchers")
 RUNS = gauge("soliloquy_gateway_runs")

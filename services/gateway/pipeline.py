@@ -3,11 +3,10 @@
 import asyncio
 import time
 
-from soliloquy.v1.gateway_pb2 import Pipeline, Stage
-
 from services.gateway.letters import Letters
-from services.runtime.topics import origin
-from services.runtime.transports.port import Transport
+from soliloquy.runtime.topics import origin
+from soliloquy.runtime.transports.port import Transport
+from soliloquy.v1.gateway_pb2 import Pipeline, Stage
 
 FRESH_SECONDS = 1.0
 

@@ -3,14 +3,13 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from services.gateway.pace import Pace
+from soliloquy.runtime.events import growing_of
+from soliloquy.runtime.quota import Quota
 from soliloquy.v1.conversation_pb2 import Ending
 from soliloquy.v1.events_pb2 import ConversationCollected, RunChanged, RunProgress, RunStanding
 from soliloquy.v1.gateway_pb2 import RunStatus
 from soliloquy.v1.runs_pb2 import Run, RunRequest, RunState
-
-from services.gateway.pace import Pace
-from services.runtime.events import growing_of
-from services.runtime.quota import Quota
 
 OVER = (RunState.RUN_STATE_CANCELLED, RunState.RUN_STATE_FINISHED, RunState.RUN_STATE_SHORT)
 

@@ -6,6 +6,26 @@ from contextlib import aclosing, asynccontextmanager, closing
 from functools import partial
 
 from google.protobuf.message import Message
+
+from services.gateway import metrics
+from services.gateway.index import Index
+from services.gateway.letters import Letters
+from services.gateway.paging import page
+from services.gateway.pipeline import Picture
+from services.gateway.planning import Offered, Planning
+from services.gateway.refusals import Code, Refusal
+from services.gateway.runs import OVER, KnownRun, Runs, state_name, turned
+from services.gateway.settings import GatewaySettings
+from services.gateway.state import Topics
+from services.gateway.statuses import Statuses
+from services.gateway.steering import Steering
+from services.gateway.watching import Latest, Skipped, Tails
+from services.gateway.whole import Whole
+from soliloquy.recipes.recipe import find
+from soliloquy.runtime import dead_letters
+from soliloquy.runtime.events import growing_of
+from soliloquy.runtime.transports.port import Transport, Unanswered
+from soliloquy.truth.report import located
 from soliloquy.v1.events_pb2 import ConversationCollected, RunCancelled, RunChanged, RunStanding
 from soliloquy.v1.gateway_pb2 import (
     CancelRunRequest,
@@ -33,26 +53,6 @@ from soliloquy.v1.gateway_pb2 import (
     WatchRunRequest,
 )
 from soliloquy.v1.runs_pb2 import RunState
-
-from services.gateway import metrics
-from services.gateway.index import Index
-from services.gateway.letters import Letters
-from services.gateway.paging import page
-from services.gateway.pipeline import Picture
-from services.gateway.planning import Offered, Planning
-from services.gateway.refusals import Code, Refusal
-from services.gateway.runs import OVER, KnownRun, Runs, state_name, turned
-from services.gateway.settings import GatewaySettings
-from services.gateway.state import Topics
-from services.gateway.statuses import Statuses
-from services.gateway.steering import Steering
-from services.gateway.watching import Latest, Skipped, Tails
-from services.gateway.whole import Whole
-from services.recipes.recipe import find
-from services.runtime import dead_letters
-from services.runtime.events import growing_of
-from services.runtime.transports.port import Transport, Unanswered
-from services.truth.report import located
 
 # How often it is looked whether events were given up.
 LOOK_SECONDS = 1.0

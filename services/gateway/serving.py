@@ -9,12 +9,12 @@ from typing import Any
 import grpc
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
-from soliloquy.v1 import gateway_pb2
 
 from services.gateway.refusals import Refusal
 from services.gateway.service import Gateway
 from services.gateway.watching import Skipped
-from services.runtime.grpc_server import GrpcServer
+from soliloquy.runtime.grpc_server import GrpcServer
+from soliloquy.v1 import gateway_pb2
 
 SERVICE = gateway_pb2.DESCRIPTOR.services_by_name["RunService"]
 MOST_REQUEST_BYTES = 64 * 1024

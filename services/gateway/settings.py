@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from services.gateway.access.certificates import Tls
-from services.runtime.model.settings import Models, shipped_models
+from soliloquy.runtime.model.settings import Models, shipped_models
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

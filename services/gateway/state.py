@@ -5,11 +5,11 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
 
 from google.protobuf.message import Message
-from soliloquy.v1.events_pb2 import ConversationCollected, RunCancelled, RunChanged, RunStanding
 
-from services.runtime.passing import messages
-from services.runtime.topics import TOPIC_OF
-from services.runtime.transports.port import Delivery, Transport, Unanswered
+from soliloquy.runtime.passing import messages
+from soliloquy.runtime.topics import TOPIC_OF
+from soliloquy.runtime.transports.port import Delivery, Transport, Unanswered
+from soliloquy.v1.events_pb2 import ConversationCollected, RunCancelled, RunChanged, RunStanding
 
 # What is heard of a message, and when it was made.
 Hear = Callable[[Message, float], None]

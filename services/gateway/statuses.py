@@ -2,12 +2,11 @@
 
 import time
 
-from soliloquy.v1.gateway_pb2 import ListRunsRequest, ListRunsResponse, RunStatus
-
 from services.gateway.paging import Place, page
 from services.gateway.runs import KnownRun, Runs
-from services.runtime.model.accounting import cost
-from services.runtime.model.settings import Models
+from soliloquy.runtime.model.accounting import cost
+from soliloquy.runtime.model.settings import Models
+from soliloquy.v1.gateway_pb2 import ListRunsRequest, ListRunsResponse, RunStatus
 
 
 class Statuses:

@@ -4,10 +4,6 @@ import asyncio
 import time
 from collections.abc import Callable
 
-from soliloquy.v1.events_pb2 import RunCancelled, RunChanged
-from soliloquy.v1.gateway_pb2 import StartRunRequest
-from soliloquy.v1.runs_pb2 import Run, RunRequest, RunState
-
 from services.gateway.asking import checked
 from services.gateway.callers import CALLER
 from services.gateway.driving import Driver
@@ -15,9 +11,12 @@ from services.gateway.index import Index
 from services.gateway.planning import BadRequest, Planning
 from services.gateway.refusals import Code, Refusal
 from services.gateway.runs import KnownRun, Runs, state_name, turned
-from services.runtime.events import first_event, growing_of
-from services.runtime.seeds import digest
-from services.runtime.transports.port import Transport
+from soliloquy.runtime.events import first_event, growing_of
+from soliloquy.runtime.seeds import digest
+from soliloquy.runtime.transports.port import Transport
+from soliloquy.v1.events_pb2 import RunCancelled, RunChanged
+from soliloquy.v1.gateway_pb2 import StartRunRequest
+from soliloquy.v1.runs_pb2 import Run, RunRequest, RunState
 
 _GROWING_DIGITS = 8
 

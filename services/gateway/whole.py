@@ -3,14 +3,13 @@
 import asyncio
 from contextlib import aclosing
 
+from services.gateway.index import Entry
+from services.gateway.refusals import Code, Refusal
+from soliloquy.runtime.passing import messages
+from soliloquy.runtime.transports.port import Transport
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Origin
 from soliloquy.v1.events_pb2 import ConversationFinished
-
-from services.gateway.index import Entry
-from services.gateway.refusals import Code, Refusal
-from services.runtime.passing import messages
-from services.runtime.transports.port import Transport
 
 
 class Whole:
@@ -36,7 +35,7 @@ class Whole:
         if self._datasets is None:
             return None
         # Only here: no start waits for Arrow.
-        from services.dataset.reading import Dataset, NoDataset
+        from soliloquy.dataset.reading import Dataset, NoDataset
 
         try:
             return Dataset(f"{self._datasets}/{entry.shown.run}").whole(

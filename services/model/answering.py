@@ -3,10 +3,9 @@
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from typing import Protocol
 
-from soliloquy.v1.model_pb2 import Adapter, Completion, Delta, GenerateRequest, ModelInfo
-
 from services.model.engines.engine import EngineFailed, EngineStats, UnknownAdapter
-from services.runtime.model import Model
+from soliloquy.runtime.model import Model
+from soliloquy.v1.model_pb2 import Adapter, Completion, Delta, GenerateRequest, ModelInfo
 
 
 class Answering(Protocol):

@@ -8,6 +8,18 @@ import ray
 from google.protobuf.message import Message
 from ray import serve
 from ray.exceptions import RayError
+
+from services.model import openai
+from services.model.answering import Answering
+from services.model.counting import together
+from services.model.engines.engine import EngineFailed
+from services.model.following import SharedAdapters, ShelfAway
+from services.model.handler import ModelHandler
+from services.model.refusals import refusal
+from services.model.settings import ServingSettings
+from services.model.shelf import Kept, Shelf, Standing
+from soliloquy.runtime.traces.opening import recorded
+from soliloquy.runtime.traces.settings import TraceSettings
 from soliloquy.v1.model_pb2 import (
     Completion,
     Delta,
@@ -21,18 +33,6 @@ from soliloquy.v1.model_pb2 import (
     UnloadAdapterRequest,
     UnloadAdapterResponse,
 )
-
-from services.model import openai
-from services.model.answering import Answering
-from services.model.counting import together
-from services.model.engines.engine import EngineFailed
-from services.model.following import SharedAdapters, ShelfAway
-from services.model.handler import ModelHandler
-from services.model.refusals import refusal
-from services.model.settings import ServingSettings
-from services.model.shelf import Kept, Shelf, Standing
-from services.runtime.traces.opening import recorded
-from services.runtime.traces.settings import TraceSettings
 
 _NAME = "model"
 # Beyond the health check's own pace: an engine's step on a busy machine holds up the answer.

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import grpc
-from soliloquy.v1 import model_pb2 as pb
-from soliloquy.v1.model_pb2_grpc import ModelServiceServicer, add_ModelServiceServicer_to_server
 
 from services.model.answering import Answering
 from services.model.engines.settings import EngineSettings
 from services.model.handler import ModelHandler
 from services.model.refusals import refusal
+from soliloquy.v1 import model_pb2 as pb
+from soliloquy.v1.model_pb2_grpc import ModelServiceServicer, add_ModelServiceServicer_to_server
 
 T = TypeVar("T")
 

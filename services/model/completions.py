@@ -5,10 +5,10 @@ import uuid
 from typing import Any, Literal
 
 from pydantic import BaseModel, Field
-from soliloquy.v1.model_pb2 import GenerateRequest, Message, Sampling
 
 from services.model.engines.engine import InvalidRequest
-from services.runtime.completions import ChatAsked
+from soliloquy.runtime.completions import ChatAsked
+from soliloquy.v1.model_pb2 import GenerateRequest, Message, Sampling
 
 _ROLES = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
 

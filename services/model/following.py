@@ -6,11 +6,10 @@ import logging
 from collections.abc import Sequence
 from typing import Protocol
 
-from soliloquy.v1.model_pb2 import Adapter
-
 from services.model.answering import Answering
 from services.model.engines.engine import EngineFailed, EngineRefused, MissingWeights, UnknownAdapter
 from services.model.shelf import LOOK_SECONDS, Kept, Standing
+from soliloquy.v1.model_pb2 import Adapter
 
 _log = logging.getLogger(__name__)
 _PAUSE_SECONDS = 0.5

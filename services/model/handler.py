@@ -5,6 +5,10 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Protocol
 
+from services.model.answering import Answering, whole
+from services.model.engines.engine import EngineFailed, InvalidRequest
+from services.model.lately import Lately
+from soliloquy.runtime.traces import spans
 from soliloquy.v1.model_pb2 import (
     Adapter,
     Completion,
@@ -18,11 +22,6 @@ from soliloquy.v1.model_pb2 import (
     UnloadAdapterRequest,
     UnloadAdapterResponse,
 )
-
-from services.model.answering import Answering, whole
-from services.model.engines.engine import EngineFailed, InvalidRequest
-from services.model.lately import Lately
-from services.runtime.traces import spans
 
 # A prompt of the longest context there is takes less.
 MAX_REQUEST_BYTES = 4 * 1024 * 1024

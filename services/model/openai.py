@@ -6,7 +6,6 @@ from typing import Any
 
 from prometheus_client import make_asgi_app
 from pydantic import ValidationError
-from soliloquy.v1.model_pb2 import Delta
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -18,7 +17,8 @@ from services.model.counting import registry
 from services.model.engines.engine import InvalidRequest, UnknownAdapter
 from services.model.handler import MAX_REQUEST_BYTES, ModelHandler
 from services.model.refusals import refusal
-from services.runtime.completions import LAST_EVENT, Answer, event, first_flaw, listed, told
+from soliloquy.runtime.completions import LAST_EVENT, Answer, event, first_flaw, listed, told
+from soliloquy.v1.model_pb2 import Delta
 
 _RETRY_AFTER = {429: {"retry-after": "1"}, 503: {"retry-after": "1"}}
 

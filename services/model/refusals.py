@@ -13,7 +13,7 @@ from services.model.engines.engine import (
     UnknownAdapter,
     WrongBase,
 )
-from services.runtime.retry import Refused, Transient
+from soliloquy.runtime.retry import Refused, Transient
 
 _log = logging.getLogger(__name__)
 

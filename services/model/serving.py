@@ -14,7 +14,7 @@ from typing import Any
 from services.model.answering import Answering
 from services.model.counting import counting_together
 from services.model.settings import ServingSettings
-from services.runtime.listening import CannotListen, listening
+from soliloquy.runtime.listening import CannotListen, listening
 
 _log = logging.getLogger(__name__)
 

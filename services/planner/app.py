@@ -2,13 +2,12 @@
 
 from functools import partial
 
-from soliloquy.v1.events_pb2 import ConversationStarted, EnrichmentNeeded
-
 from services.planner.enrichments import Enrichments
 from services.planner.handler import enrich
 from services.planner.settings import PlannerSettings
-from services.runtime.handling import Service
-from services.runtime.model import Model
+from soliloquy.runtime.handling import Service
+from soliloquy.runtime.model import Model
+from soliloquy.v1.events_pb2 import ConversationStarted, EnrichmentNeeded
 
 
 def service(settings: PlannerSettings, model: Model) -> Service:

@@ -4,12 +4,11 @@ import asyncio
 from collections import OrderedDict
 from weakref import WeakValueDictionary
 
+from soliloquy.recipes.recipe import Recipe
+from soliloquy.runtime.ask import Ask, Prompt
+from soliloquy.runtime.model import Model
+from soliloquy.runtime.seeds import digest
 from soliloquy.v1.conversation_pb2 import Enrichment, Problem
-
-from services.recipes.recipe import Recipe
-from services.runtime.ask import Ask, Prompt
-from services.runtime.model import Model
-from services.runtime.seeds import digest
 
 
 class Enrichments:

@@ -1,10 +1,9 @@
 """A conversation's problem, enriched before the conversation starts."""
 
-from soliloquy.v1.events_pb2 import ConversationStarted, EnrichmentNeeded
-
 from services.planner.enrichments import Enrichments
-from services.recipes.recipe import find
-from services.runtime.events import Outcome, emit
+from soliloquy.recipes.recipe import find
+from soliloquy.runtime.events import Outcome, emit
+from soliloquy.v1.events_pb2 import ConversationStarted, EnrichmentNeeded
 
 
 async def enrich(event: EnrichmentNeeded, enrichments: Enrichments) -> Outcome:

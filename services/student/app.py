@@ -2,6 +2,10 @@
 
 from functools import partial
 
+from services.student.handler import again, reply
+from services.student.settings import StudentSettings
+from soliloquy.runtime.handling import Service
+from soliloquy.runtime.model import Model
 from soliloquy.v1.events_pb2 import (
     ConversationFinished,
     ConversationStarted,
@@ -9,11 +13,6 @@ from soliloquy.v1.events_pb2 import (
     StudentReplied,
     TutorReplied,
 )
-
-from services.runtime.handling import Service
-from services.runtime.model import Model
-from services.student.handler import again, reply
-from services.student.settings import StudentSettings
 
 
 def service(settings: StudentSettings, model: Model) -> Service:

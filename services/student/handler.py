@@ -1,11 +1,10 @@
 """A conversation's next student message, or another try at the latest one."""
 
+from soliloquy.recipes.recipe import find, play
+from soliloquy.runtime.events import Outcome
+from soliloquy.runtime.model import Model
+from soliloquy.runtime.retry import Refused
 from soliloquy.v1.events_pb2 import ConversationStarted, StudentRejected, TutorReplied
-
-from services.recipes.recipe import find, play
-from services.runtime.events import Outcome
-from services.runtime.model import Model
-from services.runtime.retry import Refused
 
 
 async def reply(event: ConversationStarted | TutorReplied, model: Model) -> Outcome:

@@ -2,6 +2,10 @@
 
 from functools import partial
 
+from services.tutor.handler import decide
+from services.tutor.settings import TutorSettings
+from soliloquy.runtime.handling import Service
+from soliloquy.runtime.model import Model
 from soliloquy.v1.events_pb2 import (
     CalculationNeeded,
     ConversationFinished,
@@ -9,11 +13,6 @@ from soliloquy.v1.events_pb2 import (
     StudentRejected,
     StudentReplied,
 )
-
-from services.runtime.handling import Service
-from services.runtime.model import Model
-from services.tutor.handler import decide
-from services.tutor.settings import TutorSettings
 
 
 def service(settings: TutorSettings, model: Model) -> Service:

@@ -1,10 +1,9 @@
 """The tutor's first thought about a student message."""
 
+from soliloquy.recipes.recipe import find, play
+from soliloquy.runtime.events import Outcome
+from soliloquy.runtime.model import Model
 from soliloquy.v1.events_pb2 import StudentReplied
-
-from services.recipes.recipe import find, play
-from services.runtime.events import Outcome
-from services.runtime.model import Model
 
 
 async def decide(event: StudentReplied, model: Model) -> Outcome:

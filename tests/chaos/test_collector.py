@@ -2,12 +2,13 @@
 
 import json
 import os
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests.e2e.collectors import harmed
-from tests.e2e.runs import SOLILOQUY, measured
+from tests.e2e.runs import measured
 
 KILLS = 30
 # A million takes an hour where two hundred thousand take minutes.
@@ -25,7 +26,18 @@ async def test_a_collector_killed_thirty_times_loses_nothing_and_keeps_nothing_t
 
 @pytest.mark.timeout(7200)
 def test_memory_stays_level_over_a_long_run_and_a_shard_is_soon_read() -> None:
-    command = [SOLILOQUY, "bench", "dataset", "--conversations", "10000", "--long", str(COLLECTED), "--rounds", "1"]
+    command = [
+        sys.executable,
+        "-m",
+        "benchmarks",
+        "dataset",
+        "--conversations",
+        "10000",
+        "--long",
+        str(COLLECTED),
+        "--rounds",
+        "1",
+    ]
     figures = measured(command)
     print(f"\n{json.dumps(figures)}")
     assert figures["memory"]["rss_mib"]["median"] <= 500

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from services.client.dataset import Dataset
-from services.client.runs import Runs, state_of
+from soliloquy.client.dataset import Dataset
+from soliloquy.client.runs import Runs, state_of
 from tests.e2e.consoles import OPERATOR, site
 
 CONVERSATIONS = 60

@@ -4,13 +4,13 @@ import time
 from pathlib import Path
 
 import pytest
+
+from soliloquy.cli.up import LOG
+from soliloquy.runtime.events import Event, first_event, growing_of
+from soliloquy.runtime.transports.embedded import EmbeddedTransport
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Summary
 from soliloquy.v1.events_pb2 import ConversationCollected, RunChanged, RunProgress
 from soliloquy.v1.runs_pb2 import Run, RunRequest, RunState
-
-from services.cli.up import LOG
-from services.runtime.events import Event, first_event, growing_of
-from services.runtime.transports.embedded import EmbeddedTransport
 from tests.e2e.chromium import Page, chromium, needs_chromium
 from tests.e2e.consoles import signed_in, site
 

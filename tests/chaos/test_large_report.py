@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from soliloquy.v1.conversation_pb2 import Conversation
 
+from soliloquy.v1.conversation_pb2 import Conversation
 from tests.datasets import accepted_rows, timing_rows, written
 from tests.e2e.chromium import chromium, needs_chromium
 from tests.e2e.runs import SOLILOQUY, run

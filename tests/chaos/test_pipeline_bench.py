@@ -1,10 +1,12 @@
-"""`soliloquy bench pipeline`: two minutes of waiting for a model that takes its time."""
+"""`python -m benchmarks pipeline`: two minutes of waiting for a model that takes its time."""
+
+import sys
 
 import pytest
 
-from tests.e2e.runs import SOLILOQUY, measured
+from tests.e2e.runs import measured
 
-PIPELINE = [SOLILOQUY, "bench", "pipeline", "--conversations", "6", "--in-flight", "6"]
+PIPELINE = [sys.executable, "-m", "benchmarks", "pipeline", "--conversations", "6", "--in-flight", "6"]
 
 
 @pytest.mark.timeout(300)

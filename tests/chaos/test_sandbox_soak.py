@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from soliloquy.v1.sandbox_pb2 import Execution, Job, Lane, Limits, Status
 
-from services.executor.bench import processes
-from services.executor.bench.mixes import Snippet, WrongResult, mixes
+from benchmarks.executor import processes
+from benchmarks.executor.mixes import Snippet, WrongResult, mixes
 from services.executor.pool import SandboxPool
+from soliloquy.v1.sandbox_pb2 import Execution, Job, Lane, Limits, Status
 from tests.integration.executor.bypasses import BYPASSES
 from tests.integration.executor.hostile import HOSTILE
 from tests.integration.executor.leftovers import leftovers

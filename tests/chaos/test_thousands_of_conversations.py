@@ -6,16 +6,16 @@ import time
 from collections import Counter
 
 import pytest
-from soliloquy.v1.conversation_pb2 import Conversation, Ending
 
-from services.recipes.mathdial.moves import belongs, intent_name, move_name
-from services.recipes.mathdial.rules import faults
-from services.recipes.recipe import find
-from services.recipes.scaffold.policy import POLICY
-from services.recipes.scaffold.rules import consistent
-from services.recipes.soliloquy.codes import ACTIONS
-from services.recipes.soliloquy.rules import checked
-from services.truth.report import Report
+from soliloquy.recipes.mathdial.moves import belongs, intent_name, move_name
+from soliloquy.recipes.mathdial.rules import faults
+from soliloquy.recipes.recipe import find
+from soliloquy.recipes.scaffold.policy import POLICY
+from soliloquy.recipes.scaffold.rules import consistent
+from soliloquy.recipes.soliloquy.codes import ACTIONS
+from soliloquy.recipes.soliloquy.rules import checked
+from soliloquy.truth.report import Report
+from soliloquy.v1.conversation_pb2 import Conversation, Ending
 from tests.unit.scripted.dialling import MOVES, dialled, shares, told_at
 from tests.unit.scripted.growing import grown
 from tests.unit.scripted.scaffolding import scaffolded, told_early

@@ -9,16 +9,15 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from soliloquy.v1.events_pb2 import ConversationFinished
-
-from services.cli.wiring import ORDERS, Assignment
 from services.collector.settings import LiveSettings
-from services.dataset.layout import REJECTED, ShardLimits
-from services.dataset.place import Place
-from services.dataset.verify import findings
-from services.runtime.events import first_event
-from services.runtime.topics import TOPIC_OF
-from services.runtime.transports.embedded import EmbeddedTransport
+from soliloquy.dataset.layout import REJECTED, ShardLimits
+from soliloquy.dataset.place import Place
+from soliloquy.dataset.verify import findings
+from soliloquy.runs.wiring import ORDERS, Assignment
+from soliloquy.runtime.events import first_event
+from soliloquy.runtime.topics import TOPIC_OF
+from soliloquy.runtime.transports.embedded import EmbeddedTransport
+from soliloquy.v1.events_pb2 import ConversationFinished
 from tests.unit.collector.collecting import conversations_in, numbered
 
 FINISHED = TOPIC_OF[ConversationFinished].name
@@ -68,7 +67,7 @@ async def harmed(folder: Path, *, kills: int, seed: int) -> Harm:
 def _started(orders: Assignment) -> subprocess.Popen[bytes]:
     """Once it serves."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "services.cli.worker", "collector"],
+        [sys.executable, "-m", "soliloquy.runs.worker", "collector"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 
 import grpc
 
-from services.cli.wiring import ModelSettings, scripted_model
-from services.runtime.model import Model
+from soliloquy.runs.wiring import ModelSettings, scripted_model
+from soliloquy.runtime.model import Model
 from tests.e2e.runs import SOLILOQUY
 from tests.unit.runtime.model.service import generating
 

@@ -25,7 +25,7 @@ def peak_of_import(source: Path, as_format: str) -> tuple[int, subprocess.Comple
     """The most memory that the process had, in KiB; its output ends with that line."""
     code = (
         "import sys\n"
-        "from services.cli.main import main\n"
+        "from soliloquy.cli.main import main\n"
         "try:\n"
         "    main()\n"
         "finally:\n"

@@ -16,14 +16,14 @@ from unittest.mock import patch
 import pytest
 from click.testing import CliRunner
 
-from services.cli.main import main
-from services.cli.show import record_of
-from services.client.dataset import Dataset
-from services.dataset.frames import payloads
-from services.dataset.layout import ACCEPTED, REJECTED
-from services.dataset.manifest import MANIFEST, read_manifest, shards_of
-from services.dataset.place import Place
-from services.runtime.bench.figures import figure
+from benchmarks.runtime.figures import figure
+from soliloquy.cli.main import main
+from soliloquy.cli.show import record_of
+from soliloquy.client.dataset import Dataset
+from soliloquy.dataset.frames import payloads
+from soliloquy.dataset.layout import ACCEPTED, REJECTED
+from soliloquy.dataset.manifest import MANIFEST, read_manifest, shards_of
+from soliloquy.dataset.place import Place
 
 SOLILOQUY = str(Path(sys.executable).with_name("soliloquy"))
 
@@ -114,7 +114,7 @@ def wait_for_frames(out: Path, frames: int, process: subprocess.Popen[str], *, s
 def worker_pids(parent: int) -> list[int]:
     """The worker processes of a run."""
     children = Path(f"/proc/{parent}/task/{parent}/children").read_text("utf-8").split()
-    return [int(pid) for pid in children if "services.cli.worker" in Path(f"/proc/{pid}/cmdline").read_text("utf-8")]
+    return [int(pid) for pid in children if "soliloquy.runs.worker" in Path(f"/proc/{pid}/cmdline").read_text("utf-8")]
 
 
 def worker_named(parent: int, name: str) -> int:

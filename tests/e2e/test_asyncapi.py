@@ -9,10 +9,10 @@ import pytest
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 from grpc_tools import protoc
 
-from services.cli.wiring import declared
-from services.runtime.events import Event
-from services.runtime.topics import TOPIC_OF, TOPICS, origin, shapes
-from services.runtime.transports.kafka.records import headers_of
+from soliloquy.runs.wiring import declared
+from soliloquy.runtime.events import Event
+from soliloquy.runtime.topics import TOPIC_OF, TOPICS, origin, shapes
+from soliloquy.runtime.transports.kafka.records import headers_of
 from tests.e2e.runs import SOLILOQUY, said
 
 COMMAND = [SOLILOQUY, "asyncapi"]

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from services.cli.show import record_of
-from services.client.dataset import Dataset
-from services.recipes.recipe import find
+from soliloquy.cli.show import record_of
+from soliloquy.client.dataset import Dataset
+from soliloquy.recipes.recipe import find
 from tests.datasets import accepted_rows, written
 from tests.e2e.runs import SOLILOQUY, said
 

@@ -8,10 +8,10 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from soliloquy.v1.events_pb2 import ProblemSubmitted
 
-from services.runtime.events import Event
-from services.runtime.transports.embedded import EmbeddedTransport
+from soliloquy.runtime.events import Event
+from soliloquy.runtime.transports.embedded import EmbeddedTransport
+from soliloquy.v1.events_pb2 import ProblemSubmitted
 from tests.e2e.runs import SOLILOQUY, command, dataset, grown, run, said
 
 

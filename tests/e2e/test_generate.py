@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from services.dataset.manifest import MANIFEST
+from soliloquy.dataset.manifest import MANIFEST
 from tests.e2e.runs import (
     command,
     dataset,

@@ -10,17 +10,17 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 
-from services.cli.wiring import LOOP, ORDERS, Assignment
 from services.collector.settings import LiveSettings
-from services.curriculum.files.problem_file import read_problems
 from services.executor.settings import SandboxSettings
-from services.recipes.mathwell.criteria.classifiers import save
-from services.recipes.mathwell.criteria.learning import learned
-from services.runtime.transports.kafka import KafkaSettings
-from services.runtime.transports.kafka.layout import apply
-from services.runtime.weights import digest_of
+from soliloquy.problems.files.problem_file import read_problems
+from soliloquy.recipes.mathwell.criteria.classifiers import save
+from soliloquy.recipes.mathwell.criteria.learning import learned
+from soliloquy.runs.wiring import LOOP, ORDERS, Assignment
+from soliloquy.runtime.transports.kafka import KafkaSettings
+from soliloquy.runtime.transports.kafka.layout import apply
+from soliloquy.runtime.weights import digest_of
+from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 from tests.e2e.hosted import model_service
 from tests.e2e.runs import SOLILOQUY, dataset, grown, records, run, said
 from tests.integration.executor.test_written_problems import INSTEAD as REASONS
@@ -107,7 +107,7 @@ def serving(kafka: KafkaSettings, classifiers: Path, data: Path) -> Iterator[Non
         classifiers=classifiers,
         sandbox=SandboxSettings(sandboxes=1),
     )
-    command = [sys.executable, "-m", "services.cli.worker", "all"]
+    command = [sys.executable, "-m", "soliloquy.runs.worker", "all"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin
         assert process.stdout

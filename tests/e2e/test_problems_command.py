@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from services.curriculum.bank.bank import FAMILIES
-from services.curriculum.files.problem_file import read_problems
+from soliloquy.problems.bank.bank import FAMILIES
+from soliloquy.problems.files.problem_file import read_problems
 from tests.e2e.runs import SOLILOQUY, grown, run, said
 
 

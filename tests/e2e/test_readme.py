@@ -132,7 +132,7 @@ def two_ports() -> int:
 
 
 def test_everything_a_page_links_to_exists() -> None:
-    folders = ("services", "protos", "deploy", "training", "tests")
+    folders = ("soliloquy", "services", "protos", "deploy", "training", "benchmarks", "tests")
     for page in [README, *(page for folder in folders for page in (ROOT / folder).rglob("*.md"))]:
         for link in re.findall(r"\]\((?!https?:)([^)]+)\)", page.read_text("utf-8")):
             file, _, heading = link.partition("#")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
+
 from soliloquy.v1.conversation_pb2 import (
     Belief,
     Conversation,
@@ -16,7 +17,6 @@ from soliloquy.v1.conversation_pb2 import (
     Ruling,
 )
 from soliloquy.v1.sandbox_pb2 import Lane, Status
-
 from tests.datasets import accepted_rows, rejected_rows, timing_rows, written
 from tests.e2e.chromium import Page, chromium, needs_chromium
 from tests.e2e.runs import SOLILOQUY, run

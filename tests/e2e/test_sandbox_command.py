@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from services.client.sandbox import Job, SandboxClient
+from soliloquy.client.sandbox import Job, SandboxClient
 from tests.e2e.runs import SOLILOQUY, run, said, start
 
 SHOT = """import math
@@ -137,7 +137,7 @@ def test_what_cannot_be_had_is_named(shot: Path, options: tuple[str, ...], compl
 
 
 def test_a_service_that_is_not_there_is_named(shot: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("services.cli.sandbox._ANSWER_SECONDS", 0.5)
+    monkeypatch.setattr("soliloquy.cli.sandbox._ANSWER_SECONDS", 0.5)
     assert "Connection refused" in refused(sandbox("run", shot, "--address", "127.0.0.1:1"))
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from services.collector.dataset import write_dataset
 from services.collector.journal import Journal
-from services.dataset.place import Place
+from soliloquy.dataset.place import Place
 from tests.e2e.runs import SOLILOQUY, run, said
 from tests.unit.collector.collecting import numbered
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from services.runtime.transports.kafka import KafkaSettings
+from soliloquy.runtime.transports.kafka import KafkaSettings
 from tests.e2e.runs import SOLILOQUY
 
 LINE_SECONDS = 120.0

@@ -20,7 +20,7 @@ NAMES = ("workers", "executor")
 # What the build steps read.
 _SOURCES = (
     *(f"deploy/images/{name}" for name in ("Dockerfile", "build.lock", "workers.lock", "runsc")),
-    *("deploy/helm/soliloquy/files/rules", "protos", "services", "training", "pyproject.toml"),
+    *("deploy/helm/soliloquy/files/rules", "protos", "soliloquy", "services", "training", "pyproject.toml"),
 )
 
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from services.dataset.place import Place
-from services.dataset.verify import findings
+from soliloquy.dataset.place import Place
+from soliloquy.dataset.verify import findings
 from tests.chart.render import CHART
 from tests.cluster.control_plane import Cluster, until
 from tests.node.node import NAME, Node
@@ -26,7 +26,7 @@ _HELM = "helm4"
 # Eight services of one pod each start at once on whatever cores there are.
 _WAIT = "--timeout=20m"
 _RUN_SECONDS = 900.0
-_SOLILOQUY = (sys.executable, "-c", "from services.cli.main import main; main()")
+_SOLILOQUY = (sys.executable, "-c", "from soliloquy.cli.main import main; main()")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,7 +16,7 @@ import promql_parser
 import pytest
 import yaml
 
-from services.cli.prometheus import Prometheus, Scraping, prometheus, shipped_rules
+from soliloquy.cli.prometheus import Prometheus, Scraping, prometheus, shipped_rules
 
 # Every `for` and every range of the rules is divided by the haste; their thresholds stay.
 # Between two scrapes, and at most for one, where an hour passes in an hour: more than usual, for they cost the machine

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from services.runtime.transports.kafka import KafkaSettings
+from soliloquy.runtime.transports.kafka import KafkaSettings
 from tests.chaos.kafka.installation import until
 from tests.e2e.runs import SOLILOQUY
 from tests.kafka import processes

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from services.runtime.seeds import digest
-from services.runtime.topics import origin
+from soliloquy.runtime.seeds import digest
+from soliloquy.runtime.topics import origin
 from tests.traces.collector import Span
 
 # Of the messages that one handling returns.

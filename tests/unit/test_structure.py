@@ -1,69 +1,116 @@
-"""Dependencies point one way: app -> handler -> recipes -> runtime and truth -> protos."""
+"""Dependencies point one way: app -> handler -> recipes -> runtime and truth -> contract."""
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[2]
-SERVICES = ROOT / "services"
-TRAINING = ROOT / "training"
-# The command line puts services together; it is the one place that may know several.
-COMPOSES = {"cli"}
-MODULES = sorted(path for path in SERVICES.rglob("*.py") if path.name != "__init__.py")
+LIBRARY, SERVICES, TRAINING = ROOT / "soliloquy", ROOT / "services", ROOT / "training"
+SERVICE_NAMES = {
+    *("student", "tutor", "codegen", "composer", "planner", "curriculum", "executor", "collector", "gateway", "model")
+}
+# Each part of the library, and the other parts that it may import. `runs` and `cli` compose everything.
+BELOW = {
+    "v1": set(),
+    "truth": set(),
+    "runtime": set(),
+    "recipes": {"runtime", "truth"},
+    "problems": {"recipes", "runtime", "truth"},
+    "dataset": {"recipes", "runtime", "truth"},
+    "client": {"dataset", "recipes", "runtime", "truth"},
+}
+COMPOSITION_ROOT = {"runs", "cli"}
 
 
-def imported(path: Path) -> Iterator[str]:
-    """The folders of services/ that a module imports from, and "training"."""
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-        names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-        yield from (name.split(".")[1] for name in names if name.startswith("services."))
-        yield from ("training" for name in names if name.split(".")[0] == "training")
+@cache
+def imports(path: Path) -> frozenset[str]:
+    """Returns the full names of the modules that a file imports from this project."""
+    found = set(_imported(ast.parse(path.read_text("utf-8"))))
+    return frozenset(name for name in found if name.split(".")[0] in ("soliloquy", "services", "training"))
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SERVICES)))
-def test_a_module_depends_only_on_what_lies_below_it(path: Path) -> None:
-    own = path.relative_to(SERVICES).parts[0]
-    below = {
-        "runtime": {"runtime"},
-        "truth": {"truth"},
-        "dataset": {"dataset", "runtime", "truth", "recipes"},
-        "client": {"client", "dataset", "runtime", "recipes", "truth"},
-        "recipes": {"recipes", "runtime", "truth"},
-    }.get(own, {own, "runtime", "truth", "recipes", "dataset"})
-    if own not in COMPOSES:
-        assert set(imported(path)) <= below
+def _imported(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            yield node.module or ""
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
 
 
-@pytest.mark.parametrize("path", sorted(TRAINING.rglob("*.py")), ids=lambda path: str(path.relative_to(TRAINING)))
-def test_training_depends_on_no_service(path: Path) -> None:
-    """What it takes of them, such as the sandbox, the command line hands to it."""
-    assert set(imported(path)) <= {"training", "client", "dataset", "runtime", "recipes", "truth"}
+def modules(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*.py") if "_pb2" not in path.name)
 
 
-# What it does where no event is handed to it.
+def test_each_part_of_the_library_imports_only_what_lies_below_it() -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)} imports {name}"
+        for part, below in BELOW.items()
+        for path in modules(LIBRARY / part)
+        for name in sorted(imports(path))
+        if name.split(".")[0] != "soliloquy" or (name + ".").split(".")[1] not in {part, "v1", *below}
+    ]
+    assert not wrong
+
+
+def test_no_service_and_no_training_imports_the_composition_root() -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)} imports {name}"
+        for folder in (SERVICES, TRAINING)
+        for path in modules(folder)
+        for name in sorted(imports(path))
+        if name.split(".")[0] == "soliloquy" and (name + ".").split(".")[1] in COMPOSITION_ROOT
+    ]
+    assert not wrong
+
+
+def test_services_holds_the_ten_services_and_none_imports_another() -> None:
+    assert {path.name for path in SERVICES.iterdir() if path.is_dir() and path.name != "__pycache__"} == SERVICE_NAMES
+    wrong = [
+        f"{path.relative_to(ROOT)} imports {name}"
+        for service in SERVICE_NAMES
+        for path in modules(SERVICES / service)
+        for name in sorted(imports(path))
+        if name.split(".")[0] == "training" or (name.startswith("services.") and name.split(".")[1] != service)
+    ]
+    assert not wrong
+
+
+def test_training_depends_on_no_service() -> None:
+    """The command line hands training what it needs of a service, such as the sandbox."""
+    wrong = [
+        f"{path.relative_to(ROOT)} imports {name}"
+        for path in modules(TRAINING)
+        for name in sorted(imports(path))
+        if name.startswith("services.")
+    ]
+    assert not wrong
+
+
+# The gateway answers requests instead of events.
 INSTEAD_OF_A_HANDLER = {"gateway": "service.py"}
 
 
-@pytest.mark.parametrize(
-    "service", sorted(folder.parent.name for folder in SERVICES.glob("*/app.py")), ids=lambda name: str(name)
-)
-def test_every_service_has_the_same_anatomy(service: str) -> None:
-    files = {path.name for path in (SERVICES / service).iterdir()}
-    assert {"README.md", INSTEAD_OF_A_HANDLER.get(service, "handler.py"), "app.py", "settings.py"} <= files
+def test_every_service_has_the_same_anatomy() -> None:
+    for service in SERVICE_NAMES:
+        files = {path.name for path in (SERVICES / service).iterdir()}
+        assert {"README.md", INSTEAD_OF_A_HANDLER.get(service, "handler.py"), "app.py", "settings.py"} <= files
 
 
-# A copy of a process counts what nobody is told: these copy none that has a /metrics.
+# A forked process inherits its parent's counters and exports none of its own: nothing that has a /metrics may fork.
 FORKS = {
-    "curriculum/bank/sampling.py",  # a command that draws problems, and ends
-    "executor/guest/zygote.py",  # in the sandbox, where none of our metrics are
-    "executor/selftest.py",  # where it must be refused
+    "soliloquy/problems/bank/sampling.py",  # a command that draws problems, and ends
+    "services/executor/guest/zygote.py",  # in the sandbox, where none of our metrics are
+    "services/executor/selftest.py",  # where it must be refused
 }
 
 
 def test_no_process_that_counts_is_forked() -> None:
     ways = ("os.fork", "multiprocessing", "ProcessPoolExecutor")
-    found = {str(path.relative_to(SERVICES)) for path in MODULES if any(way in path.read_text("utf-8") for way in ways)}
+    found = {
+        str(path.relative_to(ROOT))
+        for folder in (LIBRARY, SERVICES)
+        for path in modules(folder)
+        if any(way in path.read_text("utf-8") for way in ways)
+    }
     assert found == FORKS

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from soliloquy.v1.model_pb2 import Adapter
-
 from training.adapters.canary import Canary
 from training.adapters.registry import Active, Registry, first
 from training.adapters.serving import ModelService

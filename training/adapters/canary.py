@@ -3,15 +3,14 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from soliloquy.recipes.answers import Decision, Program
+from soliloquy.recipes.soliloquy import prompting
+from soliloquy.recipes.soliloquy.answers import Reply
+from soliloquy.runtime.answers import Answer, Unreadable
+from soliloquy.runtime.ask import Prompt
+from soliloquy.truth.figures import told
 from soliloquy.v1.conversation_pb2 import Calculation, Conversation, Intent, Problem
 from soliloquy.v1.model_pb2 import GenerateRequest, Sampling
-
-from services.recipes.answers import Decision, Program
-from services.recipes.soliloquy import prompting
-from services.recipes.soliloquy.answers import Reply
-from services.runtime.answers import Answer, Unreadable
-from services.runtime.ask import Prompt
-from services.truth.figures import told
 
 _MAX_TOKENS = 600
 

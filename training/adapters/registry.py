@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from services.dataset.place import Place
-from services.runtime.weights import digest_of
+from soliloquy.dataset.place import Place
+from soliloquy.runtime.weights import digest_of
 from training.adapters.version import Version
 
 _ACTIVE = "active.json"

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Self, TypeVar
 
 import grpc
+
 from soliloquy.v1.model_pb2 import (
     Adapter,
     Completion,
@@ -18,7 +19,6 @@ from soliloquy.v1.model_pb2 import (
     UnloadAdapterRequest,
 )
 from soliloquy.v1.model_pb2_grpc import ModelServiceStub
-
 from training.settings import CannotTrain
 
 # How long a service that is away, or has no replica free, is waited for; and a call.

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from safetensors import SafetensorError, safe_open
 
-from services.runtime.weights import CARD, digest_of, named_base
+from soliloquy.runtime.weights import CARD, digest_of, named_base
 
 WEIGHTS, CONFIG = "adapter_model.safetensors", "adapter_config.json"
 PICTURE = "loss.png"

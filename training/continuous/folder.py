@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from services.dataset.reading import Dataset
+from soliloquy.dataset.reading import Dataset
 from training.continuous.policy import Figures
 from training.continuous.sources import Span
 from training.evaluation.report import table

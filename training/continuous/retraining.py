@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from services.runtime.weights import base_digest
+from soliloquy.runtime.weights import base_digest
 from training.adapters.activation import Activation, NotActivated
 from training.adapters.canary import Canary
 from training.adapters.registry import Overtaken, Registry

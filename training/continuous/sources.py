@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from soliloquy.dataset.manifest import UnreadableManifest, read_manifest
+from soliloquy.dataset.place import Place
+from soliloquy.dataset.reading import Dataset, NoDataset
+from soliloquy.runtime.transports.kafka import KafkaSettings, kafka_transport
+from soliloquy.runtime.transports.port import Delivery
 from soliloquy.v1.conversation_pb2 import Conversation
-
-from services.dataset.manifest import UnreadableManifest, read_manifest
-from services.dataset.place import Place
-from services.dataset.reading import Dataset, NoDataset
-from services.runtime.transports.kafka import KafkaSettings, kafka_transport
-from services.runtime.transports.port import Delivery
 from training.freeze import FINISHED, LeaveOut, Sieve, finished_in, freeze_rows, freeze_topic
 from training.settings import CannotTrain
 

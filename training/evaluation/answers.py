@@ -14,12 +14,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
+from soliloquy.truth.numbers import EXACT, numbers_in
+from soliloquy.truth.phrases import says
+from soliloquy.truth.quantities import Written, is_same, quantities_in
+from soliloquy.truth.units import unit
 from soliloquy.v1.conversation_pb2 import Problem, Quantity
-
-from services.truth.numbers import EXACT, numbers_in
-from services.truth.phrases import says
-from services.truth.quantities import Written, is_same, quantities_in
-from services.truth.units import unit
 
 _CUES = tomllib.loads(Path(__file__).with_name("answers.toml").read_text("utf-8"))
 _BEFORE = [re.compile(cue, re.IGNORECASE) for cue in _CUES["before"].values()]

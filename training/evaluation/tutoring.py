@@ -6,6 +6,9 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Seque
 from dataclasses import dataclass
 from typing import TypeVar
 
+from soliloquy.recipes.recipe import Recipe, play
+from soliloquy.runtime.events import ConversationEvent, Outcome
+from soliloquy.runtime.model import Model
 from soliloquy.v1.conversation_pb2 import Conversation, ModelCall, ParseOutcome
 from soliloquy.v1.events_pb2 import (
     CalculationNeeded,
@@ -18,10 +21,6 @@ from soliloquy.v1.events_pb2 import (
     StudentReplied,
     TutorReplied,
 )
-
-from services.recipes.recipe import Recipe, play
-from services.runtime.events import ConversationEvent, Outcome
-from services.runtime.model import Model
 
 # Runs the code that was written, in a sandbox.
 Execute = Callable[[CodeWritten], Awaitable[Outcome]]

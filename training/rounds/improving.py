@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from services.dataset.manifest import MANIFEST
-from services.dataset.reading import Dataset
+from soliloquy.dataset.manifest import MANIFEST
+from soliloquy.dataset.reading import Dataset
 from training.folder import Job, TrainingFolder
 from training.freeze import freeze_together
 from training.rounds.folder import Round, Rounds

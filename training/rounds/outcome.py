@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from services.dataset.authored import authored
-from services.dataset.reading import Dataset
+from soliloquy.dataset.authored import authored
+from soliloquy.dataset.reading import Dataset
 from training.evaluation.shares import wilson
 
 HEAD = (

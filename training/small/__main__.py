@@ -67,7 +67,7 @@ class Making:
         if (folder / "config.json").is_file():
             return
         # What takes seconds to import.
-        from services.recipes.soliloquy.prompting import FOLDER
+        from soliloquy.recipes.soliloquy.prompting import FOLDER
         from training.small.base import make_base
         from training.source import conversations
 

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from soliloquy.v1.conversation_pb2 import Conversation
 from transformers import LlamaConfig, LlamaForCausalLM
 
+from soliloquy.v1.conversation_pb2 import Conversation
 from training.samples import states
 from training.small.tokens import train_tokenizer
 

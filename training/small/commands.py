@@ -5,7 +5,7 @@ import subprocess
 import sys
 from collections.abc import Collection
 
-_SOLILOQUY = (sys.executable, "-c", "from services.cli.main import main; main()")
+_SOLILOQUY = (sys.executable, "-c", "from soliloquy.cli.main import main; main()")
 
 
 def soliloquy(*arguments: str, ends: Collection[int] = (0,)) -> None:

@@ -49,7 +49,7 @@ def _begin(out: Path, seed: int) -> None:
     if (folder / "config.json").is_file():
         return
     # What takes seconds to import.
-    from services.recipes.mathwell.prompting import FOLDER
+    from soliloquy.recipes.mathwell.prompting import FOLDER
     from training.small.base import make_base
     from training.source import conversations
 

@@ -6,7 +6,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from services.runtime.retry import Transient
+from soliloquy.runtime.retry import Transient
 
 # Never kvm: where it does not work it hangs, and where it does it needs a device that a job should not be near.
 PLATFORMS = ("systrap", "ptrace")

@@ -9,10 +9,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol
 
-from soliloquy.v1.conversation_pb2 import Conversation, Ending, Problem
-from soliloquy.v1.events_pb2 import ConversationFinished
-from soliloquy.v1.runs_pb2 import Run
-
 from services.gateway.callers import CALLER
 from services.gateway.chat import pieces
 from services.gateway.chat.asked import ChatFinished, ChatShown, Posed, Said, StartChat
@@ -22,10 +18,13 @@ from services.gateway.chat.settings import ChatSettings
 from services.gateway.chat.texts import cleaned
 from services.gateway.chat.tutor import Tutor, person_in
 from services.gateway.refusals import Code, Refusal
-from services.recipes.recipe import find
-from services.runtime.events import Event, EventTooLarge, checked, first_event, growing_of
-from services.runtime.seeds import digest
-from services.runtime.transports.port import Unanswered
+from soliloquy.recipes.recipe import find
+from soliloquy.runtime.events import Event, EventTooLarge, checked, first_event, growing_of
+from soliloquy.runtime.seeds import digest
+from soliloquy.runtime.transports.port import Unanswered
+from soliloquy.v1.conversation_pb2 import Conversation, Ending, Problem
+from soliloquy.v1.events_pb2 import ConversationFinished
+from soliloquy.v1.runs_pb2 import Run
 
 # All that persons had kept of a recipe is one dataset: the growing names the recipe and its prompts.
 RUN = "chats"

@@ -5,8 +5,6 @@ from contextlib import aclosing
 from typing import Any
 
 from pydantic import ValidationError
-from soliloquy.v1.conversation_pb2 import Conversation
-from soliloquy.v1.model_pb2 import Completion, Finish
 
 from services.gateway.chat.chats import Problems, conversation_about
 from services.gateway.chat.history import History, read_history
@@ -15,8 +13,10 @@ from services.gateway.chat.pieces import REPLY_AGAIN, Tell, told_by
 from services.gateway.chat.settings import ChatSettings
 from services.gateway.chat.tutor import Tutor, person_in, tutoring
 from services.gateway.refusals import HTTP_STATUS, Code, Refusal
-from services.runtime.completions import LAST_EVENT, Answer, ChatAsked, event, first_flaw, listed, told
-from services.runtime.seeds import digest
+from soliloquy.runtime.completions import LAST_EVENT, Answer, ChatAsked, event, first_flaw, listed, told
+from soliloquy.runtime.seeds import digest
+from soliloquy.v1.conversation_pb2 import Conversation
+from soliloquy.v1.model_pb2 import Completion, Finish
 
 # Between a reply that cannot be taken back and the one in its place.
 _ANEW = "\n\n"

@@ -7,7 +7,7 @@ from services.gateway.callers import CALLER
 from services.gateway.chat.settings import ChatSettings
 from services.gateway.chat.texts import cleaned
 from services.gateway.refusals import Code, Refusal
-from services.runtime.completions import ChatAsked
+from soliloquy.runtime.completions import ChatAsked
 
 _PROBLEM, _SOLUTION = "Problem:", "Solution:"
 _ROLES = {"system": "system", "developer": "system", "user": "student", "assistant": "tutor"}

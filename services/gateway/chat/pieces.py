@@ -5,12 +5,12 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from typing import Any, NamedTuple
 
 from google.protobuf.json_format import MessageToDict
-from soliloquy.v1.conversation_pb2 import Conversation, Turn
-from soliloquy.v1.events_pb2 import CalculationNeeded, CodeFailed, CodeWritten, ReplyNeeded
 
 from services.gateway.refusals import Refusal
-from services.runtime.events import ConversationEvent
-from services.runtime.values import plain, status_name
+from soliloquy.runtime.events import ConversationEvent
+from soliloquy.runtime.values import plain, status_name
+from soliloquy.v1.conversation_pb2 import Conversation, Turn
+from soliloquy.v1.events_pb2 import CalculationNeeded, CodeFailed, CodeWritten, ReplyNeeded
 
 
 class Piece(NamedTuple):

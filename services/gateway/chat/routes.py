@@ -16,7 +16,7 @@ from services.gateway.http.asked import Asked
 from services.gateway.http.routes import Own
 from services.gateway.http.streams import Stream, event
 from services.gateway.refusals import Refusal
-from services.runtime.completions import ChatAsked
+from soliloquy.runtime.completions import ChatAsked
 
 # Its texts are bounded in characters, each of which JSON may write in twelve bytes; a longer body holds no such text.
 _MOST_BYTES = 256 * 1024

@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping
 
-from soliloquy.v1.model_pb2 import GenerateRequest
-
 from services.gateway.chat.pieces import REPLY_AGAIN, Tell, reply
-from services.recipes.person import SoFar
-from services.runtime.model.hearing import Hear
+from soliloquy.recipes.person import SoFar
+from soliloquy.runtime.model.hearing import Hear
+from soliloquy.v1.model_pb2 import GenerateRequest
 
 
 class Showing:

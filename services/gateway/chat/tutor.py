@@ -7,6 +7,17 @@ from collections.abc import Awaitable, Callable, Iterable
 from copy import deepcopy
 from typing import TypeVar
 
+from services.gateway.chat import pieces
+from services.gateway.chat.pieces import Tell
+from services.gateway.chat.showing import Showing
+from services.gateway.refusals import Code, Refusal
+from soliloquy.recipes.person import Person
+from soliloquy.recipes.recipe import UnknownRecipe, find, known_recipes
+from soliloquy.runtime.events import ConversationEvent
+from soliloquy.runtime.handling import Handler, Service
+from soliloquy.runtime.model.faults import ModelFailed
+from soliloquy.runtime.model.hearing import HEARING
+from soliloquy.runtime.retry import CannotServe, Refused, Transient
 from soliloquy.v1.conversation_pb2 import Conversation, Ending
 from soliloquy.v1.events_pb2 import (
     ConversationFinished,
@@ -15,18 +26,6 @@ from soliloquy.v1.events_pb2 import (
     StudentReplied,
     TutorReplied,
 )
-
-from services.gateway.chat import pieces
-from services.gateway.chat.pieces import Tell
-from services.gateway.chat.showing import Showing
-from services.gateway.refusals import Code, Refusal
-from services.recipes.person import Person
-from services.recipes.recipe import UnknownRecipe, find, known_recipes
-from services.runtime.events import ConversationEvent
-from services.runtime.handling import Handler, Service
-from services.runtime.model.faults import ModelFailed
-from services.runtime.model.hearing import HEARING
-from services.runtime.retry import CannotServe, Refused, Transient
 
 _log = logging.getLogger(__name__)
 _AGAIN_SECONDS = 1.0

@@ -7,13 +7,15 @@ from pathlib import Path
 
 from starlette.responses import Response
 
+import soliloquy.dataset.report
 from services.gateway.http.asked import Asked
 from services.gateway.http.routes import Own
 from services.gateway.refusals import Code, Refusal
 
-_SERVICES = Path(__file__).parents[2]
+_CONSOLE = Path(__file__).parents[1] / "console"
+_LOOK = Path(soliloquy.dataset.report.__file__).with_name("look")
 # The console's own files, and what it shows in the same way as a dataset's report.
-FOLDERS = (_SERVICES / "gateway" / "console", _SERVICES / "dataset" / "report" / "look")
+FOLDERS = (_CONSOLE, _LOOK)
 PAGE = "index.html"
 # One file has them all, in this order: until it is there, a browser paints nothing.
 SHEET, SHEETS = "sheet.css", ("colours.css", "conversation.css", "console.css", "pages.css")

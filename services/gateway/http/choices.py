@@ -13,8 +13,8 @@ from services.gateway.http.asked import Asked
 from services.gateway.http.routes import Own
 from services.gateway.planning import Offered
 from services.gateway.service import Gateway
-from services.recipes.recipe import DEFAULT, find, known_recipes
-from services.runtime.model.settings import Models
+from soliloquy.recipes.recipe import DEFAULT, find, known_recipes
+from soliloquy.runtime.model.settings import Models
 
 # What a form begins with, beside the usual values of `limits.toml`.
 _BEGINNING: Mapping[str, str | int] = {"recipe": DEFAULT, "conversations": 100, "seed": 0}
@@ -68,7 +68,7 @@ def _choices(gateway: Gateway, models: Models) -> Choices:
 
 def _recipe(name: str) -> RecipeChoice:
     # Only here: no start waits for Arrow.
-    from services.dataset.report.words import words_of
+    from soliloquy.dataset.report.words import words_of
 
     recipe = find(name)
     return RecipeChoice(

@@ -7,7 +7,6 @@ from contextlib import aclosing
 from typing import Any
 
 from google.protobuf.message import Message
-from soliloquy.v1.gateway_pb2 import StartRunRequest
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route as Place
@@ -26,6 +25,7 @@ from services.gateway.refusals import Code, Refusal
 from services.gateway.service import Gateway
 from services.gateway.serving import method_of
 from services.gateway.watching import Skipped
+from soliloquy.v1.gateway_pb2 import StartRunRequest
 
 # Behind this everything takes a right token, even to learn what is not there.
 GUARDED = "/v1/"

@@ -6,17 +6,17 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 
-from soliloquy.v1.gateway_pb2 import GetRunRequest
 from starlette.responses import Response, StreamingResponse
 
-from services.dataset.layout import KINDS
-from services.dataset.manifest import MANIFEST, UnreadableManifest, read_manifest, shards_of
-from services.dataset.place import Place
 from services.gateway.http.answers import answered
 from services.gateway.http.asked import Asked
 from services.gateway.http.routes import Own
 from services.gateway.refusals import Code, Refusal
 from services.gateway.service import Gateway
+from soliloquy.dataset.layout import KINDS
+from soliloquy.dataset.manifest import MANIFEST, UnreadableManifest, read_manifest, shards_of
+from soliloquy.dataset.place import Place
+from soliloquy.v1.gateway_pb2 import GetRunRequest
 
 _AT_ONCE = 256 * 1024
 # Whatever a manifest says, nothing outside its folder is a file of it.

@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 
-from soliloquy.v1.gateway_pb2 import Pipeline
 from starlette.responses import Response
 
 from services.gateway.http.answers import Encoder
@@ -11,6 +10,7 @@ from services.gateway.http.asked import Asked
 from services.gateway.http.routes import Own
 from services.gateway.http.streams import event_of
 from services.gateway.service import Gateway
+from soliloquy.v1.gateway_pb2 import Pipeline
 
 
 def watching_pipeline(gateway: Gateway) -> Own:

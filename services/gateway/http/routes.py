@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from google.protobuf.descriptor import Descriptor, MethodDescriptor
+
 from soliloquy.v1 import gateway_pb2
 
 if TYPE_CHECKING:

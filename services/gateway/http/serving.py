@@ -8,7 +8,7 @@ from starlette.types import ASGIApp
 
 from services.gateway.access.certificates import Tls
 from services.gateway.http.connection import Protocol
-from services.runtime.http_server import http_server
+from soliloquy.runtime.http_server import http_server
 
 IDLE_SECONDS = 30
 # For answers that are under way when it is to end.

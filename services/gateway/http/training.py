@@ -9,11 +9,11 @@ from typing import Any
 
 from starlette.responses import Response
 
-from services.dataset.place import Place
 from services.gateway.http.answers import answered
 from services.gateway.http.asked import Asked
 from services.gateway.http.routes import Own
 from services.gateway.refusals import Code, Refusal
+from soliloquy.dataset.place import Place
 
 _ACTIVE, _VERSIONS, _REPORT = "active.json", "versions", "report.json"
 

@@ -7,8 +7,6 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from pathlib import Path
 
-from soliloquy.v1.model_pb2 import Adapter, Completion, Delta, Finish, GenerateRequest, ModelInfo, Sampling
-
 from services.model.engines.engine import (
     Engine,
     EngineFailed,
@@ -23,7 +21,8 @@ from services.model.engines.metrics import EngineMetrics
 from services.model.engines.settings import EngineSettings
 from services.model.engines.weights import check_base, check_fits, read_adapter
 from services.model.engines.wording import Wording
-from services.runtime.weights import base_digest
+from soliloquy.runtime.weights import base_digest
+from soliloquy.v1.model_pb2 import Adapter, Completion, Delta, Finish, GenerateRequest, ModelInfo, Sampling
 
 
 class Chat:

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from soliloquy.runtime.retry import Refused, Transient
 from soliloquy.v1.model_pb2 import Finish, Sampling
-
-from services.runtime.retry import Refused, Transient
 
 
 class EngineFailed(Transient):

@@ -4,10 +4,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from soliloquy.v1.model_pb2 import Finish
-
 from services.model.engines.engine import Engine, EngineRefused
-from services.runtime.instruments import counter, gauge, histogram
+from soliloquy.runtime.instruments import counter, gauge, histogram
+from soliloquy.v1.model_pb2 import Finish
 
 PROMPT_TOKENS = counter("soliloquy_model_prompt_tokens_total")
 COMPLETION_TOKENS = counter("soliloquy_model_completion_tokens_total")

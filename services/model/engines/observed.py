@@ -12,10 +12,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Self
 
+from soliloquy.runtime.model import Model
+from soliloquy.runtime.seeds import digest, draw
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
-
-from services.runtime.model import Model
-from services.runtime.seeds import digest, draw
 
 OBSERVATION = "SOLILOQUY_OBSERVATION"
 

@@ -3,14 +3,13 @@
 import asyncio
 import re
 
-from soliloquy.v1.model_pb2 import Completion, Finish, GenerateRequest
-
 from services.model.engines.noise import Noise
-from services.recipes.recipe import find, known_recipes
-from services.recipes.scripted.reading import Book, Reading
-from services.runtime.model import ModelRefused
-from services.runtime.model.hearing import HEARING, Hear
-from services.runtime.seeds import draw
+from soliloquy.recipes.recipe import find, known_recipes
+from soliloquy.recipes.scripted.reading import Book, Reading
+from soliloquy.runtime.model import ModelRefused
+from soliloquy.runtime.model.hearing import HEARING, Hear
+from soliloquy.runtime.seeds import draw
+from soliloquy.v1.model_pb2 import Completion, Finish, GenerateRequest
 
 
 class ScriptedEngine:

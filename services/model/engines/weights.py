@@ -2,10 +2,9 @@
 
 from pathlib import Path
 
-from soliloquy.v1.model_pb2 import Adapter
-
 from services.model.engines.engine import MissingWeights, WrongBase
-from services.runtime.weights import digest_of, named_base
+from soliloquy.runtime.weights import digest_of, named_base
+from soliloquy.v1.model_pb2 import Adapter
 
 ADAPTER_WEIGHTS = "adapter_model.safetensors"
 ADAPTER_CONFIG = "adapter_config.json"

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import TemplateError
-from soliloquy.v1.model_pb2 import Message
 from tokenizers.decoders import DecodeStream
 from transformers import AutoTokenizer
 
 from services.model.engines.engine import InvalidRequest, MissingWeights
+from soliloquy.v1.model_pb2 import Message
 
 _ROLES = {"system", "user", "assistant"}
 # What stands for bytes that are no character yet.

@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from aiohttp import web
-from soliloquy.v1.model_pb2 import GenerateRequest, Message
 
 from services.model.fake.from_schema import sentence, value_of
 from services.model.fake.weather import Fate, Weather
-from services.runtime.listening import listening
-from services.runtime.model import Model, ModelRefused
-from services.runtime.model.openai_line import PROMPT_HEADER, SEED_HEADER
-from services.runtime.seeds import draw
+from soliloquy.runtime.listening import listening
+from soliloquy.runtime.model import Model, ModelRefused
+from soliloquy.runtime.model.openai_line import PROMPT_HEADER, SEED_HEADER
+from soliloquy.runtime.seeds import draw
+from soliloquy.v1.model_pb2 import GenerateRequest, Message
 
 MAX_REQUEST_BYTES = 4 * 1024**2
 PIECE_CHARACTERS = 16

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from enum import Enum
 
-from services.runtime.seeds import draw
+from soliloquy.runtime.seeds import draw
 
 
 class Fate(Enum):

@@ -4,10 +4,10 @@ import asyncio
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
-from services.runtime.events import ConversationEvent, message_of
-from services.runtime.topics import TOPICS
-from services.runtime.transports.kafka import KafkaSettings
-from services.runtime.transports.kafka.transport import KafkaTransport
+from soliloquy.runtime.events import ConversationEvent, message_of
+from soliloquy.runtime.topics import TOPICS
+from soliloquy.runtime.transports.kafka import KafkaSettings
+from soliloquy.runtime.transports.kafka.transport import KafkaTransport
 
 RUN_TOPICS = ("run.standing", "run.cancelled")
 WORK = tuple(topic for topic in TOPICS if topic not in RUN_TOPICS)

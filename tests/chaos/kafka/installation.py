@@ -19,10 +19,10 @@ from typing import Self
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 
-from services.cli.wiring import MAKERS
-from services.client.dataset import Dataset
-from services.runtime.transports.kafka import KafkaSettings
-from services.runtime.transports.kafka.layout import apply
+from soliloquy.client.dataset import Dataset
+from soliloquy.runs.wiring import MAKERS
+from soliloquy.runtime.transports.kafka import KafkaSettings
+from soliloquy.runtime.transports.kafka.layout import apply
 from tests.e2e.runs import SOLILOQUY, alive, kill, worker_pids
 from tests.kafka import processes
 

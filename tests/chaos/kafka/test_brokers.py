@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from services.runtime.topics import shapes
-from services.runtime.transports.kafka.layout import apply, check, plan
-from services.runtime.transports.kafka.settings import KafkaSettings
+from soliloquy.runtime.topics import shapes
+from soliloquy.runtime.transports.kafka.layout import apply, check, plan
+from soliloquy.runtime.transports.kafka.settings import KafkaSettings
 from tests.chaos.kafka.conftest import Undisturbed
 from tests.chaos.kafka.history import history
 from tests.chaos.kafka.installation import Installation

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from services.runtime.transports.kafka import KafkaSettings
-from services.runtime.transports.kafka.layout import apply
+from soliloquy.runtime.transports.kafka import KafkaSettings
+from soliloquy.runtime.transports.kafka.layout import apply
 from tests.e2e.chromium import chromium, needs_chromium
 from tests.e2e.consoles import STATE, gone, opened, signed_in, site, start_pressed, talked
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from services.cli.driver import SUBMITTED_AHEAD
+from soliloquy.runs.driver import SUBMITTED_AHEAD
 from tests.chaos.kafka.conftest import Undisturbed
 from tests.chaos.kafka.history import history
 from tests.chaos.kafka.installation import Installation, until

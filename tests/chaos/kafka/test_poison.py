@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from aiokafka import AIOKafkaProducer
 
-from services.runtime.dead_letters import letters
-from services.runtime.events import MAX_EVENT_BYTES
-from services.runtime.topics import RETRY, TOPICS, origin
-from services.runtime.transports.kafka import KafkaSettings
-from services.runtime.transports.kafka.transport import KafkaTransport
+from soliloquy.runtime.dead_letters import letters
+from soliloquy.runtime.events import MAX_EVENT_BYTES
+from soliloquy.runtime.topics import RETRY, TOPICS, origin
+from soliloquy.runtime.transports.kafka import KafkaSettings
+from soliloquy.runtime.transports.kafka.transport import KafkaTransport
 from tests.chaos.kafka.conftest import Undisturbed
 from tests.chaos.kafka.installation import Installation, until
 from tests.chaos.kafka.run import Run

@@ -5,10 +5,10 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from soliloquy.v1.events_pb2 import ConversationStarted
 
-from services.runtime.events import Outcome
-from services.runtime.transports.kafka.transport import KafkaTransport
+from soliloquy.runtime.events import Outcome
+from soliloquy.runtime.transports.kafka.transport import KafkaTransport
+from soliloquy.v1.events_pb2 import ConversationStarted
 from tests.integration.transport.kafka import fresh_address, settings
 from tests.integration.transport.support import held, idle, metric, reply, serving, started, student, until
 

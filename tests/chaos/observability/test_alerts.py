@@ -14,13 +14,13 @@ from pathlib import Path
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
+
+from benchmarks.runtime.processes import family, stats
+from soliloquy.runtime.events import Event, first_event
+from soliloquy.runtime.transports.kafka import KafkaSettings, kafka_transport
+from soliloquy.runtime.transports.kafka.layout import apply
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.events_pb2 import CodeWritten
-
-from services.runtime.bench.processes import family, stats
-from services.runtime.events import Event, first_event
-from services.runtime.transports.kafka import KafkaSettings, kafka_transport
-from services.runtime.transports.kafka.layout import apply
 from tests.chaos.kafka.installation import Installation, free_ports, until
 from tests.chaos.kafka.run import Run
 from tests.e2e.runs import SOLILOQUY, kill, said

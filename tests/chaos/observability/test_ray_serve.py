@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from deploy.dashboards.board import boards
-from services.cli.prometheus import Scraping, prometheus, shipped_rules
+from soliloquy.cli.prometheus import Scraping, prometheus, shipped_rules
 from tests.e2e.runs import SOLILOQUY, command, run
 from tests.integration.model.serving import free_port
 from tests.kafka import processes

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from deploy.dashboards.board import boards
-from services.cli.wiring import MAKERS
+from soliloquy.runs.wiring import MAKERS
 from tests.e2e.runs import SOLILOQUY, said
 from tests.integration.observability.watched import Watched, watched
 from tests.models import needs_torch

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import yaml
 
-from services.client.dataset import Dataset
-from services.runtime.weights import digest_of
+from soliloquy.client.dataset import Dataset
+from soliloquy.runtime.weights import digest_of
 from tests.e2e.runs import SOLILOQUY, journal_frames, run
 from tests.integration.training.conftest import SETTINGS
 from tests.integration.training.processes import losses
@@ -22,7 +22,7 @@ from training.folder import ADAPTER_WEIGHTS
 pytestmark = [needs_torch, pytest.mark.timeout(1200)]
 
 PATIENCE = 300.0
-_COMMAND = (sys.executable, "-c", "from services.cli.main import main; main()", "problems", "improve", "--json")
+_COMMAND = (sys.executable, "-c", "from soliloquy.cli.main import main; main()", "problems", "improve", "--json")
 _EXAMPLE = {
     "question": "Ben has 7 kites and buys 5 more. How many kites does Ben have?",
     "solution": "def solution():\n    kites = 7\n    bought = 5\n    return kites + bought",

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 import yaml
-from soliloquy.v1.conversation_pb2 import Conversation
 
-from services.client.dataset import Dataset
 from services.model.beside import beside
-from services.runtime.transports.kafka import KafkaSettings, kafka_transport
+from soliloquy.client.dataset import Dataset
+from soliloquy.runtime.transports.kafka import KafkaSettings, kafka_transport
+from soliloquy.v1.conversation_pb2 import Conversation
 from tests.integration.training.conftest import SETTINGS
 from tests.integration.training.processes import losses
 from tests.integration.transport.kafka import fresh_address, settings
@@ -28,7 +28,7 @@ from training.freeze import FINISHED
 PATIENCE = 400.0
 # Before a test's own loop runs.
 GROWN = conversations(6)
-_COMMAND = (sys.executable, "-c", "from services.cli.main import main; main()", "retrain")
+_COMMAND = (sys.executable, "-c", "from soliloquy.cli.main import main; main()", "retrain")
 _POLICY = """
 evaluation = {{ problems = "physics", questions = 1, seed = 3, max_tokens = 40 }}
 may_lose = {{ usage = {margin}, verification = {margin} }}

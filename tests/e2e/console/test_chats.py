@@ -5,11 +5,11 @@ import contextlib
 from pathlib import Path
 
 import pytest
-from soliloquy.v1.conversation_pb2 import Conversation
 
-from services.cli.up import LOG
-from services.client.dataset import Dataset, NoDataset
-from services.runtime.events import growing_of
+from soliloquy.cli.up import LOG
+from soliloquy.client.dataset import Dataset, NoDataset
+from soliloquy.runtime.events import growing_of
+from soliloquy.v1.conversation_pb2 import Conversation
 from tests.e2e.chromium import Page, needs_chromium
 from tests.e2e.console.hostile import HARMED, HOSTILE
 from tests.e2e.consoles import STATE, gone, talked

@@ -5,13 +5,13 @@ import time
 from pathlib import Path
 
 import pytest
+
+from soliloquy.cli.up import LOG
+from soliloquy.problems.bank.bank import load_bank
+from soliloquy.runtime.events import Event
+from soliloquy.runtime.transports.embedded import EmbeddedTransport
 from soliloquy.v1.events_pb2 import ProblemSubmitted
 from soliloquy.v1.runs_pb2 import Run
-
-from services.cli.up import LOG
-from services.curriculum.bank.bank import load_bank
-from services.runtime.events import Event
-from services.runtime.transports.embedded import EmbeddedTransport
 from tests.e2e.chromium import Page, chromium, needs_chromium
 from tests.e2e.console.hostile import HARMED, HOSTILE
 from tests.e2e.consoles import READER, STATE, TITLE, Site, gone, opened, signed_in

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Self
 
 import pytest
-from soliloquy.v1.model_pb2 import Adapter, Completion, GenerateRequest, Message, Sampling
 
-from services.curriculum.bank.bank import load_bank
-from services.runtime.answers import Answer, Unreadable
-from services.runtime.weights import base_digest
+from soliloquy.problems.bank.bank import load_bank
+from soliloquy.runtime.answers import Answer, Unreadable
+from soliloquy.runtime.weights import base_digest
+from soliloquy.v1.model_pb2 import Adapter, Completion, GenerateRequest, Message, Sampling
 from tests.integration.adapters.plain import plain
 from tests.integration.model.asking import Asking
 from tests.models import needs_torch

@@ -4,18 +4,17 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field, replace
 
-from soliloquy.v1.conversation_pb2 import Problem, Step
-
-from services.cli.gateway.chatting import ChatProblems, tutoring
-from services.cli.wiring import ModelSettings, scripted_model
 from services.gateway.chat.asked import ChatShown, StartChat
 from services.gateway.chat.chats import Chats
 from services.gateway.chat.pieces import REPLY_AGAIN, Piece
 from services.gateway.chat.settings import ChatSettings
 from services.gateway.refusals import Refusal
 from services.planner.enrichments import Enrichments
-from services.recipes.recipe import find
-from services.runtime.events import Event
+from soliloquy.recipes.recipe import find
+from soliloquy.runs.gateway.chatting import ChatProblems, tutoring
+from soliloquy.runs.wiring import ModelSettings, scripted_model
+from soliloquy.runtime.events import Event
+from soliloquy.v1.conversation_pb2 import Problem, Step
 
 PROBLEMS = ChatProblems()
 BANK = {"soliloquy": "physics", "scaffold": "arithmetic", "mathdial": "arithmetic"}

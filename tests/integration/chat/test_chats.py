@@ -5,16 +5,16 @@ import logging
 from collections import Counter
 
 import pytest
-from soliloquy.v1.conversation_pb2 import Conversation
-from soliloquy.v1.events_pb2 import ConversationFinished
 
 from services.gateway.callers import CALLER
 from services.gateway.chat.asked import StartChat
 from services.gateway.chat.chats import LEFT
 from services.gateway.chat.settings import ChatSettings
 from services.gateway.refusals import Code, Refusal
-from services.recipes.recipe import find
-from services.runtime.events import message_of
+from soliloquy.recipes.recipe import find
+from soliloquy.runtime.events import message_of
+from soliloquy.v1.conversation_pb2 import Conversation
+from soliloquy.v1.events_pb2 import ConversationFinished
 from tests.integration.chat.support import BEGINNING, PROBLEMS, Room, answers, reply_in, room
 from tests.integration.executor.calling import served
 from tests.integration.executor.support import needs_runsc, started

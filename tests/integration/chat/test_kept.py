@@ -8,12 +8,12 @@ import pytest_asyncio
 from click.testing import CliRunner
 
 import services.collector.app
-from services.cli.main import commands
-from services.client.dataset import Dataset
 from services.collector.live_datasets import LiveDatasets
 from services.collector.settings import CollectorSettings, LiveSettings
-from services.recipes.recipe import find
-from services.runtime.transports.embedded import EmbeddedTransport
+from soliloquy.cli.main import commands
+from soliloquy.client.dataset import Dataset
+from soliloquy.recipes.recipe import find
+from soliloquy.runtime.transports.embedded import EmbeddedTransport
 from tests.integration.chat.support import answers, room
 from tests.integration.executor.support import needs_runsc
 from tests.integration.transport.support import idle, serving, until

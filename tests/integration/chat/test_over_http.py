@@ -10,13 +10,13 @@ from typing import Any
 import aiohttp
 import pytest
 
-from services.cli.gateway.chatting import chat_routes
 from services.gateway.access.access import Access
 from services.gateway.chat.settings import ChatSettings
 from services.gateway.http.application import application
 from services.gateway.http.serving import serving
 from services.gateway.settings import GatewaySettings
-from services.runtime.transports.embedded import EmbeddedTransport
+from soliloquy.runs.gateway.chatting import chat_routes
+from soliloquy.runtime.transports.embedded import EmbeddedTransport
 from tests.integration.chat.support import BANK, BEGINNING, MODEL, PROBLEMS, answers
 from tests.integration.executor.support import needs_runsc
 from tests.integration.gateway.support import opened

@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from soliloquy.v1.events_pb2 import ConversationFinished
 
-from services.cli.main import commands
 from services.collector.handler import collect
 from services.collector.live_datasets import LiveDatasets
 from services.collector.settings import LiveSettings
-from services.dataset.layout import REJECTED
-from services.dataset.place import Place
-from services.dataset.verify import findings
-from services.runtime.retry import CannotServe
+from soliloquy.cli.main import commands
+from soliloquy.dataset.layout import REJECTED
+from soliloquy.dataset.place import Place
+from soliloquy.dataset.verify import findings
+from soliloquy.runtime.retry import CannotServe
+from soliloquy.v1.events_pb2 import ConversationFinished
 from tests.unit.collector.collecting import numbered, ordinals_in, until
 from tests.unit.dataset.small import dataset, small
 

@@ -7,8 +7,8 @@ import s3fs
 
 from services.collector.live_datasets import LiveDatasets
 from services.collector.settings import LiveSettings
-from services.dataset.place import Place
-from services.dataset.verify import findings
+from soliloquy.dataset.place import Place
+from soliloquy.dataset.verify import findings
 from tests.unit.collector.collecting import numbered, ordinals_in, until
 
 RUN = numbered(0).run

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import s3fs
 
-from services.dataset.lock import LOCK, Locked, locked
-from services.dataset.place import Place, Unavailable
+from soliloquy.dataset.lock import LOCK, Locked, locked
+from soliloquy.dataset.place import Place, Unavailable
 
 
 @pytest.fixture(params=["folder", "bucket"])

@@ -5,12 +5,12 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import grpc
-from soliloquy.v1.sandbox_pb2_grpc import SandboxServiceStub
 
-from services.client.sandbox import SandboxClient
 from services.executor.pool import SandboxPool
 from services.executor.serving import SandboxServer
 from services.executor.settings import SandboxSettings
+from soliloquy.client.sandbox import SandboxClient
+from soliloquy.v1.sandbox_pb2_grpc import SandboxServiceStub
 
 if TYPE_CHECKING:
     from soliloquy.v1.sandbox_pb2_grpc import SandboxServiceAsyncStub

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from soliloquy.v1.sandbox_pb2 import STATUS_OK, Execution, Job
 
 from services.executor.policy import MATH
 from services.executor.reports import Vetting
@@ -14,6 +13,7 @@ from services.executor.sandbox import Sandbox
 from services.executor.settings import SandboxSettings
 from services.executor.site import Site, open_site
 from services.executor.submission import submission
+from soliloquy.v1.sandbox_pb2 import STATUS_OK, Execution, Job
 
 # Some jobs here walk whole trees, which takes gVisor on ptrace its time; the CPU limit goes by the wall limit.
 _WALL_SECONDS = 30.0

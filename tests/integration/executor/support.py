@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from soliloquy.v1.sandbox_pb2 import LANE_FAST, STATUS_OK, Execution, Job, Lane, Limits, Value
 
 from services.executor.gvisor.runsc import SandboxUnavailable
 from services.executor.pool import SandboxPool
 from services.executor.settings import SandboxSettings
+from soliloquy.v1.sandbox_pb2 import LANE_FAST, STATUS_OK, Execution, Job, Lane, Limits, Value
 
 # In CI a missing runsc is a failure, not a reason to skip.
 needs_runsc = pytest.mark.skipif(

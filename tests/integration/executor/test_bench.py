@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
+from benchmarks.executor import processes
 from soliloquy.v1.sandbox_pb2 import LANE_FAST, LANE_FORK
-
-from services.executor.bench import processes
 from tests.integration.executor.support import assert_ordinary_job_is_right, needs_runsc, started
 
 

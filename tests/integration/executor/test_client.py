@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import grpc
 import pytest
-from soliloquy.v1.sandbox_pb2 import ExecuteRequest, Job
 
-from services.client.sandbox import SandboxClient, ServiceUnavailable, Unserialisable
 from services.executor.pool import SandboxPool
 from services.executor.serving import SandboxServer
 from services.executor.settings import SandboxSettings
+from soliloquy.client.sandbox import SandboxClient, ServiceUnavailable, Unserialisable
+from soliloquy.v1.sandbox_pb2 import ExecuteRequest, Job
 from tests.integration.executor.calling import ANY_PORT, client_of, connected, served
 from tests.integration.executor.support import (
     job,

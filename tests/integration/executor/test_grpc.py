@@ -11,6 +11,17 @@ import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoReflectionDescriptorDatabase
+
+from services.executor.calls import READ_AHEAD
+from services.executor.pool import SandboxPool
+from services.executor.serving import SERVICE, SandboxServer
+from services.executor.settings import SandboxSettings
+from soliloquy.client.sandbox import JobRefused, SandboxClient, ServiceUnavailable
+from soliloquy.runtime.listening import CannotListen
+from soliloquy.runtime.traces import spans
+from soliloquy.runtime.traces.export import sending
+from soliloquy.runtime.traces.ids import trace_of
+from soliloquy.runtime.traces.settings import TraceSettings
 from soliloquy.v1.sandbox_pb2 import (
     STATUS_ERROR,
     STATUS_OK,
@@ -22,17 +33,6 @@ from soliloquy.v1.sandbox_pb2 import (
     Limits,
 )
 from soliloquy.v1.sandbox_pb2_grpc import SandboxServiceStub
-
-from services.client.sandbox import JobRefused, SandboxClient, ServiceUnavailable
-from services.executor.calls import READ_AHEAD
-from services.executor.pool import SandboxPool
-from services.executor.serving import SERVICE, SandboxServer
-from services.executor.settings import SandboxSettings
-from services.runtime.listening import CannotListen
-from services.runtime.traces import spans
-from services.runtime.traces.export import sending
-from services.runtime.traces.ids import trace_of
-from services.runtime.traces.settings import TraceSettings
 from tests.integration.executor.calling import ANY_PORT, client_of, connected, served
 from tests.integration.executor.support import (
     Runsc,

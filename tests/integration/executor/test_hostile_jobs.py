@@ -3,9 +3,9 @@
 import re
 
 import pytest
-from soliloquy.v1.sandbox_pb2 import LANE_FAST, LANE_FORK, STATUS_OK, STATUS_TIMEOUT, Lane, Limits, Status
 
 from services.executor.pool import SandboxPool
+from soliloquy.v1.sandbox_pb2 import LANE_FAST, LANE_FORK, STATUS_OK, STATUS_TIMEOUT, Lane, Limits, Status
 from tests.integration.executor.bypasses import BYPASSES
 from tests.integration.executor.hostile import HOSTILE
 from tests.integration.executor.legacies import LEGACIES

@@ -4,11 +4,11 @@ from collections.abc import AsyncIterator
 
 import pytest
 import pytest_asyncio
-from soliloquy.v1.sandbox_pb2 import STATUS_MEMORY, STATUS_OK
 
 from services.executor.policy import CGROUP, KINDS, MATH, ZYGOTE_UID
 from services.executor.sandbox import Sandbox
 from services.executor.site import Site
+from soliloquy.v1.sandbox_pb2 import STATUS_MEMORY, STATUS_OK
 from tests.integration.executor.sites import assert_sound, booted, opened, run
 from tests.integration.executor.support import needs_runsc
 

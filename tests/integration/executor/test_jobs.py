@@ -4,10 +4,10 @@ import asyncio
 import math
 
 import pytest
-from soliloquy.v1 import sandbox_pb2
-from soliloquy.v1.sandbox_pb2 import LANE_FAST, LANE_FORK, Execution, Lane
 
 from services.executor.pool import SandboxPool
+from soliloquy.v1 import sandbox_pb2
+from soliloquy.v1.sandbox_pb2 import LANE_FAST, LANE_FORK, Execution, Lane
 from tests.integration.executor.support import assert_ordinary_job_is_right, job, needs_runsc, value_of
 
 pytestmark = [needs_runsc, pytest.mark.asyncio(loop_scope="session")]

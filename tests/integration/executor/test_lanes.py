@@ -4,12 +4,12 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from soliloquy.v1 import sandbox_pb2
-from soliloquy.v1.sandbox_pb2 import LANE_FAST, LANE_FORK, LANE_SINGLE_USE, STATUS_ERROR, STATUS_OK, Job, Limits
 
 from services.executor.lane import Busy
 from services.executor.pool import SandboxPool
 from services.executor.submission import LimitExceeded
+from soliloquy.v1 import sandbox_pb2
+from soliloquy.v1.sandbox_pb2 import LANE_FAST, LANE_FORK, LANE_SINGLE_USE, STATUS_ERROR, STATUS_OK, Job, Limits
 from tests.integration.executor.support import (
     assert_ordinary_job_is_right,
     job,

@@ -11,10 +11,10 @@ import time
 from pathlib import Path
 
 import pytest
-from soliloquy.v1.sandbox_pb2 import LANE_FORK, LANE_SINGLE_USE, STATUS_OK, STATUS_SANDBOX_DIED
 
-from services.executor.bench import processes
+from benchmarks.executor import processes
 from services.executor.gvisor.runsc import SandboxUnavailable
+from soliloquy.v1.sandbox_pb2 import LANE_FORK, LANE_SINGLE_USE, STATUS_OK, STATUS_SANDBOX_DIED
 from tests.integration.executor import nobody
 from tests.integration.executor.support import (
     ORDINARY,

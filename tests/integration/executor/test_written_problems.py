@@ -1,11 +1,11 @@
 """What models write instead of a function that returns a number: run for real, counted with its reason, never kept."""
 
 import pytest
-from soliloquy.v1.conversation_pb2 import Ending
-from soliloquy.v1.sandbox_pb2 import LANE_FAST
 
 from services.executor.pool import SandboxPool
-from services.recipes.mathwell.rules import faults
+from soliloquy.recipes.mathwell.rules import faults
+from soliloquy.v1.conversation_pb2 import Ending
+from soliloquy.v1.sandbox_pb2 import LANE_FAST
 from tests.integration.executor.support import needs_runsc
 from tests.unit.recipes.mathwell.writing import FUNCTION, Says, commissioned, made
 

@@ -5,6 +5,12 @@ from collections import Counter
 from contextlib import aclosing
 
 import pytest
+
+from services.gateway.index import Entry
+from services.gateway.refusals import Code, Refusal
+from services.gateway.service import Gateway
+from services.gateway.whole import Whole
+from soliloquy.runtime.events import first_event
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Summary
 from soliloquy.v1.dataset_pb2 import Origin
 from soliloquy.v1.events_pb2 import ConversationCollected, ConversationFinished
@@ -24,12 +30,6 @@ from soliloquy.v1.gateway_pb2 import (
     WatchRunRequest,
 )
 from soliloquy.v1.runs_pb2 import Run, RunState
-
-from services.gateway.index import Entry
-from services.gateway.refusals import Code, Refusal
-from services.gateway.service import Gateway
-from services.gateway.whole import Whole
-from services.runtime.events import first_event
 from tests.integration.gateway.support import Collecting, asked, growing, opened, status_of
 from tests.integration.transport.support import Connect, held, until
 

@@ -4,21 +4,20 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 
+import services.curriculum.app
+from services.curriculum.settings import CurriculumSettings
+from services.gateway.service import Gateway
+from services.gateway.settings import GatewaySettings
+from soliloquy.runs.gateway.plans import Plans
+from soliloquy.runtime.events import Outcome, emit
+from soliloquy.runtime.handling import Service
+from soliloquy.runtime.model.settings import shipped_models
+from soliloquy.runtime.retry import Refused
+from soliloquy.runtime.transports.port import Transport
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Summary, TokenUse
 from soliloquy.v1.events_pb2 import ConversationCollected, ConversationStarted
 from soliloquy.v1.gateway_pb2 import GetRunRequest, RunStatus, StartRunRequest
 from soliloquy.v1.runs_pb2 import RunRequest
-
-import services.curriculum.app
-from services.cli.gateway.plans import Plans
-from services.curriculum.settings import CurriculumSettings
-from services.gateway.service import Gateway
-from services.gateway.settings import GatewaySettings
-from services.runtime.events import Outcome, emit
-from services.runtime.handling import Service
-from services.runtime.model.settings import shipped_models
-from services.runtime.retry import Refused
-from services.runtime.transports.port import Transport
 from tests.integration.transport.support import serving
 
 # What becomes of a conversation: why it is rejected, or nothing.

@@ -7,10 +7,10 @@ from typing import Any
 import aiohttp
 import grpc
 import pytest
-from soliloquy.v1.gateway_pb2 import ListRunsRequest
-from soliloquy.v1.gateway_pb2_grpc import RunServiceStub
 
 from services.gateway.access.certificates import BadCertificates, Tls
+from soliloquy.v1.gateway_pb2 import ListRunsRequest
+from soliloquy.v1.gateway_pb2_grpc import RunServiceStub
 from tests.integration.gateway.site import OPERATOR, site
 from tests.kafka.certificates import Authority, Certificate
 from tests.unit.gateway.tokens import entry, written

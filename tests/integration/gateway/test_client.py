@@ -14,13 +14,13 @@ from typing import Any, TypeVar
 
 import pytest
 from click.testing import CliRunner, Result
-from soliloquy.v1.gateway_pb2 import FinishedConversation, RunStatus
 
-from services.cli.main import commands
-from services.client.runs import AsyncRuns, NotAllowed, Refused, Runs, ServiceUnavailable, Tls, Unknown, state_of
 from services.gateway.access import certificates
 from services.gateway.access.access import Access
 from services.gateway.access.tokens import Tokens
+from soliloquy.cli.main import commands
+from soliloquy.client.runs import AsyncRuns, NotAllowed, Refused, Runs, ServiceUnavailable, Tls, Unknown, state_of
+from soliloquy.v1.gateway_pb2 import FinishedConversation, RunStatus
 from tests.integration.gateway.served import served
 from tests.integration.gateway.support import Collecting, growing
 from tests.integration.transport.embedded import connect as open_log
@@ -282,7 +282,7 @@ async def test_who_stops_watching_leaves_the_run_alone(address: str, collecting:
     collecting.open.clear()
     async with AsyncRuns(address) as runs:
         run = (await runs.start(**ARITHMETIC)).id
-        program = "from services.cli.main import main; main()"
+        program = "from soliloquy.cli.main import main; main()"
         watching = await asyncio.create_subprocess_exec(
             sys.executable,
             "-c",

@@ -11,14 +11,14 @@ import pytest_asyncio
 from google.protobuf.message_factory import GetMessageClass
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
-from soliloquy.v1.gateway_pb2 import GetRunRequest, ListRunsRequest, StartRunRequest, WatchRunRequest
-from soliloquy.v1.gateway_pb2_grpc import RunServiceStub
-from soliloquy.v1.runs_pb2 import RunRequest
 
 from services.gateway.access.rate import Limit
 from services.gateway.access.roles import ROLE_OF
 from services.gateway.access.tokens import LOOK_SECONDS
 from services.gateway.http.routes import SERVICE
+from soliloquy.v1.gateway_pb2 import GetRunRequest, ListRunsRequest, StartRunRequest, WatchRunRequest
+from soliloquy.v1.gateway_pb2_grpc import RunServiceStub
+from soliloquy.v1.runs_pb2 import RunRequest
 from tests.integration.gateway.site import OPERATOR, READER, Site, guarded, site
 from tests.integration.transport.support import until
 from tests.unit.gateway.tokens import entry, written

@@ -7,17 +7,17 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from soliloquy.v1.conversation_pb2 import Problem
-from soliloquy.v1.gateway_pb2 import ResumeRunRequest, StartRunRequest
-from soliloquy.v1.runs_pb2 import Run, RunRequest, RunState
 
-from services.cli.gateway.plans import Plans
-from services.curriculum.bank.bank import load_bank
 from services.gateway.planning import Offered
 from services.gateway.refusals import Code, Refusal
 from services.gateway.service import Gateway
 from services.gateway.settings import GatewaySettings
-from services.runtime.model.settings import shipped_models
+from soliloquy.problems.bank.bank import load_bank
+from soliloquy.runs.gateway.plans import Plans
+from soliloquy.runtime.model.settings import shipped_models
+from soliloquy.v1.conversation_pb2 import Problem
+from soliloquy.v1.gateway_pb2 import ResumeRunRequest, StartRunRequest
+from soliloquy.v1.runs_pb2 import Run, RunRequest, RunState
 from tests.integration.gateway.support import Collecting, growing, status_of
 from tests.integration.transport.embedded import connect as open_log
 from tests.integration.transport.support import Connect, until

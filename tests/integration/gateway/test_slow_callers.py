@@ -7,10 +7,10 @@ from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
-from soliloquy.v1.conversation_pb2 import Summary
-from soliloquy.v1.gateway_pb2 import FinishedConversation
 
 from services.gateway.http import connection, reading, streams
+from soliloquy.v1.conversation_pb2 import Summary
+from soliloquy.v1.gateway_pb2 import FinishedConversation
 from tests.integration.gateway.site import Site, connected, head, site
 from tests.integration.transport.support import until
 

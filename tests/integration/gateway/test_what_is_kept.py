@@ -3,10 +3,9 @@
 from dataclasses import asdict
 from pathlib import Path
 
+from soliloquy.dataset.manifest import MANIFEST, Shard, write_manifest
+from soliloquy.dataset.place import Place
 from soliloquy.v1.conversation_pb2 import Conversation
-
-from services.dataset.manifest import MANIFEST, Shard, write_manifest
-from services.dataset.place import Place
 from tests.datasets import accepted_rows, written
 from tests.integration.gateway.site import site
 from training.adapters.registry import Registry, first

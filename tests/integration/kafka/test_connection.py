@@ -10,10 +10,10 @@ import pytest
 from aiokafka import errors
 from faststream.kafka import KafkaBroker
 
-from services.runtime.transports.kafka.connection import described, reach
-from services.runtime.transports.kafka.layout import apply, check, plan
-from services.runtime.transports.kafka.security import faststream_security
-from services.runtime.transports.kafka.settings import KafkaSettings, KafkaUnavailable
+from soliloquy.runtime.transports.kafka.connection import described, reach
+from soliloquy.runtime.transports.kafka.layout import apply, check, plan
+from soliloquy.runtime.transports.kafka.security import faststream_security
+from soliloquy.runtime.transports.kafka.settings import KafkaSettings, KafkaUnavailable
 from tests.e2e.runs import SOLILOQUY, said
 from tests.kafka.certificates import Authority
 from tests.kafka.cluster import KafkaCluster

@@ -12,18 +12,18 @@ from pathlib import Path
 
 import pytest
 from aiokafka.admin import AIOKafkaAdminClient
+
+from services.curriculum.handler import attempt_at
+from soliloquy.client.sandbox import SandboxClient
+from soliloquy.problems.sources import problem_source
+from soliloquy.runs.wiring import MAKERS
+from soliloquy.runtime.events import first_event
+from soliloquy.runtime.topics import shapes
+from soliloquy.runtime.transports.kafka import KafkaSettings
+from soliloquy.runtime.transports.kafka.layout import apply
+from soliloquy.runtime.transports.kafka.transport import KafkaTransport
 from soliloquy.v1.events_pb2 import ConversationStarted
 from soliloquy.v1.runs_pb2 import Run
-
-from services.cli.wiring import MAKERS
-from services.client.sandbox import SandboxClient
-from services.curriculum.handler import attempt_at
-from services.curriculum.problems import problem_source
-from services.runtime.events import first_event
-from services.runtime.topics import shapes
-from services.runtime.transports.kafka import KafkaSettings
-from services.runtime.transports.kafka.layout import apply
-from services.runtime.transports.kafka.transport import KafkaTransport
 from tests.chaos.kafka.installation import free_ports
 from tests.e2e.runs import SOLILOQUY, alive, kill, said, worker_named, worker_pids
 from tests.integration.transport.support import held, idle, until

@@ -4,12 +4,11 @@ import json
 import time
 import uuid
 
+from soliloquy.runtime.events import first_event
+from soliloquy.runtime.transports.kafka import KafkaSettings, kafka_transport
+from soliloquy.runtime.transports.kafka.layout import apply
 from soliloquy.v1.conversation_pb2 import Conversation, Ending
 from soliloquy.v1.events_pb2 import ConversationFinished
-
-from services.runtime.events import first_event
-from services.runtime.transports.kafka import KafkaSettings, kafka_transport
-from services.runtime.transports.kafka.layout import apply
 from tests.e2e.runs import SOLILOQUY, run
 
 

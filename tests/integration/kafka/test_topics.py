@@ -11,12 +11,12 @@ from aiokafka import AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
-from services.runtime.events import MAX_EVENT_BYTES
-from services.runtime.topics import DLQ, RETRY, shapes
-from services.runtime.transports.kafka.admin import Found, admin
-from services.runtime.transports.kafka.connection import client_options
-from services.runtime.transports.kafka.layout import LayoutRefused, apply, check, plan
-from services.runtime.transports.kafka.settings import KafkaSettings, KafkaUnavailable
+from soliloquy.runtime.events import MAX_EVENT_BYTES
+from soliloquy.runtime.topics import DLQ, RETRY, shapes
+from soliloquy.runtime.transports.kafka.admin import Found, admin
+from soliloquy.runtime.transports.kafka.connection import client_options
+from soliloquy.runtime.transports.kafka.layout import LayoutRefused, apply, check, plan
+from soliloquy.runtime.transports.kafka.settings import KafkaSettings, KafkaUnavailable
 from tests.e2e.runs import SOLILOQUY, run
 from tests.integration.transport.support import until
 

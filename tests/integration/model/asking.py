@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import grpc
-from soliloquy.v1.model_pb2 import GenerateRequest, Message, Sampling
 
-from services.model.bench.calls import Call, caller, channel
-from services.runtime.bench.processes import family, stats
+from benchmarks.model.calls import Call, caller, channel
+from benchmarks.runtime.processes import family, stats
+from soliloquy.v1.model_pb2 import GenerateRequest, Message, Sampling
 from tests.integration.model.serving import free_port
 
 _SHORT = Sampling(temperature=0.0, top_p=1.0, max_tokens=4)
@@ -25,7 +25,7 @@ _SHORT = Sampling(temperature=0.0, top_p=1.0, max_tokens=4)
 def served(base: Path, *, replicas: int, traces: str = "") -> Iterator[tuple[int, int]]:
     """Its ports: of gRPC and of HTTP; its traces go to a collector, where one is named."""
     port, http = free_port(), free_port()
-    command = ["-c", "from services.cli.main import main; main()", "model", "serve", "--engine", "transformers"]
+    command = ["-c", "from soliloquy.cli.main import main; main()", "model", "serve", "--engine", "transformers"]
     command += ["--model", str(base), "--grpc", f"127.0.0.1:{port}", "--http", f"127.0.0.1:{http}"]
     process = subprocess.Popen(
         [

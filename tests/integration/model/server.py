@@ -6,12 +6,11 @@ import sys
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
-from soliloquy.v1.model_pb2 import Delta, GenerateRequest
-
-from services.cli.failure import Failure
-from services.cli.model_serve import run
-from services.model.bench.echo import Echo
+from benchmarks.model.echo import Echo
 from services.model.settings import ServingSettings
+from soliloquy.cli.model_serve import run
+from soliloquy.runs.failure import Failure
+from soliloquy.v1.model_pb2 import Delta, GenerateRequest
 
 # A message that begins with it leaves the engine standing still; one with the other takes the seconds after it.
 STICK = "stick"

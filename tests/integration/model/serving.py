@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import grpc
+
+from benchmarks.model.calls import caller, channel
+from benchmarks.model.replicas import replicas
+from benchmarks.runtime.processes import family, stats
+from soliloquy.runtime.listening import listening
 from soliloquy.v1.model_pb2 import GenerateRequest, Message
 from soliloquy.v1.model_pb2_grpc import ModelServiceStub
-
-from services.model.bench.calls import caller, channel
-from services.model.bench.replicas import replicas
-from services.runtime.bench.processes import family, stats
-from services.runtime.listening import listening
 
 if TYPE_CHECKING:
     from soliloquy.v1.model_pb2_grpc import ModelServiceAsyncStub

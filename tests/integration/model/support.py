@@ -7,10 +7,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from soliloquy.v1.model_pb2 import Completion, GenerateRequest, Message, Sampling
-
 from services.model.answering import Answering, whole
 from services.model.engines.settings import EngineSettings
+from soliloquy.v1.model_pb2 import Completion, GenerateRequest, Message, Sampling
 
 
 def request(text: str = "Why does the cart slow down?", **asked: Any) -> GenerateRequest:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from soliloquy.v1.model_pb2 import Adapter
 
-from services.cli.main import commands
-from services.runtime.weights import base_digest
+from soliloquy.cli.main import commands
+from soliloquy.runtime.weights import base_digest
+from soliloquy.v1.model_pb2 import Adapter
 from tests.integration.model.asking import Asking
 from tests.unit.training.adapters.folders import front_matter
 from training.adapters.registry import Registry

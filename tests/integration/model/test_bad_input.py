@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from soliloquy.v1.model_pb2 import Adapter, Finish, GenerateRequest, Message, Sampling
 
 from services.model.engines.engine import (
     EngineRefused,
@@ -18,6 +17,7 @@ from services.model.engines.engine import (
     UnknownAdapter,
     WrongBase,
 )
+from soliloquy.v1.model_pb2 import Adapter, Finish, GenerateRequest, Message, Sampling
 from tests.integration.model.support import answer, request, started
 from tests.models import needs_torch
 

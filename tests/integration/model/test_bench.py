@@ -4,7 +4,7 @@ pytestmark = needs_torch
 
 
 async def test_an_engine_is_measured_by_adapters_and_callers() -> None:
-    from services.model.bench.engine import figures
+    from benchmarks.model.engine import figures
 
     told: list[str] = []
     measured = await figures(told.append, callers=(1, 2), adapters=(0, 1), max_tokens=4, rounds=1)

@@ -6,12 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
-from soliloquy.v1.model_pb2 import Finish
 
 from services.model.engines.engine import InvalidRequest
-from services.recipes.answers import Decision, Program
-from services.recipes.soliloquy.answers import Reply
-from services.runtime.answers import Answer
+from soliloquy.recipes.answers import Decision, Program
+from soliloquy.recipes.soliloquy.answers import Reply
+from soliloquy.runtime.answers import Answer
+from soliloquy.v1.model_pb2 import Finish
 from tests.integration.model.support import answer, request, started
 from tests.models import needs_torch
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 from prometheus_client import REGISTRY
-from soliloquy.v1.model_pb2 import Adapter
 
 from services.model.engines.engine import InvalidRequest
+from soliloquy.v1.model_pb2 import Adapter
 from tests.integration.model.support import answer, request, started
 from tests.models import needs_torch
 

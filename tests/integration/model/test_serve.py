@@ -14,6 +14,8 @@ from pathlib import Path
 import grpc
 import pytest
 from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoReflectionDescriptorDatabase
+
+from benchmarks.runtime.processes import stats
 from soliloquy.v1.model_pb2 import (
     Adapter,
     GenerateRequest,
@@ -22,8 +24,6 @@ from soliloquy.v1.model_pb2 import (
     LoadAdapterRequest,
     UnloadAdapterRequest,
 )
-
-from services.runtime.bench.processes import stats
 from tests.integration.model.server import STICK, TAKE
 from tests.integration.model.serving import Load, Service, request, until
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from soliloquy.v1.model_pb2 import Adapter, Finish, GenerateRequest
 
 from services.model.engines.engine import EngineBusy, EngineFailed, UnknownAdapter
+from soliloquy.v1.model_pb2 import Adapter, Finish, GenerateRequest
 from tests.integration.model.support import answer, request, started, until
 from tests.models import needs_torch
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from services.cli.generate import INCOMPLETE
+from soliloquy.cli.generate import INCOMPLETE
 from tests.e2e.runs import command, run
 from tests.models import needs_torch
 from tests.traces.collector import Collector, Span

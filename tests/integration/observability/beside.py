@@ -10,11 +10,10 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from soliloquy.v1.model_pb2 import Adapter
-
-from services.cli.training_view import Silent, exported, following
-from services.model.bench.random_weights import make_adapter, make_base
+from benchmarks.model.random_weights import make_adapter, make_base
 from services.model.engines.engine import InvalidRequest
+from soliloquy.cli.training_view import Silent, exported, following
+from soliloquy.v1.model_pb2 import Adapter
 from tests.integration.model.support import answer, request, started
 from tests.integration.training.conftest import SETTINGS
 from tests.unit.training.growing import conversations, dataset

@@ -7,15 +7,15 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from soliloquy.v1.events_pb2 import ConversationStarted
-from soliloquy.v1.runs_pb2 import Run
 
 from services.curriculum.handler import attempt_at
-from services.curriculum.problems import problem_source
-from services.runtime.events import first_event
-from services.runtime.retry import dead
-from services.runtime.transports.kafka import KafkaSettings, kafka_transport
-from services.runtime.transports.kafka.layout import apply
+from soliloquy.problems.sources import problem_source
+from soliloquy.runtime.events import first_event
+from soliloquy.runtime.retry import dead
+from soliloquy.runtime.transports.kafka import KafkaSettings, kafka_transport
+from soliloquy.runtime.transports.kafka.layout import apply
+from soliloquy.v1.events_pb2 import ConversationStarted
+from soliloquy.v1.runs_pb2 import Run
 from tests.chaos.kafka.installation import free_ports
 from tests.e2e.runs import SOLILOQUY, said
 from tests.observability.alerting import watching

@@ -4,9 +4,9 @@ import asyncio
 from pathlib import Path
 
 from deploy.dashboards.board import boards
-from services.cli.prometheus import Scraping, prometheus, shipped_rules
-from services.client.runs import AsyncRuns, state_of
-from services.runtime.health import answering
+from soliloquy.cli.prometheus import Scraping, prometheus, shipped_rules
+from soliloquy.client.runs import AsyncRuns, state_of
+from soliloquy.runtime.health import answering
 from tests.chaos.kafka.installation import free_ports
 from tests.integration.gateway.served import served
 from tests.integration.gateway.support import Collecting, growing

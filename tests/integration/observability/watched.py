@@ -10,9 +10,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from services.cli.prometheus import Scraping, prometheus, shipped_rules
-from services.runtime.events import Event
-from services.runtime.transports.kafka import KafkaSettings, kafka_transport
+from soliloquy.cli.prometheus import Scraping, prometheus, shipped_rules
+from soliloquy.runtime.events import Event
+from soliloquy.runtime.transports.kafka import KafkaSettings, kafka_transport
 from tests.chaos.kafka.installation import Installation, free_ports
 from tests.e2e.runs import SOLILOQUY
 from tests.kafka import processes

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from services.client.dataset import Dataset
-from services.recipes.soliloquy import recipe
-from services.runtime.traces.ids import trace_of
+from soliloquy.client.dataset import Dataset
+from soliloquy.recipes.soliloquy import recipe
+from soliloquy.runtime.traces.ids import trace_of
 from tests.e2e.hosted import fake
 from tests.e2e.runs import command, run
 from tests.traces.collector import Collector, collecting

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from services.cli.wiring import MAKERS
-from services.client.dataset import Dataset
-from services.runtime.traces.ids import trace_of
-from services.runtime.transports.kafka import KafkaSettings
-from services.runtime.transports.kafka.layout import apply
+from soliloquy.client.dataset import Dataset
+from soliloquy.runs.wiring import MAKERS
+from soliloquy.runtime.traces.ids import trace_of
+from soliloquy.runtime.transports.kafka import KafkaSettings
+from soliloquy.runtime.transports.kafka.layout import apply
 from tests.e2e.runs import kill, worker_named
 from tests.integration.transport.support import until
 from tests.kafka.commands import running

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-COMMAND = (sys.executable, "-c", "from services.cli.main import main; main()", "train", "--quiet")
+COMMAND = (sys.executable, "-c", "from soliloquy.cli.main import main; main()", "train", "--quiet")
 PATIENCE = 200.0
 
 

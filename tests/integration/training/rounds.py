@@ -5,15 +5,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from soliloquy.dataset.layout import ShardLimits
+from soliloquy.dataset.manifest import read_manifest, shards_of, write_manifest
+from soliloquy.dataset.place import Place
+from soliloquy.dataset.shards import DatasetWriter
+from soliloquy.dataset.tally import Tally
+from soliloquy.runtime.model import Model
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Collected
-
-from services.dataset.layout import ShardLimits
-from services.dataset.manifest import read_manifest, shards_of, write_manifest
-from services.dataset.place import Place
-from services.dataset.shards import DatasetWriter
-from services.dataset.tally import Tally
-from services.runtime.model import Model
 from tests.unit.training.evaluation.putting import drawn, results
 from training.continuous.folder import Outcome
 from training.evaluation.higgs.figures import figures

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 from aiokafka import AIOKafkaProducer
-from soliloquy.v1.conversation_pb2 import Conversation
 
-from services.client.dataset import Dataset
-from services.recipes.recipe import find
-from services.runtime.transports.kafka import KafkaSettings, kafka_transport
+from soliloquy.client.dataset import Dataset
+from soliloquy.recipes.recipe import find
+from soliloquy.runtime.transports.kafka import KafkaSettings, kafka_transport
+from soliloquy.v1.conversation_pb2 import Conversation
 from tests.integration.transport.kafka import PARTITIONS, fresh_address, settings
 from tests.integration.transport.support import until
 from tests.kafka.fixtures import kafka as kafka

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from soliloquy.v1.conversation_pb2 import Conversation
 
-from services.client.dataset import Dataset
-from services.recipes.recipe import find
-from services.runtime.weights import digest_of
+from soliloquy.client.dataset import Dataset
+from soliloquy.recipes.recipe import find
+from soliloquy.runtime.weights import digest_of
+from soliloquy.v1.conversation_pb2 import Conversation
 from tests.datasets import accepted_rows, rejected_rows, written
 from tests.integration.training.conftest import SETTINGS
 from tests.integration.training.rounds import Killed

@@ -34,7 +34,7 @@ def evaluated(folder: Path, name: str, *told: bool) -> None:
 async def test_a_trained_adapter_and_its_evaluations_are_read_in_the_console(
     whole: Path, base: Path, tmp_path: Path
 ) -> None:
-    from services.runtime.weights import base_digest
+    from soliloquy.runtime.weights import base_digest
     from training.adapters.registry import Registry, first
     from training.adapters.version import read_version
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
-from services.cli.problems import problems
+from soliloquy.cli.problems import problems
 from training.evaluation.perplexity import Perplexity
 
 if TYPE_CHECKING:

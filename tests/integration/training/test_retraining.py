@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from prometheus_client import REGISTRY
 
-from services.client.dataset import Dataset
 from services.model.beside import beside
-from services.runtime.model import Model
-from services.runtime.weights import digest_of
+from soliloquy.client.dataset import Dataset
+from soliloquy.runtime.model import Model
+from soliloquy.runtime.weights import digest_of
 from tests.integration.training.conftest import SETTINGS
 from tests.integration.training.rounds import Evaluating, Killed, Noted, grow, until_done
 from tests.unit.training.evaluation.putting import SCRIPTED

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from soliloquy.v1.model_pb2 import Message
 
-from services.recipes.recipe import Given, Told
+from soliloquy.recipes.recipe import Given, Told
+from soliloquy.v1.model_pb2 import Message
 from tests.unit.training.growing import conversations, dialogues
 from tests.unit.training.test_replies import VARIANTS
 from training.samples import dialogue, replies, states
@@ -145,7 +145,7 @@ def test_the_grammar_that_holds_a_served_model_lets_every_learned_answer_through
     from transformers import AutoTokenizer
 
     from services.model.engines.grammar import grammar
-    from services.recipes.recipe import find
+    from soliloquy.recipes.recipe import find
     from tests.unit.training.test_samples import ANSWERS
 
     tokenizer = AutoTokenizer.from_pretrained(base, local_files_only=True)

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from services.cli.failure import Failure
-from services.cli.training_view import Silent, exported, following
+from soliloquy.cli.training_view import Silent, exported, following
+from soliloquy.runs.failure import Failure
 from tests.integration.model.serving import free_port
 from tests.integration.training.processes import adapter, command, losses, until_step
 from tests.unit.training.growing import conversations, dataset
@@ -27,10 +27,9 @@ class Killed(Exception):
 
 
 def test_a_training_leaves_an_adapter_with_its_card_a_report_curves_and_a_picture(whole: Path, base: Path) -> None:
-    from soliloquy.v1.model_pb2 import Adapter
-
     from services.model.engines.weights import check_fits, read_adapter
-    from services.runtime.weights import base_digest
+    from soliloquy.runtime.weights import base_digest
+    from soliloquy.v1.model_pb2 import Adapter
 
     read = read_adapter(Adapter(name="tutor", path=str(whole / "adapter")))
     check_fits(read, base_digest(base), base)

@@ -7,14 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from soliloquy.v1 import events_pb2, model_pb2
 
-from services.runtime import dead_letters
-from services.runtime.events import MAX_EVENT_BYTES, EventTooLarge, Outcome, UnknownTopic, emit
-from services.runtime.handling import Service
-from services.runtime.retry import CannotServe, Refused, Transient
-from services.runtime.stage import Stage
-from services.runtime.transports.port import Delivery
+from soliloquy.runtime import dead_letters
+from soliloquy.runtime.events import MAX_EVENT_BYTES, EventTooLarge, Outcome, UnknownTopic, emit
+from soliloquy.runtime.handling import Service
+from soliloquy.runtime.retry import CannotServe, Refused, Transient
+from soliloquy.runtime.stage import Stage
+from soliloquy.runtime.transports.port import Delivery
+from soliloquy.v1 import events_pb2, model_pb2
 from tests.integration.transport.support import (
     QUICK,
     Connect,

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from services.runtime.transports.embedded import EmbeddedTransport
+from soliloquy.runtime.transports.embedded import EmbeddedTransport
 
 
 def connect(address: str) -> EmbeddedTransport:

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
-from services.runtime.topics import DLQ, RETRY
-from services.runtime.transports.kafka import KafkaSettings
-from services.runtime.transports.kafka.transport import KafkaTransport
+from soliloquy.runtime.topics import DLQ, RETRY
+from soliloquy.runtime.transports.kafka import KafkaSettings
+from soliloquy.runtime.transports.kafka.transport import KafkaTransport
 from tests.integration.transport.support import until
 
 PARTITIONS = 4

@@ -8,11 +8,11 @@ from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 
 import pytest
-from soliloquy.v1 import events_pb2
 
-from services.runtime import dead_letters
-from services.runtime.events import Outcome, emit
-from services.runtime.transports.port import Transport
+from soliloquy.runtime import dead_letters
+from soliloquy.runtime.events import Outcome, emit
+from soliloquy.runtime.transports.port import Transport
+from soliloquy.v1 import events_pb2
 from tests.integration.transport.support import (
     Connect,
     Worker,

@@ -4,12 +4,11 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Iterable
 
+from soliloquy.runtime.events import AnyOutcome, Event, Outcome, emit, first_event
+from soliloquy.runtime.handling import NotYet, Service
+from soliloquy.runtime.transports.port import Transport
 from soliloquy.v1 import events_pb2
 from soliloquy.v1.runs_pb2 import Run
-
-from services.runtime.events import AnyOutcome, Event, Outcome, emit, first_event
-from services.runtime.handling import NotYet, Service
-from services.runtime.transports.port import Transport
 from tests.integration.transport.support import QUICK, Connect, held, idle, serving, started, student, until
 
 Started = events_pb2.ConversationStarted

@@ -12,13 +12,13 @@ from dataclasses import replace
 
 from google.protobuf.message import Message
 from prometheus_client import REGISTRY
-from soliloquy.v1 import events_pb2
 
-from services.runtime.events import ConversationEvent, Event, Outcome, emit, first_event, message_of
-from services.runtime.handling import Service
-from services.runtime.retry import RetryPolicy
-from services.runtime.stage import Stage
-from services.runtime.transports.port import Delivery, Transport
+from soliloquy.runtime.events import ConversationEvent, Event, Outcome, emit, first_event, message_of
+from soliloquy.runtime.handling import Service
+from soliloquy.runtime.retry import RetryPolicy
+from soliloquy.runtime.stage import Stage
+from soliloquy.runtime.transports.port import Delivery, Transport
+from soliloquy.v1 import events_pb2
 
 Connect = Callable[[], AbstractAsyncContextManager[Transport]]
 

@@ -8,12 +8,12 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from soliloquy.v1 import events_pb2
 
-from services.runtime.events import Outcome, emit
-from services.runtime.handling import Service
-from services.runtime.stage import Stage
-from services.runtime.transports.embedded import EmbeddedTransport, LogUnavailable, log
+from soliloquy.runtime.events import Outcome, emit
+from soliloquy.runtime.handling import Service
+from soliloquy.runtime.stage import Stage
+from soliloquy.runtime.transports.embedded import EmbeddedTransport, LogUnavailable, log
+from soliloquy.v1 import events_pb2
 from tests.integration.transport.contract import TransportContract
 from tests.integration.transport.embedded import connect as open_log
 from tests.integration.transport.recovery import RecoveryContract

@@ -5,9 +5,9 @@ from functools import partial
 
 import pytest
 from prometheus_client import REGISTRY
-from soliloquy.v1 import events_pb2
 
-from services.runtime.events import Outcome, emit
+from soliloquy.runtime.events import Outcome, emit
+from soliloquy.v1 import events_pb2
 from tests.integration.transport.contract import TransportContract
 from tests.integration.transport.kafka import PARTITIONS, fresh_address
 from tests.integration.transport.kafka import connect as open_kafka

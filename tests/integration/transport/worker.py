@@ -6,11 +6,10 @@ import signal
 import sys
 import uuid
 
+from soliloquy.runtime.events import Outcome, emit
+from soliloquy.runtime.seeds import draw
+from soliloquy.runtime.stage import Stage
 from soliloquy.v1 import events_pb2
-
-from services.runtime.events import Outcome, emit
-from services.runtime.seeds import draw
-from services.runtime.stage import Stage
 from tests.integration.transport.support import student
 
 

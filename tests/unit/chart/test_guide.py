@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from deploy import values_table
-from services.cli.main import commands
+from soliloquy.cli.main import commands
 from tests.chart.render import CHART, Values, notes
 from tests.unit.chart.objects import KAFKA, PUBLIC, SERVED, named, objects
 

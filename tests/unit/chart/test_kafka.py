@@ -3,7 +3,7 @@
 import pytest
 
 from deploy import topics_file
-from services.runtime.topics import shapes
+from soliloquy.runtime.topics import shapes
 from tests.chart.render import Document, Values
 from tests.unit.chart.objects import TRAINED, container, environment, kinds, named, objects, pods, services
 

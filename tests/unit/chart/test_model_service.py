@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from services.model.serving import ENVIRONMENT, FAST, SERVICER
-from services.runtime.traces.settings import TraceSettings
+from soliloquy.runtime.traces.settings import TraceSettings
 from tests.chart.render import CHART, Document, Values
 from tests.unit.chart.objects import RETRAINED, SERVED, TRAINED, container, environment, kinds, named, objects, services
 from training.ray import ENVIRONMENT as TRAINING
@@ -27,7 +27,7 @@ def groups(cluster: Document) -> list[Document]:
 def test_ray_serve_and_the_application_take_their_configuration() -> None:
     from ray.serve.schema import ServeDeploySchema
 
-    from services.cli.model_app import Args, serving_settings
+    from soliloquy.cli.model_app import Args, serving_settings
 
     chosen: Values = {
         "modelService": {"adapters": {"tutor": "/models/tutor"}, "replicas": {"max": 4}, "gpus": 0.5},
@@ -39,7 +39,7 @@ def test_ray_serve_and_the_application_take_their_configuration() -> None:
     assert config.grpc_options.grpc_servicer_functions == [SERVICER]
     assert config.logging_config.encoding == "TEXT"
     [application] = config.applications
-    assert application.import_path == "services.cli.model_app:build"
+    assert application.import_path == "soliloquy.cli.model_app:build"
     args = Args.model_validate(application.args)
     assert (args.engine, str(args.model), args.adapters) == ("vllm", "/models/base", {"tutor": "/models/tutor"})
     assert (args.min_replicas, args.max_replicas, args.gpus) == (1, 4, 0.5)

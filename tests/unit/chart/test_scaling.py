@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from services.cli.wiring import MAKERS
+from soliloquy.runs.wiring import MAKERS
 from tests.chart.render import Values
 from tests.unit.chart.objects import container, kinds, objects, services
 

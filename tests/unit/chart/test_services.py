@@ -7,9 +7,9 @@ import click
 import pytest
 import yaml
 
-from services.cli.main import commands
-from services.cli.service import _SPEAKERS
-from services.cli.wiring import MAKERS, declared
+from soliloquy.cli.main import commands
+from soliloquy.cli.service import _SPEAKERS
+from soliloquy.runs.wiring import MAKERS, declared
 from tests.chart.render import CHART, Document, Values
 from tests.unit.chart.objects import RETRAINED, SERVED, TRAINED, container, environment, named, objects, pods, services
 

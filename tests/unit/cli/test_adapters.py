@@ -5,7 +5,7 @@ from pathlib import Path
 
 from click.testing import CliRunner, Result
 
-from services.cli.main import commands
+from soliloquy.cli.main import commands
 from tests.unit.training.adapters.folders import adapter, training
 
 

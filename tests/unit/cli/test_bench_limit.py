@@ -4,12 +4,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 
-from services.cli.bench.calls import UnknownCall, chains, read_calls
-from services.cli.bench.limit import makespan
-from services.cli.bench.usage import Sample, Usage
+from benchmarks.commands.calls import UnknownCall, chains, read_calls
+from benchmarks.commands.limit import makespan
+from benchmarks.commands.usage import Sample, Usage
 from services.model.engines.observed import OBSERVATION, Observation, observed
+from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 
 
 class Echo:

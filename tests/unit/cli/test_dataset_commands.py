@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from soliloquy.v1.conversation_pb2 import Conversation
 
-from services.cli.main import commands
+from soliloquy.cli.main import commands
+from soliloquy.v1.conversation_pb2 import Conversation
 from tests.unit.dataset.small import dataset, small
 
 
@@ -136,7 +136,7 @@ def test_tail_follows_a_dataset_that_grows(tmp_path: Path, monkeypatch: pytest.M
         shards = [[conversation] for conversation in grown.pop(0)]
         dataset(folder, *shards)
 
-    monkeypatch.setattr("services.cli.tail.time.sleep", pause)
+    monkeypatch.setattr("soliloquy.cli.tail.time.sleep", pause)
     result = soliloquy("tail", folder, "--follow", "--json")
     assert [json.loads(line)["id"] for line in result.stdout.splitlines()] == ["c0", "c1"]
     assert result.exit_code == 1

@@ -6,19 +6,19 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+
+from soliloquy.cli.evaluate.questions import questions
+from soliloquy.cli.main import commands
+from soliloquy.dataset.layout import ShardLimits
+from soliloquy.dataset.manifest import write_manifest
+from soliloquy.dataset.place import Place
+from soliloquy.dataset.shards import DatasetWriter
+from soliloquy.dataset.tally import Tally
+from soliloquy.problems.bank.bank import load_bank
+from soliloquy.problems.sources import problem_source
 from soliloquy.v1.conversation_pb2 import Conversation, Problem, StudentReply, Turn, TutorReply
 from soliloquy.v1.dataset_pb2 import Collected
 from soliloquy.v1.runs_pb2 import Run
-
-from services.cli.evaluate.questions import questions
-from services.cli.main import commands
-from services.curriculum.bank.bank import load_bank
-from services.curriculum.problems import problem_source
-from services.dataset.layout import ShardLimits
-from services.dataset.manifest import write_manifest
-from services.dataset.place import Place
-from services.dataset.shards import DatasetWriter
-from services.dataset.tally import Tally
 
 BANK = load_bank("physics")
 

@@ -6,8 +6,8 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from services.cli.kafka_options import kafka_options
-from services.runtime.transports.kafka.settings import KafkaSettings
+from soliloquy.cli.kafka_options import kafka_options
+from soliloquy.runtime.transports.kafka.settings import KafkaSettings
 
 ALICE = ["--kafka-security", "SASL_SSL", "--kafka-username", "alice"]
 

@@ -3,9 +3,9 @@
 import pytest
 from click.testing import CliRunner
 
-from services.cli.failure import Failure
-from services.cli.main import commands
-from services.runtime.listening import listening
+from soliloquy.cli.main import commands
+from soliloquy.runs.failure import Failure
+from soliloquy.runtime.listening import listening
 
 
 def refusal(*arguments: str) -> str:

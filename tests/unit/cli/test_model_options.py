@@ -7,8 +7,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from services.cli.model_options import model_options
-from services.runtime.model.settings import Models
+from soliloquy.cli.model_options import model_options
+from soliloquy.runtime.model.settings import Models
 
 URL = "http://127.0.0.1:8000/v1"
 FILE = '[endpoints.hosted]\nengine = "openai"\nbase_url = "https://api.example.com/v1"\n'

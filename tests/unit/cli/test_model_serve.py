@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from services.cli.main import commands
-from services.runtime.listening import listening
+from soliloquy.cli.main import commands
+from soliloquy.runtime.listening import listening
 
 
 def refusal(*arguments: str) -> str:

@@ -3,9 +3,9 @@
 import json
 from pathlib import Path
 
-from services.cli.posts import metrics_of, posts
-from services.cli.prometheus import Scraping, shipped_rules
-from services.cli.wiring import MAKERS
+from soliloquy.cli.posts import metrics_of, posts
+from soliloquy.cli.prometheus import Scraping, shipped_rules
+from soliloquy.runs.wiring import MAKERS
 from tests.e2e.runs import SOLILOQUY, said
 from tests.unit.rules.rulebook import FOLDER
 

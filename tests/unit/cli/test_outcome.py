@@ -2,6 +2,7 @@
 
 import json
 
+from soliloquy.cli import outcome
 from soliloquy.v1.sandbox_pb2 import (
     LANE_FAST,
     LANE_SINGLE_USE,
@@ -11,8 +12,6 @@ from soliloquy.v1.sandbox_pb2 import (
     NamedValue,
     Value,
 )
-
-from services.cli import outcome
 
 _DONE = Execution(
     status=STATUS_OK,

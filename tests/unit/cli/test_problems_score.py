@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from services.cli.problems import problems
+from soliloquy.cli.problems import problems
 from tests.unit.recipes.mathwell.labelled import labelled
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from services.cli.main import commands
+from soliloquy.cli.main import commands
 from tests.models import needs_torch
 
 SERVED = ["--base", ".", "--name", "tutor", "--registry", "registry", "--model-address", "127.0.0.1:9"]

@@ -4,9 +4,9 @@ import shutil
 from pathlib import Path
 
 import pytest
-from soliloquy.v1.conversation_pb2 import Problem, Quantity, Step
 
-from services.cli.problems.sheet import CannotPrint, write_sheet
+from soliloquy.cli.problems.sheet import CannotPrint, write_sheet
+from soliloquy.v1.conversation_pb2 import Problem, Quantity, Step
 
 ADDED = Step(explanation="Add both.", expression="a + b")
 PROBLEMS = [

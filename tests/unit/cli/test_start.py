@@ -6,12 +6,12 @@ import sys
 import click
 import pytest
 
-from services.cli.bench import bench
-from services.cli.evaluate import evaluate
-from services.cli.lazy import LazyGroup
-from services.cli.main import commands
-from services.cli.model import model
-from services.cli.problems import problems
+from benchmarks.commands import bench
+from soliloquy.cli.evaluate import evaluate
+from soliloquy.cli.lazy import LazyGroup
+from soliloquy.cli.main import commands
+from soliloquy.cli.model import model
+from soliloquy.cli.problems import problems
 
 SLOW = ("aiohttp", "aiokafka", "faststream", "uvicorn", "numpy", "pyarrow", "pint", "sympy")
 
@@ -30,16 +30,18 @@ def listed(commands: click.Group, by: type[click.Group]) -> str:
 
 
 def test_a_start_does_not_wait_for_libraries_that_only_kafka_or_a_snippet_needs() -> None:
-    modules = [f"services.cli.{name}" for name in ("main", "generate", "dead_letters", "runs", "sandbox", "worker")]
+    modules = [f"soliloquy.cli.{name}" for name in ("main", "generate", "dead_letters", "runs", "sandbox")] + [
+        "soliloquy.runs.worker"
+    ]
     assert printed(f"import {', '.join(modules)}; print([name for name in {SLOW} if name in sys.modules])") == "[]\n"
 
 
 def test_a_list_of_commands_loads_none_of_them() -> None:
     *_, loaded = printed(
-        "from services.cli.main import commands; commands(['-h'], standalone_mode=False)"
-        "; print(*(name for name in sys.modules if name.startswith('services.cli.')))"
+        "from soliloquy.cli.main import commands; commands(['-h'], standalone_mode=False)"
+        "; print(*(name for name in sys.modules if name.startswith(('soliloquy.cli.', 'soliloquy.runs.'))))"
     ).splitlines()
-    assert set(loaded.split()) == {"services.cli.failure", "services.cli.lazy", "services.cli.main"}
+    assert set(loaded.split()) == {"soliloquy.runs.failure", "soliloquy.cli.lazy", "soliloquy.cli.main"}
 
 
 @pytest.mark.parametrize("group", [commands, problems, evaluate, model, bench], ids=lambda group: group.name)
@@ -74,5 +76,4 @@ def test_every_command_is_on_the_list() -> None:
         "asyncapi",
         "sandbox",
         "model",
-        "bench",
     ]

@@ -10,11 +10,11 @@ from click.testing import CliRunner
 from prometheus_client import CollectorRegistry, Counter, Gauge, Summary, start_http_server
 from rich.console import Console
 
-from services.cli.main import commands
-from services.cli.top.scrape import Look, Span, read
-from services.cli.top.standing import Standing, standing
-from services.cli.top.view import view
-from services.runtime.listening import listening
+from soliloquy.cli.main import commands
+from soliloquy.cli.top.scrape import Look, Span, read
+from soliloquy.cli.top.standing import Standing, standing
+from soliloquy.cli.top.view import view
+from soliloquy.runtime.listening import listening
 
 STUDENT = """
 # TYPE soliloquy_lanes gauge

@@ -3,10 +3,10 @@
 import io
 
 from rich.console import Console
-from soliloquy.v1.conversation_pb2 import Conversation, Enrichment, ModelCall
 
-from services.cli.view import show_conversation
-from services.recipes.soliloquy.records import record
+from soliloquy.cli.view import show_conversation
+from soliloquy.recipes.soliloquy.records import record
+from soliloquy.v1.conversation_pb2 import Conversation, Enrichment, ModelCall
 from tests.unit.recipes.conversations import enriched_conversation, sound_conversation
 
 

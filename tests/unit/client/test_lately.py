@@ -2,9 +2,8 @@
 
 from collections.abc import AsyncIterator
 
+from soliloquy.client.lately import Lately
 from soliloquy.v1.gateway_pb2 import FinishedConversation
-
-from services.client.lately import Lately
 
 
 def finished(number: int) -> FinishedConversation:

@@ -5,7 +5,7 @@ import asyncio
 import grpc
 import pytest
 
-from services.client.patience import JobRefused, Patience, ServiceUnavailable
+from soliloquy.client.patience import JobRefused, Patience, ServiceUnavailable
 
 
 def failure(code: grpc.StatusCode, details: str = "why", **metadata: str) -> grpc.aio.AioRpcError:

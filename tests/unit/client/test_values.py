@@ -3,9 +3,9 @@
 import math
 
 import pytest
-from soliloquy.v1.sandbox_pb2 import Complex, Entries, Entry, Items, Value
 
-from services.client.values import Unserialisable, python_value
+from soliloquy.client.values import Unserialisable, python_value
+from soliloquy.v1.sandbox_pb2 import Complex, Entries, Entry, Items, Value
 
 _ONE = Value(integer="1")
 _PAIR = Value(items=Items(items=[_ONE, Value(text="a")]))

@@ -5,12 +5,12 @@ import time
 from collections.abc import Callable
 
 import pyarrow.parquet as pq
-from soliloquy.v1.conversation_pb2 import Conversation
 
-from services.dataset.layout import ACCEPTED
-from services.dataset.manifest import read_manifest, shards_of
-from services.dataset.place import Place
-from services.dataset.rows import messages
+from soliloquy.dataset.layout import ACCEPTED
+from soliloquy.dataset.manifest import read_manifest, shards_of
+from soliloquy.dataset.place import Place
+from soliloquy.dataset.rows import messages
+from soliloquy.v1.conversation_pb2 import Conversation
 from tests.unit.recipes.conversations import sound_conversation
 
 

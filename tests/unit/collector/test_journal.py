@@ -4,15 +4,15 @@ import resource
 from pathlib import Path
 
 import pytest
-from soliloquy.v1.conversation_pb2 import Conversation, Ending
 
 from services.collector.dataset import counts_so_far, write_dataset
 from services.collector.journal import Journal
-from services.dataset.frames import DamagedFrames, payloads
-from services.dataset.layout import ACCEPTED, REJECTED
-from services.dataset.manifest import read_manifest, shards_of
-from services.dataset.place import Place
-from services.dataset.verify import findings
+from soliloquy.dataset.frames import DamagedFrames, payloads
+from soliloquy.dataset.layout import ACCEPTED, REJECTED
+from soliloquy.dataset.manifest import read_manifest, shards_of
+from soliloquy.dataset.place import Place
+from soliloquy.dataset.verify import findings
+from soliloquy.v1.conversation_pb2 import Conversation, Ending
 from tests.unit.collector.collecting import numbered, ordinals_in
 
 

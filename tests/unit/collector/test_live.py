@@ -11,14 +11,14 @@ from services.collector import live
 from services.collector.live import DamagedShard, LiveDataset
 from services.collector.live_datasets import LiveDatasets
 from services.collector.settings import LiveSettings
-from services.dataset.layout import REJECTED, TIMED, ShardLimits
-from services.dataset.lock import Locked
-from services.dataset.manifest import read_manifest
-from services.dataset.place import Place
-from services.dataset.shards import DatasetWriter
-from services.dataset.verify import findings
-from services.runtime.handling import READ_FROM
-from services.runtime.transports.port import Delivery, Partition
+from soliloquy.dataset.layout import REJECTED, TIMED, ShardLimits
+from soliloquy.dataset.lock import Locked
+from soliloquy.dataset.manifest import read_manifest
+from soliloquy.dataset.place import Place
+from soliloquy.dataset.shards import DatasetWriter
+from soliloquy.dataset.verify import findings
+from soliloquy.runtime.handling import READ_FROM
+from soliloquy.runtime.transports.port import Delivery, Partition
 from tests.unit.collector.collecting import numbered, ordinals_in, until
 
 RUN = numbered(0).run

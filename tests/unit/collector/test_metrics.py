@@ -1,10 +1,9 @@
 """What the collector counts of the conversations that come to it."""
 
-from soliloquy.v1.conversation_pb2 import Conversation, Ending
-from soliloquy.v1.events_pb2 import ConversationFinished
-
 from services.collector.handler import collect
 from services.collector.metrics import VERDICTS
+from soliloquy.v1.conversation_pb2 import Conversation, Ending
+from soliloquy.v1.events_pb2 import ConversationFinished
 from tests.unit.recipes.conversations import conversation, sound_conversation, sound_turns, turn
 
 

@@ -1,6 +1,10 @@
 """No run has more conversations under way than it asked for, before and after a restart."""
 
 import pytest
+
+from services.curriculum.admission import Admission
+from services.curriculum.handler import cancel, follow_up, start
+from soliloquy.runtime.handling import NotYet
 from soliloquy.v1.conversation_pb2 import Ending, Problem
 from soliloquy.v1.events_pb2 import (
     ConversationCollected,
@@ -11,10 +15,6 @@ from soliloquy.v1.events_pb2 import (
     RunStanding,
 )
 from soliloquy.v1.runs_pb2 import Run
-
-from services.curriculum.admission import Admission
-from services.curriculum.handler import cancel, follow_up, start
-from services.runtime.handling import NotYet
 
 
 def submitted(ordinal: int, run: str = "run") -> ProblemSubmitted:

@@ -7,6 +7,12 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+
+from soliloquy.dataset.exports.columns import dialogues
+from soliloquy.dataset.exports.dialogue import Dialogue
+from soliloquy.dataset.manifest import Shard, write_manifest
+from soliloquy.dataset.place import Place
+from soliloquy.dataset.rows import REASONS, SCHEMA, rows
 from soliloquy.v1.conversation_pb2 import (
     Conversation,
     Ending,
@@ -18,12 +24,6 @@ from soliloquy.v1.conversation_pb2 import (
     StepState,
 )
 from soliloquy.v1.sandbox_pb2 import NamedValue, Status, Value
-
-from services.dataset.exports.columns import dialogues
-from services.dataset.exports.dialogue import Dialogue
-from services.dataset.manifest import Shard, write_manifest
-from services.dataset.place import Place
-from services.dataset.rows import REASONS, SCHEMA, rows
 
 
 def small(number: int = 1, **fields: Any) -> Conversation:

@@ -5,11 +5,11 @@ from collections import Counter
 from typing import Any
 
 from huggingface_hub import DatasetCard
-from soliloquy.v1.conversation_pb2 import Conversation
 
-from services.cli.generate import generate
-from services.dataset.card import Counted, again, card
-from services.dataset.statistics import Statistics
+from soliloquy.cli.generate import generate
+from soliloquy.dataset.card import Counted, again, card
+from soliloquy.dataset.statistics import Statistics
+from soliloquy.v1.conversation_pb2 import Conversation
 from tests.datasets import RUN, accepted_rows, rejected_rows
 from tests.unit.dataset.test_statistics import conversation
 

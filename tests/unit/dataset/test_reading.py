@@ -7,8 +7,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from services.client.dataset import Dataset, NoDataset, place_after
-from services.dataset.rows import SCHEMA
+from soliloquy.client.dataset import Dataset, NoDataset, place_after
+from soliloquy.dataset.rows import SCHEMA
 from tests.unit.dataset.small import dataset, small
 
 TWENTY_FIVE = [small(number) for number in range(25)]

@@ -9,16 +9,16 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+
+from soliloquy.cli.report import report
+from soliloquy.dataset.durations import Durations
+from soliloquy.dataset.report import writing
+from soliloquy.dataset.report.blocks import columns, packed
+from soliloquy.dataset.report.figures import figures, lasting
+from soliloquy.dataset.report.plots import round_ticks, short
+from soliloquy.dataset.statistics import Statistics
 from soliloquy.v1.conversation_pb2 import Conversation, Move, Ruling
 from soliloquy.v1.sandbox_pb2 import Complex, Entries, Entry, Items, Value
-
-from services.cli.report import report
-from services.dataset.durations import Durations
-from services.dataset.report import writing
-from services.dataset.report.blocks import columns, packed
-from services.dataset.report.figures import figures, lasting
-from services.dataset.report.plots import round_ticks, short
-from services.dataset.statistics import Statistics
 from tests.datasets import accepted_rows, rejected_rows, timing_rows, written
 from tests.unit.dataset.test_statistics import conversation
 

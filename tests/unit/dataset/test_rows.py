@@ -1,9 +1,8 @@
 """A row loses nothing of its conversation."""
 
+from soliloquy.dataset.rows import messages, rows
 from soliloquy.v1.conversation_pb2 import Conversation, Ending
 from soliloquy.v1.sandbox_pb2 import Complex, Entries, Entry, Items, NamedValue, Value
-
-from services.dataset.rows import messages, rows
 
 VALUES = [
     Value(boolean=False),

@@ -5,6 +5,12 @@ from collections import Counter
 from math import log2
 
 import pytest
+
+from soliloquy.dataset.durations import Durations, seconds_of
+from soliloquy.dataset.statistics import Statistics
+from soliloquy.recipes.agreement import agrees
+from soliloquy.recipes.soliloquy.rules import POLICY
+from soliloquy.truth.utterances import bigram_entropy, words
 from soliloquy.v1.conversation_pb2 import (
     Belief,
     Conversation,
@@ -23,12 +29,6 @@ from soliloquy.v1.conversation_pb2 import (
     TutorReply,
 )
 from soliloquy.v1.sandbox_pb2 import Execution, Lane, NamedValue, Status, Value
-
-from services.dataset.durations import Durations, seconds_of
-from services.dataset.statistics import Statistics
-from services.recipes.agreement import agrees
-from services.recipes.soliloquy.rules import POLICY
-from services.truth.utterances import bigram_entropy, words
 from tests.datasets import accepted_rows, rejected_rows, timing_rows
 from tests.unit.scripted.growing import grown
 

@@ -1,9 +1,8 @@
 """What a clock or a machine said of a conversation is apart from what the run made of it."""
 
+from soliloquy.dataset.rows import messages, rows
+from soliloquy.dataset.timings import timeless, timings
 from soliloquy.v1.conversation_pb2 import Conversation
-
-from services.dataset.rows import messages, rows
-from services.dataset.timings import timeless, timings
 from tests.unit.recipes.conversations import enriched_conversation
 
 

@@ -12,9 +12,9 @@ import pytest
 
 from services.collector.dataset import write_dataset
 from services.collector.journal import Journal
-from services.dataset.manifest import MANIFEST, UnreadableManifest, read_manifest
-from services.dataset.place import Place
-from services.dataset.verify import findings
+from soliloquy.dataset.manifest import MANIFEST, UnreadableManifest, read_manifest
+from soliloquy.dataset.place import Place
+from soliloquy.dataset.verify import findings
 from tests.unit.collector.collecting import numbered
 
 ACCEPTED, REJECTED, TIMED = (f"{kind}/00000.parquet" for kind in ("accepted", "rejected", "timings"))

@@ -7,7 +7,7 @@ from pathlib import Path
 from faststream.kafka.prometheus import KafkaPrometheusMiddleware
 from prometheus_client import CollectorRegistry
 
-from services.runtime.instruments import schema
+from soliloquy.runtime.instruments import schema
 from tests.unit.rules import rulebook
 
 # What the series of a metric have behind its name.

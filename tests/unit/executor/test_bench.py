@@ -6,13 +6,13 @@ import itertools
 from typing import Any
 
 import pytest
-from soliloquy.v1.sandbox_pb2 import STATUS_ERROR, STATUS_OK, Execution, Job, NamedValue, Value
 
-from services.executor.bench.load import closed, paced
-from services.executor.bench.mixes import Snippet, WrongResult, mixes
-from services.executor.bench.runners import in_subprocess
+from benchmarks.executor.load import closed, paced
+from benchmarks.executor.mixes import Snippet, WrongResult, mixes
+from benchmarks.executor.runners import in_subprocess
 from services.executor.guest.vet import vet
 from services.executor.policy import kind_for
+from soliloquy.v1.sandbox_pb2 import STATUS_ERROR, STATUS_OK, Execution, Job, NamedValue, Value
 
 MIXES = mixes()
 SNIPPETS = [snippet for name in ("published", "science") for snippet in MIXES[name].snippets]

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 import uvloop
-from soliloquy.v1.sandbox_pb2 import Job
 
 from services.executor.gvisor import container
 from services.executor.gvisor.container import Plan
 from services.executor.sandbox import Sandbox, SandboxDied
 from services.executor.settings import SandboxSettings
 from services.executor.submission import submission
+from soliloquy.v1.sandbox_pb2 import Job
 
 Run = Callable[[Coroutine[Any, Any, None]], None]
 

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from soliloquy.v1 import sandbox_pb2
-from soliloquy.v1.sandbox_pb2 import Execution
 
 from services.executor import reports
 from services.executor.guest.values import Tagger
 from services.executor.guest.wire import DIED, ENDED, FLOODED, REFUSED, REPORT, TIMED_OUT
 from services.executor.policy import LIMITS
+from soliloquy.v1 import sandbox_pb2
+from soliloquy.v1.sandbox_pb2 import Execution
 
 _UNREADABLE = "the job left no readable result"
 

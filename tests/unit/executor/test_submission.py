@@ -3,11 +3,11 @@
 import math
 
 import pytest
-from soliloquy.v1.sandbox_pb2 import STATUS_ERROR, Job, Limits
 
 from services.executor.policy import LIMITS
 from services.executor.settings import SandboxSettings
 from services.executor.submission import LimitExceeded, Submission, fault, submission
+from soliloquy.v1.sandbox_pb2 import STATUS_ERROR, Job, Limits
 
 SETTINGS = SandboxSettings(wall_seconds=2.0, memory_bytes=1 << 29)
 

@@ -3,10 +3,10 @@
 import re
 
 import pytest
-from soliloquy.v1.sandbox_pb2 import STATUS_ERROR, STATUS_OK, Execution, NamedValue, Value
 
 from services.executor.guest.verdicts import Verdict
 from services.executor.verdicts import recomputed
+from soliloquy.v1.sandbox_pb2 import STATUS_ERROR, STATUS_OK, Execution, NamedValue, Value
 
 
 def done(**values: Value) -> Execution:

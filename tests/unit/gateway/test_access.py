@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from soliloquy.v1 import gateway_pb2
 
 from services.gateway.access.access import Access, Presented
 from services.gateway.access.loopback import OpenToOthers, check_closed, names_loopback, same_origin
@@ -15,6 +14,7 @@ from services.gateway.access.roles import ROLE_OF
 from services.gateway.access.tokens import Tokens
 from services.gateway.callers import CALLER
 from services.gateway.refusals import Code, Refusal
+from soliloquy.v1 import gateway_pb2
 from tests.unit.gateway.tokens import OPERATOR, READER, entry, written
 
 RPCS = gateway_pb2.DESCRIPTOR.services_by_name["RunService"].methods_by_name

@@ -1,11 +1,11 @@
 from typing import Any
 
 import pytest
-from soliloquy.v1.gateway_pb2 import StartRunRequest
-from soliloquy.v1.runs_pb2 import RunRequest
 
 from services.gateway.asking import LIMITS, checked
 from services.gateway.refusals import GRPC_STATUS, HTTP_STATUS, Code, Refusal
+from soliloquy.v1.gateway_pb2 import StartRunRequest
+from soliloquy.v1.runs_pb2 import RunRequest
 
 
 def asked(request_id: str = "one", **fields: Any) -> StartRunRequest:

@@ -1,9 +1,8 @@
+from services.gateway.pace import Pace
+from services.gateway.runs import Runs, turned
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Summary, TokenUse
 from soliloquy.v1.events_pb2 import ConversationCollected, RunChanged, RunProgress, RunStanding
 from soliloquy.v1.runs_pb2 import Run, RunRequest, RunState
-
-from services.gateway.pace import Pace
-from services.gateway.runs import Runs, turned
 
 RUN = Run(id="r", growing="g", recipe="soliloquy", max_attempts=2)
 ID = "r-g"

@@ -4,13 +4,13 @@ from collections.abc import AsyncGenerator, Collection, Mapping
 from pathlib import Path
 
 from google.protobuf.message import Message
-from soliloquy.v1.events_pb2 import RunChanged
-from soliloquy.v1.runs_pb2 import Run
 
 from services.gateway.state import Topics
-from services.runtime.events import first_event
-from services.runtime.transports.embedded import EmbeddedTransport
-from services.runtime.transports.port import Delivery, Unanswered
+from soliloquy.runtime.events import first_event
+from soliloquy.runtime.transports.embedded import EmbeddedTransport
+from soliloquy.runtime.transports.port import Delivery, Unanswered
+from soliloquy.v1.events_pb2 import RunChanged
+from soliloquy.v1.runs_pb2 import Run
 
 
 class Faltering(EmbeddedTransport):

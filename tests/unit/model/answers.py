@@ -3,9 +3,8 @@
 import asyncio
 from collections.abc import AsyncGenerator
 
+from benchmarks.model.echo import Echo
 from soliloquy.v1.model_pb2 import Delta, GenerateRequest, Message
-
-from services.model.bench.echo import Echo
 
 
 class Held(Echo):

@@ -3,11 +3,11 @@
 from collections.abc import AsyncGenerator
 
 import pytest
-from soliloquy.v1.model_pb2 import Adapter, Delta, Finish, GenerateRequest
 
 from services.model.answering import ScriptedAnswering, whole
 from services.model.engines.engine import EngineFailed, UnknownAdapter
 from services.model.engines.scripted import ScriptedEngine
+from soliloquy.v1.model_pb2 import Adapter, Delta, Finish, GenerateRequest
 from tests.unit.scripted.driver import conversation, request
 from tests.unit.scripted.problems import CART, Shelf
 

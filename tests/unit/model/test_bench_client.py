@@ -1,16 +1,16 @@
-"""What `soliloquy bench model-client` measures, on a small scale."""
+"""What `python -m benchmarks model-client` measures, on a small scale."""
 
 import time
 
 import pytest
 
-from services.cli.bench import model_client
-from services.model.bench import client
+from benchmarks.commands import model_client
+from benchmarks.model import client
+from benchmarks.runtime.figures import figure, merged
+from benchmarks.runtime.targets import judged
 from services.model.engines.scripted import ScriptedEngine
 from services.model.fake.server import FakeServer, FakeSettings
 from services.model.fake.weather import Fate, Weather
-from services.runtime.bench.figures import figure, merged
-from services.runtime.bench.targets import judged
 from tests.unit.scripted.problems import Shelf
 
 ENGINE = ScriptedEngine(Shelf())

@@ -10,21 +10,21 @@ from typing import Any
 
 import aiohttp
 import pytest
-from soliloquy.v1.model_pb2 import GenerateRequest
 
 from services.model.engines.scripted import ScriptedEngine
 from services.model.fake.from_schema import CannotFollow, value_of
 from services.model.fake.server import FakeServer, FakeSettings
 from services.model.fake.weather import Fate, Weather
-from services.recipes.answers import Decision, Program
-from services.recipes.soliloquy.answers import Reply
-from services.runtime.answers import Answer
-from services.runtime.model import remote
-from services.runtime.model.faults import EndpointRefuses
-from services.runtime.model.key import Key
-from services.runtime.model.openai_line import OpenAILine
-from services.runtime.model.remote import RemoteModel
-from services.runtime.model.settings import Endpoint
+from soliloquy.recipes.answers import Decision, Program
+from soliloquy.recipes.soliloquy.answers import Reply
+from soliloquy.runtime.answers import Answer
+from soliloquy.runtime.model import remote
+from soliloquy.runtime.model.faults import EndpointRefuses
+from soliloquy.runtime.model.key import Key
+from soliloquy.runtime.model.openai_line import OpenAILine
+from soliloquy.runtime.model.remote import RemoteModel
+from soliloquy.runtime.model.settings import Endpoint
+from soliloquy.v1.model_pb2 import GenerateRequest
 from tests.unit.runtime.model.hearing import hearing
 from tests.unit.scripted.driver import Dialogue, request
 from tests.unit.scripted.problems import CART, STONE_FALL, Shelf

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 from grpc import StatusCode
-from soliloquy.v1.model_pb2 import Adapter, Delta, GenerateRequest, LoadAdapterRequest, UnloadAdapterRequest
 
-from services.model.bench.echo import Echo
+from benchmarks.model.echo import Echo
 from services.model.engines.engine import (
     EngineBusy,
     EngineFailed,
@@ -21,7 +20,8 @@ from services.model.engines.engine import (
 )
 from services.model.handler import MAX_ID_CHARACTERS, MAX_REQUEST_BYTES, ModelHandler
 from services.model.refusals import refusal
-from services.runtime.model import ModelRefused
+from soliloquy.runtime.model import ModelRefused
+from soliloquy.v1.model_pb2 import Adapter, Delta, GenerateRequest, LoadAdapterRequest, UnloadAdapterRequest
 from tests.unit.model.answers import Held, request
 
 

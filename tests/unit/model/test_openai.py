@@ -12,18 +12,18 @@ from typing import Any
 
 import pytest
 import uvicorn
-from soliloquy.v1.model_pb2 import Adapter, Delta, Finish, GenerateRequest, LoadAdapterRequest
 
-from services.cli.wiring import ModelSettings, scripted_model
-from services.curriculum.bank.bank import bank_names
+from benchmarks.model.echo import Echo
 from services.model.answering import Answering, ScriptedAnswering
-from services.model.bench.echo import Echo
 from services.model.engines.engine import EngineBusy, EngineFailed, TooLong
 from services.model.handler import MAX_REQUEST_BYTES, ModelHandler
-from services.runtime.listening import listening
-from services.runtime.traces.export import sending
-from services.runtime.traces.ids import trace_of
-from services.runtime.traces.settings import TraceSettings
+from soliloquy.problems.bank.bank import bank_names
+from soliloquy.runs.wiring import ModelSettings, scripted_model
+from soliloquy.runtime.listening import listening
+from soliloquy.runtime.traces.export import sending
+from soliloquy.runtime.traces.ids import trace_of
+from soliloquy.runtime.traces.settings import TraceSettings
+from soliloquy.v1.model_pb2 import Adapter, Delta, Finish, GenerateRequest, LoadAdapterRequest
 from tests.traces.collector import PATH, collecting
 from tests.unit.model.answers import Held
 

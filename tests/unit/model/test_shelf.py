@@ -4,12 +4,12 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from soliloquy.v1.model_pb2 import Adapter
 
-from services.model.bench.echo import Echo
+from benchmarks.model.echo import Echo
 from services.model.engines.engine import MissingWeights, UnknownAdapter
 from services.model.following import SharedAdapters
 from services.model.shelf import GONE_SECONDS, Kept, Shelf, Standing
+from soliloquy.v1.model_pb2 import Adapter
 
 
 class Clock:

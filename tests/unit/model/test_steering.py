@@ -4,8 +4,8 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from soliloquy.v1.model_pb2 import Sampling
 
+from soliloquy.v1.model_pb2 import Sampling
 from tests.models import needs_torch
 
 pytestmark = needs_torch

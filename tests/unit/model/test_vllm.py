@@ -4,10 +4,10 @@ import inspect
 from pathlib import Path
 
 import pytest
-from soliloquy.v1.model_pb2 import Sampling
 
 from services.model.engines.engine import TokenRequest
 from services.model.engines.settings import EngineSettings
+from soliloquy.v1.model_pb2 import Sampling
 
 pytest.importorskip("vllm", reason="vllm is missing: it comes with the image for GPUs")
 

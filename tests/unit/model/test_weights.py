@@ -4,10 +4,10 @@ import hashlib
 from pathlib import Path
 
 import pytest
-from soliloquy.v1.model_pb2 import Adapter
 
 from services.model.engines.weights import read_adapter
-from services.runtime.weights import base_digest
+from soliloquy.runtime.weights import base_digest
+from soliloquy.v1.model_pb2 import Adapter
 
 BASE = "3f" * 32
 

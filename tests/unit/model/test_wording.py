@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from soliloquy.v1.model_pb2 import Message
 
 from services.model.engines.engine import MissingWeights
+from soliloquy.v1.model_pb2 import Message
 from tests.models import needs_torch
 
 pytestmark = needs_torch

@@ -4,16 +4,16 @@ import asyncio
 import json
 
 import pytest
+
+from services.planner.enrichments import Enrichments
+from services.planner.handler import enrich
+from soliloquy.recipes.recipe import find
+from soliloquy.runtime.ask import MAX_ASKS
+from soliloquy.runtime.retry import Transient
 from soliloquy.v1.conversation_pb2 import Conversation, ParseOutcome, Problem
 from soliloquy.v1.events_pb2 import ConversationStarted, EnrichmentNeeded
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 from soliloquy.v1.runs_pb2 import Run
-
-from services.planner.enrichments import Enrichments
-from services.planner.handler import enrich
-from services.recipes.recipe import find
-from services.runtime.ask import MAX_ASKS
-from services.runtime.retry import Transient
 from tests.unit.recipes.conversations import problem
 
 RECIPE = find("soliloquy")

@@ -1,5 +1,6 @@
 """A small problem and a sound conversation about it, for tests to bend."""
 
+from soliloquy.recipes.codes import EVALUATIONS, INTENTS, STATES
 from soliloquy.v1.conversation_pb2 import (
     Calculation,
     CodeAttempt,
@@ -15,8 +16,6 @@ from soliloquy.v1.conversation_pb2 import (
 )
 from soliloquy.v1.runs_pb2 import Run
 from soliloquy.v1.sandbox_pb2 import Execution, Lane, NamedValue, Status, Value
-
-from services.recipes.codes import EVALUATIONS, INTENTS, STATES
 
 _INTENTS = {name: intent for intent, name in INTENTS.items()}
 

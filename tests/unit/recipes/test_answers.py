@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from services.recipes.answers import Decision, Program, Spoken
-from services.recipes.soliloquy.answers import Enriched, Reply
-from services.runtime.answers import Unreadable
+from soliloquy.recipes.answers import Decision, Program, Spoken
+from soliloquy.recipes.soliloquy.answers import Enriched, Reply
+from soliloquy.runtime.answers import Unreadable
 
 REPLY = {
     "Thoughts of Tutorbot": "The number agrees.",

@@ -1,8 +1,7 @@
 """What gives a result away, and what only looks like it."""
 
+from soliloquy.recipes.soliloquy.truth import assessed
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Problem, Quantity, Step
-
-from services.recipes.soliloquy.truth import assessed
 from tests.unit.recipes.conversations import turn
 
 SPEED = Quantity(symbol="c", name="speed", value=343, unit="m/s")

@@ -1,11 +1,11 @@
 """An enriched solution keeps to its source, and what is right is not taken for wrong."""
 
 import pytest
-from soliloquy.v1.conversation_pb2 import Problem, Step
 
-from services.recipes.soliloquy.answers import Enriched
-from services.recipes.soliloquy.enrichment import check, faults, numbered, steps_in
-from services.runtime.answers import Unreadable
+from soliloquy.recipes.soliloquy.answers import Enriched
+from soliloquy.recipes.soliloquy.enrichment import check, faults, numbered, steps_in
+from soliloquy.runtime.answers import Unreadable
+from soliloquy.v1.conversation_pb2 import Problem, Step
 
 CAR = Problem(
     question="A 1,500 kg car speeds up from rest at 2.40 m/s^2 over 0.5 km. Three friends watch. How fast is it then?",

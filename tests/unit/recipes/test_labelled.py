@@ -5,14 +5,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from soliloquy.problems.files.problem_of_row import problem_of
+from soliloquy.problems.files.problem_rows import ProblemRow
+from soliloquy.recipes.codes import EVALUATIONS, STATES
+from soliloquy.recipes.soliloquy.rules import POLICY, checked
+from soliloquy.recipes.soliloquy.truth import assessed
 from soliloquy.v1.conversation_pb2 import Calculation, CodeAttempt, Conversation, Ending, StudentReply, Turn, TutorReply
 from soliloquy.v1.sandbox_pb2 import Execution, NamedValue, Status, Value
-
-from services.curriculum.files.problem_of_row import problem_of
-from services.curriculum.files.problem_rows import ProblemRow
-from services.recipes.codes import EVALUATIONS, STATES
-from services.recipes.soliloquy.rules import POLICY, checked
-from services.recipes.soliloquy.truth import assessed
 
 # Those that the check was made with, and those that it was held against afterwards.
 FOLDERS = [Path(__file__).with_name(name) for name in ("labelled", "held_out")]

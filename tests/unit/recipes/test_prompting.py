@@ -4,14 +4,14 @@ import re
 from pathlib import Path
 
 import pytest
+
+from soliloquy.recipes.soliloquy import prompting
+from soliloquy.recipes.soliloquy.records import record
+from soliloquy.recipes.soliloquy.restoring import restored
+from soliloquy.recipes.templates import Templates
+from soliloquy.runtime.ask import BrokenPrompt, Prompt
 from soliloquy.v1.conversation_pb2 import Conversation, Enrichment, ErrorStrategy, Intent
 from soliloquy.v1.sandbox_pb2 import Status
-
-from services.recipes.soliloquy import prompting
-from services.recipes.soliloquy.records import record
-from services.recipes.soliloquy.restoring import restored
-from services.recipes.templates import Templates
-from services.runtime.ask import BrokenPrompt, Prompt
 from tests.unit.recipes.conversations import (
     calculated,
     conversation,

@@ -1,10 +1,10 @@
 """Which conversations are kept, and what is said of those that are not."""
 
 import pytest
+
+from soliloquy.recipes.soliloquy.rules import faults
 from soliloquy.v1.conversation_pb2 import Ending, Turn
 from soliloquy.v1.sandbox_pb2 import Status
-
-from services.recipes.soliloquy.rules import faults
 from tests.unit.recipes.conversations import calculated, conversation, sound_conversation, sound_turns, turn
 
 FAILED = Status.STATUS_ERROR

@@ -13,8 +13,8 @@ from typing import Any
 import click
 import pytest
 
-from services.cli.main import commands
-from services.runtime.instruments import schema
+from soliloquy.cli.main import commands
+from soliloquy.runtime.instruments import schema
 from tests.unit.rules.rulebook import FILES, FOLDER, ROOT, alerts, content, named, rules
 
 RUNBOOK = ROOT / "deploy" / "RUNBOOK.md"

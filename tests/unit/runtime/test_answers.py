@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.runtime.answers import MAX_ANSWER_CHARACTERS, Unreadable, read_object
+from soliloquy.runtime.answers import MAX_ANSWER_CHARACTERS, Unreadable, read_object
 
 OBJECT = {"Use Python": "y", "Description": "the student's force, 500 N"}
 STRICT = json.dumps(OBJECT)

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 import pytest
+
+from soliloquy.runtime.answers import Answer, Unreadable
+from soliloquy.runtime.ask import MAX_ASKS, Ask, Prompt, Unusable
 from soliloquy.v1.conversation_pb2 import ParseOutcome
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
-
-from services.runtime.answers import Answer, Unreadable
-from services.runtime.ask import MAX_ASKS, Ask, Prompt, Unusable
 
 
 class Verdict(Answer):

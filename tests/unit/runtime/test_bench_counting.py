@@ -2,7 +2,7 @@
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
-from services.runtime.bench.counting import measure, uncounted
+from benchmarks.runtime.counting import measure, uncounted
 
 
 def test_without_instruments_nothing_is_counted_and_afterwards_all_is() -> None:

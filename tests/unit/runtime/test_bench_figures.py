@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from services.runtime.bench import figures
-from services.runtime.bench.targets import judged
+from benchmarks.runtime import figures
+from benchmarks.runtime.targets import judged
 
 TARGETS = """
 [[target]]

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from services.runtime.bench import load, transport
-from services.runtime.bench.clients import Client, connected
-from services.runtime.events import Event
+from benchmarks.runtime import load, transport
+from benchmarks.runtime.clients import Client, connected
+from soliloquy.runtime.events import Event
 
 
 @pytest.fixture

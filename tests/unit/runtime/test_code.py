@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.runtime.code import names, unfenced
+from soliloquy.runtime.code import names, unfenced
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 from prometheus_client import REGISTRY
-from soliloquy.v1 import events_pb2
 
-from services.runtime.cancelled import CancelledRuns
-from services.runtime.events import Event, Outcome, emit, first_event
-from services.runtime.handling import Handler, Handling, Interrupted, Service
-from services.runtime.metrics import topic_metrics
-from services.runtime.retry import RetryPolicy, Transient
+from soliloquy.runtime.cancelled import CancelledRuns
+from soliloquy.runtime.events import Event, Outcome, emit, first_event
+from soliloquy.runtime.handling import Handler, Handling, Interrupted, Service
+from soliloquy.runtime.metrics import topic_metrics
+from soliloquy.runtime.retry import RetryPolicy, Transient
+from soliloquy.v1 import events_pb2
 
 Started = events_pb2.ConversationStarted
 

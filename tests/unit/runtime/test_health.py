@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from services.runtime.health import LAST_WORDS_SECONDS, MAX_CONNECTIONS, answering
-from services.runtime.listening import CannotListen
-from services.runtime.metrics import LANES_IN_USE
+from soliloquy.runtime.health import LAST_WORDS_SECONDS, MAX_CONNECTIONS, answering
+from soliloquy.runtime.listening import CannotListen
+from soliloquy.runtime.metrics import LANES_IN_USE
 from tests.integration.transport.support import until
 
 

@@ -8,18 +8,18 @@ from pathlib import Path
 import pytest
 from prometheus_client import REGISTRY, Metric, generate_latest
 
-import services
-from services.runtime.instruments import NotInSchema, counter, gauge, schema
+import soliloquy
+from soliloquy.runtime.instruments import NotInSchema, counter, gauge, schema
 
-FOLDER = Path(services.__file__ or "").parent
+ROOT = Path(soliloquy.__file__ or "").parents[1]
 
 
 @pytest.fixture(scope="module")
 def exported() -> dict[str, Metric]:
     """Our metrics by the names under which Prometheus sees them."""
-    for path in FOLDER.rglob("metrics.py"):
-        importlib.import_module("services." + ".".join(path.relative_to(FOLDER).with_suffix("").parts))
-    importlib.import_module("training.metrics")
+    for package in ("soliloquy", "services", "training"):
+        for path in (ROOT / package).rglob("metrics.py"):
+            importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
     ours = (metric for metric in REGISTRY.collect() if metric.name.startswith("soliloquy_"))
     return {metric.name + "_total" * (metric.type == "counter"): metric for metric in ours}
 

@@ -7,13 +7,13 @@ import pytest
 from aiokafka import ConsumerRecord
 from hypothesis import given
 from hypothesis import strategies as some
-from soliloquy.v1.events_pb2 import ConversationStarted
 
-from services.runtime.events import MAX_EVENT_BYTES, Event, Undecodable, first_event, message_of
-from services.runtime.retry import dead
-from services.runtime.transports.kafka.positions import MAX_CHARACTERS, decoded, encoded
-from services.runtime.transports.kafka.records import delivery_of, headers_of
-from services.runtime.transports.port import Partition
+from soliloquy.runtime.events import MAX_EVENT_BYTES, Event, Undecodable, first_event, message_of
+from soliloquy.runtime.retry import dead
+from soliloquy.runtime.transports.kafka.positions import MAX_CHARACTERS, decoded, encoded
+from soliloquy.runtime.transports.kafka.records import delivery_of, headers_of
+from soliloquy.runtime.transports.port import Partition
+from soliloquy.v1.events_pb2 import ConversationStarted
 
 PLACE = Partition("conversation.started", 3)
 

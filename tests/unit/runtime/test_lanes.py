@@ -3,9 +3,9 @@
 import asyncio
 from dataclasses import replace
 
-from services.runtime.events import Event
-from services.runtime.lanes import Hold, Lanes
-from services.runtime.transports.port import Delivery, Partition
+from soliloquy.runtime.events import Event
+from soliloquy.runtime.lanes import Hold, Lanes
+from soliloquy.runtime.transports.port import Delivery, Partition
 
 HERE, THERE = Partition("student.replied", 0), Partition("student.replied", 1)
 EVENT = Event(id="", topic="student.replied", key="", payload=b"", source="student", time=0.0)

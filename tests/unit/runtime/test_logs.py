@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from soliloquy.v1 import events_pb2
 
-from services.runtime import logs
-from services.runtime.events import Outcome
-from services.runtime.logs import JSON, TEXT, relay, set_up
-from services.runtime.retry import Refused
-from services.runtime.traces.ids import trace_of
-from services.runtime.transports.embedded import EmbeddedTransport
+from soliloquy.runtime import logs
+from soliloquy.runtime.events import Outcome
+from soliloquy.runtime.logs import JSON, TEXT, relay, set_up
+from soliloquy.runtime.retry import Refused
+from soliloquy.runtime.traces.ids import trace_of
+from soliloquy.runtime.transports.embedded import EmbeddedTransport
+from soliloquy.v1 import events_pb2
 from tests.integration.transport.support import idle, serving, student, undecodable, until
 from tests.unit.runtime.traces.growing import conversation_id, start, submitted
 
@@ -45,7 +45,7 @@ async def test_an_event_that_fails_is_logged_with_its_run_conversation_and_trace
     async def failing(_: events_pb2.ConversationStarted) -> Outcome:
         raise faults.pop(0)
 
-    from services.runtime.events import first_event, message_of
+    from soliloquy.runtime.events import first_event, message_of
 
     problem = message_of(submitted(0))
     assert isinstance(problem, events_pb2.ProblemSubmitted)

@@ -5,9 +5,9 @@ from itertools import pairwise, permutations
 
 import pytest
 
-from services.recipes.scaffold.answers import Tutored
-from services.recipes.soliloquy.answers import Reply
-from services.runtime.partial import field_so_far
+from soliloquy.recipes.scaffold.answers import Tutored
+from soliloquy.recipes.soliloquy.answers import Reply
+from soliloquy.runtime.partial import field_so_far
 
 SECRET = "The answer is 42, and I do not say so."
 SAID = 'Look at "F = m·a" once more:\n\\frac is no word, “quotes” are.\tWhat is m? 🙂'

@@ -5,8 +5,8 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.runtime.events import Event
-from services.runtime.retry import MAX_ERROR_CHARACTERS, RetryPolicy, dead, failed, parked
+from soliloquy.runtime.events import Event
+from soliloquy.runtime.retry import MAX_ERROR_CHARACTERS, RetryPolicy, dead, failed, parked
 
 EVENT = Event(id="e1", topic="student.replied", key="c1", payload=b"p", source="student", time=1.0, traceparent="t")
 

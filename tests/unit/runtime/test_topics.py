@@ -1,8 +1,8 @@
 """What a Kafka is to have of each topic."""
 
-from services.runtime.events import MAX_EVENT_BYTES
-from services.runtime.retry import MAX_ERROR_CHARACTERS
-from services.runtime.topics import DLQ, RETRY, TOPICS, shapes
+from soliloquy.runtime.events import MAX_EVENT_BYTES
+from soliloquy.runtime.retry import MAX_ERROR_CHARACTERS
+from soliloquy.runtime.topics import DLQ, RETRY, TOPICS, shapes
 
 SHAPES = {shape.topic: shape for shape in shapes()}
 HANDLED = [topic.name for topic in TOPICS.values() if topic.keep != "latest"]

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.runtime.transports.watermark import Watermark
+from soliloquy.runtime.transports.watermark import Watermark
 
 sparse_offsets = st.sets(st.integers(1, 400), min_size=1, max_size=60).map(sorted)
 

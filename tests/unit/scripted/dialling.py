@@ -3,17 +3,16 @@
 import math
 from collections.abc import AsyncIterator, Sequence
 
-from soliloquy.v1.conversation_pb2 import Conversation
-from soliloquy.v1.events_pb2 import EnrichmentNeeded
-from soliloquy.v1.runs_pb2 import Run
-
-from services.curriculum.bank.bank import load_bank
 from services.curriculum.handler import attempt_at
 from services.model.engines.scripted import ScriptedEngine
 from services.planner.enrichments import Enrichments
 from services.planner.handler import enrich
-from services.recipes.mathdial.claims import holds_answer
-from services.recipes.mathdial.moves import move_name
+from soliloquy.problems.bank.bank import load_bank
+from soliloquy.recipes.mathdial.claims import holds_answer
+from soliloquy.recipes.mathdial.moves import move_name
+from soliloquy.v1.conversation_pb2 import Conversation
+from soliloquy.v1.events_pb2 import EnrichmentNeeded
+from soliloquy.v1.runs_pb2 import Run
 from tests.unit.scripted.growing import finished
 
 BANK = load_bank("arithmetic")

@@ -6,11 +6,10 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from soliloquy.runtime.model import Model
+from soliloquy.runtime.seeds import draw, seed
 from soliloquy.v1.conversation_pb2 import Problem
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest, Message
-
-from services.runtime.model import Model
-from services.runtime.seeds import draw, seed
 
 _STUDENT = re.compile(r"^student_\w+ = (\S+)$", re.MULTILINE)
 STRATEGIES = ("formula", "rearrangement", "conversion", "arithmetic")

@@ -5,6 +5,18 @@ Only code that the vet lets through is run, with the names that the vetted worke
 
 import ast
 
+from services.codegen.handler import write
+from services.composer.handler import reply as compose
+from services.curriculum.handler import attempt_at
+from services.executor.guest.vet import vet
+from services.executor.guest.vocabulary import builtins
+from services.executor.handler import Sandbox, run
+from services.model.engines.scripted import ScriptedEngine
+from services.student.handler import again, reply
+from services.tutor.handler import decide
+from soliloquy.problems.bank.bank import load_bank
+from soliloquy.runtime.events import ConversationEvent
+from soliloquy.runtime.model import Model
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.events_pb2 import (
     CalculationNeeded,
@@ -19,19 +31,6 @@ from soliloquy.v1.events_pb2 import (
 )
 from soliloquy.v1.runs_pb2 import Run
 from soliloquy.v1.sandbox_pb2 import STATUS_ERROR, STATUS_OK, Execution, Job, NamedValue, Value
-
-from services.codegen.handler import write
-from services.composer.handler import reply as compose
-from services.curriculum.bank.bank import load_bank
-from services.curriculum.handler import attempt_at
-from services.executor.guest.vet import vet
-from services.executor.guest.vocabulary import builtins
-from services.executor.handler import Sandbox, run
-from services.model.engines.scripted import ScriptedEngine
-from services.runtime.events import ConversationEvent
-from services.runtime.model import Model
-from services.student.handler import again, reply
-from services.tutor.handler import decide
 
 BANK = load_bank("physics")
 ENGINE = ScriptedEngine(BANK.book)

@@ -4,17 +4,16 @@ import re
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 
-from soliloquy.v1.conversation_pb2 import Conversation, Turn
-from soliloquy.v1.events_pb2 import EnrichmentNeeded
-from soliloquy.v1.runs_pb2 import Run
-
-from services.curriculum.bank.bank import load_bank
 from services.curriculum.handler import attempt_at
 from services.model.engines.scripted import ScriptedEngine
 from services.planner.enrichments import Enrichments
 from services.planner.handler import enrich
-from services.recipes.scaffold.states import NAMES
-from services.runtime.model import Model
+from soliloquy.problems.bank.bank import load_bank
+from soliloquy.recipes.scaffold.states import NAMES
+from soliloquy.runtime.model import Model
+from soliloquy.v1.conversation_pb2 import Conversation, Turn
+from soliloquy.v1.events_pb2 import EnrichmentNeeded
+from soliloquy.v1.runs_pb2 import Run
 from tests.unit.scripted.growing import finished
 
 BANK = load_bank("arithmetic")

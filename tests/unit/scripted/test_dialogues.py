@@ -5,9 +5,9 @@ from collections import Counter
 from functools import cache
 
 import pytest
-from soliloquy.v1.conversation_pb2 import Problem
 
 from services.model.engines.scripted import ScriptedEngine
+from soliloquy.v1.conversation_pb2 import Problem
 from tests.unit.scripted.driver import Dialogue, Turn
 from tests.unit.scripted.problems import CART, STONE_FALL, Shelf
 

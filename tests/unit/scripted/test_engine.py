@@ -3,11 +3,11 @@ import asyncio
 import json
 
 import pytest
-from soliloquy.v1.conversation_pb2 import Problem, Quantity, Step
-from soliloquy.v1.model_pb2 import GenerateRequest, Message
 
 from services.model.engines.scripted import ScriptedEngine
-from services.runtime.model import ModelRefused
+from soliloquy.runtime.model import ModelRefused
+from soliloquy.v1.conversation_pb2 import Problem, Quantity, Step
+from soliloquy.v1.model_pb2 import GenerateRequest, Message
 from tests.unit.runtime.model.hearing import hearing
 from tests.unit.scripted.driver import conversation, request
 from tests.unit.scripted.problems import CART, STONE_FALL, Shelf

@@ -3,16 +3,16 @@
 import json
 
 import pytest
-from soliloquy.v1.conversation_pb2 import ParseOutcome, Problem
 
-from services.curriculum.bank.bank import bank_names, load_bank
-from services.curriculum.files.problem_of_row import problem_of
-from services.curriculum.files.problem_rows import ProblemRow
 from services.model.engines.noise import real_noise
 from services.model.engines.scripted import ScriptedEngine
-from services.recipes.soliloquy import planner
-from services.recipes.soliloquy.enrichment import steps_in
-from services.runtime.ask import Ask
+from soliloquy.problems.bank.bank import bank_names, load_bank
+from soliloquy.problems.files.problem_of_row import problem_of
+from soliloquy.problems.files.problem_rows import ProblemRow
+from soliloquy.recipes.soliloquy import planner
+from soliloquy.recipes.soliloquy.enrichment import steps_in
+from soliloquy.runtime.ask import Ask
+from soliloquy.v1.conversation_pb2 import ParseOutcome, Problem
 from tests.unit.scripted.problems import CART, STONE_FALL, Shelf
 
 TROLLEY = problem_of(

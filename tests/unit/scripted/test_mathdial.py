@@ -6,16 +6,16 @@ from copy import deepcopy
 from functools import cache
 
 import pytest
-from soliloquy.v1.conversation_pb2 import Belief, Conversation, Ending, Resolution
 
-from services.recipes.agreement import agrees, letter
-from services.recipes.mathdial.beliefs import belief_after, reasons_given
-from services.recipes.mathdial.claims import claimed, gives_right_answer
-from services.recipes.mathdial.moves import OPENING, belongs, intent_name, move_name
-from services.recipes.mathdial.records import record
-from services.recipes.mathdial.restoring import restored
-from services.recipes.mathdial.rules import faults
-from services.recipes.recipe import find
+from soliloquy.recipes.agreement import agrees, letter
+from soliloquy.recipes.mathdial.beliefs import belief_after, reasons_given
+from soliloquy.recipes.mathdial.claims import claimed, gives_right_answer
+from soliloquy.recipes.mathdial.moves import OPENING, belongs, intent_name, move_name
+from soliloquy.recipes.mathdial.records import record
+from soliloquy.recipes.mathdial.restoring import restored
+from soliloquy.recipes.mathdial.rules import faults
+from soliloquy.recipes.recipe import find
+from soliloquy.v1.conversation_pb2 import Belief, Conversation, Ending, Resolution
 from tests.unit.scripted.dialling import dialled, shares, told_at
 
 COUNT, PROBLEMS, SEED = 100, 25, 11

@@ -3,9 +3,9 @@ import json
 import pytest
 
 from services.model.engines.scripted import ScriptedEngine
-from services.recipes.soliloquy.prompting import personas
-from services.recipes.soliloquy.scripted.phrases import book
-from services.recipes.soliloquy.scripted.voice import Voice
+from soliloquy.recipes.soliloquy.prompting import personas
+from soliloquy.recipes.soliloquy.scripted.phrases import book
+from soliloquy.recipes.soliloquy.scripted.voice import Voice
 from tests.unit.scripted.driver import conversation, request
 from tests.unit.scripted.problems import CART, STONE_FALL, Shelf
 

@@ -6,16 +6,16 @@ from copy import deepcopy
 from functools import cache
 
 import pytest
+
+from soliloquy.recipes.recipe import find
+from soliloquy.recipes.scaffold.records import record
+from soliloquy.recipes.scaffold.restoring import restored
+from soliloquy.recipes.scaffold.rules import faults
+from soliloquy.recipes.scaffold.states import CORRECT, END, INCORRECT, NAMES, SOLVING, START
+from soliloquy.runtime.values import verdict
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Judge, Resolution
 from soliloquy.v1.events_pb2 import ConversationStarted
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
-
-from services.recipes.recipe import find
-from services.recipes.scaffold.records import record
-from services.recipes.scaffold.restoring import restored
-from services.recipes.scaffold.rules import faults
-from services.recipes.scaffold.states import CORRECT, END, INCORRECT, NAMES, SOLVING, START
-from services.runtime.values import verdict
 from tests.unit.scripted.growing import finished
 from tests.unit.scripted.scaffolding import ENGINE, scaffolded, shares, told_early
 

@@ -8,15 +8,14 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cache
 
+from soliloquy.recipes.soliloquy.codes import ACTIONS
+from soliloquy.recipes.soliloquy.prompting import personas
+from soliloquy.recipes.soliloquy.records import record
+from soliloquy.recipes.soliloquy.restoring import restored
+from soliloquy.recipes.soliloquy.rules import checked, faults
+from soliloquy.recipes.soliloquy.student import drawn_intent
+from soliloquy.truth.report import Report
 from soliloquy.v1.conversation_pb2 import INTENT_RIGHT, INTENT_WRONG, Conversation, Intent
-
-from services.recipes.soliloquy.codes import ACTIONS
-from services.recipes.soliloquy.prompting import personas
-from services.recipes.soliloquy.records import record
-from services.recipes.soliloquy.restoring import restored
-from services.recipes.soliloquy.rules import checked, faults
-from services.recipes.soliloquy.student import drawn_intent
-from services.truth.report import Report
 from tests.unit.scripted.growing import begun, grown
 
 SEED = 3

@@ -6,14 +6,14 @@ from collections import Counter
 from functools import cache
 
 import pytest
-from soliloquy.v1.conversation_pb2 import Commission, Conversation
-from soliloquy.v1.sandbox_pb2 import STATUS_ERROR, STATUS_OK, Execution, Job
 
-from services.dataset.authored import Authored
-from services.dataset.rows import rows
 from services.model.engines.noise import real_noise
 from services.model.engines.scripted import ScriptedEngine
-from services.recipes.mathwell.rules import faults
+from soliloquy.dataset.authored import Authored
+from soliloquy.dataset.rows import rows
+from soliloquy.recipes.mathwell.rules import faults
+from soliloquy.v1.conversation_pb2 import Commission, Conversation
+from soliloquy.v1.sandbox_pb2 import STATUS_ERROR, STATUS_OK, Execution, Job
 from tests.unit.recipes.mathwell.writing import BANK, commissions, made
 from tests.unit.scripted.growing import Desk
 

@@ -1,12 +1,12 @@
 """A message that comes back to the student."""
 
 import pytest
+
+from services.student.handler import again
+from soliloquy.runtime.retry import Refused
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.events_pb2 import StudentRejected
 from soliloquy.v1.runs_pb2 import Run
-
-from services.runtime.retry import Refused
-from services.student.handler import again
 from tests.unit.scripted.growing import ENGINE
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from soliloquy.v1.conversation_pb2 import Conversation, Ending
 
-from services.dataset.manifest import Shard, write_manifest
-from services.dataset.place import Place
-from services.dataset.rows import rows
+from soliloquy.dataset.manifest import Shard, write_manifest
+from soliloquy.dataset.place import Place
+from soliloquy.dataset.rows import rows
+from soliloquy.v1.conversation_pb2 import Conversation, Ending
 from tests.unit.scripted.dialling import dialled
 from tests.unit.scripted.growing import grown
 

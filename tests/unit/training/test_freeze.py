@@ -5,16 +5,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+
+from soliloquy.dataset.reading import Dataset
+from soliloquy.dataset.rows import messages, rows
+from soliloquy.dataset.timings import timeless
+from soliloquy.recipes.recipe import find
+from soliloquy.runtime.events import first_event
+from soliloquy.runtime.transports.embedded import EmbeddedTransport
+from soliloquy.runtime.transports.port import Transport
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.events_pb2 import ConversationFinished
-
-from services.dataset.reading import Dataset
-from services.dataset.rows import messages, rows
-from services.dataset.timings import timeless
-from services.recipes.recipe import find
-from services.runtime.events import first_event
-from services.runtime.transports.embedded import EmbeddedTransport
-from services.runtime.transports.port import Transport
 from tests.unit.training.growing import conversations, dataset
 from training.freeze import FINISHED, freeze_dataset, freeze_topic, recorded_offsets
 from training.settings import CannotTrain

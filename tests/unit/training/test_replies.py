@@ -3,11 +3,11 @@
 from itertools import product
 
 import pytest
-from soliloquy.v1.conversation_pb2 import Conversation, Move, Turn
 
-from services.recipes.mathdial.moves import move_name
-from services.recipes.recipe import Given
-from services.runtime.retry import Refused
+from soliloquy.recipes.mathdial.moves import move_name
+from soliloquy.recipes.recipe import Given
+from soliloquy.runtime.retry import Refused
+from soliloquy.v1.conversation_pb2 import Conversation, Move, Turn
 from tests.unit.training.growing import conversations, dialogues
 from training.samples import Sample, replies, states
 

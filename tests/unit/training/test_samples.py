@@ -1,13 +1,12 @@
 """What is learned is what the recipe asks and reads: the very prompts, and answers that it takes as they are."""
 
+from soliloquy.recipes.answers import Decision, Program
+from soliloquy.recipes.recipe import find
+from soliloquy.recipes.soliloquy.answers import Reply
+from soliloquy.runtime.answers import Answer
 from soliloquy.v1.conversation_pb2 import CodeAttempt, Conversation
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 from soliloquy.v1.sandbox_pb2 import STATUS_ERROR, Execution
-
-from services.recipes.answers import Decision, Program
-from services.recipes.recipe import find
-from services.recipes.soliloquy.answers import Reply
-from services.runtime.answers import Answer
 from tests.unit.recipes.conversations import sound_conversation
 from tests.unit.scripted.growing import ENGINE, grown
 from tests.unit.training.growing import SEED, conversations

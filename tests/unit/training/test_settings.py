@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import training
-from services.recipes.recipe import Given
+from soliloquy.recipes.recipe import Given
 from training.settings import CannotTrain, read_settings
 
 CONFIGS = Path(training.__file__).with_name("configs")

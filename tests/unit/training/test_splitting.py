@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from services.recipes.recipe import Told
+from soliloquy.recipes.recipe import Told
 from tests.unit.training.growing import conversations
 from training.samples import dialogue
 from training.splitting import TurnTooLong, split

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.truth.answers import answer_in
-from services.truth.figures import rounded, with_unit
+from soliloquy.truth.answers import answer_in
+from soliloquy.truth.figures import rounded, with_unit
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.truth.expressions import MAX_LENGTH, BadExpression, Unworkable, compiled
-from services.truth.figures import tidy, written
+from soliloquy.truth.expressions import MAX_LENGTH, BadExpression, Unworkable, compiled
+from soliloquy.truth.figures import tidy, written
 
 SYMBOLS = {"a": 3.0, "b": 4.0, "theta": 30.0}
 

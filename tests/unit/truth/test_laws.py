@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from services.truth.algebra import are_equivalent, is_solved_by
-from services.truth.expressions import BadExpression, compiled
-from services.truth.laws import expression, holds, law, law_between, laws_in
+from soliloquy.truth.algebra import are_equivalent, is_solved_by
+from soliloquy.truth.expressions import BadExpression, compiled
+from soliloquy.truth.laws import expression, holds, law, law_between, laws_in
 
 VALUES = {
     "h": 57.6,

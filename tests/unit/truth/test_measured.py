@@ -2,8 +2,8 @@
 
 import pytest
 
-from services.truth.expressions import compiled
-from services.truth.measured import UnitsDisagree, UnknownUnit, calculated, converted
+from soliloquy.truth.expressions import compiled
+from soliloquy.truth.measured import UnitsDisagree, UnknownUnit, calculated, converted
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.truth.numbers import numbers_in, numbers_in_digits
+from soliloquy.truth.numbers import numbers_in, numbers_in_digits
 
 
 @pytest.mark.parametrize(

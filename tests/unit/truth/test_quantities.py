@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.truth.quantities import is_same, quantities_in
+from soliloquy.truth.quantities import is_same, quantities_in
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.truth.units import NO_UNIT, unit, unit_after
+from soliloquy.truth.units import NO_UNIT, unit, unit_after
 
 
 @pytest.mark.parametrize(

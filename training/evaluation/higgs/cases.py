@@ -9,19 +9,18 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from enum import StrEnum
 
+from soliloquy.recipes.answers import Spoken
+from soliloquy.recipes.codes import STRATEGIES
+from soliloquy.recipes.soliloquy import prompting
+from soliloquy.recipes.soliloquy.rules import POLICY
+from soliloquy.recipes.soliloquy.truth import TurnTruth, assessed
+from soliloquy.runtime.ask import Prompt
+from soliloquy.runtime.model import Model
+from soliloquy.runtime.seeds import digest, draw, seed
+from soliloquy.truth.quantities import quantities_in
 from soliloquy.v1.conversation_pb2 import STEP_KIND_REARRANGE, Conversation, Intent, Problem, Step
 from soliloquy.v1.model_pb2 import GenerateRequest
 from soliloquy.v1.runs_pb2 import Run
-
-from services.recipes.answers import Spoken
-from services.recipes.codes import STRATEGIES
-from services.recipes.soliloquy import prompting
-from services.recipes.soliloquy.rules import POLICY
-from services.recipes.soliloquy.truth import TurnTruth, assessed
-from services.runtime.ask import Prompt
-from services.runtime.model import Model
-from services.runtime.seeds import digest, draw, seed
-from services.truth.quantities import quantities_in
 from training.evaluation.tutoring import Tutoring
 
 RECIPE = "soliloquy"

@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from soliloquy.recipes.codes import EVALUATION_LETTERS, STRATEGIES
+from soliloquy.runtime.values import plain, status_name, verdict
+from soliloquy.truth.units import unit
 from soliloquy.v1.conversation_pb2 import Calculation, Conversation, ParseOutcome, Turn
 from soliloquy.v1.sandbox_pb2 import Execution, Status
-
-from services.recipes.codes import EVALUATION_LETTERS, STRATEGIES
-from services.runtime.values import plain, status_name, verdict
-from services.truth.units import unit
 from training.evaluation.higgs.cases import Case, Kind
 from training.evaluation.tutoring import adapters, parsed
 

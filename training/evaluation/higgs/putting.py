@@ -9,10 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from soliloquy.runtime.model import ModelRefused
+from soliloquy.runtime.model.faults import ModelFailed
 from soliloquy.v1.conversation_pb2 import Conversation, Problem
-
-from services.runtime.model import ModelRefused
-from services.runtime.model.faults import ModelFailed
 from training.evaluation.higgs.cases import Case, Rehearsal, numeric_steps
 from training.evaluation.higgs.judging import Judged, judged, unanswered
 from training.evaluation.tutoring import TooFew, Tutoring, side_by_side

@@ -2,13 +2,12 @@
 
 from dataclasses import replace
 
+from soliloquy.recipes.mathdial.composer import moved
+from soliloquy.recipes.mathdial.moves import OPENING
+from soliloquy.recipes.recipe import Recipe, find
+from soliloquy.runtime.ask import Ask
+from soliloquy.runtime.events import Outcome, emit
 from soliloquy.v1.events_pb2 import StudentReplied, TutorReplied
-
-from services.recipes.mathdial.composer import moved
-from services.recipes.mathdial.moves import OPENING
-from services.recipes.recipe import Recipe, find
-from services.runtime.ask import Ask
-from services.runtime.events import Outcome, emit
 
 _OPENS = "Hello! Would you show me how you worked this problem out?"
 _ASKS = "And what would you do as the next step?"

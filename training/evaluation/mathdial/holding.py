@@ -6,14 +6,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from soliloquy.recipes.recipe import Recipe
+from soliloquy.runtime.ask import Ask
+from soliloquy.runtime.model import Model, ModelRefused
+from soliloquy.runtime.model.faults import ModelFailed
+from soliloquy.runtime.seeds import digest
 from soliloquy.v1.conversation_pb2 import Conversation, Enrichment, Problem
 from soliloquy.v1.runs_pb2 import Run
-
-from services.recipes.recipe import Recipe
-from services.runtime.ask import Ask
-from services.runtime.model import Model, ModelRefused
-from services.runtime.model.faults import ModelFailed
-from services.runtime.seeds import digest
 from training.evaluation.answers import Wanted, reaches
 from training.evaluation.mathdial.judging import MOST, Judged, judged
 from training.evaluation.tutoring import TooFew, Tutoring, side_by_side

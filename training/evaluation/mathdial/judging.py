@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from soliloquy.v1.conversation_pb2 import Conversation
-
 from training.evaluation.answers import Wanted, mentions, reaches, tells
 from training.evaluation.tutoring import adapters, parsed
 

@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Any, Protocol
 
+from soliloquy.runtime.model import ModelRefused
+from soliloquy.runtime.model.faults import ModelFailed
+from soliloquy.runtime.seeds import digest, seed
+from soliloquy.truth.utterances import bigram_entropy, overlap_f1, uptake, words
 from soliloquy.v1.conversation_pb2 import Conversation
-
-from services.runtime.model import ModelRefused
-from services.runtime.model.faults import ModelFailed
-from services.runtime.seeds import digest, seed
-from services.truth.utterances import bigram_entropy, overlap_f1, uptake, words
 from training.evaluation.mathdial.recorded import suited
 from training.evaluation.texts import bleu
 from training.evaluation.tutoring import Tutoring, adapters, parsed, side_by_side

@@ -3,8 +3,8 @@
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 
-from services.recipes.scaffold.plan_expected import gives, miscalculated
-from services.recipes.scaffold.plan_rules import CLOSENESS
+from soliloquy.recipes.scaffold.plan_expected import gives, miscalculated
+from soliloquy.recipes.scaffold.plan_rules import CLOSENESS
 from training.evaluation.scaffold.dialogues import COOPERATIVE, MIXED, SEGMENT, Dialogue, Round
 from training.evaluation.scaffold.judging import Judge
 from training.evaluation.scaffold.learner import PROTOCOL

@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field
-from soliloquy.v1.conversation_pb2 import Problem
 
-from services.recipes.answers import Text
-from services.recipes.templates import Templates
-from services.runtime.answers import Answer
-from services.runtime.ask import Ask, Unusable
-from services.runtime.model import Model
+from soliloquy.recipes.answers import Text
+from soliloquy.recipes.templates import Templates
+from soliloquy.runtime.answers import Answer
+from soliloquy.runtime.ask import Ask, Unusable
+from soliloquy.runtime.model import Model
+from soliloquy.v1.conversation_pb2 import Problem
 from training.evaluation.scaffold.dialogues import Round
 from training.evaluation.scaffold.learner import PROTOCOL
 

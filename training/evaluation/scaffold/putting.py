@@ -4,12 +4,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from soliloquy.recipes.scaffold.solving import solved
+from soliloquy.runtime.ask import Unusable
+from soliloquy.runtime.model import Model, ModelRefused
+from soliloquy.runtime.model.faults import ModelFailed
 from soliloquy.v1.conversation_pb2 import ModelCall
-
-from services.recipes.scaffold.solving import solved
-from services.runtime.ask import Unusable
-from services.runtime.model import Model, ModelRefused
-from services.runtime.model.faults import ModelFailed
 from training.evaluation.scaffold.dialogues import COOPERATIVE, SEGMENT, Case, Dialogue, answered, held
 from training.evaluation.scaffold.dimensions import Scored, scored
 from training.evaluation.scaffold.judging import Judge

@@ -4,14 +4,13 @@ import functools
 import re
 from collections.abc import Sequence
 
+from soliloquy.recipes.scaffold.answered import told
+from soliloquy.recipes.scaffold.plan_expected import number_in
+from soliloquy.recipes.scaffold.replies import asked
+from soliloquy.truth.figures import with_unit, written
+from soliloquy.truth.phrases import is_much_like
+from soliloquy.truth.utterances import uptake, words
 from soliloquy.v1.conversation_pb2 import Problem, SubQuestion
-
-from services.recipes.scaffold.answered import told
-from services.recipes.scaffold.plan_expected import number_in
-from services.recipes.scaffold.replies import asked
-from services.truth.figures import with_unit, written
-from services.truth.phrases import is_much_like
-from services.truth.utterances import uptake, words
 from training.evaluation.scaffold.learner import PROTOCOL
 
 _JUDGING = PROTOCOL["judging"]

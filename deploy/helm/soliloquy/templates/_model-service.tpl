@@ -10,7 +10,7 @@ logging_config: {log_level: WARNING, encoding: {{ upper $.Values.logFormat }}, e
 applications:
   - name: model
     route_prefix: /
-    import_path: services.cli.model_app:build
+    import_path: soliloquy.cli.model_app:build
     args:
       engine: {{ .engine }}
       {{- with .path }}

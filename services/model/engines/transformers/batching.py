@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import llguidance
-from soliloquy.v1.model_pb2 import Finish
 from transformers import ContinuousBatchingConfig, GenerationConfig
 from transformers.generation import LogitsProcessorList
 from transformers.generation.continuous_batching.cb_logits_processors import ContinuousBatchingLogitsProcessorList
@@ -17,6 +16,7 @@ from services.model.engines.engine import EngineFailed, InvalidRequest, TokenDel
 from services.model.engines.grammar import grammar
 from services.model.engines.settings import EngineSettings
 from services.model.engines.transformers.steering import Choice, Steering
+from soliloquy.v1.model_pb2 import Finish
 
 PAGE_TOKENS = 32
 # Prompts are taken in by so many tokens a step, so that those that are being answered do not wait for long ones.

@@ -11,8 +11,9 @@ import llguidance.numpy
 import numpy as np
 import torch
 from llguidance import LLMatcher
-from soliloquy.v1.model_pb2 import Sampling
 from transformers.generation.continuous_batching.cb_logits_processors import ContinuousBatchingLogitsProcessor
+
+from soliloquy.v1.model_pb2 import Sampling
 
 
 class Choice:

@@ -7,7 +7,6 @@ from contextlib import aclosing
 from pathlib import Path
 
 import vllm
-from soliloquy.v1.model_pb2 import Finish
 from vllm import SamplingParams, TokensPrompt
 from vllm.config import StructuredOutputsConfig
 from vllm.engine.arg_utils import AsyncEngineArgs
@@ -27,6 +26,7 @@ from services.model.engines.engine import (
     WrongBase,
 )
 from services.model.engines.settings import EngineSettings
+from soliloquy.v1.model_pb2 import Finish
 
 # Above it, vLLM keeps no room for an adapter.
 MAX_RANK = 64

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from services.dataset.exports.exporting import CannotExport, export
-from services.dataset.exports.format import NAMES, Choice
-from services.dataset.exports.importing import CannotImport, import_folder, import_rows
-from services.dataset.exports.splitting import BadShares, Shares
-from services.dataset.reading import Dataset
+from soliloquy.dataset.exports.exporting import CannotExport, export
+from soliloquy.dataset.exports.format import NAMES, Choice
+from soliloquy.dataset.exports.importing import CannotImport, import_folder, import_rows
+from soliloquy.dataset.exports.splitting import BadShares, Shares
+from soliloquy.dataset.reading import Dataset
 from tests.unit.dataset.small import dataset, small
 
 SUFFIXES = {"openai": ".jsonl", "mathdial": ".csv", "sgsm": ".jsonl", "hf": ""}

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from services.dataset.exports.exporting import export
-from services.dataset.exports.format import Choice
-from services.dataset.exports.splitting import Shares
-from services.dataset.reading import Dataset
-from services.dataset.rows import messages
+from soliloquy.dataset.exports.exporting import export
+from soliloquy.dataset.exports.format import Choice
+from soliloquy.dataset.exports.splitting import Shares
+from soliloquy.dataset.reading import Dataset
+from soliloquy.dataset.rows import messages
 from tests.unit.dataset.small import dataset, small
 
 
@@ -121,7 +121,7 @@ def test_what_is_left_out_of_the_folder_is_not_there(
 
 
 def test_the_whole_folder_is_the_conversations_as_they_were(folder: Path, tmp_path: Path) -> None:
-    from services.dataset.exports import hf
+    from soliloquy.dataset.exports import hf
 
     export(Dataset(folder), "hf", tmp_path / "out", choice=Choice())
     back = [message for batch in hf.read(tmp_path / "out") for message in messages(batch)]

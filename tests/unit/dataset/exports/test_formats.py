@@ -2,8 +2,8 @@
 
 import json
 
-from services.dataset.exports import fastchat, mathdial, openai, sgsm, sharegpt, soliloquies
-from services.dataset.exports.format import Choice
+from soliloquy.dataset.exports import fastchat, mathdial, openai, sgsm, sharegpt, soliloquies
+from soliloquy.dataset.exports.format import Choice
 from tests.unit.dataset.small import small, told
 
 BARE = Choice(leave_out=frozenset({"prompts"}))

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from services.cli.failure import Failure
-from services.cli.importing import import_
-from services.dataset.reading import Dataset
+from soliloquy.cli.importing import import_
+from soliloquy.dataset.reading import Dataset
+from soliloquy.runs.failure import Failure
 
 ROW: dict[str, Any] = {"messages": [{"role": "user", "content": "Grüezi"}, {"role": "assistant", "content": "Hi."}]}
 LINE = json.dumps(ROW, ensure_ascii=False).encode()

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from soliloquy.v1.conversation_pb2 import Conversation, Ending, Move, Resolution
 
-from services.cli.main import commands
-from services.client.dataset import Dataset
-from services.dataset.exports import mathdial
-from services.dataset.exports.format import Choice
+from soliloquy.cli.main import commands
+from soliloquy.client.dataset import Dataset
+from soliloquy.dataset.exports import mathdial
+from soliloquy.dataset.exports.format import Choice
+from soliloquy.v1.conversation_pb2 import Conversation, Ending, Move, Resolution
 from tests.unit.dataset.small import small, told
 
 PLAIN: dict[str, Any] = {

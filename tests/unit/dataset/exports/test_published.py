@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from services.dataset.exports.dialogue import conversation_of
-from services.dataset.exports.exporting import told_rows
-from services.dataset.exports.format import Choice, find
-from services.dataset.exports.importing import restored
+from soliloquy.dataset.exports.dialogue import conversation_of
+from soliloquy.dataset.exports.exporting import told_rows
+from soliloquy.dataset.exports.format import Choice, find
+from soliloquy.dataset.exports.importing import restored
 from tests.unit.dataset.small import told
 
 MATHDIAL = {

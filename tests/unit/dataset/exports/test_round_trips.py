@@ -7,15 +7,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic_core import from_json, to_json
+
+from soliloquy.dataset.exports.dialogue import conversation_of
+from soliloquy.dataset.exports.exporting import told_rows
+from soliloquy.dataset.exports.format import NAMES, PARTS, Choice, find
+from soliloquy.dataset.exports.importing import restored
+from soliloquy.dataset.exports.output import execution, written
+from soliloquy.runtime.values import shown
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Evaluation, Intent, StepState
 from soliloquy.v1.sandbox_pb2 import Complex, Entries, Entry, Execution, Items, NamedValue, Status, Value
-
-from services.dataset.exports.dialogue import conversation_of
-from services.dataset.exports.exporting import told_rows
-from services.dataset.exports.format import NAMES, PARTS, Choice, find
-from services.dataset.exports.importing import restored
-from services.dataset.exports.output import execution, written
-from services.runtime.values import shown
 from tests.unit.dataset.small import told
 
 ROW_FORMATS = [name for name in NAMES if name != "hf"]

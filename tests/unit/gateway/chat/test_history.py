@@ -7,7 +7,7 @@ import pytest
 from services.gateway.chat.history import read_history
 from services.gateway.chat.settings import ChatSettings
 from services.gateway.refusals import Refusal
-from services.runtime.completions import ChatAsked
+from soliloquy.runtime.completions import ChatAsked
 
 
 def asked(*messages: tuple[str, Any]) -> ChatAsked:

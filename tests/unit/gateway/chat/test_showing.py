@@ -3,11 +3,10 @@
 import json
 from typing import Any
 
-from soliloquy.v1.model_pb2 import GenerateRequest
-
 from services.gateway.chat.pieces import REPLY_AGAIN, Piece
 from services.gateway.chat.showing import Showing
-from services.recipes.recipe import find
+from soliloquy.recipes.recipe import find
+from soliloquy.v1.model_pb2 import GenerateRequest
 
 SHOWN = find("soliloquy").person.shown  # type: ignore[union-attr]
 COMPOSING = GenerateRequest(prompt="soliloquy/no_python")

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from services.recipes.answers import Message
-from services.recipes.mathdial.answers import Choice
-from services.recipes.mathdial.moves import INTENTS
-from services.runtime.answers import Unreadable
+from soliloquy.recipes.answers import Message
+from soliloquy.recipes.mathdial.answers import Choice
+from soliloquy.recipes.mathdial.moves import INTENTS
+from soliloquy.runtime.answers import Unreadable
 
 
 def choice(**fields: str) -> str:

@@ -1,10 +1,10 @@
 """Which of the sampled solutions a student is to believe in, and when there is none."""
 
 import pytest
-from soliloquy.v1.conversation_pb2 import Problem, Quantity, Step
 
-from services.recipes.mathdial.claims import final_answer, gives_right_answer, miscalculated, slips
-from services.recipes.mathdial.confusion import NoConfusion, chosen, refused
+from soliloquy.recipes.mathdial.claims import final_answer, gives_right_answer, miscalculated, slips
+from soliloquy.recipes.mathdial.confusion import NoConfusion, chosen, refused
+from soliloquy.v1.conversation_pb2 import Problem, Quantity, Step
 
 RIGHT = 28.0
 LONG = "The bags hold the same number, so I put the numbers of the problem together as it tells me to. " * 3

@@ -1,9 +1,9 @@
 """What numbers alone say of a wrong solution."""
 
 import pytest
-from soliloquy.v1.conversation_pb2 import Confusion, Problem, Quantity, Step
 
-from services.recipes.mathdial.errors import Decided, decided
+from soliloquy.recipes.mathdial.errors import Decided, decided
+from soliloquy.v1.conversation_pb2 import Confusion, Problem, Quantity, Step
 
 # A baker fills 6 trays with 8 rolls and sells 30 of them.
 TRAYS, ROLLS, SOLD = (Quantity(symbol=symbol, value=value) for symbol, value in (("t", 6), ("r", 8), ("s", 30)))

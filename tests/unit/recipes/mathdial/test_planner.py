@@ -2,11 +2,10 @@
 
 import json
 
+from soliloquy.recipes.mathdial.planner import enrich
+from soliloquy.runtime.ask import Ask
 from soliloquy.v1.conversation_pb2 import Enrichment, ErrorCategory, Problem, Quantity, Step
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
-
-from services.recipes.mathdial.planner import enrich
-from services.runtime.ask import Ask
 
 LONG = "The bags hold the same number, so I put the numbers of the problem together as it tells me to. " * 3
 WRONG = f"{LONG}\n14 * 2 = <<14*2=28>>28.\n28 * 3 = <<28*3=84>>84.\n#### 84"

@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from services.recipes.mathwell.criteria.verdicts import Criterion, WordProblem
+from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, WordProblem
 
 
 class Labelled(NamedTuple):

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from services.recipes.mathwell.criteria import classifiers
-from services.recipes.mathwell.criteria.classifiers import BadClassifiers, Classifiers
-from services.recipes.mathwell.criteria.features import SIZE
-from services.recipes.mathwell.criteria.learning import Quality, TooFew, learned
-from services.recipes.mathwell.criteria.verdicts import Criterion
+from soliloquy.recipes.mathwell.criteria import classifiers
+from soliloquy.recipes.mathwell.criteria.classifiers import BadClassifiers, Classifiers
+from soliloquy.recipes.mathwell.criteria.features import SIZE
+from soliloquy.recipes.mathwell.criteria.learning import Quality, TooFew, learned
+from soliloquy.recipes.mathwell.criteria.verdicts import Criterion
 from tests.unit.recipes.mathwell.labelled import labelled
 
 

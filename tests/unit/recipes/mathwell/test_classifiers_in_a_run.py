@@ -6,13 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from services.recipes.mathwell.criteria import at_hand
-from services.recipes.mathwell.criteria.classifiers import Classifier, Classifiers, save
-from services.recipes.mathwell.criteria.features import SIZE
-from services.recipes.mathwell.criteria.verdicts import Criterion
-from services.recipes.mathwell.rules import faults
-from services.runtime.retry import Refused
-from services.runtime.weights import digest_of
+from soliloquy.recipes.mathwell.criteria import at_hand
+from soliloquy.recipes.mathwell.criteria.classifiers import Classifier, Classifiers, save
+from soliloquy.recipes.mathwell.criteria.features import SIZE
+from soliloquy.recipes.mathwell.criteria.verdicts import Criterion
+from soliloquy.recipes.mathwell.rules import faults
+from soliloquy.runtime.retry import Refused
+from soliloquy.runtime.weights import digest_of
 from tests.unit.recipes.mathwell.writing import Says, commissioned, made
 
 

@@ -3,13 +3,13 @@
 import asyncio
 
 import pytest
-from soliloquy.v1.conversation_pb2 import Commission, Ending, Example, Problem
 
-from services.curriculum.commissions import EXAMPLES, Commissions
-from services.curriculum.problems import problem_source
-from services.recipes.mathwell.commissions import described, refused_topic
-from services.recipes.mathwell.prompting import writing
-from services.recipes.mathwell.rules import faults
+from soliloquy.problems.commissions import EXAMPLES, Commissions
+from soliloquy.problems.sources import problem_source
+from soliloquy.recipes.mathwell.commissions import described, refused_topic
+from soliloquy.recipes.mathwell.prompting import writing
+from soliloquy.recipes.mathwell.rules import faults
+from soliloquy.v1.conversation_pb2 import Commission, Ending, Example, Problem
 from tests.unit.recipes.mathwell.writing import BANK, Says, commissioned, commissions, made
 
 INJECTED = (

@@ -5,15 +5,15 @@ import math
 from functools import cache
 
 import pytest
+
+from soliloquy.problems.files.problem_of_row import problem_of
+from soliloquy.problems.files.problem_rows import ProblemRow
+from soliloquy.problems.files.program_solution import steps_of_program
+from soliloquy.problems.sifting.near_duplicates import NearDuplicates
+from soliloquy.recipes.mathwell.criteria.operations import CALCULATIONS, operations_in
+from soliloquy.recipes.mathwell.rules import faults
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Example
 from soliloquy.v1.sandbox_pb2 import STATUS_OK
-
-from services.curriculum.files.problem_of_row import problem_of
-from services.curriculum.files.problem_rows import ProblemRow
-from services.curriculum.files.program_solution import steps_of_program
-from services.curriculum.sifting.near_duplicates import NearDuplicates
-from services.recipes.mathwell.criteria.operations import CALCULATIONS, operations_in
-from services.recipes.mathwell.rules import faults
 from tests.unit.recipes.mathwell.writing import FUNCTION, QUESTION, RECIPE, Says, commissioned, commissions, made
 
 COUNT = 150

@@ -2,9 +2,9 @@
 
 import pytest
 
-from services.recipes.mathwell import readability
-from services.recipes.mathwell.measures import SAMPLE, Measured
-from services.recipes.mathwell.readability import dale_chall
+from soliloquy.recipes.mathwell import readability
+from soliloquy.recipes.mathwell.measures import SAMPLE, Measured
+from soliloquy.recipes.mathwell.readability import dale_chall
 from tests.unit.recipes.mathwell.labelled import labelled
 
 

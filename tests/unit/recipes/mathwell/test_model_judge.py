@@ -1,11 +1,11 @@
 """A model is asked for its opinion through the model's boundary, and its objections count."""
 
-from services.recipes.mathwell.criteria import model_judge
-from services.recipes.mathwell.criteria.model_judge import Judgement
-from services.recipes.mathwell.criteria.scoring import score
-from services.recipes.mathwell.criteria.verdicts import Criterion
-from services.runtime.ask import Ask
-from services.runtime.model import Model
+from soliloquy.recipes.mathwell.criteria import model_judge
+from soliloquy.recipes.mathwell.criteria.model_judge import Judgement
+from soliloquy.recipes.mathwell.criteria.scoring import score
+from soliloquy.recipes.mathwell.criteria.verdicts import Criterion
+from soliloquy.runtime.ask import Ask
+from soliloquy.runtime.model import Model
 from tests.unit.recipes.mathwell.labelled import labelled
 from tests.unit.recipes.mathwell.writing import ENGINE, Says
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from services.curriculum.bank.bank import load_bank
-from services.recipes.mathwell.criteria import scoring
-from services.recipes.mathwell.criteria.scoring import score
-from services.recipes.mathwell.criteria.verdicts import Criterion, Opinion, Scores, WordProblem
-from services.recipes.programs import function_of
+from soliloquy.problems.bank.bank import load_bank
+from soliloquy.recipes.mathwell.criteria import scoring
+from soliloquy.recipes.mathwell.criteria.scoring import score
+from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, Opinion, Scores, WordProblem
+from soliloquy.recipes.programs import function_of
 from tests.unit.recipes.mathwell.labelled import labelled
 
 # The paper's classifiers: 0.62, 0.54, 0.63.

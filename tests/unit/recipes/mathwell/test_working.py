@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from services.recipes.mathwell.criteria.operations import operations_in
-from services.recipes.mathwell.criteria.scoring import score
-from services.recipes.mathwell.criteria.terms import NotFollowed
-from services.recipes.mathwell.criteria.verdicts import Criterion, WordProblem
-from services.recipes.mathwell.criteria.working import worked
+from soliloquy.recipes.mathwell.criteria.operations import operations_in
+from soliloquy.recipes.mathwell.criteria.scoring import score
+from soliloquy.recipes.mathwell.criteria.terms import NotFollowed
+from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, WordProblem
+from soliloquy.recipes.mathwell.criteria.working import worked
 from tests.unit.recipes.mathwell.labelled import labelled
 
 SAVES = "Mia saves 5 dollars a week for 7 weeks. How many dollars does she save?"

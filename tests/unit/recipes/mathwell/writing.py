@@ -3,21 +3,20 @@
 from collections.abc import Sequence
 from functools import cache
 
+from services.curriculum.handler import attempt_at
+from services.executor.handler import Sandbox
+from services.model.engines.scripted import ScriptedEngine
+from soliloquy.problems.bank.bank import load_bank
+from soliloquy.problems.commissions import Commissions
+from soliloquy.recipes.mathwell.answers import Written
+from soliloquy.recipes.mathwell.criteria.model_judge import Judgement
+from soliloquy.recipes.mathwell.criteria.verdicts import Criterion
+from soliloquy.recipes.recipe import find
+from soliloquy.runtime.model import Model
 from soliloquy.v1.conversation_pb2 import Authorship, Commission, Conversation, Example, Problem
 from soliloquy.v1.events_pb2 import ConversationStarted
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 from soliloquy.v1.runs_pb2 import Run
-
-from services.curriculum.bank.bank import load_bank
-from services.curriculum.commissions import Commissions
-from services.curriculum.handler import attempt_at
-from services.executor.handler import Sandbox
-from services.model.engines.scripted import ScriptedEngine
-from services.recipes.mathwell.answers import Written
-from services.recipes.mathwell.criteria.model_judge import Judgement
-from services.recipes.mathwell.criteria.verdicts import Criterion
-from services.recipes.recipe import find
-from services.runtime.model import Model
 from tests.unit.scripted.growing import DESK, finished
 
 BANK = load_bank("arithmetic")

@@ -1,6 +1,14 @@
 """Which messages show the state that was drawn, by whom that is found, and what becomes of the others."""
 
 import pytest
+
+from soliloquy.recipes.scaffold.answered import expected_number
+from soliloquy.recipes.scaffold.answers import Tutored
+from soliloquy.recipes.scaffold.fit import misfit, sent_back
+from soliloquy.recipes.scaffold.memory import begun
+from soliloquy.recipes.scaffold.replies import slips
+from soliloquy.recipes.scaffold.states import COMPREHENSION, CORRECT, END, INCORRECT, STATES
+from soliloquy.runtime.answers import Unreadable
 from soliloquy.v1.conversation_pb2 import (
     Calculation,
     CodeAttempt,
@@ -15,14 +23,6 @@ from soliloquy.v1.conversation_pb2 import (
 )
 from soliloquy.v1.events_pb2 import ConversationFinished, StudentRejected
 from soliloquy.v1.sandbox_pb2 import STATUS_ERROR, STATUS_OK, Execution, NamedValue, Value
-
-from services.recipes.scaffold.answered import expected_number
-from services.recipes.scaffold.answers import Tutored
-from services.recipes.scaffold.fit import misfit, sent_back
-from services.recipes.scaffold.memory import begun
-from services.recipes.scaffold.replies import slips
-from services.recipes.scaffold.states import COMPREHENSION, CORRECT, END, INCORRECT, STATES
-from services.runtime.answers import Unreadable
 
 FORMULA, NUMBER, WORDS = 1, 2, 3
 ANSWERS = {FORMULA: "d = v × t", NUMBER: "96 pupils", WORDS: "add the two halves of the way"}

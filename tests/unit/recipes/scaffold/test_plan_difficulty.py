@@ -6,13 +6,13 @@ from statistics import mean
 
 import pytest
 from click.testing import CliRunner
-from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 
-from services.cli.main import commands
-from services.curriculum.bank.bank import load_bank
-from services.curriculum.sifting.sampling import by_solve_rate, short_bins
 from services.model.engines.scripted import ScriptedEngine
-from services.recipes.scaffold.solving import solved
+from soliloquy.cli.main import commands
+from soliloquy.problems.bank.bank import load_bank
+from soliloquy.problems.sifting.sampling import by_solve_rate, short_bins
+from soliloquy.recipes.scaffold.solving import solved
+from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 from tests.unit.recipes.conversations import problem
 
 

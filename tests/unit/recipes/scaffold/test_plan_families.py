@@ -4,13 +4,13 @@ import re
 from collections import Counter
 
 import pytest
-from soliloquy.v1.conversation_pb2 import Enrichment, Problem
 
-from services.curriculum.bank.bank import bank_names, load_bank
 from services.model.engines.scripted import ScriptedEngine
-from services.recipes.scaffold import planner
-from services.recipes.scaffold.plan_rules import faults
-from services.runtime.ask import Ask
+from soliloquy.problems.bank.bank import bank_names, load_bank
+from soliloquy.recipes.scaffold import planner
+from soliloquy.recipes.scaffold.plan_rules import faults
+from soliloquy.runtime.ask import Ask
+from soliloquy.v1.conversation_pb2 import Enrichment, Problem
 
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 

@@ -1,11 +1,11 @@
 """What a plan is refused for, and what is no reason to refuse it."""
 
 import pytest
-from soliloquy.v1.conversation_pb2 import Plan, Problem, Quantity, Step, SubQuestion
 
-from services.recipes.scaffold.plan_expected import gives, gives_law, miscalculated
-from services.recipes.scaffold.plan_rules import faults, undecided
-from services.recipes.scaffold.plan_steps import refused
+from soliloquy.recipes.scaffold.plan_expected import gives, gives_law, miscalculated
+from soliloquy.recipes.scaffold.plan_rules import faults, undecided
+from soliloquy.recipes.scaffold.plan_steps import refused
+from soliloquy.v1.conversation_pb2 import Plan, Problem, Quantity, Step, SubQuestion
 from tests.unit.recipes.conversations import problem as car
 
 FORCE = SubQuestion(question="What net force acts on the car?", answer="3600 N", steps=[1])

@@ -4,16 +4,16 @@ import json
 from typing import Any
 
 import pytest
+
+from soliloquy.recipes.scaffold.plan_answers import OwnPlan
+from soliloquy.recipes.scaffold.plan_lessons import lessons
+from soliloquy.recipes.scaffold.plan_prompting import given_prompts
+from soliloquy.recipes.scaffold.plan_rules import POLICY
+from soliloquy.recipes.scaffold.planner import enrich
+from soliloquy.runtime.answers import Unreadable
+from soliloquy.runtime.ask import MAX_ASKS, Ask
 from soliloquy.v1.conversation_pb2 import Conversation, Enrichment, ParseOutcome
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
-
-from services.recipes.scaffold.plan_answers import OwnPlan
-from services.recipes.scaffold.plan_lessons import lessons
-from services.recipes.scaffold.plan_prompting import given_prompts
-from services.recipes.scaffold.plan_rules import POLICY
-from services.recipes.scaffold.planner import enrich
-from services.runtime.answers import Unreadable
-from services.runtime.ask import MAX_ASKS, Ask
 from tests.unit.recipes.conversations import problem
 
 FORCE = {"Question": "What net force acts on the car?", "Expected Answer": "3600 N", "Steps": [1]}

@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from soliloquy.runtime.model.hearing import HEARING, Hear
 from soliloquy.v1.model_pb2 import GenerateRequest
-
-from services.runtime.model.hearing import HEARING, Hear
 
 
 class Heard:

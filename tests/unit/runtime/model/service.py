@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import grpc
+
 from soliloquy.v1.model_pb2 import DESCRIPTOR, Completion, Delta, GenerateRequest
 
 

@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from soliloquy.v1.model_pb2 import Completion, GenerateRequest, Message, Sampling
 
-from services.runtime.model.cache import FILE, AnswerCache, Cached, CacheUnavailable
-from services.runtime.model.settings import Endpoint
+from soliloquy.runtime.model.cache import FILE, AnswerCache, Cached, CacheUnavailable
+from soliloquy.runtime.model.settings import Endpoint
+from soliloquy.v1.model_pb2 import Completion, GenerateRequest, Message, Sampling
 
 HOSTED = Endpoint(engine="openai", base_url="http://far/v1", model="large")
 

@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from services.runtime.model.breaker import FAILURES
-from services.runtime.model.faults import Throttled, Unreachable
-from services.runtime.model.gate import Gate, Passage
+from soliloquy.runtime.model.breaker import FAILURES
+from soliloquy.runtime.model.faults import Throttled, Unreachable
+from soliloquy.runtime.model.gate import Gate, Passage
 
 
 class Clock:

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from services.runtime.model.key import key_of
-from services.runtime.model.settings import BadModelSettings, Endpoint
+from soliloquy.runtime.model.key import key_of
+from soliloquy.runtime.model.settings import BadModelSettings, Endpoint
 
 SECRET = "sk-very-secret"
 

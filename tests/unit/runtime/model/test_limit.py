@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.runtime.model.limit import ROUND_SECONDS, Limit
+from soliloquy.runtime.model.limit import ROUND_SECONDS, Limit
 
 
 def refused(limit: Limit, now: float, *, calls: int = 1, of: int = 1) -> None:

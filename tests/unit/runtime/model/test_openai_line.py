@@ -8,14 +8,22 @@ from typing import Any
 
 import pytest
 from aiohttp import web
-from soliloquy.v1.model_pb2 import Finish, GenerateRequest, Message, Sampling
 
-from services.runtime.listening import listening
-from services.runtime.model import ModelRefused
-from services.runtime.model.faults import Broken, EndpointRefuses, Overloaded, Passing, Throttled, TimedOut, Unreachable
-from services.runtime.model.key import Key
-from services.runtime.model.openai_line import MAX_WORDS, OpenAILine, body_of
-from services.runtime.model.settings import Endpoint
+from soliloquy.runtime.listening import listening
+from soliloquy.runtime.model import ModelRefused
+from soliloquy.runtime.model.faults import (
+    Broken,
+    EndpointRefuses,
+    Overloaded,
+    Passing,
+    Throttled,
+    TimedOut,
+    Unreachable,
+)
+from soliloquy.runtime.model.key import Key
+from soliloquy.runtime.model.openai_line import MAX_WORDS, OpenAILine, body_of
+from soliloquy.runtime.model.settings import Endpoint
+from soliloquy.v1.model_pb2 import Finish, GenerateRequest, Message, Sampling
 from tests.unit.runtime.model.hearing import hearing
 
 SECRET = "sk-very-secret"

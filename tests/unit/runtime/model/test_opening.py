@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 from prometheus_client import REGISTRY
-from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 
-from services.runtime.model import ModelRefused
-from services.runtime.model.opening import opened
-from services.runtime.model.settings import BadModelSettings, Models, read_models, shipped_models
+from soliloquy.runtime.model import ModelRefused
+from soliloquy.runtime.model.opening import opened
+from soliloquy.runtime.model.settings import BadModelSettings, Models, read_models, shipped_models
+from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 
 
 class Echo:

@@ -5,13 +5,13 @@ from contextlib import asynccontextmanager
 
 import grpc
 import pytest
-from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 
 from services.model.engines.scripted import ScriptedEngine
-from services.runtime.model import ModelRefused
-from services.runtime.model.faults import Broken, EndpointRefuses, Throttled, TimedOut, Unreachable
-from services.runtime.model.ray_line import STREAMS_A_CHANNEL, RayLine
-from services.runtime.model.settings import Endpoint
+from soliloquy.runtime.model import ModelRefused
+from soliloquy.runtime.model.faults import Broken, EndpointRefuses, Throttled, TimedOut, Unreachable
+from soliloquy.runtime.model.ray_line import STREAMS_A_CHANNEL, RayLine
+from soliloquy.runtime.model.settings import Endpoint
+from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 from tests.unit.runtime.model.hearing import hearing
 from tests.unit.runtime.model.service import generating
 from tests.unit.scripted.driver import Dialogue, conversation, request

@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 
-from services.runtime.model import ModelRefused, breaker, remote
-from services.runtime.model.faults import (
+from soliloquy.runtime.model import ModelRefused, breaker, remote
+from soliloquy.runtime.model.faults import (
     Broken,
     EndpointRefuses,
     ModelFailed,
@@ -19,8 +18,9 @@ from services.runtime.model.faults import (
     TimedOut,
     Unreachable,
 )
-from services.runtime.model.remote import REFUSALS, TRIES, RemoteModel
-from services.runtime.model.settings import Endpoint
+from soliloquy.runtime.model.remote import REFUSALS, TRIES, RemoteModel
+from soliloquy.runtime.model.settings import Endpoint
+from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 
 HANG = "hang"
 Say = Exception | str

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from services.runtime.model.settings import BadModelSettings, Models, read_models, shipped_models
+from soliloquy.runtime.model.settings import BadModelSettings, Models, read_models, shipped_models
 
 HOSTED = '[endpoints.hosted]\nengine = "openai"\nbase_url = "https://api.example.com/v1"\n'
 TUNED = '[endpoints.tuned]\nengine = "ray"\naddress = "127.0.0.1:9000"\n'

@@ -5,17 +5,16 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
+from services.curriculum.handler import attempt_at
+from soliloquy.runtime.events import Event, Outcome, emit, first_event
+from soliloquy.runtime.handling import Service
+from soliloquy.runtime.retry import RetryPolicy
+from soliloquy.runtime.traces.export import sending
+from soliloquy.runtime.traces.settings import TraceSettings
+from soliloquy.runtime.transports.embedded import EmbeddedTransport
 from soliloquy.v1 import events_pb2
 from soliloquy.v1.conversation_pb2 import Problem
 from soliloquy.v1.runs_pb2 import Run
-
-from services.curriculum.handler import attempt_at
-from services.runtime.events import Event, Outcome, emit, first_event
-from services.runtime.handling import Service
-from services.runtime.retry import RetryPolicy
-from services.runtime.traces.export import sending
-from services.runtime.traces.settings import TraceSettings
-from services.runtime.transports.embedded import EmbeddedTransport
 from tests.integration.transport.support import QUICK, idle, serving, until
 from tests.traces.collector import PATH, Collector
 

@@ -12,12 +12,12 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 from prometheus_client import REGISTRY
 
-from services.runtime.traces import export, opening, spans
-from services.runtime.traces.export import Queue, Watched, sending
-from services.runtime.traces.ids import is_kept, traceparent_of
-from services.runtime.traces.recording import Recording
-from services.runtime.traces.settings import TraceSettings
-from services.runtime.traces.spans import record_with
+from soliloquy.runtime.traces import export, opening, spans
+from soliloquy.runtime.traces.export import Queue, Watched, sending
+from soliloquy.runtime.traces.ids import is_kept, traceparent_of
+from soliloquy.runtime.traces.recording import Recording
+from soliloquy.runtime.traces.settings import TraceSettings
+from soliloquy.runtime.traces.spans import record_with
 
 
 def dropped(reason: str) -> float:
@@ -116,6 +116,6 @@ def test_the_share_is_chosen_as_opentelemetry_chooses_it() -> None:
 
 
 def test_without_what_sends_traces_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "services.runtime.traces.export", None)
+    monkeypatch.setitem(__import__("sys").modules, "soliloquy.runtime.traces.export", None)
     with pytest.raises(opening.CannotTrace, match=r"pip install 'soliloquy\[otlp\]'"):
         opening.recorded(TraceSettings(url="http://127.0.0.1:4318"))

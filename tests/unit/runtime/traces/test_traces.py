@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 from prometheus_client import REGISTRY
 from prometheus_client.openmetrics.exposition import generate_latest
-from soliloquy.v1 import events_pb2
 
-from services.runtime import dead_letters
-from services.runtime.events import Outcome
-from services.runtime.retry import Refused
-from services.runtime.traces import spans
-from services.runtime.traces.ids import trace_of
-from services.runtime.transports.embedded import EmbeddedTransport
+from soliloquy.runtime import dead_letters
+from soliloquy.runtime.events import Outcome
+from soliloquy.runtime.retry import Refused
+from soliloquy.runtime.traces import spans
+from soliloquy.runtime.traces.ids import trace_of
+from soliloquy.runtime.transports.embedded import EmbeddedTransport
+from soliloquy.v1 import events_pb2
 from tests.integration.transport.support import idle, until
 from tests.traces.collector import Collector, collecting
 from tests.traces.trees import gaps, handlings, orphans, root

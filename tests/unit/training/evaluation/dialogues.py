@@ -3,13 +3,12 @@
 import asyncio
 from functools import partial
 
+from services.executor.handler import run
+from soliloquy.problems.bank.sampling import Wanted, picks
+from soliloquy.recipes.recipe import Recipe, find
+from soliloquy.runtime.model import Model
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
-
-from services.curriculum.bank.sampling import Wanted, picks
-from services.executor.handler import run
-from services.recipes.recipe import Recipe, find
-from services.runtime.model import Model
 from tests.unit.scripted.dialling import BANK, ENGINE
 from tests.unit.training.evaluation.putting import Forgiving
 from training.evaluation.mathdial.holding import Drawn, drawn_dialogues, held

@@ -4,17 +4,16 @@ import asyncio
 from collections.abc import Iterator
 from functools import cache, partial
 
-from soliloquy.v1.conversation_pb2 import Problem
-from soliloquy.v1.model_pb2 import Completion, GenerateRequest
-from soliloquy.v1.sandbox_pb2 import STATUS_ERROR, Execution, Job
-
-from services.curriculum.bank.bank import load_bank
-from services.curriculum.bank.sampling import Wanted, picks
 from services.executor.handler import run
 from services.model.engines.noise import real_noise
 from services.model.engines.scripted import ScriptedEngine
-from services.recipes.recipe import find
-from services.runtime.model import Model, ModelRefused
+from soliloquy.problems.bank.bank import load_bank
+from soliloquy.problems.bank.sampling import Wanted, picks
+from soliloquy.recipes.recipe import find
+from soliloquy.runtime.model import Model, ModelRefused
+from soliloquy.v1.conversation_pb2 import Problem
+from soliloquy.v1.model_pb2 import Completion, GenerateRequest
+from soliloquy.v1.sandbox_pb2 import STATUS_ERROR, Execution, Job
 from tests.unit.scripted.growing import DESK
 from training.evaluation.higgs.cases import Rehearsal
 from training.evaluation.higgs.judging import Judged

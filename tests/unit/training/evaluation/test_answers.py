@@ -1,8 +1,8 @@
 """Which messages give an answer, and which merely hold its number."""
 
 import pytest
-from soliloquy.v1.conversation_pb2 import Confusion, Enrichment, Problem, Quantity, Step
 
+from soliloquy.v1.conversation_pb2 import Confusion, Enrichment, Problem, Quantity, Step
 from training.evaluation.answers import Wanted, mentions, reaches, tells
 
 

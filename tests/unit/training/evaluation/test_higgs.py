@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from services.recipes.codes import STRATEGIES
-from services.recipes.soliloquy import prompting
-from services.recipes.soliloquy.truth import assessed
-from services.truth.quantities import quantities_in
+from soliloquy.recipes.codes import STRATEGIES
+from soliloquy.recipes.soliloquy import prompting
+from soliloquy.recipes.soliloquy.truth import assessed
+from soliloquy.truth.quantities import quantities_in
 from tests.unit.training.evaluation.putting import (
     NOISY,
     SCRIPTED,

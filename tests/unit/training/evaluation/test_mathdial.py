@@ -4,9 +4,9 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from soliloquy.v1.conversation_pb2 import Problem
 
-from services.truth.figures import with_unit, written
+from soliloquy.truth.figures import with_unit, written
+from soliloquy.v1.conversation_pb2 import Problem
 from tests.unit.scripted.dialling import BANK, ENGINE
 from tests.unit.training.evaluation.dialogues import RECIPE, Saying, conversation, drawn, results, tutoring
 from training.evaluation.answers import Wanted

@@ -5,11 +5,11 @@ from collections import Counter
 from collections.abc import Sequence
 
 import pytest
+
+from soliloquy.runtime.model import ModelRefused
+from soliloquy.runtime.seeds import digest
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
-
-from services.runtime.model import ModelRefused
-from services.runtime.seeds import digest
 from tests.unit.training.evaluation.dialogues import conversation, drawn, results, tutoring
 from training.evaluation.mathdial.baseline import next_step
 from training.evaluation.mathdial.figures import figures

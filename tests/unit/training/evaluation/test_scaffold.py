@@ -10,18 +10,18 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from soliloquy.v1.conversation_pb2 import Problem
-from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 
-from services.cli.evaluate.running import completed
-from services.cli.failure import Failure
-from services.cli.main import commands
-from services.curriculum.bank.bank import load_bank
-from services.curriculum.bank.sampling import Wanted, picks
 from services.executor.handler import run
 from services.model.engines.scripted import ScriptedEngine
-from services.recipes.recipe import find
-from services.runtime.model import Model, ModelRefused
+from soliloquy.cli.evaluate.running import completed
+from soliloquy.cli.main import commands
+from soliloquy.problems.bank.bank import load_bank
+from soliloquy.problems.bank.sampling import Wanted, picks
+from soliloquy.recipes.recipe import find
+from soliloquy.runs.failure import Failure
+from soliloquy.runtime.model import Model, ModelRefused
+from soliloquy.v1.conversation_pb2 import Problem
+from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 from tests.unit.scripted.growing import DESK
 from training.evaluation.comparing import page as compared
 from training.evaluation.comparing import read

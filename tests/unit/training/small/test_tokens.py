@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from services.curriculum.bank.bank import load_bank
-from services.recipes.soliloquy.prompting import FOLDER, deciding
+from soliloquy.problems.bank.bank import load_bank
+from soliloquy.recipes.soliloquy.prompting import FOLDER, deciding
 from tests.models import needs_torch
 from tests.unit.scripted.growing import begun
 

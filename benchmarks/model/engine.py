@@ -1,0 +1,76 @@
+"""Tokens a second of an engine in this process: nothing between it and whoever asks."""
+
+import asyncio
+import itertools
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from benchmarks.model.random_weights import make_adapter, make_base
+from benchmarks.runtime.figures import spread
+from services.model.answering import Answering, whole
+from services.model.engines.chat import Chat
+from services.model.engines.settings import EngineSettings
+from services.model.engines.transformers.engine import TransformersEngine
+from soliloquy.v1.model_pb2 import Adapter, GenerateRequest, Message, Sampling
+
+CALLERS = (1, 16, 32)
+ADAPTERS = (0, 1, 4)
+_PROMPT = "A block slides down an incline. What is its acceleration, and how do you know? "
+
+
+async def figures(
+    tell: Callable[[str], None],
+    *,
+    size: str = "tiny",
+    callers: Sequence[int] = CALLERS,
+    adapters: Sequence[int] = ADAPTERS,
+    max_tokens: int = 64,
+    rounds: int = 3,
+) -> dict[str, Any]:
+    """By number of adapters and of callers, the tokens a second that were generated."""
+    with tempfile.TemporaryDirectory() as folder:
+        base = make_base(Path(folder) / "base", size, ends=False)
+        tuned = [make_adapter(Path(folder) / f"adapter-{n}", base, seed=n) for n in range(max(adapters))]
+        settings = EngineSettings(model=base, batch=max(callers), cache_tokens=max(callers) * 1024)
+        chat = Chat(TransformersEngine(settings), settings)
+        await chat.start()
+        try:
+            measured: dict[str, Any] = {}
+            for count in adapters:
+                for path in tuned[len(chat.adapters()) : count]:
+                    await chat.load_adapter(Adapter(name=path.name, path=str(path)))
+                names = [adapter.name for adapter in chat.adapters()] or [""]
+                for many in callers:
+                    tell(f"{size}: {many} callers, {count} adapters")
+                    rates = [await _rate(chat, names, many, max_tokens) for _ in range(rounds + 1)][1:]
+                    measured.setdefault(f"{count}_adapters", {})[f"c{many}"] = spread(rates)
+        finally:
+            await chat.stop()
+    device = torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu"
+    return {"device": device, "size": size, "tokens_per_second": measured}
+
+
+async def _rate(chat: Answering, adapters: Sequence[str], callers: int, max_tokens: int) -> float:
+    names, seeds = itertools.cycle(adapters), itertools.count()
+    started = time.perf_counter()
+    counts = await asyncio.gather(*(_ask(chat, names, seeds, max_tokens) for _ in range(callers)))
+    return sum(counts) / (time.perf_counter() - started)
+
+
+async def _ask(chat: Answering, names: Iterator[str], seeds: Iterator[int], max_tokens: int) -> int:
+    """Two requests after each other, so that some begin while others end."""
+    generated = 0
+    for _ in range(2):
+        request = GenerateRequest(
+            messages=[Message(role="user", text=_PROMPT * 4)],
+            sampling=Sampling(temperature=0.8, top_p=1.0, max_tokens=max_tokens),
+            adapter=next(names),
+            seed=next(seeds),
+        )
+        generated += (await whole(chat.stream(request))).completion_tokens
+    return generated

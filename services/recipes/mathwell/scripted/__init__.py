@@ -1,8 +1,0 @@
-"""What each prompt of the recipe is answered with when no language model is there."""
-
-from collections.abc import Mapping
-
-from services.recipes.mathwell.scripted import judge, writer
-from services.recipes.scripted.reading import Speaker
-
-SPEAKERS: Mapping[str, Speaker] = {"mathwell/writing": writer.write, "mathwell/judging": judge.judge}

@@ -1,0 +1,1 @@
+"""Soliloquy: tutoring conversations whose numbers are right."""

@@ -1,0 +1,35 @@
+"""`soliloquy asyncapi`: what travels between the services, as an AsyncAPI document."""
+
+import json
+from importlib.metadata import version
+
+import click
+
+from services.gateway.state import RECALLED
+from soliloquy.runs.wiring import declared
+from soliloquy.runtime.handling import Service
+from soliloquy.runtime.transports.kafka.asyncapi import document
+from soliloquy.v1.events_pb2 import ProblemSubmitted, RunCancelled, RunChanged
+
+
+@click.command()
+@click.option("--kafka", default="127.0.0.1:9092", show_default=True, metavar="HOST:PORT", help="The server it names.")
+def asyncapi(kafka: str) -> None:
+    """Print the AsyncAPI 3.0 document of all services, as JSON, which is YAML too.
+
+    Every topic is a channel; what a service receives and sends are its operations. Nothing is connected.
+    """
+    command = Service(name="soliloquy", handlers={}, emits=(ProblemSubmitted, RunCancelled))
+    # What it only follows it reads outside any group, as tables are.
+    gateway = Service(
+        name="gateway",
+        handlers={},
+        emits=(ProblemSubmitted, RunChanged, RunCancelled),
+        tables=dict.fromkeys(RECALLED, _nothing),
+    )
+    described = document([*declared(), gateway, command], version=version("soliloquy"), bootstrap=kafka)
+    click.echo(json.dumps(described, indent=2))
+
+
+def _nothing(_: object) -> None:
+    """Nothing is connected."""

@@ -1,0 +1,71 @@
+"""`soliloquy check`: what is true of a dataset, whatever its model said of itself."""
+
+import json
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from soliloquy.client.dataset import Dataset, NoDataset
+from soliloquy.recipes.recipe import UnknownRecipe, find
+from soliloquy.runs.failure import Failure
+from soliloquy.truth.report import Report
+
+FAULTY = 1
+
+
+@click.command()
+@click.argument("folder", metavar="DIR|URL")
+@click.option("--rejected", is_flag=True, help="Check the rejected conversations instead.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@click.pass_context
+def check(context: click.Context, /, folder: str, *, rejected: bool, as_json: bool) -> None:
+    """Check every turn of a dataset: what was claimed, computed and said, and whether that is so.
+
+    Each broken rule is a line with the conversation, the rule, the turn and the evidence. The exit status is 0 if
+    there is none, and 1 if there are some.
+    """
+    report = Report()
+    try:
+        for conversation in Dataset(folder).conversations(rejected=rejected):
+            report.add(conversation.id, find(conversation.run.recipe).checked(conversation))
+    except NoDataset as missing:
+        raise Failure(str(missing)) from missing
+    except UnknownRecipe as unknown:
+        raise Failure(f"conversation {conversation.id} cannot be checked: {unknown}") from unknown
+    if as_json:
+        click.echo(json.dumps(report.as_json()))
+    else:
+        _print(report)
+    context.exit(FAULTY if report.faults else 0)
+
+
+def _print(report: Report) -> None:
+    for conversation, fault in report.faults:
+        click.echo(f"{conversation}  {fault}")
+    for pair in report.likeness.alike:
+        click.echo(f"{pair.one}  alike in wording: {pair.likeness:.0%} of it is also in {pair.other}")
+    console = Console()
+    console.print(_codes(report))
+    table = Table(box=None, show_header=False)
+    for name, figure in report.figures().items():
+        table.add_row(name.replace("_", " "), f"{figure:,.4g}" if isinstance(figure, float) else str(figure))
+    console.print(table)
+    if closest := report.likeness.closest:
+        click.echo(f"most alike in wording: {closest.one} and {closest.other}")
+
+
+def _codes(report: Report) -> Table:
+    """A row for each combination of codes, with a column for each of the last ones."""
+    *rows, column = report.labels or ("",)
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for label in rows:
+        table.add_column(label)
+    heads = sorted(report.occurring(column)) if report.labels else []
+    for head in heads:
+        table.add_column(f"{column} {head}", justify="right")
+    for codes in sorted(
+        {codes[:-1] for codes in report.codes}, key=lambda codes: [(len(code), code) for code in codes]
+    ):
+        table.add_row(*codes, *(str(report.codes[*codes, head] or "") for head in heads))
+    return table

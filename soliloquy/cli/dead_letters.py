@@ -1,0 +1,112 @@
+"""`soliloquy dlq`: events that were given up, why, and how to put them back."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TypeVar
+
+import click
+from google.protobuf.text_format import MessageToString
+
+from soliloquy.cli.kafka_options import kafka_options
+from soliloquy.runs.failure import Failure
+from soliloquy.runtime import dead_letters
+from soliloquy.runtime.events import Undecodable, message_of
+from soliloquy.runtime.topics import origin
+from soliloquy.runtime.transports.embedded import EmbeddedTransport, LogUnavailable
+from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable, kafka_transport
+from soliloquy.runtime.transports.port import Delivery, Transport, Unanswered
+
+T = TypeVar("T")
+
+
+@click.group()
+def dlq() -> None:
+    """Look at events that were given up, and put them back.
+
+    They are those of a dataset's run, by its folder, or those of a Kafka.
+    """
+
+
+@dlq.command("list")
+@kafka_options()
+@click.argument("words", metavar="DIR", nargs=-1)
+def list_letters(words: tuple[str, ...], kafka: KafkaSettings | None) -> None:
+    """List the dead letters."""
+
+    async def read(transport: Transport) -> list[Delivery]:
+        return [letter async for letter in dead_letters.letters(transport)]
+
+    place, rest = _parted(words, kafka)
+    if rest:
+        raise click.UsageError(f"{rest[0]!r} is too much: dlq show shows a single letter")
+    letters = _at(place, read)
+    if not letters:
+        click.echo("no dead letters")
+        return
+    for letter in letters:
+        event = letter.event
+        made = datetime.fromtimestamp(event.time, UTC).strftime("%Y-%m-%d %H:%M:%S")
+        click.echo(f"{event.id}  {origin(event.topic)}  {made}  after {event.attempt} attempts\n    {event.error}")
+
+
+@dlq.command("show")
+@kafka_options()
+@click.argument("words", metavar="DIR ID", nargs=-1)
+def show_letter(words: tuple[str, ...], kafka: KafkaSettings | None) -> None:
+    """Show a dead letter: its headers, its error, what it carries."""
+    place, ids = _parted(words, kafka)
+    if len(ids) != 1:
+        raise click.UsageError("which letter? dlq list shows their ids")
+    event = _at(place, lambda transport: dead_letters.letter(transport, ids[0])).event
+    for name in ("id", "topic", "key", "source", "attempt", "error"):
+        click.echo(f"{name}: {getattr(event, name)}")
+    try:
+        click.echo(MessageToString(message_of(event), as_utf8=True))
+    except Undecodable:
+        click.echo(f"payload: {event.payload!r}")
+
+
+@dlq.command("replay")
+@kafka_options()
+@click.argument("words", metavar="DIR [ID]...", nargs=-1)
+def replay_letters(words: tuple[str, ...], kafka: KafkaSettings | None) -> None:
+    """Put dead letters back where they came from: those named, or all of them."""
+    place, ids = _parted(words, kafka)
+    replayed = _at(place, lambda transport: dead_letters.replay(transport, ids))
+    after = "the services go on from there" if kafka else f"the command that grew {place} goes on from there"
+    click.echo(f"{replayed} put back; {after}")
+
+
+def _parted(words: Sequence[str], kafka: KafkaSettings | None) -> tuple[KafkaSettings | Path, Sequence[str]]:
+    """Where the letters are, and the ids that were named."""
+    if kafka:
+        return kafka, words
+    if not words:
+        raise click.UsageError("whose dead letters? Name a dataset's DIR, or use --kafka HOST:PORT")
+    folder = Path(words[0])
+    if not folder.is_dir():
+        raise click.UsageError(f"{words[0]!r} is no folder")
+    return folder, words[1:]
+
+
+def _at(place: KafkaSettings | Path, use: Callable[[Transport], Awaitable[T]]) -> T:
+    async def run() -> T:
+        if isinstance(place, KafkaSettings):
+            async with kafka_transport(place) as kafka:
+                return await use(kafka)
+        async with EmbeddedTransport(_log(place)) as log:
+            return await use(log)
+
+    try:
+        return asyncio.run(run())
+    except (LogUnavailable, KafkaUnavailable, Unanswered, dead_letters.NoSuchLetter) as error:
+        raise Failure(str(error)) from error
+
+
+def _log(folder: Path) -> Path:
+    log = folder / ".run" / "log.sqlite"
+    if not log.exists():
+        raise Failure(f"{folder} has no event log: its run is complete, or never began")
+    return log

@@ -1,0 +1,12 @@
+"""`soliloquy evaluate`: how good a model is as a tutor."""
+
+import click
+
+from soliloquy.cli.lazy import LazyGroup
+
+_MODULES = {name: f"soliloquy.cli.evaluate.{name}" for name in ("higgs", "mathdial", "scaffold", "compare")}
+
+
+@click.group(cls=LazyGroup, modules=_MODULES)
+def evaluate() -> None:
+    """Evaluate a model as a tutor."""

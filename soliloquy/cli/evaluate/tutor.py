@@ -1,0 +1,110 @@
+"""The tutor that is evaluated: a model behind an endpoint, weights in this process, or the scripted stand-in."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import click
+from click.core import ParameterSource
+
+from soliloquy.cli.evaluate.weights import Weights, running
+from soliloquy.runs.wiring import ModelSettings, scripted_model
+from soliloquy.runtime.model.by_role import ByRole
+from soliloquy.runtime.model.opening import opened
+from soliloquy.runtime.model.settings import Models
+from soliloquy.v1.model_pb2 import Completion, GenerateRequest
+
+ROLES = ("tutor", "codegen", "composer")
+
+
+class Answering(Protocol):
+    async def generate(self, request: GenerateRequest) -> Completion: ...
+
+    @property
+    def fault(self) -> str:
+        """Why nothing is answered at the moment; empty while something is."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Tutor:
+    models: Models
+    cache: Path | None
+    noise: str
+    weights: Weights | None
+    problems: str
+
+    def identity(self) -> dict[str, Any]:
+        if self.weights:
+            return self.weights.identity()
+        return self.models.identity() | ({"noise": self.noise} if self.noise != "none" else {})
+
+    @property
+    def name(self) -> str:
+        if self.weights:
+            adapter = f" + {self.weights.adapter.name}" if self.weights.adapter else ""
+            return self.weights.folder.name + adapter
+        adapters = sorted({role.adapter for role in self.models.roles.values() if role.adapter})
+        noise = f", noise {self.noise}" if self.noise != "none" else ""
+        return " + ".join([self.models.identity()["model"], *adapters]) + noise
+
+    @asynccontextmanager
+    async def answering(self) -> AsyncIterator[Answering]:
+        if self.weights is None:
+            noisy = ModelSettings(problems=[self.problems], noise=self.noise)
+            async with opened(self.models, lambda: scripted_model(noisy), self.cache) as models:
+                yield models
+            return
+        async with running(self.weights) as weights:
+            yield _Everywhere(ByRole(self.models, dict.fromkeys(self.models.used, weights)))
+
+
+class _Everywhere:
+    # Nothing in this process is ever away.
+    fault = ""
+
+    def __init__(self, by_role: ByRole) -> None:
+        self.generate = by_role.generate
+
+
+def chosen_tutor(
+    context: click.Context,
+    models: Models,
+    *,
+    adapter: str | None,
+    weights: Path | None,
+    free: bool,
+    max_tokens: int | None,
+    cache: Path | None,
+    noise: str,
+    problems: str,
+) -> Tutor:
+    """As the options say; a UsageError where they say nothing together."""
+    if max_tokens:
+        models = at_most(models, max_tokens)
+    if weights:
+        for name in ("model", "model_settings", "noise"):
+            if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+                raise click.UsageError(f"--weights are a model of their own: leave out --{name.replace('_', '-')}")
+        found = Weights(folder=weights, adapter=Path(adapter) if adapter else None, free=free)
+        found.check()
+        return Tutor(models=models, cache=None, noise="none", weights=found, problems=problems)
+    if free:
+        raise click.UsageError("--free says nothing without --weights: an endpoint's settings have `schema`")
+    return Tutor(models=_with_adapter(models, adapter), cache=cache, noise=noise, weights=None, problems=problems)
+
+
+def at_most(models: Models, max_tokens: int) -> Models:
+    """Of an answer, where the settings allow more."""
+    roles = {name: replace(role, max_tokens=min(max_tokens, role.max_tokens)) for name, role in models.roles.items()}
+    return replace(models, roles=roles)
+
+
+def _with_adapter(models: Models, adapter: str | None) -> Models:
+    if adapter is None:
+        return models
+    if any(models.endpoint_of(role).engine == "scripted" for role in ROLES):
+        raise click.UsageError(f"--adapter {adapter}: the scripted model has no weights: name another --model")
+    roles = {name: replace(role, adapter=adapter) if name in ROLES else role for name, role in models.roles.items()}
+    return replace(models, roles=roles)

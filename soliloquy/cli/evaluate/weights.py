@@ -1,0 +1,85 @@
+"""Weights that answer in this process, for as long as they are evaluated: no service has to be up."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from services.model.answering import Answering, whole
+from services.model.engines.engine import EngineFailed, EngineRefused
+from services.model.engines.settings import EngineSettings
+from services.model.engines.weights import check_base, read_adapter
+from soliloquy.runs.failure import Failure
+from soliloquy.runtime.model import ModelRefused
+from soliloquy.runtime.model.faults import ModelFailed
+from soliloquy.v1.model_pb2 import Adapter, Completion, GenerateRequest
+
+_ADAPTER = "evaluated"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Weights:
+    folder: Path
+    # Of an adapter on top of them.
+    adapter: Path | None
+    # Whether answers are not held to their schema: what a model writes of its own accord.
+    free: bool
+
+    def check(self) -> None:
+        for library in ("torch", "transformers"):
+            if find_spec(library) is None:
+                raise Failure(f"{library} is not installed: pip install 'soliloquy[serve]'")
+        try:
+            check_base(self.folder)
+            if self.adapter:
+                read_adapter(Adapter(name=_ADAPTER, path=str(self.adapter)))
+        except EngineRefused as error:
+            raise Failure(str(error)) from error
+
+    def identity(self) -> dict[str, Any]:
+        return {
+            "model": self.folder.name,
+            "engine": "transformers",
+            **({"adapter": str(self.adapter)} if self.adapter else {}),
+            **({"schema": "none"} if self.free else {}),
+        }
+
+
+class InThisProcess:
+    """One engine as the model of every role."""
+
+    def __init__(self, answering: Answering, weights: Weights) -> None:
+        self._answering = answering
+        self._weights = weights
+
+    async def generate(self, request: GenerateRequest) -> Completion:
+        if self._weights.adapter:
+            request.adapter = _ADAPTER
+        if self._weights.free:
+            request.schema = ""
+        try:
+            return await whole(self._answering.stream(request))
+        except EngineRefused as refused:
+            raise ModelRefused(str(refused)) from refused
+        except EngineFailed as failed:
+            raise ModelFailed(str(failed)) from failed
+
+
+@asynccontextmanager
+async def running(weights: Weights) -> AsyncIterator[InThisProcess]:
+    from services.model.engines.chat import Chat
+    from services.model.engines.transformers.engine import TransformersEngine
+
+    settings = EngineSettings(model=weights.folder)
+    chat = Chat(TransformersEngine(settings), settings)
+    try:
+        await chat.start()
+        if weights.adapter:
+            await chat.load_adapter(Adapter(name=_ADAPTER, path=str(weights.adapter)))
+        yield InThisProcess(chat, weights)
+    except EngineRefused as error:
+        raise Failure(str(error)) from error
+    finally:
+        await chat.stop()

@@ -1,0 +1,85 @@
+"""`soliloquy export`: a dataset for the tools of others."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+from click.core import ParameterSource
+
+from soliloquy.client.dataset import Dataset, NoDataset
+from soliloquy.dataset.exports.exporting import CannotExport, Counts
+from soliloquy.dataset.exports.exporting import export as export_dataset
+from soliloquy.dataset.exports.format import NAMES, PARTS, Choice, find
+from soliloquy.dataset.exports.splitting import BadShares, Shares
+from soliloquy.runs.failure import Failure
+
+
+@click.command()
+@click.argument("folder", metavar="DIR|URL")
+@click.option("--format", "name", required=True, type=click.Choice(NAMES), help="Whose tools it is for.")
+@click.option("--out", required=True, type=click.Path(path_type=Path), help="The file, or the folder of a split or hf.")
+@click.option("--hidden/--no-hidden", default=True, help="With what the tutor keeps to itself, or only what is said.")
+@click.option("--splits", metavar="NAME=SHARE,..", help="A file each, by problem; such as train=0.9,test=0.1.")
+@click.option(
+    "--leave-out", "leave_out", multiple=True, type=click.Choice(list(PARTS)), help="May be given repeatedly."
+)
+@click.option("--rejected", is_flag=True, help="Export the rejected conversations instead.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@click.pass_context
+def export(
+    context: click.Context,
+    /,
+    *,
+    folder: str,
+    name: str,
+    out: Path,
+    hidden: bool,
+    splits: str | None,
+    leave_out: tuple[str, ...],
+    rejected: bool,
+    as_json: bool,
+) -> None:
+    """Write a dataset in another format.
+
+    \b
+    openai       chat messages a line, programs as tool calls (.jsonl)
+    sharegpt     human and gpt, programs as function calls (.json, .jsonl)
+    fastchat     human and gpt alone, hidden states as JSON (.json)
+    soliloquies  Code Soliloquies' own fields (.json, .jsonl)
+    mathdial     MathDial's rows, without hidden states (.csv, .jsonl)
+    sgsm         MATHWELL's rows, a word problem and its program each (.jsonl, .csv)
+    alpaca       the same as instruction records (.json, .jsonl)
+    hf           a folder for Hugging Face's `datasets`
+
+    All conversations of a problem are in the same split. What --leave-out may name: prompts (the system message),
+    solutions, thoughts (the tutor's, with its codes), labels (what was drawn for the student), raw (models' answers).
+    """
+    choice = Choice(hidden=hidden, leave_out=frozenset(leave_out))
+    empty = () if name == "hf" else find(name).empty
+    if name != "hf" and not find(name).holds_hidden:
+        if hidden and context.get_parameter_source("hidden") is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"{name} has no place for hidden states: leave --hidden out")
+        choice = Choice(hidden=False, leave_out=frozenset(leave_out))
+    try:
+        shares = Shares.read(splits) if splits else None
+        counts = export_dataset(Dataset(folder), name, out, choice=choice, shares=shares, rejected=rejected)
+    except BadShares as bad:
+        raise click.UsageError(f"--splits: {bad}") from bad
+    except (CannotExport, NoDataset) as cannot:
+        raise Failure(str(cannot)) from cannot
+    except OSError as error:
+        raise Failure(f"{out} cannot be written ({error.strerror}): choose another --out") from error
+    if as_json:
+        click.echo(json.dumps({"written": counts.written, "left_out": counts.left_out, "empty": list(empty)}))
+        return
+    _print(counts, name, out, empty)
+
+
+def _print(counts: Counts, name: str, out: Path, empty: Sequence[str]) -> None:
+    parts = ", ".join(f"{part} {rows}" for part, rows in counts.written.items())
+    click.echo(f"{counts.written.total()} rows in {out}" + (f": {parts}" if len(counts.written) > 1 else ""))
+    if counts.left_out:
+        click.echo(f"{counts.left_out} left out: {name} needs {find(name).wants}", err=True)
+    if empty:
+        click.echo(f"empty, for a conversation of ours has nothing for them: {', '.join(empty)}", err=True)

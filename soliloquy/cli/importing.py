@@ -1,0 +1,46 @@
+"""`soliloquy import`: conversations of others as a dataset."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from soliloquy.dataset.exports.format import NAMES
+from soliloquy.dataset.exports.importing import CannotImport, import_folder, import_rows
+from soliloquy.problems.files.reading.rows import Refusal, Unreadable
+from soliloquy.problems.files.source_format import SourceFormat
+from soliloquy.runs.failure import Failure
+
+_READING = SourceFormat(reader="by suffix", solution="prose", needs=(), columns={})
+
+
+@click.command("import")
+@click.argument("source", metavar="FILE|FOLDER", type=click.Path(path_type=Path))
+@click.option("--format", "name", required=True, type=click.Choice(NAMES), help="What the source is.")
+@click.option("--out", required=True, type=click.Path(path_type=Path), help="The dataset's folder.")
+def import_(*, source: Path, name: str, out: Path) -> None:
+    """Make a dataset of conversations in another format.
+
+    What the format does not carry stays unset, and the manifest says what that is. Exported to the same format, the
+    dataset gives the same rows.
+    """
+    if not source.exists():
+        raise Failure(f"{source}: there is no such file or folder")
+    try:
+        count = import_folder(source, out) if name == "hf" else import_rows(source, name, out, _rows(source))
+    except (CannotImport, Unreadable) as cannot:
+        raise Failure(f"{cannot}; nothing is written") from cannot
+    except OSError as error:
+        raise Failure(f"{out} cannot be written ({error.strerror}): choose another --out") from error
+    click.echo(f"{count} conversations in {out}")
+
+
+def _rows(source: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each with its place; an empty cell of CSV is null."""
+    is_table = source.suffix.lower() in (".csv", ".tsv")
+    for row in _READING.rows(source):
+        if isinstance(row, Refusal):
+            raise CannotImport(str(row))
+        cells = {name: value or None for name, value in row.cells.items()} if is_table else dict(row.cells)
+        yield row.place, cells

@@ -1,0 +1,100 @@
+"""Where a training runs: in this process, in several of this machine, or on Ray: for every command that trains."""
+
+import functools
+import signal
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from soliloquy.cli.addresses import ADDRESS
+from soliloquy.runs.failure import Failure
+
+if TYPE_CHECKING:
+    from training.folder import Job
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+CONFIG = click.option(
+    "--config",
+    required=True,
+    metavar="FILE|NAME",
+    help="The settings as YAML, or one that comes along: higgs, scaffold, smoke.",
+)
+METRICS = click.option("--metrics", metavar="HOST:PORT", type=ADDRESS, help="Serve Prometheus metrics there meanwhile.")
+_NEEDED = ("torch", "transformers", "peft", "yaml", "matplotlib", "tensorboard")
+_OPTIONS = (
+    click.option("--workers", default=1, show_default=True, type=click.IntRange(min=1), help="Processes, one a GPU."),
+    click.option("--ray", "on_ray", is_flag=True, help="Have Ray Train start them."),
+    click.option("--ray-address", metavar="HOST:PORT|auto", help="A Ray cluster's; without, one on this machine."),
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Launch:
+    # The configuration, which workers read for themselves.
+    file: Path
+    workers: int
+    on_ray: bool
+    ray_address: str | None
+
+    def train(self, job: "Job", tell: Callable[[int], None]) -> None:
+        """Tells how many conversations are read; raises CannotTrain."""
+        from training.train import check, train
+
+        check(job, self.workers, tell)
+        end_when_asked()
+        if self.on_ray:
+            from training.ray import run_on_ray
+
+            run_on_ray(job, self.workers, address=self.ray_address or "local")
+        elif self.workers > 1:
+            from training.launch import run_in_workers
+
+            run_in_workers(job, self.file, self.workers)
+        else:
+            train(job)
+
+
+def launch_options(command: Command) -> Callable[..., Any]:
+    """Hands the command `launch`, in the place of `config` and what says where."""
+
+    @functools.wraps(command)
+    def with_launch(
+        *arguments: Any, config: str, workers: int, on_ray: bool, ray_address: str | None, **options: Any
+    ) -> Any:
+        check_installed(*(("ray",) if on_ray else ()))
+        if ray_address and not on_ray:
+            raise click.UsageError("--ray-address says nothing without --ray")
+        launch = Launch(file=configuration(config), workers=workers, on_ray=on_ray, ray_address=ray_address)
+        return command(*arguments, launch=launch, **options)
+
+    for each in reversed(_OPTIONS):
+        each(with_launch)
+    return with_launch
+
+
+def end_when_asked() -> None:
+    """Asked to end, a command does so as on Ctrl-C."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+
+def check_installed(*further: str) -> None:
+    for library in (*_NEEDED, *further):
+        if find_spec(library) is None:
+            raise Failure(f"{library} is not installed: pip install 'soliloquy[train]'")
+
+
+def configuration(named: str) -> Path:
+    if Path(named).is_file():
+        return Path(named)
+    import training
+
+    shipped = Path(training.__file__).with_name("configs")
+    if (shipped / f"{named}.yaml").is_file():
+        return shipped / f"{named}.yaml"
+    there = ", ".join(sorted(path.stem for path in shipped.glob("*.yaml")))
+    raise Failure(f"there is no configuration {named!r}: name a YAML file, or one of {there}")

@@ -1,0 +1,63 @@
+"""The `soliloquy` command."""
+
+import sys
+
+import click
+
+from soliloquy.cli.lazy import LazyGroup
+from soliloquy.runs.failure import INTERRUPTED
+
+_MODULES = {
+    "generate": "soliloquy.cli.generate",
+    "show": "soliloquy.cli.show",
+    "report": "soliloquy.cli.report",
+    "check": "soliloquy.cli.check",
+    "verify": "soliloquy.cli.verify",
+    "export": "soliloquy.cli.export",
+    "import": "soliloquy.cli.importing",
+    "tail": "soliloquy.cli.tail",
+    "problems": "soliloquy.cli.problems",
+    "freeze": "soliloquy.cli.freeze",
+    "train": "soliloquy.cli.train",
+    "retrain": "soliloquy.cli.retrain",
+    "evaluate": "soliloquy.cli.evaluate",
+    "adapters": "soliloquy.cli.adapters",
+    "runs": "soliloquy.cli.runs",
+    "dlq": "soliloquy.cli.dead_letters",
+    "topics": "soliloquy.cli.topics",
+    "service": "soliloquy.cli.service",
+    "up": "soliloquy.cli.up",
+    "top": "soliloquy.cli.top",
+    "observe": "soliloquy.cli.observe",
+    "asyncapi": "soliloquy.cli.asyncapi",
+    "sandbox": "soliloquy.cli.sandbox",
+    "model": "soliloquy.cli.model",
+}
+
+
+@click.group(
+    cls=LazyGroup,
+    modules=_MODULES,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
+@click.version_option(package_name="soliloquy", message="%(version)s")
+def commands() -> None:
+    """Grow tutoring conversations whose numbers are right."""
+
+
+def main() -> None:
+    """Runs a command; what is wrong with its options is one line, like everything else that cannot be done."""
+    try:
+        status = commands(standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message())
+        status = error.exit_code
+    except click.UsageError as error:
+        click.echo(f"soliloquy: {error.format_message().rstrip('.')}: see soliloquy --help", err=True)
+        status = error.exit_code
+    except click.ClickException as error:
+        error.show()
+        status = error.exit_code
+    except click.Abort:
+        status = INTERRUPTED
+    sys.exit(status)

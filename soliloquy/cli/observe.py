@@ -1,0 +1,80 @@
+"""`soliloquy observe`: a Prometheus with our rules, on this machine."""
+
+import contextlib
+import signal
+import socket
+from collections.abc import Mapping, Sequence
+
+import click
+
+from soliloquy.cli.addresses import ADDRESS
+from soliloquy.cli.posts import CONSOLE_TOLD, KAFKA_TOLD, PORTS, SCALE, metrics_of, posts
+from soliloquy.cli.prometheus import Prometheus, Scraping, prometheus, shipped_rules
+from soliloquy.cli.service_options import option, with_options
+from soliloquy.runs.failure import Failure
+
+# Where Debian's package is installed, one of its own listens on 9090.
+_PORT = 9190
+_CONNECT_SECONDS = 0.5
+
+
+@click.command()
+@option(
+    "--http-from",
+    default=9100,
+    show_default=True,
+    type=PORTS,
+    metavar="PORT",
+    help="As `soliloquy up` was told, like the next three.",
+)
+@with_options((KAFKA_TOLD, SCALE, CONSOLE_TOLD))
+@option("--also", multiple=True, metavar="HOST:PORT", type=ADDRESS, help="Another that has /metrics, as a training.")
+@option(
+    "--port", default=_PORT, show_default=True, type=click.IntRange(min=1, max=65_535), help="Of Prometheus itself."
+)
+def observe(
+    *,
+    http_from: int,
+    kafka: str | None,
+    scales: Mapping[str, int],
+    console: str | None,
+    also: Sequence[str],
+    port: int,
+) -> None:
+    """Run a Prometheus with our rules against the services of `soliloquy up`, until Ctrl-C.
+
+    What it has measured is gone with it.
+    """
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    names = posts(scales, on_kafka=kafka is not None, console=console)
+    targets = {address: name for name, address in metrics_of(names, http_from).items()}
+    targets |= {address: address for address in also}
+    with (
+        contextlib.suppress(KeyboardInterrupt),
+        prometheus(Scraping(targets=targets, port=port, rules=shipped_rules())) as running,
+    ):
+        _tell(running, len(targets))
+        if not any(map(_answers, targets)):
+            click.echo(f"none of them answers yet: soliloquy up .. --http-from {http_from}", err=True)
+        running.wait()
+        raise Failure(f"Prometheus has ended: {running.last_words}")
+
+
+def _tell(running: Prometheus, targets: int) -> None:
+    click.echo(f"Prometheus on {running.address} looks at {targets} processes; Ctrl-C ends it")
+    for page, what in (
+        ("alerts", "what is wrong; deploy/RUNBOOK.md says what to do"),
+        ("targets", "which processes answer"),
+        ("graph?g0.expr=soliloquy%3Alag_events%3Asum&g0.tab=0", "what waits at each stage"),
+        ("graph?g0.expr=soliloquy%3Aconversations_finished%3Arate5m&g0.tab=0", "what comes out"),
+    ):
+        click.echo(f"  {running.address}/{page}  {what}")
+
+
+def _answers(address: str) -> bool:
+    host, _, port = address.rpartition(":")
+    try:
+        with socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT_SECONDS):
+            return True
+    except OSError:
+        return False

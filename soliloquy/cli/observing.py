@@ -1,0 +1,77 @@
+"""The options of what operators look at, the same for every command that runs services: traces and logs."""
+
+import functools
+import logging
+from collections.abc import Callable
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+import click
+from click.core import ParameterSource
+
+from soliloquy.cli.service_options import option, with_options
+from soliloquy.runtime.logs import FORMATS, set_up
+from soliloquy.runtime.traces.settings import TraceSettings
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+# Where an OTLP collector takes spans, unless its address says otherwise.
+_PATH = "/v1/traces"
+
+
+def endpoint(given: str) -> str:
+    """Where spans are sent, of the address of a collector; click.BadParameter where it is none."""
+    if not given:
+        return ""
+    parts = urlsplit(given)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise click.BadParameter(f"{given!r} is no address of a collector: write http://127.0.0.1:4318")
+    if parts.username or parts.password:
+        raise click.BadParameter("a user name or a password goes into OTEL_EXPORTER_OTLP_HEADERS, not into the address")
+    return given if parts.path.strip("/") else given.rstrip("/") + _PATH
+
+
+_OPTIONS = (
+    option(
+        "--traces",
+        default="",
+        metavar="URL",
+        callback=lambda _, __, given: endpoint(given),
+        help="Send a trace of each conversation to this collector, by OTLP over HTTP.",
+    ),
+    option(
+        "--trace-share",
+        default=1.0,
+        show_default=True,
+        type=click.FloatRange(0, 1),
+        help="Of how many of the conversations, chosen by their ids.",
+    ),
+    option(
+        "--log-format",
+        type=click.Choice(FORMATS),
+        help="[default: text on a terminal, json elsewhere]",
+    ),
+)
+
+
+def observing(service: str, least: int = logging.INFO) -> Callable[[Command], Callable[..., Any]]:
+    """Hands the command `traces`, and has what it logs written under the name of its service.
+
+    Where there is a progress bar instead, `least` is what is worth a line beside it; who names a format wants them all.
+    """
+
+    def decorate(command: Command) -> Callable[..., Any]:
+        @functools.wraps(command)
+        def observed(*arguments: Any, traces: str, trace_share: float, log_format: str | None, **options: Any) -> Any:
+            if not traces and _is_given("trace_share"):
+                raise click.UsageError("--trace-share says nothing without --traces")
+            set_up(service, log_format, logging.INFO if log_format else least)
+            return command(*arguments, traces=TraceSettings(url=traces, share=trace_share), **options)
+
+        return with_options(_OPTIONS)(observed)
+
+    return decorate
+
+
+def _is_given(name: str) -> bool:
+    return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE

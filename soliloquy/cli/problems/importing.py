@@ -1,0 +1,77 @@
+"""`soliloquy problems import`: problems of others into a problem file of ours."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from soliloquy.problems.files.importing import NothingUsable, Refused, import_problems
+from soliloquy.problems.files.reading.rows import Refusal, Unreadable
+from soliloquy.problems.files.source_format import NAMES, format_names, load_format
+from soliloquy.runs.failure import Failure
+
+NOTHING = 1
+
+
+@click.command("import")
+@click.argument("source", metavar="FILE|FOLDER", type=click.Path(path_type=Path))
+@click.option("--as", "format_name", required=True, type=click.Choice(format_names()), help="What the source is.")
+@click.option("--out", required=True, type=click.Path(path_type=Path, dir_okay=False), help="The problem file.")
+@click.option("--columns", multiple=True, metavar="OURS=THEIRS,..", help=f"Names of columns; ours: {', '.join(NAMES)}.")
+@click.option("--strict", is_flag=True, help="Refuse the whole source for one row that cannot be used.")
+@click.option(
+    "--keep-repeats", is_flag=True, help="Keep further rows of a problem: for `problems split`, not for a run."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@click.pass_context
+def import_(
+    context: click.Context,
+    /,
+    *,
+    source: Path,
+    format_name: str,
+    out: Path,
+    columns: tuple[str, ...],
+    strict: bool,
+    keep_repeats: bool,
+    as_json: bool,
+) -> None:
+    """Bring problems in, for `generate --problems`.
+
+    Every row that cannot be used is reported with its line, field and reason. A row whose question or id was there
+    before is left out, and reported too. What our format has no field for is kept under `extra`.
+    """
+    source_format = load_format(format_name).with_columns(_column_map(columns))
+    status = 0
+    try:
+        counts = import_problems(source, out, source_format, strict=strict, keep_repeats=keep_repeats, report=_report)
+    except Unreadable as unusable:
+        raise Failure(str(unusable)) from unusable
+    except Refused as refused:
+        raise Failure(f"{refused}; nothing is written, as --strict asks") from refused
+    except OSError as error:
+        raise Failure(f"{out} cannot be written ({error.strerror}): choose another --out") from error
+    except NothingUsable as nothing:
+        counts, status = nothing.counts, NOTHING
+        click.echo(f"soliloquy: {source}: {nothing}; nothing is written", err=True)
+    if as_json:
+        click.echo(json.dumps(asdict(counts)))
+    elif not status:
+        repeats = "repeats kept" if keep_repeats else "repeats left out"
+        click.echo(f"{counts.written} problems in {out}; {counts.refused} rows refused, {counts.repeated} {repeats}")
+    context.exit(status)
+
+
+def _column_map(given: tuple[str, ...]) -> dict[str, str]:
+    columns: dict[str, str] = {}
+    for pair in (pair for text in given for pair in text.split(",")):
+        ours, _, theirs = pair.partition("=")
+        if ours.strip() not in NAMES or not theirs.strip():
+            raise click.UsageError(f"--columns {pair!r}: write OURS=THEIRS, with one of ours: {', '.join(NAMES)}")
+        columns[ours.strip()] = theirs.strip()
+    return columns
+
+
+def _report(refusal: Refusal) -> None:
+    click.echo(str(refusal), err=True)

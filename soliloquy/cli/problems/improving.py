@@ -1,0 +1,254 @@
+"""`soliloquy problems improve`: who writes problems learns from those that met all criteria, and writes again."""
+
+import asyncio
+import json
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from services.model.engines.weights import ADAPTER_WEIGHTS
+from soliloquy.cli.durations import DURATION
+from soliloquy.cli.generate import grow
+from soliloquy.cli.launching import Launch, check_installed, configuration
+from soliloquy.cli.model_options import model_options
+from soliloquy.cli.observing import observing
+from soliloquy.cli.problems.commissioning import commission_options, writing
+from soliloquy.cli.service_options import CLASSIFIERS
+from soliloquy.cli.training_view import ShownTraining
+from soliloquy.dataset.manifest import MANIFEST
+from soliloquy.dataset.place import Place
+from soliloquy.problems.commissions import Commissions
+from soliloquy.problems.sifting.near_duplicates import NearDuplicates
+from soliloquy.problems.sifting.policy import DUPLICATES
+from soliloquy.runs.failure import INTERRUPTED, Failure
+from soliloquy.runs.folder import RunFolder
+from soliloquy.runs.plan import Plan
+from soliloquy.runtime.model.settings import Endpoint, Models
+from soliloquy.runtime.traces.settings import TraceSettings
+from soliloquy.runtime.weights import base_digest, digest_of
+from soliloquy.v1.model_pb2 import Adapter
+
+if TYPE_CHECKING:
+    from training.rounds.improving import School
+
+# Who writes a problem; whoever judges it is asked as another role.
+_WRITER = "codegen"
+# Weights on a processor take their time, and so many problems at once.
+_PATIENCE_SECONDS = 600.0
+# What fits on a line of a terminal; the rest is in the files.
+_COLUMNS = {
+    "asked": "asked",
+    "executable": "ran",
+    "solvable": "solv.",
+    "accurate": "acc.",
+    "appropriate": "app.",
+    "all": "all",
+    "kept": "kept",
+    "near_duplicates": "dup.",
+    "self_similarity": "alike",
+}
+
+
+@click.command()
+@click.option("--rounds", required=True, type=click.IntRange(min=1), help="Trainings, each with what is written after.")
+@click.option(
+    "--per-round",
+    required=True,
+    type=click.IntRange(min=1),
+    help="Problems wanted of each round; at most twice as many are asked for.",
+)
+@commission_options
+@click.option(
+    "--base",
+    metavar="DIR",
+    type=click.Path(path_type=Path, exists=True, file_okay=False, resolve_path=True),
+    help="The weights that write and are trained; without, nothing is.",
+)
+@click.option("--config", metavar="FILE|NAME", help="How they are trained: settings as YAML, or higgs, smoke, ..")
+@click.option("--start", metavar="DIR|URL", help="A dataset of problems to learn from besides those of the rounds.")
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="All draws follow from it.")
+@click.option(
+    "--out",
+    required=True,
+    type=click.Path(path_type=Path, file_okay=False, resolve_path=True),
+    help="The folder of all rounds.",
+)
+@click.option("--workers", default=1, show_default=True, type=click.IntRange(min=1), help="Worker processes.")
+@click.option("--in-flight", default=64, show_default=True, type=click.IntRange(min=1), help="Problems at once.")
+@click.option("--latency", default="0ms", show_default=True, type=DURATION, help="Of each answer.")
+@click.option(
+    "--noise", default="none", show_default=True, type=click.Choice(["none", "real"]), help="Imitate real output."
+)
+@CLASSIFIERS
+@model_options
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+@observing("improve", least=logging.WARNING)
+def improve(
+    *,
+    rounds: int,
+    source: Commissions,
+    about: str,
+    base: Path | None,
+    config: str | None,
+    start: str | None,
+    out: Path,
+    per_round: int,
+    as_json: bool,
+    quiet: bool,
+    traces: TraceSettings,
+    **settings: Any,
+) -> None:
+    """Have problems written, train the writer on those that met all criteria, and have it write again.
+
+    The base writes first, as it is. Each round then trains an adapter on all that was kept so far, and that adapter
+    writes. --base answers as the role codegen, in this process or at a --model-address that serves it; who judges is
+    the role composer. OUT/rounds.md has a line a round, OUT/rounds.json all of it. The same command goes on where it
+    stopped, also after `kill -9`.
+    """
+    if (base is None) != (config is None):
+        raise click.UsageError("--base is trained as --config says: name both, or neither")
+    if start and base is None:
+        raise click.UsageError("--start says nothing without --base: nothing learns from it")
+    quiet = quiet or as_json
+    plan = writing(source, conversations=per_round, max_attempts=1, **settings)
+    if base:
+        check_installed()
+    if not quiet:
+        click.echo(f"asked for: {about}", err=True)
+    from services.model.engines.engine import EngineRefused
+    from training.adapters.serving import ServiceRefuses
+    from training.rounds.folder import Rounds
+    from training.rounds.improving import Improving
+    from training.settings import CannotTrain
+
+    try:
+        school = _school(base, config, start, quiet=quiet)
+        improving = Improving(
+            rounds=Rounds(out),
+            school=school,
+            write=_Writing(plan=plan, source=source, base=base, traces=traces, quiet=quiet).write,
+            repeats=_repeats,
+            tell=lambda number, step: None if quiet else click.echo(f"round {number}: {step}", err=True),
+        )
+        report = improving.run(rounds, _identity(plan, school))
+    except (CannotTrain, ServiceRefuses, EngineRefused, OSError) as error:
+        raise Failure(str(error)) from error
+    except KeyboardInterrupt:
+        click.echo("soliloquy: stopped; the same command goes on where it was", err=True)
+        raise click.exceptions.Exit(INTERRUPTED) from None
+    if as_json:
+        click.echo(json.dumps(report))
+    elif not quiet:
+        _print(report)
+        click.echo(f"the table: {out / 'rounds.md'}")
+    if report["ended"]:
+        click.echo(f"soliloquy: ended before its time: {report['ended']}", err=True)
+
+
+def _school(base: Path | None, config: str | None, start: str | None, *, quiet: bool) -> "School | None":
+    if base is None or config is None:
+        return None
+    from training.rounds.improving import School
+    from training.settings import read_settings
+
+    file = configuration(config)
+    launch = Launch(file=file, workers=1, on_ray=False, ray_address=None)
+    train = ShownTraining(launch=launch, quiet=quiet).train
+    return School(base=base, settings=read_settings(file), train=train, start=start or "")
+
+
+def _identity(plan: Plan, school: "School | None") -> dict[str, Any]:
+    if school is None:
+        return plan.identity()
+    from training.source import digest_of as data_digest
+
+    start = data_digest(school.start) if school.start else ""
+    return {**plan.identity(), "base": base_digest(school.base), "training": school.settings.digest, "start": start}
+
+
+def _repeats(questions: Sequence[str]) -> list[bool]:
+    return [match is not None for match in NearDuplicates(DUPLICATES.same, ignore_numbers=False).sift(questions)]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Writing:
+    """Grows a round's problems; each round has commissions of its own."""
+
+    plan: Plan
+    source: Commissions
+    base: Path | None
+    traces: TraceSettings
+    quiet: bool
+
+    def write(self, number: int, adapter: Path | None, folder: Path) -> None:
+        with self._writer(adapter) as models:
+            plan = replace(self.plan, models=models, seed=self.plan.seed + number)
+            growth = grow(plan, self.source, RunFolder(Place(folder), plan, None), None, self.traces, quiet=self.quiet)
+        if growth.exit_code == INTERRUPTED:
+            raise KeyboardInterrupt
+        if not (folder / MANIFEST).exists():
+            raise Failure(growth.shortfall)
+
+    @contextmanager
+    def _writer(self, adapter: Path | None) -> Iterator[Models]:
+        """The models with the base, or the adapter on top of it, as the writer; a service is started where none is."""
+        models = self.plan.models
+        if self.base is None:
+            yield models
+            return
+        with ExitStack() as at_hand:
+            endpoint = models.endpoint_of(_WRITER)
+            if endpoint.engine == "openai":
+                raise Failure(f"{endpoint.base_url} takes no adapter: serve {self.base} by `soliloquy model serve`")
+            if endpoint.engine == "scripted":
+                from services.model.beside import beside
+
+                address = at_hand.enter_context(beside(self.base))
+                endpoint = Endpoint(engine="ray", address=address, model=self.base.name, timeout=_PATIENCE_SECONDS)
+            name = f"mathwell-{digest_of([adapter / ADAPTER_WEIGHTS])[:12]}" if adapter else ""
+            asyncio.run(_load(endpoint.address, self.base, name, adapter))
+            role = replace(models.roles[_WRITER], endpoint="writer", adapter=name)
+            yield Models(endpoints={**models.endpoints, "writer": endpoint}, roles={**models.roles, _WRITER: role})
+            asyncio.run(_unload(endpoint.address, name))
+
+
+async def _load(address: str, base: Path, name: str, adapter: Path | None) -> None:
+    from training.adapters.serving import ModelService
+
+    async with ModelService(address) as service:
+        await service.check_base(base, base_digest(base))
+        if adapter:
+            await service.load(Adapter(name=name, path=str(adapter)))
+
+
+async def _unload(address: str, name: str) -> None:
+    """A service has room for few."""
+    from training.adapters.serving import ModelService
+
+    if name:
+        async with ModelService(address) as service:
+            await service.unload(name)
+
+
+def _print(report: Mapping[str, Any]) -> None:
+    made = Table(box=None, header_style="bold", pad_edge=False)
+    for head in ("round", "writer", *_COLUMNS.values()):
+        made.add_column(head, justify="right", no_wrap=True)
+    for one in report["rounds"]:
+        figures = one["figures"] or {}
+        writer = one["adapter_digest"][:8] or "as it was"
+        made.add_row(
+            str(one["round"]), writer, *("" if (cell := figures.get(name)) is None else str(cell) for name in _COLUMNS)
+        )
+    Console(highlight=False).print(made)
+    for one in report["rounds"]:
+        click.echo(f"round {one['round']}: {one['remark']}")
+    click.echo(f"the best writer: {report['adapter'] or 'the one that was there before any training'}")

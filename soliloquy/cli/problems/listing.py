@@ -1,0 +1,53 @@
+"""`soliloquy problems list`: the banks, or the families of one."""
+
+import json
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from soliloquy.problems.bank.bank import Bank, bank_names, load_bank
+from soliloquy.problems.bank.family import Family
+from soliloquy.problems.files.problem_rows import kind_name
+from soliloquy.runs.failure import Failure
+
+# Names to copy into other commands.
+UNBROKEN = ("bank", "topic", "family")
+
+
+@click.command("list")
+@click.argument("bank", metavar="[BANK]", required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON array and nothing else.")
+def list_(*, bank: str | None, as_json: bool) -> None:
+    """List the banks of problems, or the families of one."""
+    if bank is not None and bank not in bank_names():
+        raise Failure(f"there is no bank {bank!r}: the banks are {', '.join(bank_names())}")
+    rows = [_of_bank(load_bank(name)) for name in bank_names()] if bank is None else _families(load_bank(bank))
+    if as_json:
+        click.echo(json.dumps(rows, ensure_ascii=False))
+        return
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for name, value in rows[0].items():
+        table.add_column(name, justify="right" if isinstance(value, int) else "left", no_wrap=name in UNBROKEN)
+    for row in rows:
+        table.add_row(*(", ".join(value) if isinstance(value, list) else str(value) for value in row.values()))
+    Console(highlight=False).print(table)
+
+
+def _of_bank(bank: Bank) -> dict[str, Any]:
+    return {"bank": bank.name, "families": len(bank.names), "topics": sorted(bank.by_topic)}
+
+
+def _families(bank: Bank) -> list[dict[str, Any]]:
+    return [_of_family(bank.family(name)) for name in bank.names]
+
+
+def _of_family(family: Family) -> dict[str, Any]:
+    return {
+        "topic": family.topic,
+        "family": family.name,
+        "difficulty": family.difficulty,
+        "steps": [kind_name(step.outline.kind) for step in family.steps],
+        "title": family.title,
+    }

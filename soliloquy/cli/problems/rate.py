@@ -1,0 +1,95 @@
+"""`soliloquy problems rate`: how often a student solves each problem of a file."""
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.progress import track
+
+from soliloquy.cli.model_options import model_options
+from soliloquy.problems.files.problem_file import BadProblemFile, read_problems
+from soliloquy.problems.files.whole import whole_file
+from soliloquy.problems.sifting.policy import SOLVE_RATE
+from soliloquy.problems.sifting.problem_lines import problem_lines
+from soliloquy.problems.sifting.sampling import bin_name, bin_of
+from soliloquy.recipes.scaffold.solving import solved
+from soliloquy.runs.failure import Failure
+from soliloquy.runs.wiring import ModelSettings, scripted_model
+from soliloquy.runtime.model.opening import opened
+from soliloquy.runtime.model.settings import BadModelSettings, Models
+from soliloquy.v1.conversation_pb2 import Problem
+
+
+@click.command()
+@click.argument("source", metavar="FILE", type=click.Path(path_type=Path))
+@click.option("--out", required=True, type=click.Path(path_type=Path, dir_okay=False), help="The problem file.")
+@click.option("--tries", default=10, show_default=True, type=click.IntRange(min=1), help="Solutions of each problem.")
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="All draws follow from it.")
+@click.option("--in-flight", default=16, show_default=True, type=click.IntRange(min=1), help="Problems at once.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@model_options
+def rate(
+    *,
+    source: Path,
+    out: Path,
+    tries: int,
+    seed: int,
+    in_flight: int,
+    as_json: bool,
+    models: Models,
+    model_cache: Path | None,
+) -> None:
+    """Have a student solve each problem of a file a few times, and write down how often it comes to the answer.
+
+    The rows stay as they are, with the share under `extra.solve_rate`: `problems split --by-solve-rate` samples by it.
+    The student is the model of that role. A problem without a number for its answer has no rate.
+    """
+    try:
+        problems = read_problems(source)
+        rates = asyncio.run(_rates(problems, models, model_cache, str(source), tries, seed, in_flight, quiet=as_json))
+        with whole_file(out) as file:
+            for line in problem_lines(source):
+                row = dict(line.row)
+                if line.question in rates:
+                    row["extra"] = {**line.extra, "solve_rate": rates[line.question]}
+                file.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")
+    except (BadProblemFile, BadModelSettings) as unusable:
+        raise Failure(str(unusable)) from unusable
+    except OSError as error:
+        raise Failure(f"{out} cannot be written ({error.strerror}): choose another --out") from error
+    counts = Counter(bin_of(each) for each in rates.values())
+    bins = {bin_name(number): counts[number] for number in range(round(1 / SOLVE_RATE.bin))}
+    if as_json:
+        click.echo(json.dumps({"problems": len(problems), "rated": len(rates), "tries": tries, "bins": bins}))
+    else:
+        filled = ", ".join(f"{name} {count}" for name, count in bins.items())
+        click.echo(f"{len(rates)} of {len(problems)} problems rated in {out}; by solve rate: {filled}")
+
+
+async def _rates(
+    problems: Sequence[Problem],
+    models: Models,
+    cache: Path | None,
+    source: str,
+    tries: int,
+    seed: int,
+    in_flight: int,
+    *,
+    quiet: bool,
+) -> dict[str, float]:
+    """By question."""
+    with_answer = [problem for problem in problems if problem.HasField("answer")]
+    room = asyncio.Semaphore(in_flight)
+    async with opened(models, lambda: scripted_model(ModelSettings(problems=[source])), cache) as model:
+
+        async def rated(problem: Problem) -> tuple[str, float]:
+            async with room:
+                return problem.question, await solved(problem, model, tries=tries, seed=seed) / tries
+
+        rating = asyncio.as_completed([rated(problem) for problem in with_answer])
+        bar = track(rating, "problems", len(with_answer), console=Console(stderr=True), disable=quiet)
+        return dict([await one for one in bar])

@@ -1,0 +1,110 @@
+"""`soliloquy problems score`: word problems of others held against the criteria."""
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import nullcontext
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from benchmarks.commands.tables import table
+from soliloquy.cli.problems.labelled import word_problems
+from soliloquy.cli.problems.measuring import measuring_options, models, near_duplicates
+from soliloquy.cli.problems.published import MEASURES, beside_published
+from soliloquy.problems.files.reading.rows import Unreadable
+from soliloquy.problems.files.whole import whole_file
+from soliloquy.recipes.mathwell.criteria.operations import operations_in
+from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, Scores, WordProblem
+from soliloquy.recipes.mathwell.measures import Measured
+from soliloquy.recipes.mathwell.readability import dale_chall, flesch_kincaid, tokens
+from soliloquy.runs.failure import Failure
+
+_TOLD = {True: "yes", False: "no", None: "undecided"}
+
+
+@click.command()
+@click.argument("source", metavar="FILE", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.option(
+    "--classifiers",
+    "learned",
+    metavar="FILE",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Of `problems learn-criteria`: they have to agree with the rules.",
+)
+@measuring_options
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="JSONL: verdicts with reasons, and measures.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+def score(
+    *,
+    source: Path,
+    learned: Path | None,
+    perplexity: Path | None,
+    bertscore: Path | None,
+    references: Path | None,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Judge word problems: are they solvable, is their code right, are they fit for a school class?
+
+    Rows of question, solution, answer and topic, as JSONL, CSV or Parquet. One judge's "no" is enough; what nobody can
+    tell is not met. No code is run. What can be measured of them comes beside it, in the terms of MATHWELL's tables.
+    """
+    from soliloquy.recipes.mathwell.criteria.classifiers import BadClassifiers, load
+    from soliloquy.recipes.mathwell.criteria.scoring import score as scored
+
+    counts: Counter[tuple[Criterion, bool | None]] = Counter()
+    kept = 0
+    questions: list[str] = []
+    measured, measuring = Measured(), models(perplexity, bertscore, references)
+    try:
+        classifiers = load(learned) if learned else None
+        with whole_file(out) if out else nullcontext() as file:
+            for problem, _ in word_problems(source):
+                scores = scored(problem, list(classifiers.opinions(problem)) if classifiers else ())
+                kept += scores.meets_all
+                questions.append(problem.question)
+                operations = operations_in(problem.code, problem.question)
+                measured.add(problem.question, problem.code, operations)
+                counts.update((criterion, scores.meets(criterion)) for criterion in Criterion)
+                if file:
+                    file.write(_line(problem, scores, operations))
+    except (Unreadable, BadClassifiers) as unusable:
+        raise Failure(str(unusable)) from unusable
+    except OSError as error:
+        raise Failure(f"{error.filename or out} cannot be written ({error.strerror}): choose another") from error
+    measures = {
+        **measured.as_json(),
+        **measuring.of(measured.sample),
+        "near_duplicates": near_duplicates(questions),
+    }
+    if as_json:
+        found = {one.value: {told: counts[one, meets] for meets, told in _TOLD.items()} for one in Criterion}
+        click.echo(json.dumps({"problems": len(questions), "meet_all": kept, **found, "measures": measures}))
+        return
+    console = Console()
+    made = table("criterion", *_TOLD.values())
+    for one in Criterion:
+        made.add_row(one.value, *(str(counts[one, meets]) for meets in _TOLD))
+    console.print(made)
+    click.echo(f"{kept} of {len(questions)} problems meet all criteria")
+    console.print(beside_published({"here": measures}, MEASURES))
+
+
+def _line(problem: WordProblem, scores: Scores, operations: Sequence[str]) -> bytes:
+    row = {
+        "question": problem.question,
+        **{one.value: scores.meets(one) for one in Criterion},
+        "meets_all": scores.meets_all,
+        "objections": scores.objections,
+        "reading_grade": flesch_kincaid(problem.question),
+        "dale_chall": dale_chall(problem.question),
+        "tokens": tokens(problem.question),
+        "operations": operations,
+    }
+    return json.dumps(row, ensure_ascii=False).encode() + b"\n"

@@ -1,0 +1,74 @@
+"""A sheet of problems to print: room to work under each, and the answers on a page of their own."""
+
+import html
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from string import Template
+from tempfile import TemporaryDirectory
+
+from soliloquy.problems.files.whole import whole_file
+from soliloquy.truth.figures import rounded, with_unit
+from soliloquy.v1.conversation_pb2 import Problem
+
+_PAGE = Template(Path(__file__).with_name("sheet.html").read_text("utf-8"))
+_BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
+# A browser that has nothing to wait for has printed long before.
+_PATIENCE_SECONDS = 120
+_DIGITS = 6
+
+
+class CannotPrint(Exception):
+    """No PDF can be made; the message says what is missing."""
+
+
+def write_sheet(problems: Sequence[Problem], about: str, out: Path) -> None:
+    """As HTML that needs nothing besides itself, or as PDF by a browser; raises CannotPrint and OSError."""
+    page = _page(problems, about).encode()
+    if out.suffix == ".html":
+        with whole_file(out) as file:
+            file.write(page)
+        return
+    browser = next(filter(None, map(shutil.which, _BROWSERS)), None)
+    if browser is None:
+        raise CannotPrint(f"{out}: a PDF takes Chromium, and there is none: install it, or name a sheet.html to print")
+    with TemporaryDirectory() as scratch:
+        made = _printed(browser, page, Path(scratch))
+        with whole_file(out) as file:
+            file.write(made)
+
+
+def _page(problems: Sequence[Problem], about: str) -> str:
+    return _PAGE.substitute(
+        about=html.escape(about),
+        problems="\n".join(f"<li><p>{html.escape(one.question)}</p></li>" for one in problems),
+        answers="\n".join(f"<li><b>{html.escape(_answer(one))}</b> {html.escape(_way(one))}</li>" for one in problems),
+    )
+
+
+def _answer(problem: Problem) -> str:
+    return with_unit(rounded(problem.answer.value, _DIGITS), problem.answer.unit)
+
+
+def _way(problem: Problem) -> str:
+    return " ".join(step.explanation for step in problem.steps if step.expression)
+
+
+def _printed(browser: str, page: bytes, scratch: Path) -> bytes:
+    source, target = scratch / "sheet.html", scratch / "sheet.pdf"
+    source.write_bytes(page)
+    options = ["--headless", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--no-pdf-header-footer"]
+    if os.geteuid() == 0:
+        # Chromium refuses to run as root otherwise; the page has no script, and its policy lets none in.
+        options.append("--no-sandbox")
+    command = [browser, *options, f"--user-data-dir={scratch / 'profile'}", f"--print-to-pdf={target}", source.as_uri()]
+    try:
+        done = subprocess.run(command, capture_output=True, check=False, timeout=_PATIENCE_SECONDS)
+    except subprocess.TimeoutExpired as late:
+        raise CannotPrint(f"{browser} did not print within {_PATIENCE_SECONDS} s: name a sheet.html instead") from late
+    if not target.exists():
+        said = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
+        raise CannotPrint(f"{browser} printed nothing ({said}): name a sheet.html instead")
+    return target.read_bytes()

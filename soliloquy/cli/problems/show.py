@@ -1,0 +1,92 @@
+"""`soliloquy problems show`: a problem with its steps, its answer and the wrong ways to it."""
+
+import json
+from pathlib import Path
+
+import click
+from google.protobuf.json_format import MessageToDict
+from rich.console import Console
+from rich.padding import Padding
+from rich.panel import Panel
+from rich.text import Text
+
+from soliloquy.problems.bank.bank import bank_names, load_bank
+from soliloquy.problems.files.problem_file import BadProblemFile, read_problems
+from soliloquy.problems.files.problem_rows import kind_name, strategy_name
+from soliloquy.runs.failure import Failure
+from soliloquy.runtime.seeds import seed
+from soliloquy.truth.figures import with_unit, written
+from soliloquy.v1.conversation_pb2 import Problem, Slip, Step
+
+
+@click.command()
+@click.argument("problem", metavar="BANK/FAMILY[#NUMBER]|FILE:LINE")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+def show(*, problem: str, as_json: bool) -> None:
+    """Show a problem of a bank's family, or of a problem file's line."""
+    found = _of_bank(problem) if problem.partition("/")[0] in bank_names() else _of_file(problem)
+    if as_json:
+        click.echo(json.dumps(MessageToDict(found, preserving_proto_field_name=True), ensure_ascii=False))
+    else:
+        _print(found, Console(highlight=False))
+
+
+def _of_bank(name: str) -> Problem:
+    bank_name, _, rest = name.partition("/")
+    family, _, number = rest.partition("#")
+    bank = load_bank(bank_name)
+    if family not in bank.files:
+        raise Failure(f"{bank_name} has no family {family!r}: see soliloquy problems list {bank_name}")
+    if number and not number.isdecimal():
+        raise Failure(f"{number!r} is no number of a problem: write {bank_name}/{family}#17")
+    return bank.family(family).problem(int(number) if number else seed(name))
+
+
+def _of_file(name: str) -> Problem:
+    path, _, line = name.rpartition(":")
+    if not path or not line.isdecimal():
+        raise Failure(
+            f"{name!r} is no problem: write BANK/FAMILY, with one of the banks {', '.join(bank_names())}, or FILE:LINE"
+        )
+    try:
+        problems = read_problems(Path(path))
+    except BadProblemFile as bad:
+        raise Failure(str(bad)) from bad
+    for problem in problems:
+        if problem.source.rpartition(":")[2] == str(int(line)):
+            return problem
+    raise Failure(f"{path} has no problem on line {line}")
+
+
+def _print(problem: Problem, console: Console) -> None:
+    console.print(Text(f"{problem.source}  {problem.topic}", style="dim"))
+    console.print(Panel(Text(problem.question), title="problem", title_align="left"))
+    for step in problem.steps:
+        console.print(Text.assemble((f"\n{step.number}  ", "bold"), (step.ask, "bold magenta")))
+        console.print(Padding(_taken(step), (0, 0, 0, 3)))
+    if problem.HasField("answer"):
+        answer = with_unit(written(problem.answer.value), problem.answer.unit)
+        console.print(Text.assemble("\nanswer: ", (answer, "bold green"), f"  within {problem.tolerance:.2g}"))
+
+
+def _taken(step: Step) -> Text:
+    text = Text(f"{kind_name(step.kind)}: {step.explanation}")
+    if step.formula:
+        text.append(f"\n{step.formula}")
+    if step.inputs:
+        known = ", ".join(f"{own.symbol} = {with_unit(written(own.value), own.unit)}" for own in step.inputs)
+        text.append(f"   with {known}", style="dim")
+    if step.HasField("result"):
+        text.append(
+            f"\n{step.result.symbol} = {with_unit(written(step.result.value), step.result.unit)}", style="green"
+        )
+        text.append(f"   {step.result.name}", style="dim")
+    for slip in step.slips:
+        text.append(f"\n{_mistake(slip, numeric=step.HasField('result'))}", style="red")
+    return text
+
+
+def _mistake(slip: Slip, *, numeric: bool) -> str:
+    value = f" = {with_unit(written(slip.value), slip.unit)}" if numeric else ""
+    kind = f"wrong {strategy_name(slip.strategy)}".rstrip()
+    return f"{kind}: {slip.working}{value}"

@@ -1,0 +1,125 @@
+"""A real Prometheus with our rules, for as long as it is wanted; what it has stored is gone with it."""
+
+import json
+import shutil
+import subprocess
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from soliloquy.runs.failure import Failure
+
+# What the alerts know our processes by.
+JOB = "soliloquy"
+START_SECONDS = 60.0
+END_SECONDS = 10.0
+_LOOK_SECONDS = 0.1
+# In an installed package the rules lie beside this module; in a checkout they are the chart's.
+_INSTALLED = Path(__file__).with_name("rules")
+_CHECKOUT = Path(__file__).parents[2] / "deploy" / "helm" / "soliloquy" / "files" / "rules"
+
+
+def shipped_rules() -> Path:
+    return _CHECKOUT if _CHECKOUT.exists() else _INSTALLED
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Scraping:
+    # What is scraped, by its address, and the name that alerts give it.
+    targets: Mapping[str, str]
+    port: int
+    rules: Path
+    # Between two looks at a target, and at the rules.
+    interval: str = "15s"
+
+    @property
+    def configuration(self) -> str:
+        """JSON, which is YAML too."""
+        targets = [{"targets": [address], "labels": {"pod": name}} for address, name in self.targets.items()]
+        told = {
+            "global": {
+                "scrape_interval": self.interval,
+                "scrape_timeout": self.interval,
+                "evaluation_interval": self.interval,
+            },
+            "rule_files": [f"{self.rules}/*.yaml"],
+            "scrape_configs": [{"job_name": JOB, "static_configs": targets}],
+        }
+        return json.dumps(told)
+
+
+class Prometheus:
+    def __init__(self, process: subprocess.Popen[bytes], log: Path, address: str) -> None:
+        self._process = process
+        self._log = log
+        self.address = address
+
+    @property
+    def runs(self) -> bool:
+        return self._process.poll() is None
+
+    @property
+    def last_words(self) -> str:
+        lines = self._log.read_text("utf-8", "replace").strip().splitlines()
+        return lines[-1] if lines else "it said nothing"
+
+    def wait(self) -> None:
+        """Returns when it has ended by itself."""
+        self._process.wait()
+
+    def wait_until_ready(self) -> None:
+        deadline = time.monotonic() + START_SECONDS
+        while not self._is_ready():
+            if not self.runs:
+                raise Failure(f"Prometheus does not start: {self.last_words}")
+            if time.monotonic() > deadline:
+                raise Failure(f"Prometheus was not ready within {START_SECONDS:g} s: {self.last_words}")
+            time.sleep(_LOOK_SECONDS)
+
+    def _is_ready(self) -> bool:
+        try:
+            with urllib.request.urlopen(f"{self.address}/-/ready", timeout=1) as answer:
+                return bool(answer.status == 200)
+        except OSError:
+            return False
+
+
+@contextmanager
+def prometheus(scraping: Scraping) -> Iterator[Prometheus]:
+    """Ready when it comes; Failure where there is none, or it does not start."""
+    path = shutil.which("prometheus")
+    if path is None:
+        raise Failure("Prometheus is missing: install it (Debian, Ubuntu: sudo apt-get install prometheus)")
+    with tempfile.TemporaryDirectory(prefix="soliloquy-prometheus-") as name:
+        folder = Path(name)
+        (folder / "prometheus.yaml").write_text(scraping.configuration, "utf-8")
+        listen = f"127.0.0.1:{scraping.port}"
+        command = [
+            path,
+            f"--config.file={folder / 'prometheus.yaml'}",
+            f"--storage.tsdb.path={folder / 'data'}",
+            f"--web.listen-address={listen}",
+            "--log.level=warn",
+        ]
+        log = folder / "log"
+        with log.open("wb") as output:
+            # In a session of its own, an interrupt reaches it through this process, when the data may go.
+            process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
+            )
+        try:
+            running = Prometheus(process, log, f"http://{listen}")
+            running.wait_until_ready()
+            yield running
+        finally:
+            process.terminate()
+            try:
+                process.wait(END_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()

@@ -1,0 +1,292 @@
+"""`soliloquy runs`: starts, follows, reads and steers the runs of a gateway."""
+
+import json
+import time
+from itertools import islice
+from typing import Any
+
+import click
+from google.protobuf.json_format import MessageToDict
+from google.protobuf.message import Message
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from soliloquy.cli.progress import Bar, Standing
+from soliloquy.cli.runs_options import gateway_options, opened
+from soliloquy.client.runs import Runs, is_over, state_of
+from soliloquy.recipes.recipe import DEFAULT
+from soliloquy.v1.conversation_pb2 import Ending
+from soliloquy.v1.gateway_pb2 import FinishedConversation, GetConversationResponse, RunStatus
+from soliloquy.v1.runs_pb2 import RunState
+
+_STATES = tuple(name.removeprefix("RUN_STATE_").lower() for name in RunState.keys()[1:])
+_INCOMPLETE = 1
+_EXIT = {
+    RunState.RUN_STATE_FINISHED: 0,
+    RunState.RUN_STATE_SHORT: _INCOMPLETE,
+    RunState.RUN_STATE_CANCELLED: _INCOMPLETE,
+}
+_QUESTION_CHARACTERS = 60
+_as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, an object a line, and nothing else.")
+_run = click.argument("run")
+
+
+@click.group()
+def runs() -> None:
+    """Start, follow, read and steer the runs of a gateway.
+
+    A run belongs to the gateway: it goes on whether or not anybody watches it.
+    """
+
+
+@runs.command()
+@click.option("--problems", required=True, metavar="BANK|FILE", help="A bank's name, or a file that the gateway has.")
+@click.option("--recipe", default=DEFAULT, show_default=True, help="How they are grown.")
+@click.option("--conversations", required=True, type=click.IntRange(min=1), help="Accepted conversations wanted.")
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="All draws follow from it.")
+@click.option("--in-flight", default=0, type=click.IntRange(min=0), help="Conversations at once; 0 for the usual.")
+@click.option("--max-turns", default=0, type=click.IntRange(min=0), help="Turns of a conversation; 0 for the usual.")
+@click.option("--max-attempts", default=0, type=click.IntRange(min=0), help="Tries at a problem; 0 for the usual.")
+@click.option("--enrich", is_flag=True, help="Have each solution explained and outlined for the tutor first.")
+@click.option("--request-id", default="", metavar="ID", help="Asked for again with the same id, it is the same run.")
+@click.option("--watch", "watched", is_flag=True, help="Go on as `soliloquy runs watch` does.")
+@_as_json
+@gateway_options
+@click.pass_context
+def start(context: click.Context, /, *, runs: Runs, watched: bool, as_json: bool, **asked: Any) -> None:
+    """Start a run, and print its id."""
+    with opened(runs):
+        status = runs.start(**asked)
+        if watched:
+            context.exit(_followed(runs, status, as_json=as_json))
+    click.echo(_json(status) if as_json else status.id)
+
+
+@runs.command("list")
+@click.option("--state", type=click.Choice(_STATES), help="Those in this state.")
+@_as_json
+@gateway_options
+def list_runs(*, runs: Runs, state: str | None, as_json: bool) -> None:
+    """List the runs, the latest first."""
+    with opened(runs):
+        found = False
+        for status in runs.list(state or ""):
+            found = True
+            click.echo(_json(status) if as_json else _run_line(status))
+    if not (found or as_json):
+        click.echo("no runs")
+
+
+@runs.command()
+@_run
+@_as_json
+@gateway_options
+@click.pass_context
+def watch(context: click.Context, /, *, runs: Runs, run: str, as_json: bool) -> None:
+    """Watch a run until it is over; the gateway may go away and come back meanwhile.
+
+    The exit status is 0 if all that was asked for is there, 1 if the run ended with less, and 130 after Ctrl-C, which
+    ends the watching and not the run.
+    """
+    with opened(runs):
+        context.exit(_followed(runs, runs.get(run), as_json=as_json))
+
+
+@runs.command()
+@_run
+@_as_json
+@gateway_options
+def show(*, runs: Runs, run: str, as_json: bool) -> None:
+    """Show where a run stands."""
+    with opened(runs):
+        _tell(runs.get(run), as_json=as_json)
+
+
+@runs.command()
+@_run
+@_as_json
+@gateway_options
+def pause(*, runs: Runs, run: str, as_json: bool) -> None:
+    """Start nothing further of a run; what is under way is finished."""
+    with opened(runs):
+        _tell(runs.pause(run), as_json=as_json)
+
+
+@runs.command()
+@_run
+@_as_json
+@gateway_options
+def resume(*, runs: Runs, run: str, as_json: bool) -> None:
+    """Let a paused run go on."""
+    with opened(runs):
+        _tell(runs.resume(run), as_json=as_json)
+
+
+@runs.command()
+@_run
+@_as_json
+@gateway_options
+def cancel(*, runs: Runs, run: str, as_json: bool) -> None:
+    """End a run for good; what is under way is dropped, what is accepted stays."""
+    with opened(runs):
+        _tell(runs.cancel(run), as_json=as_json)
+
+
+@runs.command()
+@_run
+@click.argument("conversation", required=False)
+@click.option("--verdict", type=click.Choice(["accepted", "rejected"]), help="Those so judged.")
+@click.option("--flagged", is_flag=True, help="Those in which something is said that is not so.")
+@click.option("--text", default="", metavar="TEXT", help="Those whose topic or question has it.")
+@click.option("--limit", default=100, show_default=True, type=click.IntRange(min=1), help="The most to list.")
+@click.option("--follow", is_flag=True, help="Those that finish from now on, until Ctrl-C.")
+@_as_json
+@gateway_options
+def conversations(
+    *,
+    runs: Runs,
+    run: str,
+    conversation: str | None,
+    verdict: str | None,
+    flagged: bool,
+    text: str,
+    limit: int,
+    follow: bool,
+    as_json: bool,
+) -> None:
+    """List a run's finished conversations, the latest first, or show one with the tutor's hidden soliloquies."""
+    if follow and (conversation or verdict or flagged or text):
+        raise click.UsageError("--follow tells of all conversations as they finish: leave out what chooses some")
+    with opened(runs):
+        if conversation:
+            _show(runs.conversation(run, conversation), as_json=as_json)
+            return
+        listed = islice(runs.conversations(run, verdict=verdict or "", flagged=flagged, text=text), limit)
+        for finished in runs.tail(run) if follow else listed:
+            click.echo(_json(finished) if as_json else _line(finished))
+
+
+def _followed(runs: Runs, first: RunStatus, *, as_json: bool) -> int:
+    """The exit status that says how it ended."""
+    last = first
+    if as_json:
+        for last in runs.watch(first.id):
+            click.echo(_json(last))
+        return _EXIT[last.state]
+    console = Console(stderr=True)
+    try:
+        with Bar(console, wanted=first.request.conversations, resumed_from=first.progress.accepted) as bar:
+            for last in runs.watch(first.id):
+                bar.update(_standing(last), _standstill(last))
+    finally:
+        if not is_over(last):
+            console.print(f"run {first.id} goes on: soliloquy runs watch {first.id}", highlight=False)
+    _print_status(last)
+    return _EXIT[last.state]
+
+
+def _standing(status: RunStatus) -> Standing:
+    progress = status.progress
+    executions = progress.python_turns + progress.failed_executions
+    return Standing(accepted=progress.accepted, rejected=progress.rejected, executions=executions)
+
+
+def _standstill(status: RunStatus) -> str:
+    if status.state == RunState.RUN_STATE_PAUSED:
+        return f"paused  {status.progress.under_way} under way"
+    return status.because
+
+
+def _tell(status: RunStatus, *, as_json: bool) -> None:
+    if as_json:
+        click.echo(_json(status))
+    else:
+        _print_status(status)
+
+
+def _print_status(status: RunStatus) -> None:
+    asked, progress = status.request, status.progress
+    tokens = progress.tokens.values()
+    rows = {
+        "run": status.id,
+        "state": state_of(status) + (f": {status.because}" if status.because else ""),
+        "asked for": f"{asked.conversations or '?'} of {asked.problems or '?'} by {asked.recipe}, seed {asked.seed}",
+        "started": _when(status.requested_at) + (f" by {status.requested_by}" if status.requested_by else ""),
+        "accepted": str(progress.accepted),
+        "rejected": str(progress.rejected),
+        "given up": str(progress.given_up),
+        "under way": str(progress.under_way),
+        "dead letters": str(progress.dead_letters),
+        "turns": f"{progress.turns}, {progress.python_turns} with Python",
+        "flags": str(progress.flags),
+        "tokens": f"{sum(used.prompt for used in tokens)} prompt, {sum(used.completion for used in tokens)} completion",
+        "cost": f"{status.cost:.6g}",
+        "rate": f"{status.rate:.1f}/s" + (f", {_span(status.eta_seconds)} left" if status.eta_seconds else ""),
+    }
+    if is_over(status):
+        del rows["rate"], rows["under way"]
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(style="dim")
+    table.add_column()
+    for name, value in rows.items():
+        table.add_row(name, Text(value))
+    Console().print(table)
+
+
+def _run_line(status: RunStatus) -> str:
+    done = f"{status.progress.accepted}/{status.request.conversations or '?'}"
+    asked = f"{status.request.problems or '?'} by {status.request.recipe}"
+    left = f"{status.rate:.1f}/s, {_span(status.eta_seconds)} left" if status.eta_seconds else ""
+    started = f"{_when(status.requested_at)} {status.requested_by}".rstrip()
+    return f"{status.id}  {state_of(status):<9} {done:>13}  {started}  {asked}  {left}".rstrip()
+
+
+def _show(found: GetConversationResponse, *, as_json: bool) -> None:
+    # Arrow is loaded when there is something to show.
+    from soliloquy.cli.show import record_of
+    from soliloquy.cli.view import show_conversation
+
+    record = record_of(found.conversation)
+    flags = [MessageToDict(flag, preserving_proto_field_name=True) for flag in found.flags]
+    if as_json:
+        judged = {"accepted": found.accepted, "reasons": list(found.reasons), "flags": flags}
+        click.echo(json.dumps({**record, **judged}, ensure_ascii=False))
+        return
+    console = Console(soft_wrap=False, highlight=False)
+    show_conversation(record, console)
+    for reason in found.reasons:
+        console.print(Text(f"rejected: {reason}", style="red"))
+    for flag in found.flags:
+        console.print(Text(f"turn {flag.turn}: {flag.claim}: {flag.evidence}", style="red"))
+
+
+def _line(finished: FinishedConversation) -> str:
+    ending = Ending.Name(finished.ending).removeprefix("ENDING_").lower().replace("_", " ")
+    summary = finished.summary
+    verdict = "accepted" if finished.accepted else "rejected"
+    told = f"{verdict}  {ending:<10} {summary.turns:>2} turns {summary.python_turns:>2} with Python"
+    flags = f"  {summary.flags} flags" if summary.flags else ""
+    return f"{finished.id}  {told}{flags}  {summary.topic:<12}  {_short(summary.question)}".rstrip()
+
+
+def _short(question: str) -> str:
+    """On one line, without what would steer the terminal."""
+    plain = " ".join("".join(char if char.isprintable() else " " for char in question).split())
+    return plain if len(plain) <= _QUESTION_CHARACTERS else f"{plain[:_QUESTION_CHARACTERS]}…"
+
+
+def _json(message: Message) -> str:
+    """As the gateway answers over HTTP."""
+    shown = MessageToDict(message, preserving_proto_field_name=True, always_print_fields_with_no_presence=True)
+    return json.dumps(shown, ensure_ascii=False)
+
+
+def _when(at: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at))
+
+
+def _span(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}h {minutes:02}m" if hours else f"{minutes}m {rest:02}s" if minutes else f"{rest}s"

@@ -1,0 +1,120 @@
+"""`soliloquy tail`: conversations as they finish."""
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import aclosing
+
+import click
+
+from soliloquy.cli.kafka_options import kafka_options
+from soliloquy.cli.show import record_of
+from soliloquy.client.dataset import Dataset, NoDataset
+from soliloquy.runs.failure import Failure
+from soliloquy.runtime.events import Undecodable, message_of
+from soliloquy.runtime.topics import TOPIC_OF
+from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable, kafka_transport
+from soliloquy.runtime.transports.port import Unanswered
+from soliloquy.v1.conversation_pb2 import Conversation, Ending
+from soliloquy.v1.events_pb2 import ConversationFinished
+
+LOOK_SECONDS = 1.0
+QUESTION_CHARACTERS = 60
+
+
+@click.command()
+@kafka_options()
+@click.argument("folder", metavar="[DIR|URL]", required=False)
+@click.option("--follow", is_flag=True, help="Go on with those that finish from now on, until Ctrl-C.")
+@click.option("--after", metavar="PLACE", help="Go on after a place that was told before.")
+@click.option("--json", "as_json", is_flag=True, help="Print each as a JSON object, with the place `after` it.")
+def tail(*, folder: str | None, kafka: KafkaSettings | None, follow: bool, after: str | None, as_json: bool) -> None:
+    """Tell of each conversation in a line: those in a dataset's shards so far, or with --kafka all that finish."""
+    if (folder is None) == (kafka is None):
+        raise click.UsageError("whose conversations? Name a dataset's DIR, or use --kafka HOST:PORT, and not both")
+    place = None
+    try:
+        if kafka is not None:
+            asyncio.run(_tell_events(kafka, after, follow=follow, as_json=as_json))
+            return
+        assert folder is not None
+        for place, conversation in _in_shards(folder, after, follow=follow):
+            click.echo(_json(place, conversation) if as_json else _line(conversation))
+    except (NoDataset, KafkaUnavailable, Unanswered) as error:
+        raise Failure(str(error)) from error
+    finally:
+        if folder is not None and place is not None and not as_json:
+            click.echo(f"to go on from here: --after {place}", err=True)
+
+
+def _in_shards(folder: str, after: str | None, *, follow: bool) -> Iterator[tuple[str, Conversation]]:
+    while True:
+        try:
+            for place, conversation in Dataset(folder).placed(after=after):
+                yield place, conversation
+                after = place
+        except NoDataset:
+            # A run that is to be followed may not have its first shard yet.
+            if not follow or after is not None:
+                raise
+        if not follow:
+            return
+        time.sleep(LOOK_SECONDS)
+
+
+async def _tell_events(kafka: KafkaSettings, after: str | None, *, follow: bool, as_json: bool) -> None:
+    starts = _starts(after)
+    try:
+        async with aclosing(_finished(kafka, starts, follow=follow)) as finished:
+            async for conversation in finished:
+                click.echo(_json(_place(starts), conversation) if as_json else _line(conversation))
+    finally:
+        if starts and not as_json:
+            click.echo(f"to go on from here: --after {_place(starts)}", err=True)
+
+
+async def _finished(
+    kafka: KafkaSettings, starts: dict[int, int], *, follow: bool
+) -> AsyncGenerator[Conversation, None]:
+    """Keeps in `starts`, by partition, the offset to go on from."""
+    topic = TOPIC_OF[ConversationFinished].name
+    async with kafka_transport(kafka) as transport:
+        events = transport.follow(topic, dict(starts)) if follow else transport.read(topic)
+        async with aclosing(events) as deliveries:
+            async for delivery in deliveries:
+                number = delivery.partition.number
+                if delivery.offset < starts.get(number, 0):
+                    continue
+                starts[number] = delivery.offset + 1
+                try:
+                    message = message_of(delivery.event)
+                except Undecodable as error:
+                    click.echo(f"soliloquy: {topic}, partition {number}, offset {delivery.offset}: {error}", err=True)
+                    continue
+                assert isinstance(message, ConversationFinished)
+                yield message.conversation
+
+
+def _starts(after: str | None) -> dict[int, int]:
+    pairs = [pair.partition(":") for pair in (after or "").split(",") if pair]
+    if not all(partition.isdecimal() and offset.isdecimal() for partition, _, offset in pairs):
+        raise Failure(f"{after!r} is no place in a topic: one is like 0:12,3:40, partitions and offsets")
+    return {int(partition): int(offset) for partition, _, offset in pairs}
+
+
+def _place(starts: dict[int, int]) -> str:
+    return ",".join(f"{partition}:{offset}" for partition, offset in sorted(starts.items()))
+
+
+def _line(conversation: Conversation) -> str:
+    ending = Ending.Name(conversation.ending).removeprefix("ENDING_").lower().replace("_", " ")
+    programs = sum(turn.HasField("calculation") for turn in conversation.turns)
+    question = " ".join(conversation.problem.question.split())
+    short = question if len(question) <= QUESTION_CHARACTERS else f"{question[:QUESTION_CHARACTERS]}…"
+    told = f"{ending:<10} {len(conversation.turns):>2} turns {programs:>2} with Python"
+    return f"{conversation.id[:8]}  {told}  {conversation.problem.topic:<12}  {short}".rstrip()
+
+
+def _json(place: str, conversation: Conversation) -> str:
+    return json.dumps({"after": place, **record_of(conversation)}, ensure_ascii=False)

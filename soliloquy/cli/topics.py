@@ -1,0 +1,109 @@
+"""`soliloquy topics`: what a Kafka is to have, and how it gets there."""
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import click
+import uvloop
+
+from soliloquy.cli.kafka_options import kafka_options
+from soliloquy.runs.failure import Failure
+from soliloquy.runtime.transports.kafka import layout
+from soliloquy.runtime.transports.kafka.layout import Change, LayoutRefused
+from soliloquy.runtime.transports.kafka.settings import KafkaSettings, KafkaUnavailable
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+CHANGES = 1
+
+
+@click.group()
+def topics() -> None:
+    """Lay out a Kafka's topics.
+
+    What they are to be is written in soliloquy/runtime/topics.toml.
+    """
+
+
+def _options(command: Command) -> Callable[..., Any]:
+    for option in (
+        click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else."),
+        click.option("--grow", is_flag=True, help="Let topics have more partitions. No run may be under way."),
+        click.option(
+            "--replication",
+            type=click.IntRange(min=1),
+            help="Copies of each event, for clusters of fewer brokers than topics.toml wants.",
+        ),
+    ):
+        command = option(command)
+    return kafka_options(required=True)(command)
+
+
+@topics.command()
+@_options
+@click.pass_context
+def plan(
+    context: click.Context, /, *, kafka: KafkaSettings, replication: int | None, grow: bool, as_json: bool
+) -> None:
+    """Show what apply would change.
+
+    The exit status is 0 if there is nothing to do, 1 if there are changes to make, and 2 if they cannot be made.
+    """
+    changes = _run(layout.plan(kafka, replication=replication, grow=grow))
+    _print(changes, as_json=as_json, summary=f"{_counted(changes)} to make: soliloquy topics apply does it")
+    context.exit(CHANGES if changes else 0)
+
+
+@topics.command()
+@_options
+def apply(*, kafka: KafkaSettings, replication: int | None, grow: bool, as_json: bool) -> None:
+    """Make the topics as they are to be.
+
+    Where that is done already, nothing happens. Partitions are never taken away. The exit status is 0 once all is
+    done, and 2 if it cannot be.
+    """
+    changes = _run(layout.apply(kafka, replication=replication, grow=grow))
+    _print(changes, as_json=as_json, summary=f"{_counted(changes)} made")
+
+
+def _run(work: Any) -> list[Change]:
+    try:
+        return list(uvloop.run(work))
+    except (KafkaUnavailable, LayoutRefused) as error:
+        raise Failure(str(error)) from error
+
+
+def _print(changes: Sequence[Change], *, as_json: bool, summary: str) -> None:
+    if as_json:
+        click.echo(json.dumps({"changes": [_as_json(change) for change in changes]}))
+        return
+    if not changes:
+        click.echo("nothing to do: every topic is as it is to be")
+        return
+    width = max(len(change.wanted.topic) for change in changes)
+    for change in changes:
+        click.echo(f"{change.action:<9}  {change.wanted.topic:<{width}}  {_in_words(change)}")
+    click.echo(summary)
+
+
+def _as_json(change: Change) -> dict[str, Any]:
+    differences = change.differences()
+    return {
+        "topic": change.wanted.topic,
+        "action": change.action,
+        "before": {name: before for name, (before, _) in differences.items() if change.found},
+        "after": {name: after for name, (_, after) in differences.items()},
+    }
+
+
+def _in_words(change: Change) -> str:
+    if change.found is None:
+        copies = "once" if change.wanted.replication == 1 else f"{change.wanted.replication} times"
+        policy = change.wanted.configs["cleanup.policy"]
+        return f"{change.wanted.partitions} partitions, kept {copies}, cleanup.policy {policy}"
+    return ", ".join(f"{name} {before} -> {after}" for name, (before, after) in change.differences().items())
+
+
+def _counted(changes: Sequence[Change]) -> str:
+    return "1 change" if len(changes) == 1 else f"{len(changes)} changes"

@@ -1,0 +1,101 @@
+"""What the word problems of a dataset come to, in the terms of the paper's table 2."""
+
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from soliloquy.dataset.reading import Dataset
+from soliloquy.recipes.mathwell.measures import Measured
+
+CRITERIA = ("solvable", "accurate", "appropriate")
+# By model, the same figures as the paper has them.
+PUBLISHED: Mapping[str, Mapping[str, float]] = tomllib.loads(
+    Path(__file__).with_name("published.toml").read_text("utf-8")
+)
+_COLUMNS = [
+    *(f"problem.{name}" for name in ("question", "solution", "answer", "authorship")),
+    "turns.calculation.attempts.execution.status",
+]
+
+
+@dataclass(kw_only=True)
+class Authored:
+    """Counts of problems, kept or not."""
+
+    written: int = 0
+    # Whose function returned a number: only those are judged.
+    ran: int = 0
+    # By criterion; accuracy and appropriateness are asked of what is solvable.
+    meets: Counter[str] = field(default_factory=Counter)
+    meets_all: int = 0
+    # Those for which a topic was asked for, and those that name it.
+    topics: int = 0
+    named: int = 0
+    measured: Measured = field(default_factory=Measured)
+
+    def add(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        for row in rows:
+            if not any(turn["calculation"] and turn["calculation"]["attempts"] for turn in row["turns"]):
+                continue
+            self.written += 1
+            problem = row["problem"]
+            authorship = problem["authorship"]
+            if authorship is None or authorship["measures"] is None or problem["answer"] is None:
+                continue
+            self.ran += 1
+            self._judge(authorship["opinions"])
+            measures = authorship["measures"]
+            if authorship["commission"]["topic"]:
+                self.topics += 1
+                self.named += measures["names_topic"]
+            self.measured.add(problem["question"], problem["solution"], measures["operations"])
+
+    def __add__(self, other: "Authored") -> "Authored":
+        return Authored(**{one.name: getattr(self, one.name) + getattr(other, one.name) for one in fields(self)})
+
+    def _judge(self, opinions: Iterable[Mapping[str, str]]) -> None:
+        """One "no" is enough for a no, and somebody has to say yes."""
+        said: dict[str, set[str]] = {criterion: set() for criterion in CRITERIA}
+        for opinion in opinions:
+            said[opinion["criterion"]].add(opinion["ruling"])
+        met = {name for name, rulings in said.items() if "RULING_NO" not in rulings and "RULING_YES" in rulings}
+        if "solvable" in met:
+            self.meets.update(met)
+        self.meets_all += len(met) == len(CRITERIA)
+
+    def shares(self) -> dict[str, float | None]:
+        """In per cent, as the paper has them; None where nothing could be counted."""
+        solvable = self.meets["solvable"]
+        return {
+            "ran": _percent(self.ran, self.written),
+            "solvable": _percent(solvable, self.ran),
+            "accurate": _percent(self.meets["accurate"], solvable),
+            "appropriate": _percent(self.meets["appropriate"], solvable),
+            "all": _percent(self.meets_all, self.ran),
+            "named": _percent(self.named, self.topics),
+            "ran and all": _percent(self.meets_all, self.written),
+        }
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "written": self.written,
+            **self.shares(),
+            **self.measured.as_json(),
+        }
+
+
+def authored(dataset: Dataset) -> Authored:
+    """Of all that was written, kept or not."""
+    counted = Authored()
+    for rejected in (False, True):
+        if dataset.count(rejected=rejected):
+            for batch in dataset.batches(_COLUMNS, rejected=rejected):
+                counted.add(batch.to_pylist())
+    return counted
+
+
+def _percent(part: int, whole: int) -> float | None:
+    return round(100 * part / whole, 1) if whole else None

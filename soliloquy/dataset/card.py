@@ -1,0 +1,245 @@
+"""The dataset card: what a dataset is and what it comes to, as a README.md that the Hugging Face hub understands."""
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from soliloquy.dataset import papers
+from soliloquy.dataset.statistics import LETTERS, Statistics
+from soliloquy.dataset.tables import counts, share, table
+from soliloquy.recipes.recipe import DEFAULT
+
+CARD = "README.md"
+_SECTIONS = [Template(text) for text in Path(__file__).with_name("card.md").read_text("utf-8").split("\n## ")]
+_MODELS = "Student and tutor are both models: what real students misunderstand may be rarer or more frequent than here."
+_JUDGES = "Rules and models judge whether a problem is solvable, accurate and appropriate: no person has looked at it."
+_PERSONS = "Where a person was the student, nothing was drawn for it: no intent, no persona, no kind of mistake."
+# Each option of the run's command with the field of the manifest that tells it, and what it is where nobody says.
+_OPTIONS = {"noise": "none", "max_turns": 20, "max_attempts": 10}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counted:
+    """All that a card tells: the same for the same dataset, however fast it grew."""
+
+    manifest: Mapping[str, Any]
+    accepted: Statistics
+    rejected: Statistics
+
+
+def card(counted: Counted) -> str:
+    kept, dropped = counted.accepted, counted.rejected
+    command, note = again(counted)
+    parts = {
+        "front": _front(counted),
+        "title": title(kept),
+        "story": kept.recipe.story,
+        "figures": table(("", ""), figures(kept, dropped)),
+        "mathdial": table(("", "here", "MathDial"), papers.mathdial(kept)),
+        "scaffold": table(("", "here", "ScaffoldLM"), papers.scaffold(kept)),
+        "mathwell": table(("", "here", "MATHWELL"), papers.mathwell(kept.authored + dropped.authored)),
+        "endings": counts("ending", kept.endings),
+        "resolved": counts("resolved", kept.resolutions),
+        "reasons": counts("not kept because of", dropped.reasons),
+        "lengths": counts("turns", dict(sorted(kept.lengths.items()))),
+        "intents": counts("drawn", kept.intents),
+        "strategies": counts("kind of mistake", kept.strategies),
+        "personas": counts("student", kept.personas),
+        "topics": counts("topic", kept.topics),
+        "codes": _codes(kept),
+        "states": counts("step", kept.states),
+        "confusions": counts("wrong in it", kept.confusions),
+        "beliefs": counts("its solution is", kept.beliefs),
+        "learner_states": counts("shown", kept.learner_states),
+        "sent_back": counts("sent back by", kept.sent_back),
+        "moves": counts("move", kept.moves),
+        "move_intents": table(
+            ("move", "for", ""), [(*names, f"{count:,}") for names, count in sorted(kept.move_intents.items())]
+        ),
+        "programs": counts("program", kept.statuses) + "\n\n" + counts("lane", kept.lanes),
+        "errors": counts("failed with", kept.errors),
+        "verdicts": _verdicts(kept),
+        "models": table(
+            ("role", "engine", "model", "adapter", "answers"),
+            [(*names, f"{count:,}") for names, count in sorted(kept.models.items())],
+        ),
+        "parse": counts("read", kept.parse),
+        "tokens": table(
+            ("role", "prompt tokens", "completion tokens"),
+            [(role, *(f"{kept.tokens[role, kind]:,}" for kind in ("prompt", "completion"))) for role in roles(kept)],
+        ),
+        "again": f"```sh\n{command}\n```\n\n{note}" if command else note,
+        "run": table(("", ""), settings(counted)),
+        "hashes": table(("file", "sha256"), hashes(counted)),
+        "limits": "\n".join(f"- {limit}" for limit in limits(kept)),
+    }
+    # Where none of a section's tables has a row there is nothing to tell.
+    text = "\n## ".join(section.substitute(parts) for section in _SECTIONS if _tells(section, parts))
+    while "\n\n\n" in text:
+        text = text.replace("\n\n\n", "\n\n")
+    return text
+
+
+def _tells(section: Template, parts: Mapping[str, str]) -> bool:
+    slots = section.get_identifiers()
+    return not slots or any(parts[slot].strip() for slot in slots)
+
+
+def title(kept: Statistics) -> str:
+    origins = sorted(filter(None, kept.origins))
+    about = ", ".join(origins) if len(origins) <= 3 else "several collections of"
+    from_elsewhere = origins and not kept.recipe.topics
+    return f"{kept.recipe.title} on {about} problems" if from_elsewhere else kept.recipe.title
+
+
+def thing(kept: Statistics) -> str:
+    """What a row is, as people count them."""
+    return "problems" if kept.recipe.topics else "conversations"
+
+
+def figures(kept: Statistics, dropped: Statistics) -> list[tuple[str, str]]:
+    calculations = kept.attempts.total()
+    verdicts = kept.verdicts.total()
+    told = [
+        (thing(kept), f"{kept.conversations:,}"),
+        ("grown but not kept", f"{dropped.conversations:,}"),
+    ]
+    if kept.words:
+        told += [
+            ("turns", f"{kept.turns:,}"),
+            ("turns a conversation", f"{kept.turns / max(kept.conversations, 1):.1f}"),
+            ("problems", f"{len(kept.problems):,}"),
+            *((measure, here) for measure, here, _ in papers.mathdial(kept)),
+            ("words an utterance, student", f"{kept.words_per_utterance('student'):.1f}"),
+            ("words an utterance, tutor", f"{kept.words_per_utterance('tutor'):.1f}"),
+        ]
+    return [
+        *told,
+        *([("with a person as the student", share(kept.persons, kept.conversations))] if kept.persons else []),
+        ("turns with Python", share(kept.python_turns, kept.turns)),
+        ("calculations that ran at the first attempt", share(kept.attempts[1], calculations)),
+        ("programs that ran", share(kept.statuses["ok"], kept.statuses.total())),
+        *([("evaluations that agree with what the program found", share(kept.agreeing, verdicts))] if verdicts else []),
+        *(
+            [("student's replies that were to be wrong", share(kept.intents["wrong"], kept.replies))]
+            if kept.words
+            else []
+        ),
+    ]
+
+
+def roles(statistics: Statistics) -> list[str]:
+    return sorted({role for role, _ in statistics.tokens})
+
+
+def again(counted: Counted) -> tuple[str, str]:
+    """The command that grows the same conversations anew, and what is to be said of it; no command where none would."""
+    run = counted.manifest["run"]
+    if counted.accepted.recipe.topics:
+        return "", "The command that grew it grows it again; what was asked for is in each row, under its authorship."
+    if "conversations" not in run:
+        return "", "Nothing here says with which command: the run goes on, or the conversations are from elsewhere."
+    origins = sorted(counted.accepted.origins)
+    words = ["soliloquy", "generate", "--problems", origins[0] if len(origins) == 1 else "FILE"]
+    words += ["--recipe", run["recipe"]] if run.get("recipe", DEFAULT) != DEFAULT else []
+    words += ["--conversations", str(run["conversations"]), "--seed", str(run["seed"])]
+    for name, usual in _OPTIONS.items():
+        if run.get(name, usual) != usual:
+            words += [f"--{name.replace('_', '-')}", str(run[name])]
+    words += ["--enrich"] if run.get("enrich") else []
+    note = "All draws follow from the seed."
+    if not is_scripted(counted.accepted):
+        note += " A language model may answer otherwise each time; problems, prompts and draws are the same."
+    return shlex.join([*words, "--out", "again"]), note
+
+
+def settings(counted: Counted) -> list[tuple[str, str]]:
+    """What the manifest says of the run, but for tables and what was not given."""
+    run = counted.manifest["run"]
+    return [
+        (name.replace("_", " "), _plain(value))
+        for name, value in run.items()
+        if not isinstance(value, dict) and value != ""
+    ]
+
+
+def hashes(counted: Counted) -> list[tuple[str, str]]:
+    """Of the prompts and the contract, file by file."""
+    run = counted.manifest["run"]
+    told = [run.get(f"{kind}_sha256", {}) for kind in ("prompts", "protos")]
+    return [
+        row
+        for digests in told
+        for row in (sorted(digests.items()) if isinstance(digests, dict) else [("protos", digests)])
+    ]
+
+
+def limits(kept: Statistics) -> list[str]:
+    told = [
+        *([_PERSONS if kept.persons else _MODELS] if kept.words else [_JUDGES] if kept.authored.written else []),
+        "A number that a program checked is right as far as the program is; what was said without one is not proved.",
+    ]
+    if is_scripted(kept):
+        told.insert(
+            0,
+            "The model is scripted: it plays tutoring by rule, with the words of its phrase files. That exercises the "
+            "system; a dataset worth training on needs a language model.",
+        )
+    return told
+
+
+def is_growing(counted: Counted) -> bool:
+    """A collector writes shards before its run is over; how many are wanted, only the run knows."""
+    return "growing" in counted.manifest["run"]
+
+
+def is_scripted(kept: Statistics) -> bool:
+    return any(engine == "scripted" for _, engine, *_ in kept.models)
+
+
+def _front(counted: Counted) -> str:
+    size = next(
+        name
+        for most, name in ((1e3, "n<1K"), (1e4, "1K<n<10K"), (1e5, "10K<n<100K"), (1e6, "100K<n<1M"), (1e9, "1M<n<1B"))
+        if counted.accepted.conversations < most
+    )
+    lines = ["language: en", "task_categories:", "- text-generation", "size_categories:", f"- {size}", "tags:"]
+    lines += [f"- {tag}" for tag in ("tutoring", "dialogue", "code", "synthetic")]
+    lines += ["configs:", "- config_name: accepted", "  default: true", '  data_files: "accepted/*.parquet"']
+    if counted.rejected.conversations:
+        lines += ["- config_name: rejected", '  data_files: "rejected/*.parquet"']
+    return "\n".join(lines)
+
+
+def _codes(kept: Statistics) -> str:
+    words = [word for word in LETTERS if any(evaluation == word for evaluation, _ in kept.codes)]
+    evaluations, actions = (kept.recipe.words[kind] for kind in ("evaluations", "actions"))
+    head = ("action", *(f"{LETTERS[word]} {evaluations[LETTERS[word]]}" for word in words))
+    rows = [
+        (
+            f"{action} {actions.get(action, '')}",
+            *(f"{kept.codes[word, action] or ''}" for word in words),
+        )
+        for action in actions_of(kept)
+    ]
+    return table(head, rows)
+
+
+def actions_of(kept: Statistics) -> list[str]:
+    """What a tutor does, numbers in their order."""
+    return sorted({action for _, action in kept.codes}, key=lambda action: (len(action), action))
+
+
+def _verdicts(kept: Statistics) -> str:
+    words = [word for word in LETTERS if any(evaluation == word for _, evaluation in kept.verdicts)]
+    meanings = kept.recipe.words["evaluations"]
+    head = ("found", *(f"{LETTERS[word]} {meanings[LETTERS[word]]}" for word in words))
+    found = sorted({found for found, _ in kept.verdicts})
+    return table(head, [(verdict, *(f"{kept.verdicts[verdict, word] or ''}" for word in words)) for verdict in found])
+
+
+def _plain(value: Any) -> str:
+    return {True: "yes", False: "no"}.get(value, str(value)) if isinstance(value, bool) else str(value)

@@ -1,0 +1,50 @@
+"""Instruction records: what to write, the topic, and a word problem with the function that solves it."""
+
+import re
+
+from soliloquy.dataset.exports import sgsm
+from soliloquy.dataset.exports.dialogue import Dialogue, Unfit
+from soliloquy.dataset.exports.format import Choice, Format, Row, text_of
+
+_ABOUT = "Write a word problem for school children on the topic below, and a commented Python function that solves it."
+_ANY = "Write a word problem for school children, and a commented Python function that solves it."
+_QUESTION, _SOLUTION = "Question: ", "\nSolution:\n"
+# As others write an output: with these words or others, fenced or bare.
+_OUTPUT = re.compile(
+    r"\s*(?:(?:question|problem)\s*:)?\s*(?P<question>.*?)\s*(?:(?:solution|answer|code)\s*:)?\s*(?:```\w*\s*)?"
+    r"(?P<solution>(?:import \w+\s+)*def solution\(.*?)(?:\s*```)?\s*",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def row(dialogue: Dialogue, choice: Choice) -> Row | None:
+    told = sgsm.row(dialogue, choice)
+    if told is None:
+        return None
+    solution = f"{_SOLUTION}{told['solution']}" if choice.solutions else ""
+    return {
+        "instruction": _ABOUT if dialogue.topic else _ANY,
+        "input": dialogue.topic,
+        "output": f"{_QUESTION}{told['question']}{solution}",
+    }
+
+
+def dialogue(row: Row) -> Dialogue:
+    output = text_of(row, "output")
+    parts = _OUTPUT.fullmatch(output)
+    question = parts["question"] if parts else output.strip()
+    if not question:
+        raise Unfit("it has no problem in its `output`")
+    return Dialogue(question=question, solution=parts["solution"] if parts else "", topic=text_of(row, "input").strip())
+
+
+FORMAT = Format(
+    suffixes=(".json", ".jsonl"),
+    columns=sgsm.columns,
+    row=row,
+    dialogue=dialogue,
+    made=(),
+    holds_hidden=False,
+    once_a_problem=True,
+    wants="a problem with a calculation",
+)

@@ -1,0 +1,143 @@
+"""A dataset into files of another format."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from soliloquy.dataset.exports import hf
+from soliloquy.dataset.exports.columns import dialogues
+from soliloquy.dataset.exports.dialect import Dialect
+from soliloquy.dataset.exports.dialogue import Dialogue, Unfit
+from soliloquy.dataset.exports.files import Rows, Taken, opened, unfinished
+from soliloquy.dataset.exports.format import Choice, Format, Row, find
+from soliloquy.dataset.exports.splitting import Shares
+from soliloquy.dataset.reading import Dataset
+
+
+class CannotExport(ValueError):
+    """Nothing is written; the message says why and what to do."""
+
+
+@dataclass(kw_only=True)
+class Counts:
+    """How many rows went into each part, and how many conversations have none in this format.
+
+    A part without any has no file.
+    """
+
+    written: Counter[str] = field(default_factory=Counter)
+    left_out: int = 0
+
+
+def export(
+    dataset: Dataset,
+    name: str,
+    out: Path,
+    *,
+    choice: Choice,
+    shares: Shares | None = None,
+    rejected: bool = False,
+) -> Counts:
+    """One file, or with shares a folder with one for each; raises CannotExport, NoDataset and OSError."""
+    if not dataset.count(rejected=rejected):
+        kind = "rejected" if rejected else "accepted"
+        raise CannotExport(f"{dataset.folder} holds no {kind} conversation: there is nothing to export")
+    counts = Counts(written=Counter(dict.fromkeys(shares.of if shares else [out.name], 0)))
+    try:
+        with unfinished(out) as place:
+            if name == "hf":
+                hf.export(dataset, place, choice, shares, counts.written, rejected=rejected)
+            else:
+                _export_rows(dataset, name, out, place, choice, shares, counts, rejected=rejected)
+            if not counts.written.total():
+                raise CannotExport(f"no conversation of {dataset.folder} has {find(name).wants}, which {name} needs")
+    except Taken as taken:
+        raise CannotExport(str(taken)) from taken
+    return counts
+
+
+def told_rows(
+    form: Format, name: str, choice: Choice, told: Iterator[Dialogue]
+) -> Iterator[tuple[Dialogue, Row | None]]:
+    """The row of each conversation; what an import of the same format kept word for word is in it again."""
+    for dialogue in told:
+        row = form.row(dialogue, choice)
+        if row is not None and dialogue.person:
+            # Whoever learns to be a student from it should know.
+            row = row | {"person": True}
+        if name in dialogue.extra:
+            row = (row or {}) | dialogue.extra[name]
+        if row is not None and (columns := dialogue.extra.get("columns", {}).get(name)):
+            row = {column: row[column] for column in columns}
+        yield dialogue, row
+
+
+def _export_rows(
+    dataset: Dataset,
+    name: str,
+    out: Path,
+    place: Path,
+    choice: Choice,
+    shares: Shares | None,
+    counts: Counts,
+    *,
+    rejected: bool,
+) -> None:
+    form = find(name)
+    seen: set[str] = set()
+    with ExitStack() as stack:
+        files = _files(form, out, place, shares, stack, _dialect(dataset, name))
+        for batch in dataset.batches(
+            ["id", "person", "problem.id", "problem.question", *form.columns(choice)], rejected=rejected
+        ):
+            try:
+                for dialogue, row in told_rows(form, name, choice, dialogues(batch)):
+                    if form.once_a_problem:
+                        problem = dialogue.problem_id or dialogue.id
+                        if problem in seen:
+                            continue
+                        seen.add(problem)
+                    if row is None:
+                        counts.left_out += 1
+                        continue
+                    part = shares.part(dialogue.about) if shares else out.name
+                    files[part].add(row)
+                    counts.written[part] += 1
+            except Unfit as unfit:
+                raise CannotExport(f"conversation {dialogue.id} {unfit}") from unfit
+    if shares:
+        for part in shares.of:
+            if not counts.written[part]:
+                _file_of(form, place, part).unlink()
+
+
+def _dialect(dataset: Dataset, name: str) -> Mapping[str, Dialect]:
+    """By suffix, how the file was written that the dataset was imported from."""
+    origin = dataset.manifest.get("run", {}).get("imported", {})
+    if origin.get("format") != name or "written" not in origin:
+        return {}
+    return {Path(origin["file"]).suffix: Dialect(**origin["written"])}
+
+
+def _files(
+    form: Format,
+    out: Path,
+    place: Path,
+    shares: Shares | None,
+    stack: ExitStack,
+    dialects: Mapping[str, Dialect],
+) -> dict[str, Rows]:
+    if shares is None:
+        if out.suffix not in form.suffixes:
+            raise CannotExport(f"{out} says nothing of how to write it: end it with {' or '.join(form.suffixes)}")
+        return {out.name: stack.enter_context(opened(place, out.suffix, dialects.get(out.suffix)))}
+    place.mkdir()
+    paths = {part: _file_of(form, place, part) for part in shares.of}
+    dialect = dialects.get(form.suffixes[0])
+    return {part: stack.enter_context(opened(path, path.suffix, dialect)) for part, path in paths.items()}
+
+
+def _file_of(form: Format, folder: Path, part: str) -> Path:
+    return folder / f"{part}{form.suffixes[0]}"

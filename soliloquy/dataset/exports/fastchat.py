@@ -1,0 +1,89 @@
+"""FastChat's format, in which the paper's model was tuned: human and gpt in turn, and nobody else.
+
+Hidden states are in it as JSON: gpt decides and writes its program, "human" answers with the output, gpt replies.
+"""
+
+from typing import Any
+
+from pydantic_core import from_json
+
+from soliloquy.dataset.exports.dialogue import Attempt, Dialogue, Exchange, Unfit
+from soliloquy.dataset.exports.format import Choice, Format, Row, text_of
+from soliloquy.dataset.exports.openai import columns
+from soliloquy.dataset.exports.prompt import parted, prompt, read_prompt
+from soliloquy.dataset.exports.replies import json_text, program, read_program, read_reply, reply_text
+from soliloquy.dataset.exports.transcript import Transcript
+
+_DECIDED = '{"Use Python":"y"'
+_AGAIN = '{"Python":'
+
+
+def row(dialogue: Dialogue, choice: Choice) -> Row | None:
+    """The prompt stands before the first message: the format has no other place for it."""
+    values: list[str] = []
+    for turn in dialogue.answered():
+        values.append(turn.student or "")
+        if choice.hidden and turn.attempts:
+            values.extend(_calculated(turn))
+        values.append(reply_text(turn, choice))
+    if not values:
+        return None
+    if head := prompt(dialogue, choice):
+        values[0] = f"{head}\n\n{values[0]}"
+    said = [{"from": "gpt" if number % 2 else "human", "value": value} for number, value in enumerate(values)]
+    return {"id": dialogue.id, "conversations": said}
+
+
+def _calculated(turn: Exchange) -> list[str]:
+    values = []
+    for number, attempt in enumerate(turn.attempts):
+        decided = {} if number else {"Use Python": "y", "Description": turn.description}
+        values += [json_text({**decided, "Python": program(attempt)}), attempt.output]
+    return values
+
+
+def dialogue(row: Row) -> Dialogue:
+    told, head = Transcript(), ""
+    values = _values(row.get("conversations"))
+    for number, value in enumerate(values):
+        decided = _decided(value) if number % 2 and number + 1 < len(values) else None
+        if decided is not None:
+            told.program(*decided)
+        elif number % 2:
+            told.reply(read_reply(value))
+        elif told.awaits_output:
+            told.output(value)
+        else:
+            if number == 0:
+                head, value = parted(value)
+            told.student(value)
+    return Dialogue(id=text_of(row, "id"), turns=told.turns(), **read_prompt(head))
+
+
+def _values(said: Any) -> list[str]:
+    if not isinstance(said, list) or not said:
+        raise Unfit("it has no `conversations`")
+    values = []
+    for number, message in enumerate(said):
+        match message:
+            case {"from": str(speaker), "value": str(text)} if speaker == ("gpt" if number % 2 else "human"):
+                values.append(text)
+            case _:
+                raise Unfit(f"message {number + 1}: {'gpt' if number % 2 else 'human'} is to speak there")
+    return values
+
+
+def _decided(value: str) -> tuple[str | None, Attempt] | None:
+    """The description and the program of a decision to calculate; None for a reply."""
+    if not value.startswith((_DECIDED, _AGAIN)):
+        return None
+    try:
+        decided = from_json(value)
+    except ValueError:
+        return None
+    fields = decided.get("Python")
+    description = text_of(decided, "Description") if "Description" in decided else None
+    return (description, read_program(fields)) if isinstance(fields, dict) else None
+
+
+FORMAT = Format(suffixes=(".json",), columns=columns, row=row, dialogue=dialogue, made=("conversations",))

@@ -1,0 +1,148 @@
+"""A folder that Hugging Face's `datasets` reads, by load_from_disk and by load_dataset: our rows as they are."""
+
+import hashlib
+import json
+import shutil
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from soliloquy.dataset.exports.arrays import completed
+from soliloquy.dataset.exports.columns import dialogues
+from soliloquy.dataset.exports.format import Choice
+from soliloquy.dataset.exports.splitting import Shares
+from soliloquy.dataset.reading import Dataset
+from soliloquy.dataset.rows import SCHEMA
+
+# However the rows come, batches are as large as that: the same rows are the same bytes.
+ROWS_AT_ONCE = 1_000
+DATA = "data-00000-of-00001.arrow"
+WHOLE = "train"
+_HIDDEN = {"problem.steps", "problem.answer", "problem.tolerance", "turns.calculation", "ending_reason"}
+_LABELS = {"turns.student.intent", "turns.student.strategy"}
+_THOUGHTS = {f"turns.tutor.{field}" for field in ("thoughts", "evaluation", "action", "step", "state")}
+_SOLUTIONS = {"problem.solution", "problem.steps", "problem.enrichment"}
+_RAW = {"turns.calls", "problem.enrichment.calls"}
+
+
+class NoFolder(ValueError):
+    """A folder that was not saved by `datasets`, or whose rows are not ours; the message says which."""
+
+
+def columns(choice: Choice) -> list[str]:
+    left_out = set() if choice.hidden else {*_HIDDEN}
+    left_out |= set() if choice.labels else _LABELS
+    left_out |= set() if choice.thoughts else _THOUGHTS
+    left_out |= set() if choice.solutions else _SOLUTIONS
+    left_out |= set() if choice.raw else _RAW
+    return [path for path in _paths(SCHEMA) if not any(path == out or path.startswith(f"{out}.") for out in left_out)]
+
+
+def export(
+    dataset: Dataset,
+    place: Path,
+    choice: Choice,
+    shares: Shares | None,
+    written: Counter[str],
+    *,
+    rejected: bool,
+) -> None:
+    parts = list(shares.of) if shares else [WHOLE]
+    if shares is None:
+        written.clear()
+    place.mkdir()
+    for part in parts:
+        (place / part).mkdir()
+        batches = _of_part(dataset.batches(columns(choice), rejected=rejected), part, shares)
+        written[part] += _write(evenly(batches), place / part)
+        if not written[part]:
+            # `datasets` reads no folder with an empty split.
+            shutil.rmtree(place / part)
+    parts = [part for part in parts if written[part]]
+    (place / "dataset_dict.json").write_text(json.dumps({"splits": parts}), "utf-8")
+    files = "".join(f"  - split: {part}\n    path: {part}/{DATA}\n" for part in parts)
+    (place / "README.md").write_text(f"---\nconfigs:\n- config_name: default\n  data_files:\n{files}---\n", "utf-8")
+
+
+def _of_part(batches: Iterator[pa.RecordBatch], part: str, shares: Shares | None) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        if shares is None:
+            yield batch
+            continue
+        chosen = [shares.part(dialogue.about) == part for dialogue in dialogues(batch.select(["id", "problem"]))]
+        yield batch.filter(pa.array(chosen, pa.bool_()))
+
+
+def evenly(batches: Iterable[pa.RecordBatch], rows: int = ROWS_AT_ONCE) -> Iterator[pa.RecordBatch]:
+    held: list[pa.RecordBatch] = []
+    number = 0
+    for batch in batches:
+        held.append(batch.replace_schema_metadata(None))
+        number += batch.num_rows
+        while number >= rows:
+            whole = pa.concat_batches(held)
+            yield whole.slice(0, rows)
+            held, number = [whole.slice(rows)], number - rows
+    if number or held:
+        yield pa.concat_batches(held)
+
+
+def _write(batches: Iterator[pa.RecordBatch], folder: Path) -> int:
+    """The rows of one split, and beside them what `datasets` wants to know."""
+    rows = 0
+    first = next(batches)
+    with pa.OSFile(str(folder / DATA), "wb") as file, pa.ipc.new_stream(file, first.schema) as stream:
+        for batch in chain([first], batches):
+            if batch.num_rows:
+                stream.write_batch(completed(batch, batch.schema))
+                rows += batch.num_rows
+    with (folder / DATA).open("rb") as data:
+        fingerprint = hashlib.file_digest(data, "sha256").hexdigest()[:16]
+    state: dict[str, Any] = {
+        "_data_files": [{"filename": DATA}],
+        "_fingerprint": fingerprint,
+        "_format_columns": None,
+        "_format_kwargs": {},
+        "_format_type": None,
+        "_output_all_columns": False,
+        "_split": folder.name,
+    }
+    (folder / "state.json").write_text(json.dumps(state), "utf-8")
+    (folder / "dataset_info.json").write_text("{}", "utf-8")
+    return rows
+
+
+def read(folder: Path) -> Iterator[pa.RecordBatch]:
+    """All splits of a folder, one after the other; what was left out of the rows is unset. Raises NoFolder."""
+    try:
+        splits = [folder]
+        if (folder / "dataset_dict.json").exists():
+            named = json.loads((folder / "dataset_dict.json").read_bytes())["splits"]
+            # A name and never a way out of the folder.
+            splits = [folder / Path(str(split)).name for split in named]
+        for split in splits:
+            for data in json.loads((split / "state.json").read_bytes())["_data_files"]:
+                path = split / Path(str(data["filename"])).name
+                with pa.OSFile(str(path)) as file, pa.ipc.open_stream(file) as stream:
+                    if unknown := set(stream.schema.names) - set(SCHEMA.names):
+                        raise NoFolder(f"{path}: {', '.join(sorted(unknown))} are no columns of a conversation")
+                    for batch in stream:
+                        yield completed(batch, SCHEMA)
+    except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
+        if isinstance(error, NoFolder):
+            raise
+        raise NoFolder(f"{folder} is no folder that `datasets` saved ({' '.join(str(error).split())})") from error
+
+
+def _paths(fields: Iterable[pa.Field], above: str = "") -> Iterator[str]:
+    """Of the columns that can be left out one by one."""
+    for field in fields:
+        inner = field.type.value_type if pa.types.is_list(field.type) else field.type
+        if pa.types.is_struct(inner) and above.count(".") < 2:
+            yield from _paths(inner, f"{above}{field.name}.")
+        else:
+            yield f"{above}{field.name}"

@@ -1,0 +1,142 @@
+"""Rows of another format into a dataset of ours."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from pydantic_core import to_json
+
+from soliloquy.dataset.exports import dialect, hf
+from soliloquy.dataset.exports.dialogue import Dialogue, Exchange, Unfit, conversation_of
+from soliloquy.dataset.exports.files import Taken, unfinished
+from soliloquy.dataset.exports.format import Choice, Row, find
+from soliloquy.dataset.layout import ShardLimits
+from soliloquy.dataset.manifest import versions, write_manifest
+from soliloquy.dataset.place import Place
+from soliloquy.dataset.rows import messages
+from soliloquy.dataset.shards import DatasetWriter
+from soliloquy.dataset.tally import Tally
+from soliloquy.runtime.seeds import digest
+from soliloquy.v1.conversation_pb2 import Conversation
+from soliloquy.v1.dataset_pb2 import Collected
+
+
+class CannotImport(ValueError):
+    """Nothing is written; the message names the place in the source and the reason."""
+
+
+def import_rows(source: Path, name: str, out: Path, told: Iterable[tuple[str, Row]]) -> int:
+    """Writes a dataset of rows, each with its place in the source; raises CannotImport and OSError."""
+    run = digest("import", name, _sha256(source))
+    known: Counter[str] = Counter()
+
+    def conversations() -> Iterator[Conversation]:
+        ids: set[str] = set()
+        for ordinal, (place, row) in enumerate(told):
+            try:
+                dialogue = restored(row, name, ids)
+                conversation = conversation_of(dialogue, run, ordinal)
+            except (Unfit, ValueError) as unfit:
+                raise CannotImport(f"{place}: {unfit}") from unfit
+            known.update(_known(dialogue))
+            ids.add(conversation.id)
+            yield conversation
+
+    return _write(source, name, out, (one.SerializeToString(deterministic=True) for one in conversations()), known)
+
+
+def import_folder(source: Path, out: Path) -> int:
+    """The same of a folder for `datasets`, whose rows are ours."""
+    conversations = (message for batch in hf.evenly(hf.read(source)) for message in messages(batch))
+    try:
+        return _write(source, "hf", out, conversations, None)
+    except hf.NoFolder as none:
+        raise CannotImport(str(none)) from none
+
+
+def restored(row: Row, name: str, taken: Container[str] = ()) -> Dialogue:
+    """What a row says; what a row made of it again would say otherwise is kept word for word."""
+    form = find(name)
+    dialogue = form.dialogue(row)
+    if dialogue.id in taken:
+        dialogue = dialogue._replace(id="")
+    again = form.row(dialogue, Choice()) or {}
+    kept = {
+        field: value
+        for field, value in row.items()
+        if field not in form.made and (field not in again or to_json(again[field]) != to_json(value))
+    }
+    extra = dialogue.extra | ({name: kept} if kept else {})
+    if [field for field in again if field not in form.made] != [field for field in row if field not in form.made]:
+        extra |= {"columns": {name: list(row)}}
+    return dialogue._replace(extra=extra, person=row.get("person") is True)
+
+
+def _write(source: Path, name: str, out: Path, conversations: Iterable[bytes], known: Counter[str] | None) -> int:
+    origin: dict[str, Any] = {"format": name, "file": source.name}
+    if source.is_file() and (written := dialect.seen(source)):
+        origin["written"] = asdict(written)
+    try:
+        with unfinished(out) as folder:
+            place, tally = Place(folder), Tally()
+            writer = DatasetWriter(place, folder, (), ShardLimits(), tally)
+            for serialised in conversations:
+                writer.add(Collected(conversation=serialised))
+            shards = writer.close()
+            if not shards:
+                raise CannotImport(f"{source} holds no conversation")
+            if known is not None:
+                origin["unset"] = [path for path in _PATHS.values() if not known[path]]
+            run = {"imported": origin, **versions()}
+            write_manifest(place, {"run": run, "counts": tally.as_json(), "cost": {}, "arrival": {}}, shards)
+    except Taken as taken:
+        raise CannotImport(str(taken)) from taken
+    return tally.accepted
+
+
+# What a row may say, by the column that holds it; where none of them does, the manifest says so.
+_PATHS = {
+    "id": "id",
+    "recipe": "run.recipe",
+    "problem_id": "problem.id",
+    "topic": "problem.topic",
+    "question": "problem.question",
+    "solution": "problem.solution",
+    "detailed_solution": "problem.enrichment.detailed_solution",
+    "outline": "problem.enrichment.outline",
+    "answer": "problem.answer",
+    "persona": "persona",
+    "student_name": "student_name",
+    "wrong_solution": "problem.enrichment.confusion.solution",
+    "confusion": "problem.enrichment.confusion.description",
+    "ending": "ending",
+    "resolution": "resolution",
+    "typical_confusion": "typical_confusion",
+    "typical_interactions": "typical_interactions",
+    "student": "turns.student.text",
+    "intent": "turns.student.intent",
+    "strategy": "turns.student.strategy",
+    "description": "turns.calculation",
+    "reply": "turns.tutor.text",
+    "move": "turns.tutor.move",
+    "thoughts": "turns.tutor.thoughts",
+    "evaluation": "turns.tutor.evaluation",
+    "action": "turns.tutor.action",
+    "step": "turns.tutor.step",
+    "state": "turns.tutor.state",
+}
+
+
+def _known(dialogue: Dialogue) -> set[str]:
+    told: list[Dialogue | Exchange] = [dialogue, *dialogue.turns]
+    return {path for name, path in _PATHS.items() if any(getattr(one, name, None) not in ("", 0, None) for one in told)}
+
+
+def _sha256(path: Path) -> str:
+    if path.is_dir():
+        return hashlib.sha256(path.name.encode()).hexdigest()
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

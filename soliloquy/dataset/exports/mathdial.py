@@ -1,0 +1,163 @@
+"""MathDial's rows: the dialogue in one cell, each of the teacher's turns with its move."""
+
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+from soliloquy.dataset.exports.dialogue import Dialogue, Unfit
+from soliloquy.dataset.exports.format import Choice, Format, Row, text_of
+from soliloquy.dataset.exports.transcript import Transcript
+from soliloquy.recipes.mathdial.moves import INTENTS
+from soliloquy.recipes.mathdial.prompting import profiles
+
+RECIPE = "mathdial"
+
+# Of our own recipes, by the number of an action.
+_MOVES = {
+    int(action): move
+    for action, move in tomllib.loads(Path(__file__).with_name("moves.toml").read_text("utf-8")).items()
+}
+_TELLING = "telling"
+_END = "|EOM|"
+_OTHER_END = "<EOM>"
+_ENDS = re.compile(f"({re.escape(_END)}|{re.escape(_OTHER_END)})")
+_TEACHER = re.compile(rf"Teacher: ?(?:\(\s*({'|'.join(INTENTS)})\s*\))?(.*)", re.DOTALL | re.IGNORECASE)
+_STUDENT = re.compile(r"([^:|\n]{1,40}):(?: (.*)|\s*)", re.DOTALL)
+_NOBODY = "Student"
+_ANSWER = re.compile(r"(?:####)?\s*[$€£]?\s*(-?[\d,]*\.?\d+)\s*%?\s*")
+_RESOLVED = {"solved": "Yes", "revealed": "Yes, but I had to reveal the answer", "unsolved": "No"}
+_RESOLUTIONS = {written: resolution for resolution, written in _RESOLVED.items()}
+_EMPTY = (
+    "scenario",
+    "self-typical-confusion",
+    "self-typical-interactions",
+)
+
+
+def columns(choice: Choice) -> list[str]:
+    solution = ["problem.solution"] if choice.solutions else []
+    turns = ["turns.student.text", "turns.tutor.text", "turns.tutor.action", "turns.tutor.move"]
+    confusion = ["problem.enrichment.confusion.solution", "problem.enrichment.confusion.description"]
+    whole = ["persona", "student_name", "ending", "resolution", "typical_confusion", "typical_interactions", "extra"]
+    return ["problem.question", *solution, *confusion, *turns, *whole]
+
+
+def row(dialogue: Dialogue, choice: Choice) -> Row:
+    return {
+        "qid": dialogue.problem_id,
+        "scenario": None,
+        "question": dialogue.question,
+        "ground_truth": dialogue.solution if choice.solutions else None,
+        "student_incorrect_solution": dialogue.wrong_solution or None,
+        "student_profile": _profile(dialogue.persona, dialogue.student_name),
+        "teacher_described_confusion": dialogue.confusion or None,
+        "self-correctness": _correctness(dialogue),
+        "self-typical-confusion": dialogue.typical_confusion or None,
+        "self-typical-interactions": dialogue.typical_interactions or None,
+        "conversation": dialogue.extra.get("end", _END).join(_said(dialogue)),
+    }
+
+
+def _profile(persona: str, name: str) -> str:
+    """Who the student is, as a sentence; what is none of the recipe's profiles is one already."""
+    manner = profiles().get(persona)
+    return f"{name} is a sixth-grade student. {name} {manner}" if manner else persona
+
+
+def _correctness(dialogue: Dialogue) -> str | None:
+    """A recipe without resolutions has a telling move instead."""
+    if dialogue.resolution:
+        return _RESOLVED[dialogue.resolution]
+    if not dialogue.ending:
+        return None
+    if dialogue.ending != "solved":
+        return _RESOLVED["unsolved"]
+    told = any(_MOVES.get(turn.action) == _TELLING for turn in dialogue.turns)
+    return _RESOLVED["revealed" if told else "solved"]
+
+
+def _said(dialogue: Dialogue) -> Iterator[str]:
+    for turn in dialogue.turns:
+        if turn.student is not None:
+            yield f"{dialogue.student_name or _NOBODY}: {turn.student}"
+        if turn.reply is not None:
+            move = turn.move or _MOVES.get(turn.action)
+            yield f"Teacher: ({move}){turn.reply}" if move else f"Teacher: {turn.reply}"
+
+
+def dialogue(row: Row) -> Dialogue:
+    """A move that is none of the four is left in the text; what is written otherwise is kept as it was, besides."""
+    if "conversation" not in row:
+        raise Unfit("it has no `conversation`")
+    conversation = text_of(row, "conversation")
+    told, names = Transcript(), list[str]()
+    for message in _messages(conversation):
+        if teacher := _TEACHER.fullmatch(message):
+            told.reply({"reply": teacher[2], "move": (teacher[1] or "").lower()})
+        elif student := _STUDENT.fullmatch(message):
+            told.student(student[2] or "")
+            names.append(student[1])
+        else:
+            raise Unfit(f"nobody says {message[:40]!r}")
+    name = names[0] if names and names[0] != _NOBODY else ""
+    resolution = _RESOLUTIONS.get(text_of(row, "self-correctness"), "")
+    solution = text_of(row, "ground_truth")
+    return Dialogue(
+        recipe=RECIPE,
+        problem_id=text_of(row, "qid"),
+        question=text_of(row, "question"),
+        solution=solution,
+        answer=_answer(solution),
+        persona=_persona(text_of(row, "student_profile"), name),
+        student_name=name,
+        wrong_solution=text_of(row, "student_incorrect_solution"),
+        confusion=text_of(row, "teacher_described_confusion"),
+        resolution=resolution,
+        ending="solved" if resolution in ("solved", "revealed") else "",
+        typical_confusion=_rating(row, "self-typical-confusion"),
+        typical_interactions=_rating(row, "self-typical-interactions"),
+        turns=told.turns(),
+        extra={} if _END in conversation or _OTHER_END not in conversation else {"end": _OTHER_END},
+    )
+
+
+def _persona(profile: str, name: str) -> str:
+    """Of the recipe's profiles the one that is told like that."""
+    return next((persona for persona in profiles() if _profile(persona, name) == profile), profile)
+
+
+def _answer(solution: str) -> float | None:
+    """The number that stands alone in the last line."""
+    last = _ANSWER.fullmatch(solution.rpartition("\n")[2])
+    return float(last[1].replace(",", "")) if last else None
+
+
+def _rating(row: Row, field: str) -> int:
+    rating = text_of(row, field).removesuffix(".0")
+    return int(rating) if rating in ("1", "2", "3", "4", "5") else 0
+
+
+def _messages(text: str) -> list[str]:
+    """A piece that names no speaker goes on with the message before it; one without a word is nobody's."""
+    first, *rest = _ENDS.split(text)
+    messages = [first] if first.strip() else []
+    for end, piece in zip(rest[::2], rest[1::2], strict=True):
+        if not piece.strip():
+            continue
+        if not messages or _TEACHER.fullmatch(piece) or _STUDENT.fullmatch(piece):
+            messages.append(piece)
+        else:
+            messages[-1] += end + piece
+    return messages
+
+
+FORMAT = Format(
+    suffixes=(".csv", ".jsonl"),
+    columns=columns,
+    row=row,
+    dialogue=dialogue,
+    made=(),
+    holds_hidden=False,
+    empty=_EMPTY,
+)

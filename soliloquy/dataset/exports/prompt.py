@@ -1,0 +1,56 @@
+"""The system message of an exported conversation: what a tutor is told, and the problem."""
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from soliloquy.dataset.exports.dialogue import Dialogue
+from soliloquy.dataset.exports.format import Choice
+
+_TEXTS = {
+    name: text.strip()
+    for name, text in tomllib.loads(Path(__file__).with_name("prompts.toml").read_text("utf-8")).items()
+}
+_OURS = re.compile(
+    re.escape(_TEXTS["tutor"])
+    + "".join(rf"(?:\n\n{re.escape(_TEXTS[name])})?" for name in ("python", "thoughts"))
+    + r"\n\n<question>\n(?P<question>.*?)\n</question>(?:\n\n<solution>\n(?P<solution>.*?)\n</solution>)?",
+    re.DOTALL,
+)
+
+
+def prompt(dialogue: Dialogue, choice: Choice) -> str:
+    """Empty where it is left out, or nothing is known of the problem."""
+    if not choice.prompts:
+        return ""
+    if "prompt" in dialogue.extra:
+        return str(dialogue.extra["prompt"])
+    if not dialogue.question:
+        return ""
+    parts = [_TEXTS["tutor"]]
+    if choice.hidden:
+        parts.append(_TEXTS["python"])
+    if choice.thoughts:
+        parts.append(_TEXTS["thoughts"])
+    parts.append(f"<question>\n{dialogue.question}\n</question>")
+    if choice.solutions and dialogue.full_solution:
+        parts.append(f"<solution>\n{dialogue.full_solution}\n</solution>")
+    return "\n\n".join(parts)
+
+
+def read_prompt(text: str) -> dict[str, Any]:
+    """What a system message says of the problem; somebody else's is kept as it is."""
+    if not text:
+        return {}
+    if ours := _OURS.fullmatch(text):
+        return {"question": ours["question"], "solution": ours["solution"] or ""}
+    return {"extra": {"prompt": text}}
+
+
+def parted(text: str) -> tuple[str, str]:
+    """A prompt of ours at the head of a message, and what the student says behind it."""
+    ours = _OURS.match(text)
+    if ours is None or not text.startswith("\n\n", ours.end()):
+        return "", text
+    return ours[0], text[ours.end() + 2 :]

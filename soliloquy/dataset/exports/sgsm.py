@@ -1,0 +1,64 @@
+"""SGSM's rows, the problems of MATHWELL: a word problem with the Python function that solves it."""
+
+import math
+from typing import Any
+
+from soliloquy.dataset.exports.dialogue import Dialogue, Unfit
+from soliloquy.dataset.exports.format import Choice, Format, Row, text_of
+from soliloquy.recipes.programs import program_of
+from soliloquy.v1.conversation_pb2 import Quantity, Step
+
+
+def columns(choice: Choice) -> list[str]:
+    if not choice.solutions:
+        return ["problem.question", "problem.topic", "extra"]
+    steps = [f"problem.steps.{field}" for field in ("explanation", "expression", "inputs", "result")]
+    return ["problem.question", "problem.topic", "problem.solution", "problem.answer", *steps, "extra"]
+
+
+def row(dialogue: Dialogue, choice: Choice) -> Row | None:
+    """None for a problem of which no program is known: one without numbers."""
+    told: Row = {"question": dialogue.question}
+    if choice.solutions:
+        solution = program_of(dialogue.solution, map(_step, dialogue.steps))
+        if not solution:
+            return None
+        told |= {"solution": solution, "answer": dialogue.answer}
+    return {**told, "topic": dialogue.topic} if dialogue.question.strip() else None
+
+
+def _step(step: dict[str, Any]) -> Step:
+    inputs = [Quantity(**quantity) for quantity in step["inputs"]]
+    result = Quantity(**step["result"]) if step["result"] else None
+    return Step(explanation=step["explanation"], expression=step["expression"], inputs=inputs, result=result)
+
+
+def dialogue(row: Row) -> Dialogue:
+    if not text_of(row, "question").strip():
+        raise Unfit("it has no `question`")
+    return Dialogue(
+        question=text_of(row, "question"),
+        solution=text_of(row, "solution"),
+        answer=_answer(row.get("answer")),
+        topic=text_of(row, "topic"),
+    )
+
+
+def _answer(given: Any) -> float | None:
+    try:
+        answer = float(given)
+    except (ValueError, TypeError, OverflowError):
+        return None
+    return answer if math.isfinite(answer) and not isinstance(given, bool) else None
+
+
+FORMAT = Format(
+    suffixes=(".jsonl", ".csv"),
+    columns=columns,
+    row=row,
+    dialogue=dialogue,
+    made=(),
+    holds_hidden=False,
+    once_a_problem=True,
+    wants="a problem with a calculation",
+)

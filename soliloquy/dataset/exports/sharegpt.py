@@ -1,0 +1,78 @@
+"""ShareGPT as LLaMA-Factory and others read it: human and gpt in turn, programs as calls of a function."""
+
+from pydantic_core import from_json, to_json
+
+from soliloquy.dataset.exports.dialogue import Dialogue, Unfit
+from soliloquy.dataset.exports.format import Choice, Format, Row, text_of
+from soliloquy.dataset.exports.openai import TOOL, TOOLS, arguments, columns, read_arguments
+from soliloquy.dataset.exports.prompt import prompt, read_prompt
+from soliloquy.dataset.exports.replies import json_text, read_reply, reply_text
+from soliloquy.dataset.exports.transcript import Transcript
+
+_TOOLS = to_json([tool["function"] for tool in TOOLS]).decode()
+
+
+def row(dialogue: Dialogue, choice: Choice) -> Row | None:
+    """What nobody said is an empty message: only so the two take turns."""
+    said: list[Row] = []
+    for turn in dialogue.answered():
+        said.append({"from": "human", "value": turn.student or ""})
+        if choice.hidden:
+            for number, attempt in enumerate(turn.attempts):
+                call = {"name": TOOL, "arguments": arguments(None if number else turn.description, attempt)}
+                said.append({"from": "function_call", "value": json_text(call)})
+                said.append({"from": "observation", "value": attempt.output})
+        said.append({"from": "gpt", "value": reply_text(turn, choice)})
+    if not said:
+        return None
+    made: Row = {"id": dialogue.id, "conversations": said}
+    if system := prompt(dialogue, choice):
+        made["system"] = system
+    if choice.hidden:
+        made["tools"] = _TOOLS
+    return made
+
+
+def dialogue(row: Row) -> Dialogue:
+    said = row.get("conversations")
+    if not isinstance(said, list) or not said:
+        raise Unfit("it has no `conversations`")
+    told, known = Transcript(), read_prompt(text_of(row, "system"))
+    for number, message in enumerate(said, start=1):
+        try:
+            match message:
+                case {"from": "system", "value": str(text)} if number == 1:
+                    known = read_prompt(text)
+                case {"from": "human" | "user", "value": str(text)}:
+                    told.student(text)
+                case {"from": "function_call", "value": str(text)}:
+                    told.program(*read_arguments(_arguments(text)))
+                case {"from": "observation", "value": str(text)} if told.awaits_output:
+                    told.output(text)
+                case {"from": "gpt" | "assistant", "value": str(text)}:
+                    told.reply(read_reply(text))
+                case _:
+                    raise Unfit("nothing that a student, a tutor or its Python says at this place")
+        except Unfit as unfit:
+            raise Unfit(f"message {number}: {unfit}") from unfit
+    return Dialogue(id=text_of(row, "id"), turns=told.turns(), **known)
+
+
+def _arguments(text: str) -> Row:
+    try:
+        match from_json(text):
+            case {"name": str(name), "arguments": dict(given)} if name == TOOL:
+                return given
+            case _:
+                raise Unfit(f"only calls of {TOOL!r} can be brought in")
+    except ValueError as error:
+        raise Unfit(str(error)) from error
+
+
+FORMAT = Format(
+    suffixes=(".json", ".jsonl"),
+    columns=columns,
+    row=row,
+    dialogue=dialogue,
+    made=("conversations", "system", "tools"),
+)

@@ -1,0 +1,111 @@
+"""Code Soliloquies' own JSON: what each state of the tutor answers, under the fields that the paper gives it."""
+
+from typing import Any
+
+from soliloquy.dataset.exports.dialogue import Attempt, Dialogue, Exchange, Unfit
+from soliloquy.dataset.exports.format import Choice, Format, Row, text_of
+from soliloquy.dataset.exports.replies import RESPONSE, program, read_program, read_six, six_fields
+from soliloquy.v1.conversation_pb2 import Ending
+
+RECIPE = "soliloquy"
+_TEXTS = {
+    "Problem": "problem_id",
+    "Topic": "topic",
+    "Question": "question",
+    "Solution": "solution",
+    "Detailed Solution": "detailed_solution",
+    "Solution Outline": "outline",
+    "Persona": "persona",
+    "Ending": "ending",
+}
+_SOLUTIONS = ("Solution", "Detailed Solution", "Solution Outline")
+_ENDINGS = {name.removeprefix("ENDING_").lower() for name, ending in Ending.items() if ending}
+
+
+def columns(choice: Choice) -> list[str]:
+    problem = ["problem.topic", "problem.question"]
+    if choice.solutions:
+        problem += ["problem.solution", "problem.enrichment.detailed_solution", "problem.enrichment.outline"]
+    turns = ["turns.student", "turns.calculation", "turns.tutor"]
+    if not choice.hidden:
+        turns = ["turns.student.text", "turns.tutor.text"]
+    return ["run.recipe", *problem, *turns, "persona", "ending", "extra"]
+
+
+def row(dialogue: Dialogue, choice: Choice) -> Row | None:
+    if dialogue.recipe not in (RECIPE, ""):
+        raise Unfit(f"is of the recipe {dialogue.recipe!r}; this format holds those of {RECIPE!r} only")
+    texts = {name: getattr(dialogue, field) for name, field in _TEXTS.items()}
+    told = {name: text for name, text in texts.items() if text and (choice.solutions or name not in _SOLUTIONS)}
+    return {"id": dialogue.id, **told, "Conversation": [_turn(turn, choice) for turn in dialogue.turns]}
+
+
+def _turn(turn: Exchange, choice: Choice) -> Row:
+    told: Row = {}
+    if turn.student is not None:
+        told["Student"] = turn.student
+    if choice.labels and turn.intent:
+        told["Intent"] = turn.intent
+    if choice.labels and turn.strategy:
+        told["Error Strategy"] = turn.strategy
+    if choice.hidden:
+        told |= _soliloquy(turn)
+    if turn.reply is not None:
+        told |= six_fields(turn) if choice.thoughts and not turn.is_plain else {RESPONSE: turn.reply}
+    return told
+
+
+def _soliloquy(turn: Exchange) -> Row:
+    if turn.description is None:
+        return {} if turn.reply is None else {"Use Python": "n"}
+    told: Row = {"Use Python": "y", "Description": turn.description}
+    *failed, last = turn.attempts or (None,)
+    if failed:
+        told["Failed Python"] = [
+            {**program(attempt), "Python Output": attempt.output} for attempt in failed if attempt is not None
+        ]
+    if last is not None:
+        told |= {"Python": program(last), "Python Output": last.output}
+    return told
+
+
+def dialogue(row: Row) -> Dialogue:
+    turns = row.get("Conversation")
+    if not isinstance(turns, list) or not all(isinstance(turn, dict) for turn in turns):
+        raise Unfit("it has no `Conversation` of turns")
+    texts: dict[str, Any] = {field: text_of(row, name) for name, field in _TEXTS.items()}
+    if texts["ending"] not in _ENDINGS:
+        texts["ending"] = ""
+    return Dialogue(id=text_of(row, "id"), recipe=RECIPE, turns=[_read(turn) for turn in turns], **texts)
+
+
+def _read(turn: Row) -> Exchange:
+    known: dict[str, Any] = {}
+    if "Student" in turn:
+        known["student"] = text_of(turn, "Student")
+    if turn.get("Use Python") == "y":
+        known |= {"description": text_of(turn, "Description"), "attempts": _attempts(turn)}
+    if RESPONSE in turn:
+        known |= read_six(turn)
+    return Exchange(intent=text_of(turn, "Intent"), strategy=text_of(turn, "Error Strategy"), **known)
+
+
+def _attempts(turn: Row) -> list[Attempt]:
+    failed = turn.get("Failed Python") or []
+    last = turn.get("Python")
+    if not isinstance(failed, list) or not isinstance(last, dict | None):
+        raise Unfit("a program that is no JSON object")
+    attempts = [read_program(fields, text_of(fields, "Python Output")) for fields in failed if isinstance(fields, dict)]
+    if last is not None:
+        attempts.append(read_program(last, text_of(turn, "Python Output")))
+    return attempts
+
+
+FORMAT = Format(
+    suffixes=(".json", ".jsonl"),
+    columns=columns,
+    row=row,
+    dialogue=dialogue,
+    made=("Conversation", *_SOLUTIONS),
+    wants="anything",
+)

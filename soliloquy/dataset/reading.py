@@ -1,0 +1,228 @@
+"""A dataset as it is read: Arrow batches of the columns that are wanted, from a folder or any object store."""
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from soliloquy.dataset.frames import payloads
+from soliloquy.dataset.layout import ACCEPTED, REJECTED, TIMED
+from soliloquy.dataset.manifest import Shard, UnreadableManifest, read_manifest, shards_of
+from soliloquy.dataset.place import Place
+from soliloquy.dataset.rows import REASONS, SCHEMA, TIMINGS, completed, messages, rows
+from soliloquy.dataset.timings import timeless
+from soliloquy.v1.conversation_pb2 import Conversation
+from soliloquy.v1.dataset_pb2 import Collected
+
+ROWS_AT_ONCE = 500
+# Of a column; else a whole row group of it would be held.
+READ_AT_ONCE = 1_048_576
+# Where a batch ends, in its schema's metadata.
+AFTER = b"after"
+_LIST = re.compile(r"\.list\.(element|item)\b")
+
+# A column, one of ==, !=, <, >, <=, >=, in and not in, and a value; all of them hold for a row that is wanted.
+Filter = Sequence[tuple[str, str, Any]]
+
+
+class NoDataset(Exception):
+    """What is there cannot be read as a dataset; the message says why and what to do."""
+
+
+class Dataset:
+    """The conversations of a dataset in the order of their run.
+
+    A column is named by its path, lists left out: `problem.topic`, `turns.student.text`, or `turns` for all below.
+    A place to go on `after` is a shard and how many of its rows are done with: `accepted/00001.parquet:250`.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        """Raises NoDataset."""
+        self.folder = str(folder)
+        try:
+            self._place = Place(self.folder)
+            manifest = read_manifest(self._place)
+        except (UnreadableManifest, OSError) as error:
+            raise NoDataset(_one_line(error)) from error
+        self._files, self._root = self._place.for_arrow()
+        self._journals = sorted(self._place.folder.glob(".run/journal*")) if self._place.folder else []
+        if manifest is None and not self._journals:
+            raise NoDataset(f"{folder} holds no conversations: grow some with soliloquy generate --out {folder}")
+        # Nothing is listed of a run that has not come to its end.
+        self.manifest: dict[str, Any] = manifest or {"shards": [], "arrival": {}}
+
+    def __iter__(self) -> Iterator[Conversation]:
+        return self.conversations()
+
+    def conversations(self, *, rejected: bool = False) -> Iterator[Conversation]:
+        """Those of the shards, and behind them what waits to get into one."""
+        yield from (conversation for _, conversation in self.placed(rejected=rejected))
+        kept = (one.conversation for one in self._unsharded() if bool(one.reasons) == rejected)
+        while group := list(islice(kept, ROWS_AT_ONCE)):
+            yield from map(Conversation.FromString, messages(timeless(rows(group))))
+
+    def count(self, *, rejected: bool = False) -> int:
+        return sum(shard.rows for shard in self._shards(rejected))
+
+    def batches(
+        self,
+        columns: Sequence[str] | None = None,
+        *,
+        without: Sequence[str] = (),
+        rejected: bool = False,
+        where: Filter = (),
+        after: str | None = None,
+    ) -> Iterator[pa.RecordBatch]:
+        """Rows a few hundred at a time: all columns but those `without`, or those asked for and those of `where`.
+
+        Rejected ones have their `reasons` besides. `place_after(batch)` is the place to go on after.
+        """
+        wanted = None if columns is None else [*columns, *(name for name, _, _ in where)]
+        condition = pq.filters_to_expression([_nested(where)]) if where else None
+        for name, start in self._from(after, rejected):
+            with self._opened(name) as shard:
+                is_complete = shard.schema_arrow.equals(SCHEMA.append(REASONS) if rejected else SCHEMA)
+                leaves = _leaves(shard, wanted, without) if is_complete else None
+                promising = self._promising(name, condition) if is_complete else None
+                first = 0
+                for group in range(shard.num_row_groups):
+                    behind = first + shard.metadata.row_group(group).num_rows
+                    if behind > start and (promising is None or group in promising):
+                        for batch in shard.iter_batches(ROWS_AT_ONCE, row_groups=[group], columns=leaves):
+                            first += batch.num_rows
+                            left = batch.slice(max(0, batch.num_rows - max(0, first - start)))
+                            left = left if is_complete else completed(left)
+                            kept = left if condition is None else left.filter(condition)
+                            if kept.num_rows:
+                                yield kept.replace_schema_metadata({AFTER: f"{name}:{first}"})
+                    first = behind
+
+    def timings(self) -> Iterator[pa.RecordBatch]:
+        """What the clock said of each conversation, accepted or not."""
+        for shard in shards_of(self.manifest, TIMED):
+            with self._opened(shard.name) as file:
+                is_complete = file.schema_arrow.equals(TIMINGS)
+                yield from (batch if is_complete else completed(batch) for batch in file.iter_batches(ROWS_AT_ONCE))
+
+    def messages(self, *, rejected: bool = False, where: Filter = (), after: str | None = None) -> Iterator[bytes]:
+        """Each conversation as the serialised protobuf message that it was."""
+        for batch in self.batches(rejected=rejected, where=where, after=after):
+            yield from messages(batch.select(SCHEMA.names))
+
+    def placed(self, *, rejected: bool = False, after: str | None = None) -> Iterator[tuple[str, Conversation]]:
+        """Each conversation, with the place to go on after it."""
+        for batch in self.batches(rejected=rejected, after=after):
+            name, _, behind = place_after(batch).rpartition(":")
+            first = int(behind) - batch.num_rows + 1
+            for row, message in enumerate(messages(batch.select(SCHEMA.names)), start=first):
+                yield f"{name}:{row}", Conversation.FromString(message)
+
+    def find(self, conversation_id: str) -> Conversation:
+        """The conversation of an id, or of the only id that begins like that; raises NoDataset."""
+        found = [one for one in self.conversations() if one.id.startswith(conversation_id)]
+        if len(found) != 1:
+            raise NoDataset(f"{len(found)} conversations have an id that begins with {conversation_id!r}")
+        return found[0]
+
+    def whole(self, conversation_id: str, *, rejected: bool = False) -> Conversation | None:
+        """The conversation of an id; only the ids are read of all others."""
+        for batch in self.batches(["id"], rejected=rejected):
+            name, _, behind = place_after(batch).rpartition(":")
+            if (row := pc.index(batch["id"], conversation_id).as_py()) >= 0:
+                before = int(behind) - batch.num_rows + row
+                return next(found for _, found in self.placed(rejected=rejected, after=f"{name}:{before}"))
+        for kept in self._unsharded():
+            if kept.id == conversation_id:
+                [found] = messages(timeless(rows([kept.conversation])))
+                return Conversation.FromString(found)
+        return None
+
+    def _unsharded(self) -> Iterator[Collected]:
+        """What waits to get into a shard."""
+        # Those before it are in shards, if still to be removed.
+        first = self.manifest["arrival"].get("segments", 0)
+        for path in (path for path in self._journals if int(path.name.partition("-")[2] or first) >= first):
+            yield from (Collected.FromString(payload) for payload in payloads(path))
+
+    def _shards(self, rejected: bool) -> list[Shard]:
+        return shards_of(self.manifest, REJECTED if rejected else ACCEPTED)
+
+    def _from(self, after: str | None, rejected: bool) -> Iterator[tuple[str, int]]:
+        """The shards that are left, and how many rows of each are done with."""
+        names = [shard.name for shard in self._shards(rejected)]
+        if after is None:
+            yield from ((name, 0) for name in names)
+            return
+        at, _, row = after.rpartition(":")
+        if at not in names or not row.isdecimal():
+            raise NoDataset(f"{after!r} is no place in {self.folder}: one is like accepted/00000.parquet:250")
+        yield at, int(row)
+        yield from ((name, 0) for name in names[names.index(at) + 1 :])
+
+    @contextmanager
+    def _opened(self, name: str) -> Iterator[pq.ParquetFile]:
+        try:
+            with (
+                self._files.open_input_file(f"{self._root}/{name}") as file,
+                pq.ParquetFile(file, pre_buffer=False, buffer_size=READ_AT_ONCE) as shard,
+            ):
+                yield shard
+        except FileNotFoundError as error:
+            raise NoDataset(f"{self.folder}: the manifest lists {name}, but it is not there") from error
+        except (pa.ArrowException, OSError) as error:
+            raise NoDataset(f"{self.folder}: {name} is damaged ({_one_line(error)})") from error
+
+    def _promising(self, name: str, condition: pc.Expression | None) -> set[int] | None:
+        """The row groups that may hold a row of the kind, by Parquet's statistics; None for all."""
+        if condition is None:
+            return None
+        # It loads pandas, where that is installed.
+        from pyarrow.dataset import ParquetFileFormat
+
+        fragment = ParquetFileFormat().make_fragment(f"{self._root}/{name}", filesystem=self._files)
+        return {group.id for group in fragment.subset(condition).row_groups}
+
+
+def place_after(batch: pa.RecordBatch) -> str:
+    """Where a batch that was read ends, for another reading to go on after it."""
+    place: bytes = batch.schema.metadata[AFTER]
+    return place.decode()
+
+
+def _nested(where: Filter) -> list[tuple[tuple[str, ...], str, Any]]:
+    for name, _, _ in where:
+        within: pa.Schema | pa.StructType = SCHEMA
+        for part in name.split("."):
+            if pa.types.is_list(kind := within.field(part).type if within.get_field_index(part) >= 0 else pa.null()):
+                raise NoDataset(f"{name!r} is of a list: a filter looks at one value a conversation")
+            within = kind if pa.types.is_struct(kind) else pa.struct([])
+    return [(tuple(name.split(".")), comparison, value) for name, comparison, value in where]
+
+
+def _leaves(shard: pq.ParquetFile, wanted: Sequence[str] | None, without: Sequence[str]) -> list[str] | None:
+    """Parquet's own paths of the columns below those that are wanted; None for all."""
+    paths = {path: _LIST.sub("", path) for path in (shard.schema.column(at).path for at in range(len(shard.schema)))}
+    if wanted is None:
+        left = [path for path, plain in paths.items() if not any(_is_below(plain, name) for name in without)]
+        return left if without else None
+    leaves = []
+    for name in wanted:
+        below = [path for path, plain in paths.items() if _is_below(plain, name)]
+        if not below:
+            raise NoDataset(f"{name!r} is no column of a conversation: see SCHEMA in soliloquy/dataset/rows.py")
+        leaves += below
+    return leaves
+
+
+def _is_below(path: str, name: str) -> bool:
+    return path == name or path.startswith(f"{name}.")
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())

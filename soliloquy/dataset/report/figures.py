@@ -1,0 +1,263 @@
+"""The plots of the overview, each with the sentence that says what it shows."""
+
+from collections import Counter
+from collections.abc import Iterator
+from html import escape
+
+from soliloquy.dataset.authored import CRITERIA, Authored
+from soliloquy.dataset.card import actions_of, thing
+from soliloquy.dataset.durations import BINS_A_DECADE, Durations, Histogram, beginning, seconds_of
+from soliloquy.dataset.report.plots import bars, curves, histogram, round_ticks, rows, short
+from soliloquy.dataset.statistics import LETTERS, Statistics
+from soliloquy.dataset.tables import share
+
+_WORDS_A_BIN, _MOST_WORDS = 4, 100
+_BINS_A_BAR = BINS_A_DECADE // 8
+_POINTS = 40
+_MOST_BARS = 8
+
+
+def figures(kept: Statistics, dropped: Statistics, durations: Durations) -> Iterator[str]:
+    if kept.words:
+        yield _lengths(kept)
+    if kept.conversations:
+        yield _outcomes(kept, dropped)
+    if kept.authored.written or dropped.authored.written:
+        yield _criteria(kept.authored + dropped.authored)
+    if durations.collected:
+        yield _throughput(durations, thing(kept))
+    if kept.words:
+        yield _words(kept)
+    if kept.statuses:
+        yield _programs(kept)
+    if durations.programs:
+        yield _times(durations)
+    if kept.codes:
+        yield _codes(kept)
+    if kept.moves:
+        yield _moves(kept)
+    if kept.learner_states:
+        yield _learner_states(kept)
+    if kept.strategies or kept.beliefs or kept.personas:
+        yield _student(kept)
+    if kept.tokens:
+        yield _model(kept, durations)
+    if len(kept.topics) > 1:
+        yield _card("Topics", f"of {len(kept.topics)}", bars(_most(kept.topics), whole=kept.conversations))
+
+
+def lasting(seconds: float) -> str:
+    """A duration in the unit that fits: 1.4 ms, 38 s, 2 h 5 min."""
+    if seconds < 1e-3:
+        return f"{seconds * 1e6:.3g} µs"
+    if seconds < 1:
+        return f"{seconds * 1e3:.3g} ms"
+    if seconds < 100:
+        return f"{seconds:.3g} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes_over = divmod(minutes, 60)
+    parts = [(hours, "h"), (minutes_over, "min")] if hours else [(minutes, "min"), (rest, "s")]
+    return " ".join(f"{number:,} {unit}" for number, unit in parts if number)
+
+
+def _lengths(kept: Statistics) -> str:
+    shortest, longest = min(kept.lengths), max(kept.lengths)
+    gist = f"{kept.turns / kept.conversations:.1f} on average, {shortest} to {longest}; {kept.pairs:,} pairs in all"
+    step = -(-(longest - shortest + 1) // 12)
+    plot = histogram(
+        [(turns - 0.5, kept.lengths[turns]) for turns in range(shortest, longest + 1)],
+        width=1,
+        of="conversations",
+        unit="turns",
+        label=lambda at: f"{at + 0.5 if at % 1 else at:.0f}",
+        ticks=range(shortest, longest + 1, step),
+    )
+    return _card("Length", gist, plot)
+
+
+def _outcomes(kept: Statistics, dropped: Statistics) -> str:
+    grown = kept.conversations + dropped.conversations
+    gist = f"kept: {share(kept.conversations, grown)}"
+    ended = bars(dict(kept.endings.most_common()), whole=kept.conversations)
+    found = dict(kept.resolutions.most_common())
+    resolved = bars(found, whole=kept.resolutions.total(), title="Whether the student came to the answer")
+    why = bars(_most(dropped.reasons), whole=dropped.reasons.total(), faults=True, title="Not kept because of")
+    return _card("Outcome", gist, ended + resolved + why)
+
+
+def _criteria(written: Authored) -> str:
+    """Each of what is left of those before it, but for the last two, which are of what is solvable."""
+    met = {
+        "returned a number": written.ran,
+        **{criterion: written.meets[criterion] for criterion in CRITERIA},
+        "all three": written.meets_all,
+    }
+    return _card("Criteria", f"of {written.written:,} written, kept or not", bars(met, whole=written.written))
+
+
+def _throughput(durations: Durations, things: str) -> str:
+    begun, seconds = min(durations.collected), durations.seconds
+    width = -(-seconds // _POINTS)
+    binned: Counter[int] = Counter()
+    for second, count in durations.collected.items():
+        binned[(second - begun) // width] += count
+    units = ((86_400, "days"), (3_600, "hours"), (60, "minutes"), (1, "seconds"))
+    size, unit = next((size, unit) for size, unit in units if seconds >= 2 * size or size == 1)
+    # What the last bin holds is no whole one, unless it is the only one.
+    whole = max(seconds // width, 1)
+    points = [(place * width / size, binned[place] / width) for place in range(whole)]
+    points.append((whole * width / size, points[-1][1]))
+    plot = curves(
+        [points],
+        of=f"{things} a second",
+        unit=unit,
+        label=lambda at: f"{at:g}",
+        ticks=round_ticks(0, points[-1][0], 6),
+    )
+    return _card("Throughput", f"{durations.per_second:.3g} a second over {lasting(seconds)}", plot)
+
+
+def _words(kept: Statistics) -> str:
+    lines = []
+    for speaker in ("tutor", "student"):
+        binned: Counter[int] = Counter()
+        for (who, words), count in kept.words.items():
+            if who == speaker:
+                binned[min(words, _MOST_WORDS) // _WORDS_A_BIN] += count
+        lines.append([(place * _WORDS_A_BIN, binned[place]) for place in range(max(binned, default=0) + 2)])
+    end = max(line[-1][0] for line in lines)
+    plot = curves(lines, of="utterances", unit="words", label=lambda at: f"{at:.0f}", ticks=round_ticks(0, end, 6))
+    gist = (
+        f"tutor {kept.words_per_utterance('tutor'):.1f}, student {kept.words_per_utterance('student'):.1f} on average; "
+        f"bigram entropy {kept.bigram_entropy:.2f}, uptake {kept.uptake:.2f}"
+    )
+    return _card("Words of an utterance", gist, plot + '<p class="legend"><span>tutor</span><span>student</span></p>')
+
+
+def _programs(kept: Statistics) -> str:
+    ended = bars({f"{lane} lane": count for lane, count in kept.lanes.most_common()}, whole=kept.lanes.total())
+    failed = bars(_most(kept.errors), whole=kept.statuses.total(), faults=True, title="Failed with")
+    return _card("Programs", f"ran: {share(kept.statuses['ok'], kept.statuses.total())}", ended + failed)
+
+
+def _times(durations: Durations) -> str:
+    taken: dict[str, Histogram] = {}
+    for lane, histogram_of in sorted(durations.executions.items(), key=lambda row: -row[1].total()):
+        if histogram_of:
+            half = lasting(seconds_of(histogram_of, 0.5))
+            bins = taken[f"{lane or 'any'} lane: {histogram_of.total():,}, half within {half}"] = Counter()
+            for place, count in histogram_of.items():
+                bins[place // _BINS_A_BAR] += count
+    first, last = min(map(min, taken.values())), max(map(max, taken.values()))
+    plot = rows(
+        {name: sorted(bins.items()) for name, bins in taken.items()},
+        width=1,
+        of="programs",
+        unit="time in the sandbox",
+        label=lambda at: lasting(beginning(at * _BINS_A_BAR)),
+        ticks=[place for place in range(first, last + 2) if place % (BINS_A_DECADE // _BINS_A_BAR) == 0],
+    )
+    half, most = (lasting(seconds_of(durations.programs, part)) for part in (0.5, 0.99))
+    waited = lasting(seconds_of(durations.waits, 0.5)) if durations.waits else "0 s"
+    return _card("Time of a program", f"half within {half}, 99 % within {most}; waited {waited} before", plot)
+
+
+def _codes(kept: Statistics) -> str:
+    """How often the tutor does what after each evaluation, darker the more often."""
+    words = [word for word in LETTERS if any(evaluation == word for evaluation, _ in kept.codes)]
+    most, meanings = max(kept.codes.values()), kept.recipe.words
+    # A move needs more room than a number.
+    named = "" if all(map(str.isdecimal, actions_of(kept))) else ' class="named"'
+    head = "".join(_code("col", LETTERS[word], meanings["evaluations"][LETTERS[word]]) for word in words)
+    rows = "".join(
+        f"<tr>{_code('row', action, meanings['actions'].get(action, ''))}"
+        f"{''.join(_cell(kept.codes[word, action], most) for word in words)}</tr>"
+        for action in actions_of(kept)
+    )
+    steps = ", ".join(f"{name} {count:,}" for name, count in kept.states.most_common())
+    gist = "The evaluation of a message across, what the tutor does about it down." + (
+        f" Steps: {steps}" if steps else ""
+    )
+    body = (
+        '<div class="scroll" tabindex="0" role="region" aria-label="Evaluations and actions">'
+        f"<table{named}><thead><tr><td></td>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
+    )
+    return _card("What the tutor makes of a message", gist, body, wide=True)
+
+
+def _code(scope: str, code: str, meaning: str) -> str:
+    return f'<th scope="{scope}"><b>{code}</b><span class="meaning">{escape(meaning)}</span></th>'
+
+
+def _cell(count: int, most: int) -> str:
+    """Five shades; square roots, so that what is rare is seen too."""
+    return (
+        f'<td class="heat{max(1, round((count / most) ** 0.5 * 5))}" title="{count:,}">{short(count)}</td>'
+        if count
+        else '<td class="none"></td>'
+    )
+
+
+def _student(kept: Statistics) -> str:
+    parts = {
+        "How it is wrong": kept.strategies,
+        "What is wrong in the solution that it believes in": kept.confusions,
+        "What its messages make of that solution": kept.beliefs,
+        "Who it is": kept.personas,
+    }
+    gist = f"meant wrong: {share(kept.intents['wrong'], kept.replies)} replies"
+    return _card(
+        "The student", gist, "".join(bars(_most(of), whole=of.total(), title=name) for name, of in parts.items())
+    )
+
+
+def _moves(kept: Statistics) -> str:
+    intents = Counter({f"{move}: {intent}": count for (move, intent), count in kept.move_intents.items()})
+    whole = kept.moves.total()
+    body = bars(dict(kept.moves.most_common()), whole=whole)
+    body += bars(dict(intents.most_common()), whole=whole, title="What they are for")
+    return _card("The tutor's moves", f"one before each of {whole:,} replies", body)
+
+
+def _learner_states(kept: Statistics) -> str:
+    whole, back = kept.learner_states.total(), kept.sent_back.total()
+    shown = bars(dict(kept.learner_states.most_common()), whole=whole)
+    judges = {f"sent back by {judge}": count for judge, count in kept.sent_back.most_common()}
+    gist = f"as the tutor found {whole:,} messages; {back:,} were sent back before"
+    return _card(
+        "What messages show",
+        gist,
+        shown + bars(judges, whole=whole + back, faults=True, title="What showed something else"),
+    )
+
+
+def _model(kept: Statistics, durations: Durations) -> str:
+    used: dict[str, int | tuple[int, int]] = {}
+    for role in sorted({role for role, _ in kept.tokens}, key=lambda role: -kept.tokens[role, "prompt"]):
+        used[f"{role}{_within(durations.calls.get(role, Counter()))}"] = (
+            kept.tokens[role, "prompt"],
+            kept.tokens[role, "completion"],
+        )
+    total = kept.tokens.total()
+    gist = f"{short(total)} tokens, {total / max(kept.conversations, 1):,.0f} for each of the {thing(kept)}"
+    legend = '<p class="legend light"><span>read</span><span>written</span></p>'
+    answers = {f"{name} answers": count for name, count in kept.parse.most_common()}
+    return _card("The model", gist, bars(used, whole=total) + legend + bars(answers, whole=kept.parse.total()))
+
+
+def _within(durations: Histogram) -> str:
+    return f", half within {lasting(seconds_of(durations, 0.5))}" if durations else ""
+
+
+def _most(counted: Counter[str]) -> dict[str, int]:
+    """The most frequent, and the rest together."""
+    rows = sorted(counted.items(), key=lambda row: (-row[1], row[0]))
+    shown = dict(rows[:_MOST_BARS] if len(rows) > _MOST_BARS + 1 else rows)
+    if len(shown) < len(rows):
+        shown[f"{len(rows) - len(shown)} others"] = sum(count for _, count in rows[len(shown) :])
+    return shown
+
+
+def _card(title: str, gist: str, body: str, *, wide: bool = False) -> str:
+    kind = "plot wide" if wide else "plot"
+    return f'<section class="{kind}"><h2>{escape(title)}</h2><p class="gist">{escape(gist)}</p>{body}</section>\n'

@@ -1,0 +1,176 @@
+"""Plots as SVG and as bars, in the colours of the page; axes with round numbers and their unit."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from html import escape
+
+from soliloquy.dataset.tables import percent
+
+_WIDE, _HIGH = 326, 186
+_LEFT, _RIGHT, _TOP, _BOTTOM = 44, 10, 22, 40
+_TICKS = 4
+# Of one row of many, and of that its name.
+_ROW, _NAME = 54, 22
+
+Points = Sequence[tuple[float, float]]
+
+
+def histogram(
+    bars: Sequence[tuple[float, float]],
+    *,
+    width: float,
+    of: str,
+    unit: str,
+    label: Callable[[float], str],
+    ticks: Sequence[float],
+) -> str:
+    """Each bar begins at a place on the axis below, is as wide as the others and says how many there are."""
+    frame = _Frame([start for start, _ in bars] + [bars[-1][0] + width], [count for _, count in bars])
+    gap = 1.5 if len(bars) < 60 else 0.4
+    drawn = []
+    for start, count in bars:
+        left, right = frame.x(start) + gap / 2, frame.x(start + width) - gap / 2
+        top = frame.y(count)
+        title = f"<title>{escape(label(start))}: {count:,.0f}</title>"
+        drawn.append(
+            f'<rect class="mass" x="{left:.1f}" y="{top:.1f}" width="{max(right - left, 0.5):.1f}" '
+            f'height="{max(frame.bottom - top, 0):.1f}" rx="1.5">{title}</rect>'
+        )
+    return frame.drawn("".join(drawn), of=of, unit=unit, label=label, ticks=ticks)
+
+
+def rows(
+    counted: Mapping[str, Points],
+    *,
+    width: float,
+    of: str,
+    unit: str,
+    label: Callable[[float], str],
+    ticks: Sequence[float],
+) -> str:
+    """A histogram a row over one axis, each as high as its own most: so what is rare is seen as well."""
+    places = [place for points in counted.values() for place, _ in points]
+    low, high = min(places), max(places) + width
+    row = max(_ROW, (_HIGH - _BOTTOM) // len(counted))
+    bottom = len(counted) * row
+
+    def x(value: float) -> float:
+        return _RIGHT + (value - low) / (high - low) * (_WIDE - 2 * _RIGHT)
+
+    drawn = []
+    for number, (name, points) in enumerate(counted.items(), start=1):
+        base, most = number * row, max(count for _, count in points)
+        drawn.append(f'<text class="unit" x="0" y="{base - row + 14}">{escape(name)}</text>')
+        for place, count in points:
+            tall = max(count / most * (row - _NAME), 1)
+            drawn.append(
+                f'<rect class="mass" x="{x(place) + 0.75:.1f}" y="{base - tall:.1f}" '
+                f'width="{x(place + width) - x(place) - 1.5:.1f}" height="{tall:.1f}" rx="1.5">'
+                f"<title>{escape(label(place))}: {count:,.0f}</title></rect>"
+            )
+        drawn.append(f'<path class="axis" d="M0,{base}H{_WIDE}"/>')
+    return _chart("".join(drawn) + _axis(x, bottom, label, ticks), bottom + _BOTTOM, of=of, unit=unit)
+
+
+def curves(
+    lines: Sequence[Points], *, of: str, unit: str, label: Callable[[float], str], ticks: Sequence[float]
+) -> str:
+    """The first filled, another as a line over it."""
+    points = [point for line in lines for point in line]
+    frame = _Frame([x for x, _ in points], [y for _, y in points])
+    drawn = []
+    for number, line in enumerate(lines):
+        path = "L".join(f"{frame.x(x):.1f},{frame.y(y):.1f}" for x, y in line)
+        if number == 0:
+            ends = f"L{frame.x(line[-1][0]):.1f},{frame.bottom}L{frame.x(line[0][0]):.1f},{frame.bottom}Z"
+            drawn.append(f'<path class="area" d="M{path}{ends}"/>')
+        drawn.append(f'<path class="{"second" if number else "curve"}" d="M{path}"/>')
+    return frame.drawn("".join(drawn), of=of, unit=unit, label=label, ticks=ticks)
+
+
+def bars(counted: Mapping[str, int | tuple[int, int]], *, whole: int, faults: bool = False, title: str = "") -> str:
+    """A bar a value, as long as its part of the longest; a pair is drawn as two pieces. Empty where there are none."""
+    totals = {name: sum(count) if isinstance(count, tuple) else count for name, count in counted.items()}
+    longest = max(totals.values(), default=0) or 1
+    listed = []
+    for name, count in counted.items():
+        pieces = count if isinstance(count, tuple) else (count,)
+        rects, reached = "", 0.0
+        for piece in pieces:
+            width = piece / longest * 100
+            rects += f'<rect x="{reached:.2f}" width="{width:.2f}" height="6"/>'
+            reached += width
+        told = f"<span>{percent(totals[name], whole)}</span>" if whole else ""
+        kind = ' class="fault"' if faults else ""
+        listed.append(
+            f"<li{kind}><span>{escape(name)}</span><b>{short(totals[name])}{told}</b>"
+            f'<svg viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">{rects}</svg></li>'
+        )
+    above = f"<h3>{escape(title)}</h3>" if title else ""
+    return f'{above}<ul class="shares">{"".join(listed)}</ul>' if listed else ""
+
+
+def round_ticks(low: float, high: float, most: int) -> list[float]:
+    """Round numbers from low to high, at most so many."""
+    span = high - low
+    if span <= 0:
+        return [low]
+    raw = span / most
+    power = 10 ** math.floor(math.log10(raw))
+    step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= raw * 0.999)
+    first = math.ceil(low / step - 1e-9)
+    return [number * step for number in range(first, math.floor(high / step + 1e-9) + 1)]
+
+
+def short(number: float) -> str:
+    """As it fits beside an axis or into a cell: 950, 2,400, 12.3k, 3.4M."""
+    if number >= 1e6:
+        return f"{number / 1e6:.3g}M"
+    if number >= 1e4:
+        return f"{number / 1e3:.3g}k"
+    return f"{number:,.0f}" if number >= 10 or number == int(number) else f"{number:.2g}"
+
+
+class _Frame:
+    """Where the values of a plot are on its surface, and the axes around them."""
+
+    def __init__(self, across: Sequence[float], up: Sequence[float]) -> None:
+        self._low, self._high = min(across), max(across)
+        self._ticks = round_ticks(0, max(up) or 1, _TICKS)
+        step = self._ticks[1] if len(self._ticks) > 1 else 1
+        # The highest value stays below the uppermost line.
+        self._top = math.ceil((max(up) or 1) / step - 1e-9) * step
+        self._ticks = [number * step for number in range(round(self._top / step) + 1)]
+        self.bottom = _HIGH - _BOTTOM
+
+    def x(self, value: float) -> float:
+        return _LEFT + (value - self._low) / ((self._high - self._low) or 1) * (_WIDE - _LEFT - _RIGHT)
+
+    def y(self, value: float) -> float:
+        return self.bottom - value / self._top * (self.bottom - _TOP)
+
+    def drawn(self, content: str, *, of: str, unit: str, label: Callable[[float], str], ticks: Sequence[float]) -> str:
+        lines = "".join(
+            f'<line class="grid" x1="{_LEFT}" x2="{_WIDE - _RIGHT}" y1="{self.y(tick):.1f}" y2="{self.y(tick):.1f}"/>'
+            f'<text x="{_LEFT - 8}" y="{self.y(tick) + 4:.1f}" text-anchor="end">{short(tick)}</text>'
+            for tick in self._ticks
+        )
+        across = f'<path class="axis" d="M{_LEFT},{self.bottom}H{_WIDE - _RIGHT}"/>'
+        counted = f'<text class="unit" x="0" y="10">{escape(of)}</text>'
+        below = _axis(self.x, self.bottom, label, ticks)
+        return _chart(f"{lines}{content}{across}{below}{counted}", _HIGH, of=of, unit=unit)
+
+
+def _axis(x: Callable[[float], float], bottom: float, label: Callable[[float], str], ticks: Sequence[float]) -> str:
+    return "".join(
+        f'<text x="{x(tick):.1f}" y="{bottom + 17}" text-anchor="middle">{escape(label(tick))}</text>'
+        f'<path class="axis" d="M{x(tick):.1f},{bottom}v4"/>'
+        for tick in ticks
+    )
+
+
+def _chart(content: str, high: float, *, of: str, unit: str) -> str:
+    return (
+        f'<svg class="chart" viewBox="0 0 {_WIDE} {high}" role="img" aria-label="{escape(of)} by {escape(unit)}">'
+        f'{content}<text class="unit" x="{_WIDE - _RIGHT}" y="{high - 4}" text-anchor="end">{escape(unit)}</text></svg>'
+    )

@@ -1,0 +1,10 @@
+"""What a recipe's labels are in words, for whoever shows its conversations."""
+
+from typing import Any
+
+from soliloquy.dataset.statistics import LETTERS, STATE_LETTERS
+from soliloquy.recipes.recipe import Recipe
+
+
+def words_of(recipe: Recipe) -> dict[str, Any]:
+    return {**recipe.words, "letters": LETTERS, "state_letters": STATE_LETTERS, "agreeing": recipe.agreeing}

@@ -1,0 +1,96 @@
+"""Writes the page: its parts are put into one file, in the order in which a browser needs them."""
+
+import base64
+import hashlib
+import re
+import shutil
+import tempfile
+from html import escape
+from pathlib import Path
+from string import Template
+from typing import IO
+
+import pyarrow as pa
+
+from soliloquy.dataset.card import Counted, title
+from soliloquy.dataset.durations import Durations
+from soliloquy.dataset.reading import Dataset, NoDataset
+from soliloquy.dataset.report.blocks import ROWS_A_BLOCK, columns, packed
+from soliloquy.dataset.report.index import Index
+from soliloquy.dataset.report.overview import overview
+from soliloquy.dataset.report.words import words_of
+from soliloquy.dataset.statistics import Statistics
+
+REPORT = "report.html"
+# More than that makes a file that browsers open slowly.
+MOST_BROWSED = 50_000
+# Half of a dataset, which neither the figures nor the page show.
+_UNREAD = (
+    *(f"{calls}.{name}" for calls in ("turns.calls", "problem.enrichment.calls") for name in ("raw", "prompt")),
+    *("problem.steps", "problem.authorship.commission.examples"),
+)
+_PAGE = Path(__file__).parent / "page"
+# What the console shows in the same way.
+LOOK = Path(__file__).parent / "look"
+_STYLES = (LOOK / "colours.css", LOOK / "conversation.css", _PAGE / "page.css")
+_SCRIPTS = (
+    *(LOOK / f"{name}.js" for name in ("element", "python", "conversation")),
+    *(_PAGE / f"{name}.js" for name in ("blocks", "finding", "page")),
+)
+# All of them stand in one element, where modules have nothing to import.
+_OF_MODULES = re.compile(r"^import .*\n|^export ", re.MULTILINE)
+
+
+def write_report(dataset: Dataset, out: Path) -> Counted:
+    """Reads the dataset once and leaves `out` whole; what was counted is what a card is made from."""
+    if "run" not in dataset.manifest:
+        raise NoDataset(f"{dataset.folder} is not finished: the command that grows it goes on with it")
+    accepted, rejected = Statistics(), Statistics()
+    durations, index = Durations(), Index()
+    every = max(1, -(-(dataset.count() + dataset.count(rejected=True)) // MOST_BROWSED))
+    with tempfile.TemporaryFile("w+", encoding="ascii") as body:
+        for counts in (accepted, rejected):
+            for batch in dataset.batches(without=_UNREAD, rejected=counts is rejected):
+                counts.add(batch)
+                _add_blocks(batch.take(pa.array(range(0, len(batch), every))) if every > 1 else batch, index, body)
+        for batch in dataset.timings():
+            durations.add(batch)
+        counted = Counted(manifest=dataset.manifest, accepted=accepted, rejected=rejected)
+        body.seek(0)
+        unfinished = out.with_name(f".{out.name}.unfinished")
+        try:
+            with unfinished.open("w", encoding="utf-8") as file:
+                file.write(_page(counted, durations, index))
+                shutil.copyfileobj(body, file)
+                file.write("</body>\n</html>\n")
+            unfinished.replace(out)
+        finally:
+            unfinished.unlink(missing_ok=True)
+    return counted
+
+
+def _add_blocks(batch: pa.RecordBatch, index: Index, body: IO[str]) -> None:
+    blocks = [batch.slice(start, ROWS_A_BLOCK) for start in range(0, len(batch), ROWS_A_BLOCK)]
+    for number, rows in enumerate(blocks, start=index.blocks):
+        body.write(f'<script type="text/plain" id="block-{number}">{packed(columns(rows))}</script>\n')
+    index.add(batch, list(map(len, blocks)))
+
+
+def _page(counted: Counted, durations: Durations, index: Index) -> str:
+    style = "".join(path.read_text("utf-8") for path in _STYLES)
+    script = '"use strict";\n' + "\n".join(_OF_MODULES.sub("", path.read_text("utf-8")) for path in _SCRIPTS)
+    return Template((_PAGE / "page.html").read_text("utf-8")).substitute(
+        title=escape(title(counted.accepted)),
+        style=style,
+        style_hash=_hash(style),
+        script=script,
+        script_hash=_hash(script),
+        overview=overview(counted, durations, browsed=index.rows),
+        index=packed(index.as_json() | {"words": words_of(counted.accepted.recipe)}),
+    )
+
+
+def _hash(text: str) -> str:
+    """What the page allows to run: this, and nothing that a conversation may bring."""
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"

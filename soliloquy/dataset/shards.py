@@ -1,0 +1,144 @@
+"""Collected conversations as Parquet files of a bounded size: accepted, rejected, and their timings apart."""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from soliloquy.dataset.layout import ACCEPTED, KINDS, REJECTED, TIMED, ShardLimits
+from soliloquy.dataset.manifest import Shard
+from soliloquy.dataset.place import Place
+from soliloquy.dataset.rows import REASONS, SCHEMA, TIMINGS, rows
+from soliloquy.dataset.tally import Tally
+from soliloquy.dataset.timings import timeless, timings
+from soliloquy.v1.dataset_pb2 import Collected
+
+SCHEMAS = {ACCEPTED: SCHEMA, REJECTED: SCHEMA.append(REASONS), TIMED: TIMINGS}
+# Rows that are compressed and read together.
+GROUP_ROWS = 1000
+GROUP_BYTES = 16 * 1024**2
+
+
+class DatasetWriter:
+    """Writes conversations in the order in which they come; each shard appears whole, under the next free number."""
+
+    def __init__(
+        self, place: Place, scratch: Path, present: Sequence[Shard], limits: ShardLimits, tally: Tally
+    ) -> None:
+        """What it writes is added to the tally."""
+        self._limits = limits
+        self._tally = tally
+        self._shards = {
+            kind: _Shards(kind, place, scratch, sum(shard.kind == kind for shard in present)) for kind in KINDS
+        }
+        self._kinds = {
+            kind: _Kind(self._shards[kind], limits, made)
+            for kind, made in ((ACCEPTED, self._accepted), (REJECTED, self._rejected))
+        }
+
+    def add(self, collected: Collected) -> None:
+        self._kinds[REJECTED if collected.reasons else ACCEPTED].add(collected)
+
+    def close(self) -> list[Shard]:
+        """Those that it has written, which count once a manifest names them."""
+        for kind in self._kinds.values():
+            kind.finish()
+        self._shards[TIMED].finish()
+        return [shard for shards in self._shards.values() for shard in shards.finished]
+
+    def _accepted(self, group: Sequence[Collected]) -> pa.RecordBatch:
+        return self._counted(group, accepted=True)
+
+    def _rejected(self, group: Sequence[Collected]) -> pa.RecordBatch:
+        reasons = pa.array([list(one.reasons) for one in group], REASONS.type)
+        return self._counted(group, accepted=False).append_column(REASONS, reasons)
+
+    def _counted(self, group: Sequence[Collected], *, accepted: bool) -> pa.RecordBatch:
+        grown = rows(one.conversation for one in group)
+        # What was imported was never collected.
+        if group[0].HasField("timings"):
+            timed = self._shards[TIMED]
+            if timed.rows + len(grown) > self._limits.rows:
+                timed.finish()
+            timed.write(timings(grown, [one.timings.collected_at for one in group]))
+        kept = timeless(grown)
+        self._tally.add(kept, accepted=accepted)
+        return kept
+
+
+class _Kind:
+    """Conversations that are all accepted, or all rejected: on their way into shards."""
+
+    def __init__(
+        self, shards: "_Shards", limits: ShardLimits, made: Callable[[Sequence[Collected]], pa.RecordBatch]
+    ) -> None:
+        self._shards = shards
+        self._limits = limits
+        self._made = made
+        self._group: list[Collected] = []
+        self._group_bytes = self._rows = self._bytes = 0
+
+    def add(self, collected: Collected) -> None:
+        size = len(collected.conversation)
+        if self._rows == self._limits.rows or (self._rows and self._bytes + size > self._limits.bytes):
+            self.finish()
+        elif len(self._group) == GROUP_ROWS or (self._group and self._group_bytes + size > GROUP_BYTES):
+            self._write()
+        self._group.append(collected)
+        self._group_bytes += size
+        self._rows += 1
+        self._bytes += size
+
+    def finish(self) -> None:
+        if self._group:
+            self._write()
+        self._shards.finish()
+        self._rows = self._bytes = 0
+
+    def _write(self) -> None:
+        self._shards.write(self._made(self._group))
+        self._group, self._group_bytes = [], 0
+
+
+class _Shards:
+    """The files of one kind."""
+
+    def __init__(self, kind: str, place: Place, scratch: Path, first: int) -> None:
+        self._kind = kind
+        self._place = place
+        self._scratch = scratch / f"{kind}.unfinished"
+        self._first = first
+        self._writer: pq.ParquetWriter | None = None
+        # Of the one that is being written.
+        self.rows = 0
+        self.finished: list[Shard] = []
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        if self._writer is None:
+            self._scratch.parent.mkdir(parents=True, exist_ok=True)
+            self._writer = pq.ParquetWriter(self._scratch, SCHEMAS[self._kind], compression="zstd")
+        self._writer.write_batch(batch)
+        self.rows += len(batch)
+
+    def finish(self) -> None:
+        if self._writer is None:
+            return
+        self._writer.close()
+        with self._scratch.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        name = f"{self._kind}/{self._first + len(self.finished):05}.parquet"
+        size = self._scratch.stat().st_size
+        self.finished.append(Shard(name=name, rows=self.rows, bytes=size, sha256=digest))
+        self._place.put(name, self._scratch)
+        self._writer, self.rows = None, 0
+
+
+def remove_leftovers(place: Place, counting: Sequence[Shard]) -> None:
+    """Shards that no manifest names: of a start that ended before it could write one."""
+    counted = {shard.name for shard in counting}
+    for kind in KINDS:
+        for name in place.names(kind):
+            if name not in counted:
+                place.remove(name)

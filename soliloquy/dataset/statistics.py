@@ -1,0 +1,218 @@
+"""What the conversations of a dataset come to, in the terms of the papers; counted one batch after the other."""
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from soliloquy.dataset.authored import Authored
+from soliloquy.dataset.columns import ANSWERED_BY, below, grouped, named, occurring, verdicts, word
+from soliloquy.recipes.codes import EVALUATIONS, STATES
+from soliloquy.recipes.recipe import DEFAULT, Recipe, find
+from soliloquy.truth.utterances import bigram_entropy, uptake, words
+from soliloquy.v1.conversation_pb2 import Evaluation, StepState
+
+# By the names that the columns have.
+LETTERS = {word(Evaluation.Name(code), "EVALUATION_"): letter for letter, code in EVALUATIONS.items()}
+STATE_LETTERS = {word(StepState.Name(code), "STEP_STATE_"): letter for letter, code in STATES.items()}
+_EXCEPTION = re.compile(r"[A-Za-z_.]+(?=: |$)")
+_KINDS_OF_TOKENS = ("prompt", "completion")
+
+
+@dataclass(kw_only=True)
+class Statistics:
+    """Counts of conversations; those of two parts of a dataset add up to those of the whole."""
+
+    conversations: int = 0
+    recipes: Counter[str] = field(default_factory=Counter)
+    endings: Counter[str] = field(default_factory=Counter)
+    topics: Counter[str] = field(default_factory=Counter)
+    personas: Counter[str] = field(default_factory=Counter)
+    # In which a person was the student.
+    persons: int = 0
+    # By id, or by question where they have none.
+    problems: Counter[str] = field(default_factory=Counter)
+    # The banks and files that the problems are from.
+    origins: Counter[str] = field(default_factory=Counter)
+    # How many conversations have so many turns, and how many utterances of a speaker so many words.
+    lengths: Counter[int] = field(default_factory=Counter)
+    words: Counter[tuple[str, int]] = field(default_factory=Counter)
+    # A student's message with the tutor's reply to it.
+    pairs: int = 0
+    # Of pairs whose message has words that can be taken up, how many there are, and their shares of words together.
+    uptakes: int = 0
+    taken_up: float = 0.0
+    # In bits, of the tutor's utterances together.
+    entropy: float = 0.0
+    intents: Counter[str] = field(default_factory=Counter)
+    strategies: Counter[str] = field(default_factory=Counter)
+    # What is wrong in the solutions that students believe in, and what a message is to believe of its own.
+    confusions: Counter[str] = field(default_factory=Counter)
+    beliefs: Counter[str] = field(default_factory=Counter)
+    # What messages show; and by whom those that showed something else were sent back.
+    learner_states: Counter[str] = field(default_factory=Counter)
+    sent_back: Counter[str] = field(default_factory=Counter)
+    # By evaluation and what the tutor does about it: one of the numbered actions, or a move.
+    codes: Counter[tuple[str, str]] = field(default_factory=Counter)
+    states: Counter[str] = field(default_factory=Counter)
+    # Of the tutor's replies, where the recipe has them chosen, with what each is for; how conversations were resolved.
+    moves: Counter[str] = field(default_factory=Counter)
+    move_intents: Counter[tuple[str, str]] = field(default_factory=Counter)
+    resolutions: Counter[str] = field(default_factory=Counter)
+    python_turns: int = 0
+    # How many calculations took so many attempts.
+    attempts: Counter[int] = field(default_factory=Counter)
+    statuses: Counter[str] = field(default_factory=Counter)
+    lanes: Counter[str] = field(default_factory=Counter)
+    # Of the programs that failed, by exception or status.
+    errors: Counter[str] = field(default_factory=Counter)
+    # By what the code found of the student's number, and the tutor's evaluation of it.
+    verdicts: Counter[tuple[str, str]] = field(default_factory=Counter)
+    parse: Counter[str] = field(default_factory=Counter)
+    # By role and kind.
+    tokens: Counter[tuple[str, str]] = field(default_factory=Counter)
+    # By role, engine, model and adapter's digest, how many calls they answered.
+    models: Counter[tuple[str, ...]] = field(default_factory=Counter)
+    # Of problems that were written to order.
+    authored: Authored = field(default_factory=Authored)
+    # Why conversations were not kept: one may have broken several rules.
+    reasons: Counter[str] = field(default_factory=Counter)
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Counts the rows of a shard, accepted or rejected."""
+        self.conversations += len(batch)
+        self.recipes += occurring(below(batch["run"], "recipe"))
+        self.endings += occurring(named(batch["ending"], "ENDING_"))
+        self.topics += occurring(below(batch["problem"], "topic"))
+        self.personas += occurring(batch["persona"].filter(_is_said(batch["persona"])))
+        self.persons += pc.sum(batch["person"]).as_py() or 0
+        ids = below(batch["problem"], "id")
+        self.problems += occurring(pc.if_else(pc.equal(ids, ""), below(batch["problem"], "question"), ids))
+        self.origins += occurring(pc.replace_substring_regex(below(batch["problem"], "source"), r"[/:].*", ""))
+        self.lengths += occurring(pc.list_value_length(batch["turns"]))
+        if "reasons" in batch.schema.names:
+            self.reasons += occurring(kinds_of_reasons(pc.list_flatten(batch["reasons"])))
+        to_order = batch.filter(below(batch["problem"], "authorship").is_valid())
+        self.authored.add(to_order.select(["problem", "turns"]).to_pylist())
+        turns = pc.list_flatten(batch["turns"])
+        self._add_texts(below(turns, "student", "text"), below(turns, "tutor", "text"))
+        student, tutor = below(turns, "student"), below(turns, "tutor")
+        evaluations = named(below(tutor, "evaluation"), "EVALUATION_")
+        self.intents += occurring(named(below(student, "intent"), "INTENT_"))
+        self.strategies += occurring(named(below(student, "strategy"), "ERROR_STRATEGY_"))
+        self.confusions += occurring(
+            named(below(batch["problem"], "enrichment", "confusion", "category"), "ERROR_CATEGORY_")
+        )
+        self.beliefs += occurring(named(below(student, "belief"), "BELIEF_"))
+        self.sent_back += occurring(named(below(student, "rejected", "judge"), "JUDGE_"))
+        actions, moves = below(tutor, "action"), named(below(tutor, "move"), "MOVE_")
+        self.codes += occurring(evaluations, pc.if_else(pc.greater(actions, 0), actions.cast(pa.string()), moves))
+        self.states += occurring(named(below(tutor, "state"), "STEP_STATE_"))
+        self.learner_states += occurring(named(below(tutor, "learner_state"), "LEARNER_STATE_"))
+        self.moves += occurring(moves)
+        self.move_intents += occurring(moves, named(below(tutor, "move_intent"), "MOVE_INTENT_"))
+        self.resolutions += occurring(named(batch["resolution"], "RESOLUTION_"))
+        self._add_calculations(below(turns, "calculation"), evaluations)
+        self._add_calls(below(turns, "calls"))
+        self._add_calls(below(batch["problem"], "enrichment", "calls"))
+
+    def merge(self, other: "Statistics") -> None:
+        for counted in fields(self):
+            mine, theirs = getattr(self, counted.name), getattr(other, counted.name)
+            setattr(self, counted.name, mine + theirs)
+
+    @property
+    def recipe(self) -> Recipe:
+        """Whose words its codes are to be told in: a dataset is grown by one."""
+        return find(next((name for name, _ in self.recipes.most_common(1)), "") or DEFAULT)
+
+    @property
+    def turns(self) -> int:
+        return sum(turns * conversations for turns, conversations in self.lengths.items())
+
+    @property
+    def replies(self) -> int:
+        """The student's messages but for those that open a conversation."""
+        return self.intents.total() - self.intents["opening"]
+
+    @property
+    def bigram_entropy(self) -> float:
+        """As in MathDial's table 1: the mean over the tutor's utterances of that of their own pairs of words."""
+        return self.entropy / max(self.utterances("tutor"), 1)
+
+    @property
+    def uptake(self) -> float:
+        """Where table 1 has a trained model's: the mean share of a message's words that its reply takes up."""
+        return self.taken_up / max(self.uptakes, 1)
+
+    @property
+    def agreeing(self) -> int:
+        """The evaluations that agree with what the code found."""
+        agreeing = self.recipe.agreeing
+        return sum(n for (found, evaluation), n in self.verdicts.items() if LETTERS.get(evaluation) in agreeing[found])
+
+    def utterances(self, speaker: str) -> int:
+        return sum(count for (who, _), count in self.words.items() if who == speaker)
+
+    def words_per_utterance(self, *speakers: str) -> float:
+        words = sum(number * count for (who, number), count in self.words.items() if who in speakers)
+        return words / max(sum(map(self.utterances, speakers)), 1)
+
+    def _add_texts(self, student: pa.Array, tutor: pa.Array) -> None:
+        for speaker, texts in (("student", student), ("tutor", tutor)):
+            said = texts.filter(_is_said(texts))
+            lengths = pc.list_value_length(pc.utf8_split_whitespace(pc.utf8_trim_whitespace(said)))
+            self.words += Counter({(speaker, number): count for number, count in occurring(lengths).items()})
+        for message, reply in zip(student.to_pylist(), tutor.to_pylist(), strict=True):
+            if not reply:
+                continue
+            replied = words(reply)
+            self.entropy += bigram_entropy(replied)
+            if not message:
+                continue
+            self.pairs += 1
+            if (share := uptake(words(message), replied)) is not None:
+                self.uptakes += 1
+                self.taken_up += share
+
+    def _add_calculations(self, calculations: pa.Array, evaluations: pa.Array) -> None:
+        used = calculations.is_valid()
+        calculations, evaluations = calculations.filter(used), evaluations.filter(used)
+        self.python_turns += len(calculations)
+        tries = pc.list_value_length(pc.struct_field(calculations, "attempts"))
+        self.attempts += occurring(tries)
+        executions = below(calculations, "attempts", "execution")
+        statuses = named(below(executions, "status"), "STATUS_")
+        self.statuses += occurring(statuses)
+        self.lanes += occurring(named(below(executions, "lane"), "LANE_"))
+        self.errors += occurring(_kinds_of_errors(below(executions, "error"), statuses))
+        self.verdicts += occurring(verdicts(calculations), evaluations)
+
+    def _add_calls(self, calls: pa.Array) -> None:
+        self.parse += occurring(named(below(calls, "outcome"), "PARSE_OUTCOME_"))
+        for row in grouped(calls):
+            self.models[tuple(row[name] for name in ANSWERED_BY)] += row["calls"]
+            for kind in _KINDS_OF_TOKENS:
+                self.tokens[row["role"], kind] += row[kind]
+
+
+def kinds_of_reasons(reasons: pa.Array) -> pa.Array:
+    """The rule that each reason begins with."""
+    return pc.list_element(pc.split_pattern(reasons, ":", max_splits=1), 0)
+
+
+def _is_said(texts: pa.Array) -> pa.Array:
+    return pc.fill_null(pc.greater(pc.utf8_length(texts), 0), False)
+
+
+def _kinds_of_errors(errors: pa.Array, statuses: pa.Array) -> pa.Array:
+    """The exception that ended a program, or how else it ended; null where it ran."""
+    failed = pc.not_equal(statuses, "ok")
+    kinds: list[Any] = []
+    for error, status in zip(errors.filter(failed).to_pylist(), statuses.filter(failed).to_pylist(), strict=True):
+        exception = _EXCEPTION.match(error) if status == "error" else None
+        kinds.append(exception.group() if exception else status)
+    return pa.array(kinds, pa.string())

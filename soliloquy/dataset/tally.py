@@ -1,0 +1,144 @@
+"""Counts over the rows of a dataset."""
+
+from collections import Counter
+from collections.abc import Container
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from soliloquy.dataset.columns import ANSWERED_BY, below, grouped, occurring, verdicts
+from soliloquy.recipes.codes import EVALUATIONS
+from soliloquy.recipes.recipe import find
+from soliloquy.v1.conversation_pb2 import Evaluation
+
+_COUNTS = ("accepted", "rejected", "turns", "python_turns")
+_COUNTERS = ("enrichment", "discarded", "unfit", "executions", "parse", "verdicts", "measures", "tokens", "answered")
+# By the names that the columns have.
+_LETTERS = {Evaluation.Name(code): letter for letter, code in EVALUATIONS.items()}
+
+
+@dataclass
+class Tally:
+    """Everything but the time a run took; the same dataset always has the same tally."""
+
+    accepted: int = 0
+    rejected: int = 0
+    # How many have a detailed solution, and how many were to have one and have the plain one.
+    enrichment: Counter[str] = field(default_factory=Counter)
+    # What the planner made of problems and did not take; and why problems were no use to the recipe.
+    discarded: Counter[str] = field(default_factory=Counter)
+    unfit: Counter[str] = field(default_factory=Counter)
+    turns: int = 0
+    python_turns: int = 0
+    executions: Counter[str] = field(default_factory=Counter)
+    parse: Counter[str] = field(default_factory=Counter)
+    verdicts: Counter[str] = field(default_factory=lambda: Counter(agree=0, contradict=0))
+    # Of problems written to order that have an answer: how many, their tokens, and how many take each operation.
+    measures: Counter[str] = field(default_factory=Counter)
+    # By role and kind; and by role, engine, model and adapter's digest, how many calls they answered.
+    tokens: Counter[tuple[str, str]] = field(default_factory=Counter)
+    answered: Counter[tuple[str, ...]] = field(default_factory=Counter)
+    # Problems whose enrichment was counted before, and is among them: their conversations share it.
+    known: Container[str] = ()
+    enriched: set[str] = field(default_factory=set)
+
+    @classmethod
+    def from_json(cls, counts: dict[str, Any], known: Container[str]) -> Self:
+        """That which `as_json` told of, to go on from."""
+        tally = cls(known=known)
+        tokens = {(role, kind): n for role, used in counts["tokens"].items() for kind, n in used.items()}
+        answered = {tuple(row[name] for name in ANSWERED_BY): row["calls"] for row in counts["models"]}
+        for name, held in (counts | {"tokens": tokens, "answered": answered}).items():
+            if name in _COUNTS:
+                setattr(tally, name, held)
+            elif name in _COUNTERS:
+                getattr(tally, name).update(held)
+        return tally
+
+    def add(self, batch: pa.RecordBatch, *, accepted: bool) -> None:
+        """Counts the rows of a shard."""
+        if accepted:
+            self.accepted += len(batch)
+        else:
+            self.rejected += len(batch)
+        unfit = batch["ending_reason"].filter(pc.equal(batch["ending"], "ENDING_UNFIT"))
+        self.unfit.update(reason.partition(":")[0] for reason in unfit.to_pylist())
+        problems, turns = batch["problem"], pc.list_flatten(batch["turns"])
+        self._add_enrichments(below(problems, "id"), below(problems, "enrichment"))
+        ordered = pc.and_(below(problems, "authorship").is_valid(), below(problems, "answer").is_valid())
+        self._add_measures(below(problems, "authorship", "measures").filter(ordered))
+        self.turns += len(turns)
+        self._add_calls(below(turns, "calls"))
+        recipes = below(batch["run"], "recipe").fill_null("").take(pc.list_parent_indices(batch["turns"]))
+        self._add_calculations(turns, recipes)
+
+    def _add_enrichments(self, problems: pa.Array, enrichments: pa.Array) -> None:
+        because = below(enrichments, "plain_because")
+        self.enrichment.update(occurring(pc.if_else(pc.equal(because, ""), "detailed", "plain")))
+        enriched = pc.if_else(enrichments.is_valid(), problems, None)
+        if not all(first := [problem is None or self._is_first(problem) for problem in enriched.to_pylist()]):
+            enrichments = enrichments.filter(pa.array(first))
+        self._add_calls(below(enrichments, "calls"))
+        for made in ("confusion", "plan"):
+            for one in below(enrichments, made, "discarded").to_pylist():
+                self.discarded[one["because"]] += one["samples"]
+
+    def _is_first(self, problem: str) -> bool:
+        if problem in self.known or problem in self.enriched:
+            return False
+        self.enriched.add(problem)
+        return True
+
+    def _add_measures(self, measures: pa.Array) -> None:
+        for one in measures.to_pylist():
+            told = one or {"tokens": 0, "operations": ()}
+            self.measures.update({"problems": 1, "tokens": told["tokens"], **dict.fromkeys(told["operations"], 1)})
+
+    def _add_calculations(self, turns: pa.Array, recipes: pa.Array) -> None:
+        calculations = below(turns, "calculation")
+        self.python_turns += len(calculations) - calculations.null_count
+        statuses = below(calculations, "attempts", "execution", "status").fill_null("STATUS_UNSPECIFIED")
+        self.executions.update({_plain(name, "STATUS_"): count for name, count in occurring(statuses).items()})
+        evaluations = below(turns, "tutor", "evaluation").fill_null("EVALUATION_UNSPECIFIED")
+        for (recipe, found, evaluation), count in occurring(recipes, verdicts(calculations), evaluations).items():
+            # What was imported may have no recipe, and so no rules.
+            if recipe and (agreeing := find(recipe).agreeing):
+                agrees = _LETTERS.get(evaluation, "") in agreeing[found]
+                self.verdicts["agree" if agrees else "contradict"] += count
+
+    def _add_calls(self, calls: pa.Array) -> None:
+        for call in grouped(calls):
+            role = call["role"]
+            self.parse[_plain(call["outcome"], "PARSE_OUTCOME_")] += call["calls"]
+            self.tokens[role, "prompt"] += call["prompt"]
+            self.tokens[role, "completion"] += call["completion"]
+            self.answered[tuple(call[name] for name in ANSWERED_BY)] += call["calls"]
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "accepted": self.accepted,
+            "rejected": self.rejected,
+            "enrichment": dict(sorted(self.enrichment.items())),
+            "discarded": dict(sorted(self.discarded.items())),
+            "unfit": dict(sorted(self.unfit.items())),
+            "turns": self.turns,
+            "python_turns": self.python_turns,
+            "executions": dict(sorted(self.executions.items())),
+            "parse": dict(sorted(self.parse.items())),
+            "verdicts": dict(sorted(self.verdicts.items())),
+            "measures": dict(sorted(self.measures.items())),
+            "tokens": {role: self._tokens(role) for role in sorted({role for role, _ in self.tokens})},
+            "models": [
+                dict(zip(ANSWERED_BY, names, strict=True)) | {"calls": number}
+                for names, number in sorted(self.answered.items())
+            ],
+        }
+
+    def _tokens(self, role: str) -> dict[str, int]:
+        return {kind: self.tokens[role, kind] for kind in ("prompt", "completion")}
+
+
+def _plain(name: str, prefix: str) -> str:
+    return name.removeprefix(prefix).lower()

@@ -1,0 +1,90 @@
+"""What a clock or a machine said of conversations, apart from what the run made of them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from soliloquy.dataset.columns import below
+from soliloquy.dataset.rows import TIMINGS
+
+# Fields, and those below them.
+_Fields = Mapping[str, Any]
+_OF_CALLS: _Fields = {"calls": {"seconds": {}}}
+_OF_EXECUTIONS: _Fields = {"execution": {"seconds": {}, "waited_seconds": {}, "runsc_version": {}}}
+_OF_CALCULATIONS: _Fields = {"calculation": {"attempts": _OF_EXECUTIONS}}
+_TOLD: _Fields = {
+    # A matter of speed, and of who grew it.
+    "run": {"in_flight": {}, "growing": {}},
+    "problem": {"enrichment": _OF_CALLS},
+    "turns": {"student": {"rejected": _OF_CALCULATIONS}, **_OF_CALCULATIONS, **_OF_CALLS},
+}
+
+
+def timeless(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Conversations as the same run always makes them."""
+    columns = [_cleared(batch[name], _TOLD[name]) if name in _TOLD else batch[name] for name in batch.schema.names]
+    return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
+
+
+def timings(batch: pa.RecordBatch, at: Sequence[float]) -> pa.RecordBatch:
+    """What differs each time: a row for each conversation, and when it was collected."""
+    turns = batch["turns"]
+    ends, turns = _ends(turns), turns.flatten()
+    attempts = pc.struct_field(turns, ["calculation", "attempts"])
+    planned, asked = pc.struct_field(batch["problem"], ["enrichment", "calls"]), pc.struct_field(turns, "calls")
+    columns = [
+        batch["id"],
+        pa.array(at, pa.float64()),
+        _listed("executions", _ends(attempts)[ends], _executions(turns, attempts)),
+        _listed("calls", _ends(planned) + _ends(asked)[ends], _calls(turns, ends, planned, asked)),
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=TIMINGS)
+
+
+def _executions(turns: pa.Array, attempts: pa.Array) -> dict[str, Any]:
+    ends = _ends(attempts)
+    executions = below(attempts.flatten(), "execution")
+    told = {name: below(executions, name) for name in ("seconds", "waited_seconds", "runsc_version", "lane")}
+    attempt = np.arange(1, ends[-1] + 1) - np.repeat(ends[:-1], np.diff(ends))
+    return told | {"turn": np.repeat(below(turns, "number"), np.diff(ends)), "attempt": attempt}
+
+
+def _calls(turns: pa.Array, ends: Any, planned: pa.Array, asked: pa.Array) -> dict[str, Any]:
+    """Each conversation's own side by side: of its problem, of its turns."""
+    of_problems, of_turns = _ends(planned), _ends(asked)
+    rows = [np.repeat(np.arange(len(ends) - 1), np.diff(of)) for of in (of_problems, of_turns[ends])]
+    order = np.argsort(np.concatenate(rows), kind="stable")
+    numbers = np.repeat(below(turns, "number"), np.diff(of_turns))
+    told = {"turn": pa.array(np.concatenate([np.zeros(of_problems[-1], np.int32), numbers]))}
+    for name in ("role", "seconds"):
+        told[name] = pa.concat_arrays([below(calls.flatten(), name) for calls in (planned, asked)])
+    return {name: column.take(pa.array(order)) for name, column in told.items()}
+
+
+def _listed(name: str, ends: Any, columns: Mapping[str, Any]) -> pa.Array:
+    kind = TIMINGS.field(name).type
+    fields = list(kind.value_type)
+    values = [pc.cast(columns[field.name], field.type) for field in fields]
+    return pa.ListArray.from_arrays(pc.cast(ends, pa.int32()), pa.StructArray.from_arrays(values, fields=fields), kind)
+
+
+def _ends(lists: pa.Array) -> Any:
+    """Where each list ends among the values of all, from the first one's beginning on."""
+    return np.concatenate([[0], np.cumsum(pc.list_value_length(lists).fill_null(0))])
+
+
+def _cleared(array: pa.Array, fields: _Fields) -> pa.Array:
+    if pa.types.is_list(array.type):
+        return pa.ListArray.from_arrays(array.offsets, _cleared(array.values, fields), array.type, mask=array.is_null())
+    if pa.types.is_struct(array.type):
+        kinds = list(array.type)
+        left = [
+            _cleared(array.field(kind.name), fields[kind.name]) if kind.name in fields else array.field(kind.name)
+            for kind in kinds
+        ]
+        return pa.StructArray.from_arrays(left, fields=kinds, mask=array.is_null())
+    unset = pa.scalar("" if pa.types.is_string(array.type) else 0, array.type)
+    return pc.if_else(array.is_valid(), unset, array)

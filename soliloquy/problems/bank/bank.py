@@ -1,0 +1,98 @@
+"""The banks of problems that come with Soliloquy: a folder of families for each topic, and endless draws."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from pathlib import Path
+
+from soliloquy.problems.bank.family import Family
+from soliloquy.problems.bank.family_file import BadFamily, read_questions
+from soliloquy.problems.bank.loading import load_family
+from soliloquy.problems.bank.wording import longest_piece
+from soliloquy.problems.book import ProblemBook
+from soliloquy.runtime.seeds import seed
+from soliloquy.v1.conversation_pb2 import Problem
+
+FAMILIES = Path(__file__).with_name("families")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bank:
+    name: str
+    # Each family's file by the family's name, topic by topic. A family is read when it is first needed.
+    files: Mapping[str, Path]
+    # SHA-256 of its files: two runs with the same digest draw the same problems.
+    digest: str
+    _loaded: dict[str, Family] = field(default_factory=dict, repr=False)
+
+    @property
+    def count(self) -> None:
+        """A bank has no end."""
+
+    @cached_property
+    def book(self) -> ProblemBook:
+        return ProblemBook(self._recognised, self.draw)
+
+    @cached_property
+    def names(self) -> Sequence[str]:
+        return tuple(self.files)
+
+    @property
+    def by_topic(self) -> Mapping[str, Sequence[str]]:
+        """The names of each topic's families."""
+        found: dict[str, list[str]] = {}
+        for name, path in self.files.items():
+            found.setdefault(path.parent.name, []).append(name)
+        return found
+
+    def family(self, name: str) -> Family:
+        family = self._loaded.get(name)
+        if family is None:
+            family = self._loaded[name] = load_family(self.files[name])
+        return family
+
+    def draw(self, number: int) -> Problem:
+        """The problem of a seed; every seed has one."""
+        return self._at(seed(self.name, number))
+
+    def problem(self, run_seed: int, ordinal: int) -> Problem:
+        return self._at(seed(self.name, run_seed, "problem", ordinal))
+
+    def _at(self, number: int) -> Problem:
+        rest, position = divmod(number, len(self.names))
+        return self.family(self.names[position]).problem(rest)
+
+    @cached_property
+    def _clues(self) -> Sequence[tuple[str, str]]:
+        """A text that every question of a wording holds, and the family it may belong to."""
+        return [(longest_piece(text), name) for name, path in self.files.items() for text in read_questions(path)]
+
+    def _recognised(self, question: str) -> Problem | None:
+        for name in dict.fromkeys(name for clue, name in self._clues if clue in question):
+            family = self.family(name)
+            number = family.number_of(question)
+            if number is not None:
+                return family.problem(number)
+        return None
+
+
+def bank_names() -> list[str]:
+    return sorted(folder.name for folder in FAMILIES.iterdir() if folder.is_dir())
+
+
+@cache
+def load_bank(name: str) -> Bank:
+    return bank_in(FAMILIES / name)
+
+
+def bank_in(folder: Path) -> Bank:
+    """The bank whose topics are the folders in this one."""
+    files: dict[str, Path] = {}
+    content = hashlib.sha256()
+    for path in sorted(folder.glob("*/*.toml")):
+        if path.stem in files:
+            raise BadFamily(f"{path}: the bank has another family of this name, in {files[path.stem]}")
+        files[path.stem] = path
+        content.update(f"{path.parent.name}/{path.name}".encode() + b"\0" + path.read_bytes() + b"\0")
+    return Bank(name=folder.name, files=files, digest=content.hexdigest())

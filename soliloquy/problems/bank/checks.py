@@ -1,0 +1,77 @@
+"""What every family promises: held over many draws, and over the ends of its ranges."""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import product
+from pathlib import Path
+
+from soliloquy.problems.bank import number_checks, physics_checks, text_checks
+from soliloquy.problems.bank.family import Family
+from soliloquy.problems.bank.family_file import BadFamily
+from soliloquy.problems.bank.loading import load_family
+from soliloquy.truth.expressions import BadExpression, Unworkable
+from soliloquy.v1.conversation_pb2 import Problem
+
+# A prime beyond what most families have to choose from: draws differ in every slot.
+STRIDE = 1_000_000_007
+
+# Each yields what breaks the promise of its name; the first of a promise is enough.
+Promise = Callable[[Family, Sequence[Problem]], Iterator[str]]
+PROMISES: Sequence[Promise] = (
+    text_checks.wordings_differ,
+    text_checks.questions_differ,
+    text_checks.questions_lead_back,
+    text_checks.texts_are_clean,
+    text_checks.asks_keep_the_result,
+    text_checks.no_step_is_asked_twice,
+    text_checks.concepts_need_no_number,
+    text_checks.misconceptions_are_wrong,
+    text_checks.wrong_laws_are_others,
+    number_checks.expressions_give_their_results,
+    number_checks.roundings_do_no_harm,
+    number_checks.results_are_plausible,
+    number_checks.slips_are_wrong,
+    number_checks.slips_are_complete,
+    physics_checks.units_agree,
+    physics_checks.laws_hold,
+    physics_checks.rearrangements_solve_the_law,
+)
+
+
+def faults(path: Path, *, draws: int) -> Iterator[str]:
+    """What is wrong with the family of a file: a line for each promise that it breaks."""
+    try:
+        family = load_family(path)
+        problems = drawn(family, draws)
+    except (BadFamily, Unworkable) as error:
+        yield " ".join(str(error).removeprefix(f"{path.name}: ").split())
+        return
+    for promise in PROMISES:
+        fault = _fault(promise, family, problems)
+        if fault:
+            yield f"{promise.__name__.replace('_', ' ')}: {fault}".replace("\n", " ")
+
+
+def _fault(promise: Promise, family: Family, problems: Sequence[Problem]) -> str | None:
+    try:
+        return next(promise(family, problems), None)
+    except (BadExpression, Unworkable) as error:
+        return str(error)
+
+
+def drawn(family: Family, draws: int) -> Sequence[Problem]:
+    """Problems from all over a family, then those at the ends of its ranges."""
+    spread = [family.problem(STRIDE * place) for place in range(1, draws + 1)]
+    return [*spread, *(family.problem(number) for number in _extremes(family))]
+
+
+def _extremes(family: Family) -> Iterator[int]:
+    grids = family.givens.values()
+    first = family.count
+    for grid in grids:
+        first //= grid.count
+    for positions in product(*((0, grid.count - 1) for grid in grids)):
+        number, size = 0, first
+        for grid, position in zip(grids, positions, strict=True):
+            number += size * position
+            size *= grid.count
+        yield number

@@ -1,0 +1,88 @@
+"""A family of problems: one piece of physics, whose words and values vary."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from soliloquy.problems.bank.family_steps import Board, StatedStep, WorkedStep
+from soliloquy.problems.bank.grid import Grid
+from soliloquy.problems.bank.wording import Wording
+from soliloquy.runtime.seeds import digest
+from soliloquy.v1 import conversation_pb2 as pb
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Family:
+    bank: str
+    topic: str
+    name: str
+    title: str
+    difficulty: int
+    # None where nothing is calculated.
+    tolerance: float | None
+    wordings: Sequence[Wording]
+    things: Mapping[str, Sequence[str]]
+    givens: Mapping[str, Grid]
+    constants: Mapping[str, float]
+    # The unit of each given quantity and constant.
+    units: Mapping[str, str]
+    steps: Sequence[StatedStep | WorkedStep]
+    # All of a problem but its texts and numbers.
+    outline: pb.Problem
+    # How many problems it has: one for each number below.
+    count: int
+
+    def number_of(self, question: str) -> int | None:
+        """The number of the problem that asks so, where it is one of this family's."""
+        for which, candidate in enumerate(self.wordings):
+            slots = candidate.slots_of(question)
+            if slots is None:
+                continue
+            number, size = which, len(self.wordings)
+            for slot, words in self.things.items():
+                number += size * words.index(slots[slot])
+                size *= len(words)
+            for symbol, grid in self.givens.items():
+                position = grid.position_of(slots[symbol])
+                if position is None:
+                    break
+                number += size * position
+                size *= grid.count
+            else:
+                return number
+        return None
+
+    def board(self, number: int) -> tuple[Wording, Board]:
+        """What a number comes to, read as one digit for each thing there is to choose, and the question's wording."""
+        rest, which = divmod(number, len(self.wordings))
+        board = Board()
+        for slot, words in self.things.items():
+            rest, position = divmod(rest, len(words))
+            board.text[slot] = words[position]
+        for symbol, grid in self.givens.items():
+            rest, position = divmod(rest, grid.count)
+            board.write(symbol, grid.value(position), self.units[symbol])
+        for symbol, value in self.constants.items():
+            board.write(symbol, value, self.units[symbol])
+        for step in self.steps:
+            if isinstance(step, WorkedStep):
+                step.work(board, pick=number)
+        return self.wordings[which], board
+
+    def source(self, number: int) -> str:
+        return f"{self.bank}/{self.name}#{number}"
+
+    def problem(self, number: int) -> pb.Problem:
+        """The problem of a number, beyond `count` from the start again."""
+        number %= self.count
+        wording, board = self.board(number)
+        problem = pb.Problem()
+        problem.CopyFrom(self.outline)
+        for step, own in zip(self.steps, problem.steps, strict=True):
+            step.fill(own, board)
+        problem.source = self.source(number)
+        problem.id = digest(problem.source)
+        problem.question = wording.filled(board.text)
+        problem.solution = "\n".join(step.line(board) for step in self.steps)
+        if problem.tolerance:
+            problem.answer.CopyFrom(problem.steps[-1].result)
+        return problem

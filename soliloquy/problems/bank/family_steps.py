@@ -1,0 +1,150 @@
+"""The steps of a family: a calculation worked with the drawn values, or what is said in words or as a law."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from soliloquy.problems.bank.family_file import ConceptTable, StepTable
+from soliloquy.problems.working.slips import STRATEGIES, mistakes
+from soliloquy.problems.working.wrong_ways import WrongWays, wrong_ways
+from soliloquy.truth.expressions import Expression, compiled, in_brackets
+from soliloquy.truth.figures import tidy, with_unit, written
+from soliloquy.v1 import conversation_pb2 as pb
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Board:
+    """What a problem's number comes to: its words and values, and those of the steps that were worked."""
+
+    # What the slots of a text are filled with: "5 kg", "hammer".
+    text: dict[str, str] = field(default_factory=dict)
+    values: dict[str, float] = field(default_factory=dict)
+    # Each value as it stands in a written calculation.
+    working: dict[str, str] = field(default_factory=dict)
+    # A working and the value it leads to for each of STRATEGIES, by the number of the step.
+    slips: dict[int, Sequence[tuple[str, float]]] = field(default_factory=dict)
+
+    def write(self, symbol: str, value: float, unit: str) -> None:
+        self.values[symbol] = value
+        self.text[symbol], self.working[symbol] = _shown(value, unit)
+
+
+# Constants, and the values of small ranges, come again and again.
+@lru_cache(8192)
+def _shown(value: float, unit: str) -> tuple[str, str]:
+    plain = written(value)
+    return with_unit(plain, unit), in_brackets(plain)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StatedStep:
+    """A law that is chosen, or an idea in words: nothing is calculated."""
+
+    # All of the step but its texts.
+    outline: pb.Step
+    ask: str
+    explanation: str
+    formula: str
+    # What students say instead, with slots.
+    wrong: Sequence[str]
+
+    def line(self, board: Board) -> str:
+        """The step's line of the solution."""
+        line = f"Step {self.outline.number}) {self.explanation.format_map(board.text)}"
+        return f"{line} {self.formula}." if self.formula else line
+
+    def fill(self, step: pb.Step, board: Board) -> None:
+        step.ask = self.ask.format_map(board.text)
+        step.explanation = self.explanation.format_map(board.text)
+        for slip, working in zip(step.slips, self.wrong, strict=True):
+            slip.working = working.format_map(board.text)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WorkedStep:
+    # All of the step but its texts and numbers.
+    outline: pb.Step
+    number: int
+    ask: str
+    explanation: str
+    expression: Expression
+    symbol: str
+    unit: str
+    wrong_ways: Sequence[WrongWays]
+
+    def work(self, board: Board, *, pick: int) -> None:
+        """Writes down the result and the mistakes; `pick` chooses among the slips of the pen."""
+        value = tidy(self.expression.value(board.values))
+        working = self.expression.working.format_map(board.working)
+        board.slips[self.number] = mistakes(
+            self.wrong_ways, board.values, board.working, value=value, working=working, pick=pick + self.number
+        )
+        board.write(self.symbol, value, self.unit)
+
+    def line(self, board: Board) -> str:
+        """The step's line of the solution."""
+        working = self.expression.working.format_map(board.working)
+        explanation = self.explanation.format_map(board.text)
+        return f"Step {self.number}) {explanation} {self.symbol} = {working} = {board.text[self.symbol]}."
+
+    def fill(self, step: pb.Step, board: Board) -> None:
+        step.ask = self.ask.format_map(board.text)
+        step.explanation = self.explanation.format_map(board.text)
+        for quantity, symbol in zip(step.inputs, self.expression.symbols, strict=True):
+            quantity.value = board.values[symbol]
+        step.result.value = board.values[self.symbol]
+        for slip, (working, mistaken) in zip(step.slips, board.slips[self.number], strict=True):
+            slip.working = f"{self.symbol} = {working}"
+            slip.value = mistaken
+
+
+def family_step(
+    table: StepTable | ConceptTable, *, number: int, known: Mapping[str, pb.Quantity], converted: Mapping[str, str]
+) -> StatedStep | WorkedStep:
+    """A step as its table describes it; `converted` names what earlier steps converted, and from what."""
+    outline = pb.Step(number=number, kind=f"STEP_KIND_{table.kind.upper()}")
+    if isinstance(table, ConceptTable):
+        outline.slips.extend(pb.Slip() for _ in table.misconceptions)
+        return StatedStep(
+            outline=outline, ask=table.ask, explanation=table.explanation, formula="", wrong=table.misconceptions
+        )
+    if table.result is None:
+        outline.formula = table.formula
+        outline.slips.add(strategy=pb.ERROR_STRATEGY_FORMULA)
+        outline.slips.add(strategy=pb.ERROR_STRATEGY_REARRANGEMENT)
+        return StatedStep(
+            outline=outline,
+            ask=table.ask,
+            explanation=table.explanation,
+            formula=table.formula,
+            wrong=[table.wrong["formula"], table.wrong["rearrangement"]],
+        )
+    expression = compiled(table.expression)
+    outline.MergeFrom(
+        pb.Step(
+            formula=f"{table.result.symbol} = {expression.formula}",
+            expression=expression.text,
+            inputs=[known.get(symbol, pb.Quantity(symbol=symbol)) for symbol in expression.symbols],
+            result=pb.Quantity(symbol=table.result.symbol, name=table.result.name, unit=table.result.unit),
+            slips=[pb.Slip(strategy=strategy, unit=table.result.unit) for strategy in STRATEGIES],
+        )
+    )
+    return WorkedStep(
+        outline=outline,
+        number=number,
+        ask=table.ask,
+        explanation=table.explanation,
+        expression=expression,
+        symbol=table.result.symbol,
+        unit=table.result.unit,
+        wrong_ways=[
+            WrongWays(strategy=way.strategy, candidates=tuple(way.candidates))
+            for way in wrong_ways(
+                expression,
+                unit=table.result.unit,
+                converts=table.kind == "convert",
+                converted={symbol: converted[symbol] for symbol in expression.symbols if symbol in converted},
+                stated=table.wrong,
+            )
+        ],
+    )

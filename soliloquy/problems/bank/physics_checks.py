@@ -1,0 +1,107 @@
+"""Promises about a family's physics: its units by a units library, its laws by a computer-algebra one."""
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from soliloquy.problems.bank.family import Family
+from soliloquy.problems.bank.family_steps import StatedStep, WorkedStep
+from soliloquy.problems.bank.number_checks import numeric
+from soliloquy.truth.algebra import is_solved_by
+from soliloquy.truth.expressions import Unworkable
+from soliloquy.truth.laws import Law, law, law_between, laws_in
+from soliloquy.truth.measured import UnitsDisagree, UnknownUnit, calculated, converted
+from soliloquy.truth.units import unit
+from soliloquy.v1.conversation_pb2 import STEP_KIND_CONVERT, STEP_KIND_EQUATION, STEP_KIND_REARRANGE, Problem, Step
+
+# The units of a family are the same in every draw, and its law has the same symbols.
+ENOUGH = 5
+# What a convenient factor, as 1.602e-19 for 1.602176634e-19, may be off.
+FACTOR = 0.002
+# Results are carried on with five digits, and a law may take the difference of two of them.
+ROUNDING = 0.003
+LETTER = re.compile(r"\b[^\W\d_]\b")
+# Its quantities count things, so that only conversions between units of measurement can be checked.
+COUNTING = "arithmetic"
+
+
+def units_agree(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
+    expressions = {step.outline.number: step.expression for step in family.steps if isinstance(step, WorkedStep)}
+    for problem in problems[:ENOUGH]:
+        for step in numeric(problem):
+            if family.bank == COUNTING and not _converts_measures(step):
+                continue
+            inputs = {own.symbol: (own.value, own.unit) for own in step.inputs}
+            try:
+                if step.kind == STEP_KIND_CONVERT and len(inputs) == 1:
+                    value = converted(*next(iter(inputs.values())), step.result.unit)
+                else:
+                    value = calculated(expressions[step.number], inputs, step.result.unit)
+            except (UnknownUnit, UnitsDisagree) as error:
+                yield f"step {step.number}: {error}"
+                continue
+            if not math.isclose(value, step.result.value, rel_tol=FACTOR):
+                yield (
+                    f"step {step.number}: {step.expression} gives {value:.5g} {step.result.unit} when worked out with "
+                    f"its units, not {step.result.value:.5g}"
+                )
+
+
+def laws_hold(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
+    """The law of the first step holds between what is given and what is worked out."""
+    if family.bank == COUNTING:
+        return
+    for known in _laws(family):
+        for problem in problems[:ENOUGH]:
+            values = _values(family, problem)
+            if known.symbols - values.keys():
+                yield f"{known.text!r} uses {sorted(known.symbols - values.keys())}, which nothing is called"
+            elif not _holds(known, values):
+                yield f"{known.text!r} does not hold: {problem.question} {problem.solution}"
+
+
+def rearrangements_solve_the_law(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
+    """The law that an earlier step chose, or that the step itself quotes."""
+    if family.bank == COUNTING:
+        return
+    for step in family.steps:
+        if not isinstance(step, WorkedStep) or step.outline.kind != STEP_KIND_REARRANGE:
+            continue
+        for known in (*_laws(family), *_quoted(step, family)):
+            # One that yields something on the way to the unknown is held to the law's numbers alone.
+            concerned = step.symbol in known.symbols and set(step.expression.symbols) <= known.symbols
+            if concerned and not is_solved_by(known, step.symbol, step.expression):
+                yield f"{step.expression.text!r} is not {known.text!r} solved for {step.symbol}"
+
+
+def _converts_measures(step: Step) -> bool:
+    units = [step.result.unit, *(own.unit for own in step.inputs)]
+    return step.kind == STEP_KIND_CONVERT and all(unit(own).measure for own in units)
+
+
+def _laws(family: Family) -> Sequence[Law]:
+    stated = [step for step in family.steps if isinstance(step, StatedStep)]
+    return [law(step.formula) for step in stated if step.outline.kind == STEP_KIND_EQUATION]
+
+
+def _quoted(step: WorkedStep, family: Family) -> Iterator[Law]:
+    """The laws that a step's texts hold: "Solve P = U × I for the current"."""
+    symbols = {*family.units, *(own.symbol for own in family.steps if isinstance(own, WorkedStep))}
+    for text in (step.ask, step.explanation):
+        # A letter by itself is one that cancels out.
+        found = (law_between(*sides, symbols.union(LETTER.findall(text))) for sides in laws_in(text))
+        yield from (known for known in found if known is not None)
+
+
+def _holds(known: Law, values: Mapping[str, float]) -> bool:
+    try:
+        return known.holds(values, ROUNDING)
+    except Unworkable:
+        return False
+
+
+def _values(family: Family, problem: Problem) -> Mapping[str, float]:
+    """Everything that has a symbol, in base units."""
+    units = {**family.units, **{step.symbol: step.unit for step in family.steps if isinstance(step, WorkedStep)}}
+    _, board = family.board(int(problem.source.rpartition("#")[2]))
+    return {symbol: unit(units[symbol]).in_base(value) for symbol, value in board.values.items()}

@@ -1,0 +1,130 @@
+"""Promises about a family's texts."""
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from itertools import combinations
+
+from soliloquy.problems.bank.family import Family
+from soliloquy.problems.bank.wording import SLOT
+from soliloquy.truth.figures import with_unit, written
+from soliloquy.truth.phrases import says
+from soliloquy.v1.conversation_pb2 import Problem
+
+# Of 200 draws this many ask something else, where a family has numbers to draw.
+DIFFERENT = 0.75
+# Two wordings share at most this part of their words.
+ALIKE = 0.8
+# Each of these begins with a sign of its own, which is looked for faster than an alternative.
+# What no text holds: an unfilled slot, a number that is none or has the noise of a binary fraction, a gap.
+UNCLEAN = [re.compile(part) for part in (r"[{}]", r"nan(?<!\wnan)\b", r"inf(?<!\winf)\b", r"\.\d{9}", r"  ")]
+# Nor does a sentence: an article against the sound behind it (an echo, a uniform field, an 8 kg box), a doubled stop.
+UNWELL = [
+    re.compile(part)
+    for part in (
+        r"[Aa](?<!\w[Aa])(?: [aeioAEIO]\w| (?:8\d*|11|18)(?!\d)|n (?:[bcdfgjklmnpqrstvwxyz][a-z]|[12345679](?![18])))",
+        r"[ .][.,?]",
+        r",\?",
+    )
+]
+SENTENCE = re.compile(r"[A-Z0-9].*[.?]", re.DOTALL)
+WORDS = re.compile(r"[a-z]{2,}")
+
+
+def wordings_differ(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
+    texts = [wording.template for wording in family.wordings]
+    for one, other in combinations(texts, 2):
+        own, others = _words(one), _words(other)
+        if len(own & others) > ALIKE * len(own | others):
+            yield f"{one!r} and {other!r} are nearly the same"
+
+
+def questions_differ(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
+    different = len({problem.question for problem in problems})
+    wanted = DIFFERENT * len(problems) if family.givens else min(family.count, len(problems) // 10)
+    if different < wanted:
+        yield f"only {different} of {len(problems)} draws ask something else"
+
+
+def questions_lead_back(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
+    for problem in problems:
+        if f"{family.bank}/{family.name}#{family.number_of(problem.question)}" != problem.source:
+            yield f"not known again: {problem.question}"
+
+
+def texts_are_clean(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
+    sentences = dict.fromkeys(problem.question for problem in problems)
+    others = dict.fromkeys(problem.solution for problem in problems)
+    for step in (step for problem in problems for step in problem.steps):
+        sentences[step.ask] = sentences[step.explanation] = None
+        others.update(dict.fromkeys(slip.working for slip in step.slips))
+        others[step.formula or step.explanation] = None
+    for text in sentences:
+        if not SENTENCE.fullmatch(text):
+            yield f"no complete sentence: {text!r}"
+    yield from _holding(UNWELL, sentences)
+    yield from _holding(UNCLEAN, sentences | others)
+    if "" in others:
+        yield "a text is empty"
+
+
+def _holding(patterns: Sequence[re.Pattern[str]], texts: Collection[str]) -> Iterator[str]:
+    # In most families one search in all texts finds nothing.
+    together = "\n".join(texts)
+    for pattern in patterns:
+        for text in texts if pattern.search(together) else ():
+            if found := pattern.search(text):
+                yield f"{found[0]!r} in {text!r}"
+
+
+def asks_keep_the_result(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
+    for problem in problems:
+        steps = list(problem.steps)
+        asks = [step.ask for step in steps]
+        for place, step in enumerate(steps):
+            if not step.HasField("result"):
+                continue
+            result = with_unit(written(step.result.value), step.result.unit)
+            for ask in asks[: place + 1]:
+                if result in ask:
+                    yield f"{ask!r} gives {result} away"
+
+
+def no_step_is_asked_twice(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
+    for problem in problems:
+        for one, other in combinations(problem.steps, 2):
+            # The tutor's question tells at which step the student is.
+            if one.ask in other.ask or other.ask in one.ask:
+                yield f"{one.ask!r} is asked again in step {other.number}"
+
+
+def concepts_need_no_number(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
+    if family.tolerance is not None:
+        return
+    for problem in problems:
+        told = [slip.working for step in problem.steps for slip in step.slips]
+        for text in (problem.question, *told, *(line.split(") ", 1)[1] for line in problem.solution.splitlines())):
+            if re.search(r"\d", text):
+                yield f"a digit in {text!r}"
+
+
+def misconceptions_are_wrong(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
+    """Neither is the right idea part of a wrong one, nor a wrong one part of the right, nor are two the same."""
+    for problem in problems if family.tolerance is None else ():
+        for step in problem.steps:
+            right = step.explanation.split(". ")[0]
+            ideas = [idea.rstrip(".").casefold() for idea in (right, *(slip.working for slip in step.slips))]
+            for one, other in combinations(ideas, 2):
+                if one in other or other in one:
+                    yield f"{one!r} and {other!r} say the same"
+
+
+def wrong_laws_are_others(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
+    """Nobody tells a wrong law from the right one by a capital letter alone."""
+    for step in problems[0].steps:
+        for slip in step.slips if step.formula and not step.HasField("result") else ():
+            if says(step.formula, slip.working) or says(slip.working, step.formula):
+                yield f"{slip.working!r} reads as {step.formula!r}"
+
+
+def _words(template: str) -> set[str]:
+    return set(WORDS.findall(SLOT.sub(" ", template).casefold())) | set(SLOT.findall(template))

@@ -1,0 +1,73 @@
+"""A question with slots, read both ways: filled with things and values, and found again from its text."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from soliloquy.problems.bank.family_file import FamilyFile
+from soliloquy.truth.figures import with_unit, written
+
+SLOT = re.compile(r"\{(\w+)\}")
+NUMBER = r"[0-9.e-]+"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SlotPattern:
+    """What may stand in a slot: what is drawn, and what always follows it."""
+
+    drawn: str
+    behind: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wording:
+    template: str
+    slots: Mapping[str, SlotPattern]
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        seen: set[str] = set()
+        pattern = ""
+        for position, part in enumerate(SLOT.split(self.template)):
+            if position % 2 == 0:
+                pattern += re.escape(part)
+                continue
+            slot = self.slots[part]
+            if slot.drawn:
+                pattern += f"(?P={part})" if part in seen else f"(?P<{part}>{slot.drawn})"
+            pattern += slot.behind
+            seen.add(part)
+        return re.compile(pattern)
+
+    def filled(self, slots: Mapping[str, str]) -> str:
+        return self.template.format_map(slots)
+
+    def slots_of(self, question: str) -> dict[str, str] | None:
+        """The things as words and the values as digits, where the question has this wording."""
+        match = self.pattern.fullmatch(question)
+        return match.groupdict() if match else None
+
+
+def slots_in(template: str) -> Sequence[str]:
+    return SLOT.findall(template)
+
+
+def longest_piece(template: str) -> str:
+    """The longest text between two slots, which every question of this wording holds."""
+    return max(SLOT.split(template)[::2], key=len)
+
+
+def slot_patterns(family: FamilyFile) -> Mapping[str, SlotPattern]:
+    things = {
+        slot: SlotPattern(drawn="|".join(map(re.escape, words)), behind="") for slot, words in family.things.items()
+    }
+    given = {
+        symbol: SlotPattern(drawn=NUMBER, behind=re.escape(f" {row.unit}") if row.unit else "")
+        for symbol, row in family.given.items()
+    }
+    constants = {
+        symbol: SlotPattern(drawn="", behind=re.escape(with_unit(written(row.value), row.unit)))
+        for symbol, row in family.constants.items()
+    }
+    return things | given | constants

@@ -1,0 +1,79 @@
+"""Problems that are yet to be written: what each is to be about, and examples from a bank or a file."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import islice
+from random import Random
+
+from soliloquy.problems.book import ProblemBook
+from soliloquy.problems.sources import ProblemSource
+from soliloquy.recipes.programs import program_of
+from soliloquy.runtime.seeds import digest, draw
+from soliloquy.v1.conversation_pb2 import Authorship, Commission, Example, Problem
+
+# What a model is shown before it writes.
+EXAMPLES = 8
+# So many are drawn for them: those that nothing calculates are none.
+_DRAWN = 5 * EXAMPLES
+# Of a bank, which has no end, so many are drawn from.
+_POOL = 400
+# In a problem's source, what follows the bank or the file.
+_PLACE = re.compile("[/:].*")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Commissions:
+    """A topic each, at random; the same ones for the same seed."""
+
+    examples: ProblemSource
+    # An empty one leaves the choice to whoever writes.
+    topics: Sequence[str]
+    grade: int = 0
+    operations: Sequence[str] = ()
+    _worked_out: dict[tuple[int, int], Example | None] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def count(self) -> None:
+        """There is no end of them."""
+
+    @cached_property
+    def digest(self) -> str:
+        return digest("commissions", self.examples.digest, *self.topics, self.grade, *self.operations)
+
+    @property
+    def book(self) -> ProblemBook:
+        return self.examples.book
+
+    def problem(self, run_seed: int, ordinal: int) -> Problem:
+        choice = draw(run_seed, "commission", ordinal)
+        topic = choice.choice(self.topics)
+        commission = Commission(
+            topic=topic, grade=self.grade, operations=self.operations, examples=self._shown(run_seed, choice)
+        )
+        return Problem(
+            id=digest("commission", self.digest, run_seed, ordinal),
+            topic=topic,
+            source=f"{self._origin}/commission#{ordinal}",
+            authorship=Authorship(commission=commission),
+        )
+
+    @cached_property
+    def _origin(self) -> str:
+        """The bank or the file that the examples are from."""
+        return _PLACE.sub("", self.examples.problem(0, 0).source)
+
+    def _shown(self, run_seed: int, choice: Random) -> list[Example]:
+        count = _POOL if self.examples.count is None else self.examples.count
+        drawn = (self._example(run_seed, place) for place in choice.sample(range(count), min(count, _DRAWN)))
+        return list(islice(filter(None, drawn), EXAMPLES))
+
+    def _example(self, run_seed: int, place: int) -> Example | None:
+        """None for a problem that nothing calculates; each is worked out once."""
+        if (run_seed, place) not in self._worked_out:
+            problem = self.examples.problem(run_seed, place)
+            program = program_of(problem.solution, problem.steps)
+            example = Example(question=problem.question, solution=program) if program else None
+            self._worked_out[run_seed, place] = example
+        return self._worked_out[run_seed, place]

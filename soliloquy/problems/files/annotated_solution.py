@@ -1,0 +1,85 @@
+"""Solutions as GSM8K writes them: a step a line, its calculation in <<48/2=24>>, the answer behind ####."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from soliloquy.problems.files.stated_number import stated_number
+from soliloquy.problems.files.worked_text import unit_at
+from soliloquy.truth.expressions import BadExpression, compiled
+
+# With the number behind it, which repeats the result.
+_ANNOTATION = re.compile(r"<<(?P<inside>[^<>]*)>>(?P<again>(?:-?\$?\d[\d,]*(?:\.\d+)?)?)")
+_MARKS = re.compile(r"<<[^<>]*>>")
+_SUBQUESTION = " ** "
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TakenApart:
+    solution: str
+    # None where nothing tells them: they are then read out of the prose.
+    steps: list[dict[str, Any]] | None
+    # As the text has it; empty where it has none.
+    answer: str
+
+
+def take_apart(text: str) -> TakenApart:
+    body, answer = _without_answer(text)
+    lines = [line.strip() for line in body.splitlines() if line.strip()]
+    steps = [step for line in lines for step in _steps_of_line(line)]
+    for number, step in enumerate(steps, start=1):
+        if "result" in step:
+            step["result"] |= {"symbol": f"x{number}", "name": f"result of step {number}"}
+    return TakenApart(
+        solution=_MARKS.sub("", body).strip(),
+        steps=steps if _MARKS.search(body) else None,
+        answer=answer,
+    )
+
+
+def _without_answer(text: str) -> tuple[str, str]:
+    body, marked, answer = text.rpartition("####")
+    if marked:
+        return body, answer.strip()
+    # MathDial leaves the mark out and keeps the answer in a line of its own.
+    body, _, last = text.rstrip().rpartition("\n")
+    return (body, last.strip()) if body.strip() and stated_number(last) else (text, "")
+
+
+def _steps_of_line(line: str) -> Iterator[dict[str, Any]]:
+    ask, parted, worked = line.partition(_SUBQUESTION)
+    if not parted:
+        ask, worked = "", line
+    ends = [match.end() for match in _ANNOTATION.finditer(worked)]
+    for start, end in zip([0, *ends[:-1]], [*ends[:-1], len(worked)], strict=True):
+        yield _step(worked[start:end], ask.strip() if start == 0 else "")
+
+
+def _step(text: str, ask: str) -> dict[str, Any]:
+    marked = _ANNOTATION.search(text)
+    words = _MARKS.sub("", text).strip()
+    if marked is None:
+        return {"explanation": words, "ask": ask}
+    arithmetic, _, result = marked["inside"].rpartition("=")
+    stated = stated_number(result)
+    if stated is None:
+        return {"explanation": words or marked["inside"], "ask": ask}
+    value, percent = stated
+    # The result stands behind the mark once more, with its unit.
+    unit = percent or unit_at(text, marked.start("again"))
+    return {
+        "explanation": words or f"{arithmetic} = {result}",
+        "ask": ask,
+        "expression": _expression(arithmetic),
+        "result": {"value": value, "unit": unit},
+    }
+
+
+def _expression(arithmetic: str) -> str:
+    """Empty where the annotation is no arithmetic in Python's notation, such as 20% * 5."""
+    text = arithmetic.replace(",", "").replace("$", "").strip()
+    try:
+        return text if text and not compiled(text).symbols else ""
+    except BadExpression:
+        return ""

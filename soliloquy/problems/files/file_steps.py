@@ -1,0 +1,80 @@
+"""The steps of a problem that comes from a file, with the slips that the rules give."""
+
+import re
+from collections.abc import Sequence
+
+from soliloquy.problems.working.slips import slips
+from soliloquy.problems.working.wrong_ways import wrong_ways
+from soliloquy.truth.expressions import Expression, compiled, in_working
+from soliloquy.v1 import conversation_pb2 as pb
+
+# A formula of two operands, whose wrong forms can be told without knowing what it means.
+PRODUCT = re.compile(r"(?P<result>\S+) = (?P<first>\S+) (?P<sign>[×·*/]) (?P<second>\S+)")
+# What is left hanging when a sentence is cut before its number.
+DANGLING = re.compile(
+    r"(?:[\s,:;(=$-]|\b(?:is|are|was|of|to|get|gives|equals|by|a|an|the|at|with|and|so|then|from|in|we|it|for)\b)+$",
+    re.IGNORECASE,
+)
+
+
+def file_step(
+    *,
+    number: int,
+    explanation: str,
+    ask: str = "",
+    formula: str = "",
+    kind: str | None = None,
+    expression: Expression | None = None,
+    inputs: Sequence[pb.Quantity] = (),
+    result: pb.Quantity | None = None,
+    mistakes: Sequence[pb.Slip] | None = None,
+) -> pb.Step:
+    """A step, which yields a number where it has a result; where no mistakes are given, the rules find them."""
+    if mistakes is None:
+        mistakes = _other_formulas(formula) if result is None else _mistakes(expression, inputs, result, number)
+    if result is not None and expression is not None:
+        formula = formula or f"{result.symbol} = {expression.formula}"
+    usual = "equation" if result is None else "compute"
+    return pb.Step(
+        number=number,
+        kind=f"STEP_KIND_{(kind or usual).upper()}",
+        ask=ask or ask_for(explanation, number=number, symbol=result.symbol if result is not None else ""),
+        explanation=explanation,
+        formula=formula,
+        expression=expression.text if expression else "",
+        inputs=inputs,
+        result=result,
+        slips=mistakes,
+    )
+
+
+def _mistakes(
+    expression: Expression | None, inputs: Sequence[pb.Quantity], result: pb.Quantity, number: int
+) -> list[pb.Slip]:
+    """Without an expression they are rules over the number itself."""
+    basis = expression or compiled(repr(result.value))
+    values = {quantity.symbol: quantity.value for quantity in inputs}
+    texts = {symbol: in_working(value) for symbol, value in values.items()}
+    return slips(wrong_ways(basis, unit=result.unit), basis, values, texts, result=result, pick=number)
+
+
+def ask_for(explanation: str, *, number: int, symbol: str) -> str:
+    """A tutor's question that leads to a step: what its text says before the first number, and no more."""
+    if not symbol:
+        return "How would you begin?" if number == 1 else "What comes next?"
+    before = re.split(r"[=≈\d]", explanation, maxsplit=1)[0]
+    before = re.sub(rf"\b{re.escape(symbol)}\s*$", "", before)
+    subject = DANGLING.sub("", before)
+    return f"{subject}: what do you get?" if len(subject.split()) > 1 else f"What do you get for {symbol}?"
+
+
+def _other_formulas(formula: str) -> list[pb.Slip]:
+    match = PRODUCT.fullmatch(formula)
+    if match is None:
+        return []
+    result, first, sign, second = match.group("result", "first", "sign", "second")
+    other = "×" if sign == "/" else "/"
+    return [
+        pb.Slip(strategy=pb.ERROR_STRATEGY_FORMULA, working=f"{result} = {first} {other} {second}"),
+        pb.Slip(strategy=pb.ERROR_STRATEGY_REARRANGEMENT, working=f"{first} = {result} {sign} {second}"),
+    ]

@@ -1,0 +1,157 @@
+"""A row of our own from a row of a source: what has a place with us goes there, everything else is kept beside it."""
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pydantic_core import to_json
+
+from soliloquy.problems.files.annotated_solution import take_apart
+from soliloquy.problems.files.problem_of_row import ANSWER_ASK, ANSWER_STEP, BadField, check, id_of
+from soliloquy.problems.files.problem_rows import ProblemRow
+from soliloquy.problems.files.program_solution import steps_of_program
+from soliloquy.problems.files.reading.lines import LONGEST_LINE, flaw_of
+from soliloquy.problems.files.reading.rows import names_there
+from soliloquy.problems.files.source_format import SourceFormat
+from soliloquy.problems.files.stated_number import stated_number
+from soliloquy.truth.figures import written
+
+# What a row of ours has a field for; "unit" goes into the answer, and "extra" is taken up by ours.
+FIELDS = ("question", "solution", "id", "topic", "answer", "unit", "tolerance", "steps", "extra")
+
+
+def imported(cells: Mapping[str, Any], source: SourceFormat) -> tuple[ProblemRow, str]:
+    """The row, checked as a run would check it, and its line; raises BadField or ValidationError."""
+    given = _given(cells, source)
+    fields: dict[str, Any] = {name: given[name] for name in ("question", "solution") if name in given}
+    fields |= {name: given[name] for name in ("tolerance", "steps") if given.get(name) is not None}
+    if given.get("id") not in (None, ""):
+        fields["id"] = str(given["id"])
+    if given.get("topic"):
+        fields["topic"] = _topic(given["topic"])
+    answer, worded = _answer(given.get("answer"), given.get("unit"))
+    match source.solution:
+        case "annotated" if isinstance(given["solution"], str):
+            parts = take_apart(given["solution"])
+            fields["solution"] = parts.solution
+            if parts.steps:
+                fields["steps"] = parts.steps
+            if parts.answer:
+                answer, worded = _answer(parts.answer, None)
+        case "program" if isinstance(given["solution"], str):
+            fields["steps"] = steps_of_program(given["solution"])
+        case "answer":
+            fields["solution"] = f"The answer is {given['answer']}."
+            fields["steps"] = [_answer_step(answer)]
+    if answer is not None:
+        fields["answer"] = answer
+    fields["extra"] = _extra(cells, given, source, worded)
+    return _checked(fields, states_answer=source.solution in ("annotated", "program"))
+
+
+def _given(cells: Mapping[str, Any], source: SourceFormat) -> dict[str, Any]:
+    """The cells by our names, without those that the source has no column for."""
+    for need in source.needs:
+        column = source.columns[need]
+        if column not in cells:
+            raise BadField(need, f"no column {column!r}; there are: {names_there(cells)}")
+        if cells[column] is None or cells[column] == "":
+            raise BadField(need, "is empty")
+    return {
+        # A number that is none is refused where we would calculate with it, and kept where we would not.
+        name: _plain(name, cells[column], float if name in FIELDS else repr)
+        for name, column in source.columns.items()
+        if column in cells
+    }
+
+
+def _topic(topic: Any) -> str:
+    """The first of several."""
+    return str(topic[0] if isinstance(topic, list) else topic)
+
+
+def _answer(answer: Any, unit: Any) -> tuple[dict[str, Any] | None, str | None]:
+    """The answer as a number, if it is one, and as text where the number does not say it all."""
+    if answer is None or answer == "":
+        return None, None
+    if isinstance(answer, dict):
+        return answer, None
+    if isinstance(answer, int | float) and not isinstance(answer, bool):
+        return {"value": answer, "unit": str(unit or "")}, None
+    stated = stated_number(answer) if isinstance(answer, str) else None
+    if stated is None:
+        return None, answer if isinstance(answer, str) else to_json(answer).decode()
+    value, sign = stated
+    exact = math.isfinite(value) and written(value) == answer.strip()
+    return {"value": value, "unit": str(unit or sign)}, None if exact else answer
+
+
+def _extra(
+    cells: Mapping[str, Any], given: Mapping[str, Any], source: SourceFormat, worded: str | None
+) -> dict[str, Any]:
+    """What our rows have no place for: under our name where we have one, else under the source's."""
+    own = given.get("extra") or {}
+    extra: dict[str, Any] = dict(own) if isinstance(own, dict) else {"extra": own}
+    extra |= {name: value for name, value in given.items() if name not in FIELDS}
+    if isinstance(extra.get("solve_rate"), str):
+        extra["solve_rate"] = _rate(extra["solve_rate"])
+    if worded is not None:
+        extra["answer"] = worded
+        extra |= {"unit": given["unit"]} if given.get("unit") else {}
+    taken = {column for name, column in source.columns.items() if name in given}
+    if isinstance(given.get("topic"), list):
+        taken -= {source.columns["topic"]}
+    for column, value in cells.items():
+        if column not in taken:
+            extra[column if column not in extra else f"source {column}"] = _plain(column, value)
+    return extra
+
+
+def _rate(text: str) -> float | str:
+    stated = stated_number(text)
+    return stated[0] if stated and math.isfinite(stated[0]) and not stated[1] else text
+
+
+def _checked(fields: dict[str, Any], *, states_answer: bool) -> tuple[ProblemRow, str]:
+    """Through JSON, so that what is checked is what a run will read."""
+    row = ProblemRow.model_validate_json(to_json(fields))
+    try:
+        check(row)
+    except BadField as bad:
+        if bad.field != "answer" or not states_answer:
+            raise
+        # The steps are the source's own and stop short of the answer.
+        fields["steps"].append(_answer_step(fields["answer"]))
+        row = ProblemRow.model_validate_json(to_json(fields))
+        check(row)
+    row = row.model_copy(update={"id": id_of(row)})
+    line = row.model_dump_json(exclude_defaults=True)
+    if len(line) >= LONGEST_LINE:
+        raise BadField("text", f"the row has {len(line):,} characters; {LONGEST_LINE:,} are allowed")
+    return row, line
+
+
+def _answer_step(answer: dict[str, Any] | None) -> dict[str, Any]:
+    step: dict[str, Any] = {"ask": ANSWER_ASK, "explanation": ANSWER_STEP}
+    return step if answer is None else {**step, "result": {"symbol": "answer", "name": "answer", **answer}}
+
+
+def _plain(field: str, value: Any, odd: Callable[[float], Any] = repr) -> Any:
+    """The value as JSON has it; what JSON has no word for is kept as text, an odd number as `odd` says."""
+    match value:
+        case str():
+            if flaw := flaw_of(value):
+                raise BadField(field, flaw)
+            return value
+        case None | bool() | int():
+            return value
+        case float():
+            return value if math.isfinite(value) else odd(value)
+        case dict():
+            return {_plain(field, str(key)): _plain(field, inner, odd) for key, inner in value.items()}
+        case list() | tuple():
+            return [_plain(field, inner, odd) for inner in value]
+        case bytes():
+            return value.hex()
+        case _:
+            return str(value)

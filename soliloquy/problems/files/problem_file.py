@@ -1,0 +1,106 @@
+"""Problems from a file of the user's: JSONL, one problem a line."""
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import ValidationError
+
+from soliloquy.problems.book import ProblemBook, as_one_line
+from soliloquy.problems.files.problem_of_row import BadField, check, id_of, problem_of
+from soliloquy.problems.files.problem_rows import ProblemRow
+from soliloquy.v1.conversation_pb2 import Problem
+
+Made = TypeVar("Made")
+
+
+class BadProblemFile(ValueError):
+    """A problem file that cannot be used; the message names the line, the field and the reason."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProblemFile:
+    problems: Sequence[Problem]
+
+    @property
+    def count(self) -> int:
+        return len(self.problems)
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the problems themselves, wherever their file lies."""
+        content = hashlib.sha256()
+        for problem in self.problems:
+            anywhere = Problem()
+            anywhere.CopyFrom(problem)
+            anywhere.ClearField("source")
+            payload = anywhere.SerializeToString(deterministic=True)
+            content.update(len(payload).to_bytes(8, "big") + payload)
+        return content.hexdigest()
+
+    @cached_property
+    def book(self) -> ProblemBook:
+        by_question = {as_one_line(problem.question): problem for problem in self.problems}
+        return ProblemBook(by_question.get)
+
+    def problem(self, run_seed: int, ordinal: int) -> Problem:
+        """In the file's order, and from the start again after the last; the seed changes nothing."""
+        return self.problems[ordinal % len(self.problems)]
+
+
+def read_problems(path: Path) -> list[Problem]:
+    """Every problem of a file, or the first thing that is wrong with it."""
+    return list(_each(path, problem_of))
+
+
+def check_problems(path: Path) -> None:
+    """Raises what reading would, and spares the work of it."""
+    for _ in _each(path, lambda row, source: check(row)):
+        pass
+
+
+def _each(path: Path, use: Callable[[ProblemRow, str], Made]) -> Iterator[Made]:
+    """What is made of each row and its place; raises for a file without any."""
+    line_of: dict[str, int] = {}
+    for number, line in _lines(path):
+        try:
+            row = ProblemRow.model_validate_json(line)
+            made = use(row, f"{path.name}:{number}")
+        except ValidationError as error:
+            raise BadProblemFile(f"{path}:{number}: {first_complaint(error)}") from error
+        except BadField as error:
+            raise BadProblemFile(f"{path}:{number}: {' '.join(str(error).split())}") from error
+        for field, value in (("id", id_of(row)), ("question", as_one_line(row.question))):
+            first = line_of.setdefault(f"{field} {value}", number)
+            if first != number:
+                raise BadProblemFile(f"{path}:{number}: {field}: the same as on line {first}")
+        yield made
+    if not line_of:
+        raise BadProblemFile(f"{path}:1: question: the file holds no problem")
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    try:
+        with path.open("rb") as file:
+            # By line feeds alone: JSON strings may hold the other line separators of Unicode.
+            for number, line in enumerate(file, start=1):
+                text = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
+                if text.strip():
+                    yield number, text.decode("utf-8")
+    except OSError as error:
+        raise BadProblemFile(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise BadProblemFile(f"{path}:{number}: text: not UTF-8 at byte {error.start + 1}") from error
+
+
+def first_complaint(error: ValidationError) -> str:
+    """The field and the reason, in one line."""
+    first = error.errors(include_url=False, include_context=False)[0]
+    if first["type"] == "json_invalid":
+        return f"text: not JSON: {first['msg'].removeprefix('Invalid JSON: ')}"
+    field = ".".join(map(str, first["loc"])) or "text"
+    reason = first["msg"].removeprefix("Value error, ")
+    return " ".join(f"{field}: {reason}".split())

@@ -1,0 +1,208 @@
+"""A problem from a line of a problem file: its steps worked out, its numbers checked against each other."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from soliloquy.problems.files.file_steps import file_step
+from soliloquy.problems.files.problem_rows import AnswerRow, ProblemRow, ResultRow, StepRow
+from soliloquy.problems.files.solution_text import steps_of
+from soliloquy.runtime.seeds import digest
+from soliloquy.truth.expressions import BadExpression, Expression, Unworkable, compiled
+from soliloquy.truth.figures import is_workable, tidy, with_unit, written
+from soliloquy.v1 import conversation_pb2 as pb
+
+# The step that states an answer which no other step gives.
+ANSWER_ASK = "What is the answer to the question, then?"
+ANSWER_STEP = "State the answer to the question."
+NOISE = 1e-12
+
+
+class BadField(ValueError):
+    """A field of a problem contradicts the others."""
+
+    def __init__(self, field: str, reason: str) -> None:
+        super().__init__(f"{field}: {reason}")
+        self.field, self.reason = field, reason
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _WorkedStep:
+    """A stated step whose numbers agree with each other."""
+
+    row: StepRow
+    expression: Expression | None
+    inputs: Sequence[pb.Quantity]
+    # None where the step yields no number.
+    result: pb.Quantity | None
+
+
+def problem_of(row: ProblemRow, source: str) -> pb.Problem:
+    steps = steps_of(row.solution) if row.steps is None else _stated_steps(row)
+    answer = _answer(row, steps)
+    return pb.Problem(
+        id=id_of(row),
+        topic=row.topic,
+        question=row.question,
+        solution=row.solution,
+        steps=steps,
+        answer=answer,
+        # Where nothing is calculated, nothing is near enough.
+        tolerance=row.tolerance if any(step.HasField("result") for step in steps) else None,
+        source=source,
+    )
+
+
+def id_of(row: ProblemRow) -> str:
+    return row.id or digest("problem", row.question, row.solution)
+
+
+def check(row: ProblemRow) -> None:
+    """Raises what `problem_of` would, and spares its search for slips."""
+    results = [step.result for step in _worked_steps(row) if step.result is not None]
+    if results:
+        _check_answer(row, results[-1])
+
+
+def _stated_steps(row: ProblemRow) -> list[pb.Step]:
+    return [_stated_step(step, number) for number, step in enumerate(_worked_steps(row), start=1)]
+
+
+def _stated_step(step: _WorkedStep, number: int) -> pb.Step:
+    row = step.row
+    return file_step(
+        number=number,
+        kind=row.kind,
+        ask=row.ask,
+        explanation=row.explanation,
+        formula=row.formula,
+        expression=step.expression,
+        inputs=step.inputs,
+        result=step.result,
+        mistakes=_mistakes(step),
+    )
+
+
+def _mistakes(step: _WorkedStep) -> list[pb.Slip] | None:
+    if step.row.slips is None:
+        return None
+    own_unit = step.result.unit if step.result is not None else ""
+    return [
+        pb.Slip(
+            strategy=f"ERROR_STRATEGY_{row.strategy.upper()}" if row.strategy else None,
+            working=row.working,
+            value=row.value,
+            unit=own_unit if row.unit is None else row.unit,
+        )
+        for row in step.row.slips
+    ]
+
+
+def _worked_steps(row: ProblemRow) -> list[_WorkedStep]:
+    steps: list[_WorkedStep] = []
+    known: dict[str, pb.Quantity] = {}
+    for number, stated in enumerate(row.steps or []):
+        step = _worked_step(stated, f"steps.{number}", known, row.tolerance)
+        if step.result is not None:
+            known[step.result.symbol] = step.result
+        steps.append(step)
+    return steps
+
+
+def _worked_step(row: StepRow, field: str, known: Mapping[str, pb.Quantity], tolerance: float) -> _WorkedStep:
+    own = {i.symbol: pb.Quantity(symbol=i.symbol, name=i.name, value=i.value, unit=i.unit) for i in row.inputs}
+    if row.result is None:
+        if row.expression:
+            raise BadField(f"{field}.result", "is missing, but the step has an expression")
+        return _WorkedStep(row=row, expression=None, inputs=list(own.values()), result=None)
+    given = {**known, **own}
+    expression, value = _worked(row, row.result, given, field, tolerance)
+    _check_slips(row, value, field, tolerance)
+    symbols = expression.symbols if expression else [i.symbol for i in row.inputs]
+    return _WorkedStep(
+        row=row,
+        expression=expression,
+        inputs=[given[symbol] for symbol in symbols],
+        result=pb.Quantity(symbol=row.result.symbol, name=row.result.name, value=value, unit=row.result.unit),
+    )
+
+
+def _worked(
+    row: StepRow, result: ResultRow, given: Mapping[str, pb.Quantity], field: str, tolerance: float
+) -> tuple[Expression | None, float]:
+    """The expression of a step, if it has one, and the value of its result."""
+    if not row.expression:
+        if result.value is None:
+            raise BadField(f"{field}.result.value", "is missing, and there is no expression to calculate it from")
+        return None, result.value
+    try:
+        expression = compiled(row.expression)
+    except BadExpression as error:
+        raise BadField(f"{field}.expression", str(error)) from error
+    unknown = sorted(set(expression.symbols) - given.keys())
+    if unknown:
+        raise BadField(f"{field}.expression", f"{unknown[0]} is neither an input nor the result of an earlier step")
+    try:
+        value = expression.value({symbol: quantity.value for symbol, quantity in given.items()})
+    except Unworkable as error:
+        raise BadField(f"{field}.expression", str(error)) from error
+    if not is_workable(value):
+        raise BadField(f"{field}.expression", f"{row.expression} gives {value:g}, which is out of range")
+    if result.value is None:
+        return expression, tidy(value)
+    if not _same(result.value, value, tolerance):
+        raise BadField(f"{field}.result.value", f"is {result.value:g}, but {row.expression} gives {value:g}")
+    return expression, result.value
+
+
+def _check_slips(row: StepRow, right: float, field: str, tolerance: float) -> None:
+    for number, slip in enumerate(row.slips or []):
+        if slip.value is None:
+            raise BadField(f"{field}.slips.{number}.value", "is missing, but the step yields a number")
+        if _same(slip.value, right, tolerance):
+            raise BadField(f"{field}.slips.{number}.value", f"is {slip.value:g}, which is right")
+
+
+def _answer(row: ProblemRow, steps: list[pb.Step]) -> pb.Quantity | None:
+    """The result of the last step that yields a number; adds that step where prose leaves the answer out."""
+    numeric = [step for step in steps if step.HasField("result")]
+    if row.answer is None:
+        # An imported answer that is no number is kept as text, and the last number of the steps is not it.
+        return numeric[-1].result if numeric and "answer" not in row.extra else None
+    if numeric and _is_answer(numeric[-1].result, row.answer, row.tolerance):
+        _set_unit(numeric[-1], row.answer.unit or numeric[-1].result.unit)
+        return numeric[-1].result
+    if numeric and row.steps is not None:
+        _check_answer(row, numeric[-1].result)
+    steps.append(
+        file_step(
+            number=len(steps) + 1,
+            ask=ANSWER_ASK,
+            explanation=ANSWER_STEP,
+            result=pb.Quantity(symbol="answer", name="answer", value=row.answer.value, unit=row.answer.unit),
+        )
+    )
+    return steps[-1].result
+
+
+def _check_answer(row: ProblemRow, result: pb.Quantity) -> None:
+    if row.answer is not None and not _is_answer(result, row.answer, row.tolerance):
+        stated = with_unit(written(row.answer.value), row.answer.unit)
+        found = with_unit(written(result.value), result.unit)
+        raise BadField("answer", f"is {stated}, but the last step that yields a number gives {found}")
+
+
+def _is_answer(result: pb.Quantity, answer: AnswerRow, tolerance: float) -> bool:
+    return _same(answer.value, result.value, tolerance) and (result.unit in ("", answer.unit) or not answer.unit)
+
+
+def _set_unit(step: pb.Step, unit: str) -> None:
+    step.result.unit = unit
+    for slip in step.slips:
+        slip.unit = unit
+
+
+def _same(stated: float, calculated: float, tolerance: float) -> bool:
+    # Beside nothing at all, the noise of a binary fraction is nothing too.
+    noise = NOISE if 0 in (stated, calculated) else 0.0
+    return math.isclose(stated, calculated, rel_tol=tolerance, abs_tol=noise)

@@ -1,0 +1,100 @@
+"""What a line of a problem file may hold."""
+
+import keyword
+import math
+import unicodedata
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, StringConstraints
+
+from soliloquy.truth.figures import LARGEST, is_workable
+from soliloquy.v1.conversation_pb2 import ErrorStrategy, StepKind
+
+
+def _sensible(value: float) -> float:
+    if not math.isfinite(value):
+        raise ValueError("is not a finite number")
+    if not is_workable(value):
+        raise ValueError(f"{value:g} is beyond the range of {1 / LARGEST:g} to {LARGEST:g}")
+    return value
+
+
+def _identifier(symbol: str) -> str:
+    normal = unicodedata.normalize("NFKC", symbol)
+    if not normal.isidentifier() or keyword.iskeyword(normal) or normal == "math":
+        raise ValueError(f"{symbol!r} cannot be used as a name in an expression")
+    return normal
+
+
+# Every event of a conversation carries its problem, and events have a limit.
+LONGEST_TEXT = 20_000
+
+Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=LONGEST_TEXT)]
+Number = Annotated[float, AfterValidator(_sensible)]
+Symbol = Annotated[str, AfterValidator(_identifier)]
+
+
+class _Row(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class InputRow(_Row):
+    symbol: Symbol
+    name: str = ""
+    value: Number
+    unit: str = ""
+
+
+class ResultRow(_Row):
+    symbol: Symbol
+    name: str = ""
+    unit: str = ""
+    value: Number | None = None
+
+
+class SlipRow(_Row):
+    # None for what is believed, and not worked out wrongly.
+    strategy: Literal["formula", "rearrangement", "conversion", "arithmetic"] | None = None
+    working: Text
+    value: Number | None = None
+    # None for that of the step's result.
+    unit: str | None = None
+
+
+class StepRow(_Row):
+    kind: Literal["knowns", "equation", "rearrange", "convert", "compute", "concept"] | None = None
+    explanation: Text
+    ask: str = ""
+    formula: str = ""
+    expression: str = ""
+    inputs: list[InputRow] = []
+    result: ResultRow | None = None
+    # None where the rules shall give them.
+    slips: list[SlipRow] | None = None
+
+
+class AnswerRow(_Row):
+    value: Number
+    unit: str = ""
+
+
+class ProblemRow(_Row):
+    question: Text
+    solution: Text
+    id: Text | None = None
+    topic: str = ""
+    answer: AnswerRow | None = None
+    # Below the distance that every slip keeps from the right value.
+    tolerance: float = Field(default=0.01, gt=0, le=0.03)
+    steps: Annotated[list[StepRow], Field(min_length=1)] | None = None
+    # What the source of an imported problem says besides; no conversation depends on it.
+    extra: dict[str, JsonValue] = {}
+
+
+def kind_name(kind: StepKind) -> str:
+    return StepKind.Name(kind).removeprefix("STEP_KIND_").lower()
+
+
+def strategy_name(strategy: ErrorStrategy) -> str:
+    """Empty for none."""
+    return ErrorStrategy.Name(strategy).removeprefix("ERROR_STRATEGY_").lower() if strategy else ""

@@ -1,0 +1,99 @@
+"""Rows from Parquet, and from the folders that Hugging Face's `datasets` saves."""
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from soliloquy.problems.files.reading.rows import Refusal, SourceRow, Unreadable, require
+
+ROWS_AT_ONCE = 256
+# Of a column; else a whole row group of it would be held.
+READ_AT_ONCE = 1_048_576
+
+
+def parquet_rows(path: Path, columns: Iterable[str]) -> Iterator[SourceRow | Refusal]:
+    try:
+        with pq.ParquetFile(path, pre_buffer=False, buffer_size=READ_AT_ONCE) as file:
+            require(path, columns, file.schema_arrow.names)
+            yield from _rows(path.name, file.iter_batches(batch_size=ROWS_AT_ONCE))
+    except (pa.ArrowException, OSError) as error:
+        raise Unreadable(f"{path}: not readable as Parquet: {_one_line(error)}") from error
+
+
+def is_datasets_folder(folder: Path) -> bool:
+    return (folder / "state.json").is_file() or (folder / "dataset_dict.json").is_file()
+
+
+def datasets_rows(folder: Path, columns: Iterable[str]) -> Iterator[SourceRow | Refusal]:
+    """One split, or all of a dictionary of splits; its name is then a cell of each row."""
+    if not is_datasets_folder(folder):
+        raise Unreadable(
+            f"{folder}: no folder that `datasets` saved: it has neither a state.json nor a dataset_dict.json"
+        )
+    if (folder / "state.json").is_file():
+        yield from _split_rows(folder, "", columns)
+        return
+    for split in _described(folder / "dataset_dict.json", "splits"):
+        yield from _split_rows(folder / Path(str(split)).name, str(split), columns)
+
+
+def _split_rows(folder: Path, split: str, columns: Iterable[str]) -> Iterator[SourceRow | Refusal]:
+    for data in _described(folder / "state.json", "_data_files"):
+        # A name and never a way out of the folder.
+        path = folder / Path(str(data.get("filename") if isinstance(data, dict) else data)).name
+        label = f"{split}/{path.name}" if split else path.name
+        try:
+            with pa.OSFile(str(path)) as file, pa.ipc.open_stream(file) as stream:
+                require(path, columns, stream.schema.names)
+                for row in _rows(label, stream):
+                    if split and isinstance(row, SourceRow):
+                        yield SourceRow(place=row.place, cells={"split": split, **row.cells})
+                    else:
+                        yield row
+        except (pa.ArrowException, OSError) as error:
+            raise Unreadable(f"{path}: not readable as an Arrow stream: {_one_line(error)}") from error
+
+
+def _described(path: Path, key: str) -> list[Any]:
+    try:
+        described = json.loads(path.read_bytes())[key]
+    except OSError as error:
+        raise Unreadable(f"{path}: cannot be read: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise Unreadable(f"{path}: not what `datasets` writes: {_one_line(error)}") from error
+    if not isinstance(described, list):
+        raise Unreadable(f"{path}: not what `datasets` writes: {key} is no list")
+    return described
+
+
+def _rows(label: str, batches: Iterable[Any]) -> Iterator[SourceRow | Refusal]:
+    number = 0
+    for batch in batches:
+        for start in range(0, batch.num_rows, ROWS_AT_ONCE):
+            for cells in _cells(batch.slice(start, ROWS_AT_ONCE)):
+                number += 1
+                place = f"{label} row {number}"
+                if isinstance(cells, UnicodeDecodeError):
+                    yield Refusal(place=place, field="text", reason=f"not UTF-8 at byte {cells.start + 1} of a cell")
+                else:
+                    yield SourceRow(place=place, cells=cells)
+
+
+def _cells(batch: Any) -> Iterator[dict[str, Any] | UnicodeDecodeError]:
+    """Row by row where one of them holds bytes that are no text."""
+    try:
+        yield from batch.to_pylist()
+    except UnicodeDecodeError as error:
+        if batch.num_rows == 1:
+            yield error
+            return
+        for at in range(batch.num_rows):
+            yield from _cells(batch.slice(at, 1))
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())

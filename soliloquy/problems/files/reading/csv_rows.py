@@ -1,0 +1,79 @@
+"""Rows from CSV, record by record; a broken record costs itself and not those behind it."""
+
+import csv
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from soliloquy.problems.files.reading.lines import LONGEST_LINE, Line, lines
+from soliloquy.problems.files.reading.rows import Refusal, SourceRow, Unreadable, require
+
+DELIMITERS = ",;\t"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Record:
+    # Of its first line.
+    number: int
+    cells: list[str]
+    flaw: str
+
+
+def csv_rows(path: Path, columns: Iterable[str]) -> Iterator[SourceRow | Refusal]:
+    """The first record names the columns, and its most frequent delimiter is that of the file."""
+    rest = lines(path)
+    first = next((line for line in rest if line.flaw or line.text.strip()), None)
+    if first is None:
+        raise Unreadable(f"{path}: is empty: a line with the names of the columns is wanted")
+    records = _records(deque([first]), rest, max(DELIMITERS, key=first.text.count))
+    header = next(records)
+    if header.flaw:
+        raise Unreadable(f"{path}:{header.number}: the names of the columns: {header.flaw}")
+    names = [name.strip() for name in header.cells]
+    require(path, columns, names)
+    for twice in {name for name in names if names.count(name) > 1}:
+        raise Unreadable(f"{path}: the column {twice!r} is there twice: give one of them another name")
+    for record in records:
+        place = f"{path.name}:{record.number}"
+        if record.flaw:
+            yield Refusal(place=place, field="text", reason=record.flaw)
+        elif len(record.cells) != len(names):
+            reason = f"{len(record.cells)} cells, but there are {len(names)} columns"
+            yield Refusal(place=place, field="text", reason=reason)
+        else:
+            yield SourceRow(place=place, cells=dict(zip(names, record.cells, strict=True)))
+
+
+def _records(source: deque[Line], rest: Iterator[Line], delimiter: str) -> Iterator[_Record]:
+    csv.field_size_limit(LONGEST_LINE)
+    taken: list[Line] = []
+
+    def texts() -> Iterator[str]:
+        """The lines of one record: the reader asks for more while a quote is open."""
+        size = 0
+        while line := source.popleft() if source else next(rest, None):
+            taken.append(line)
+            size += len(line.text)
+            if size > LONGEST_LINE:
+                raise csv.Error("a quote that opens here is not closed in time")
+            yield line.text
+
+    while True:
+        taken.clear()
+        try:
+            cells = next(csv.reader(texts(), delimiter=delimiter, strict=True), None)
+        except csv.Error as error:
+            # Taken up again behind the line at which it broke.
+            source.extendleft(reversed(taken[1:]))
+            yield _Record(number=taken[0].number, cells=[], flaw=taken[0].flaw or f"not CSV: {_in_words(error)}")
+            continue
+        if cells is None:
+            return
+        flaw = next((line.flaw for line in taken if line.flaw), "")
+        if cells or flaw:
+            yield _Record(number=taken[0].number, cells=cells, flaw=flaw)
+
+
+def _in_words(error: csv.Error) -> str:
+    return "a quote that opens here is never closed" if "unexpected end" in str(error) else str(error)

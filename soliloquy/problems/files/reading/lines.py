@@ -1,0 +1,85 @@
+"""Lines of a text of any size: none is held that is longer than a row may be, and none ends the reading."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO
+
+from soliloquy.problems.files.reading.rows import Unreadable
+
+# A row with its dialogue has some ten thousand characters.
+LONGEST_LINE = 1_048_576
+# UTF-32 first: its mark begins with that of UTF-16.
+MARKS = {
+    b"\xff\xfe\0\0": "utf-32",
+    b"\0\0\xfe\xff": "utf-32",
+    b"\xff\xfe": "utf-16",
+    b"\xfe\xff": "utf-16",
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Line:
+    number: int
+    text: str
+    # Why the text cannot be used; empty where it can.
+    flaw: str = ""
+
+
+def lines(path: Path) -> Iterator[Line]:
+    number = 0
+    with opened(path) as file:
+        while True:
+            number += 1
+            try:
+                text = file.readline(LONGEST_LINE + 1)
+                whole = _skip_to_end(file, text)
+            except UnicodeDecodeError as error:
+                # Where two bytes make a character there is no telling where the next one begins.
+                yield Line(number=number, text="", flaw=f"is not {error.encoding}: {error.reason}; reading ends here")
+                return
+            if not text:
+                return
+            if whole:
+                yield Line(number=number, text=text, flaw=flaw_of(text))
+            else:
+                yield Line(number=number, text="", flaw=f"is longer than {LONGEST_LINE:,} characters")
+
+
+def opened(path: Path) -> TextIO:
+    """As UTF-16 where its mark says so, else as UTF-8; whatever is neither comes through as a surrogate."""
+    try:
+        with path.open("rb") as file:
+            start = file.read(4)
+        encoding = next((name for mark, name in MARKS.items() if start.startswith(mark)), "utf-8-sig")
+        if encoding == "utf-32":
+            raise Unreadable(f"{path}: is UTF-32: save it as UTF-8")
+        errors = "surrogatepass" if encoding == "utf-16" else "surrogateescape"
+        # By line feeds alone: texts may hold the other line separators of Unicode.
+        return path.open(encoding=encoding, errors=errors, newline="\n")
+    except OSError as error:
+        raise Unreadable(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def flaw_of(text: str) -> str:
+    if "\0" in text:
+        return "holds a NUL character"
+    if text.isascii():
+        return ""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        odd = ord(text[error.start])
+        if 0xDC80 <= odd <= 0xDCFF:
+            return f"holds the byte 0x{odd - 0xDC00:02X}, which is not UTF-8: save the file as UTF-8"
+        return f"holds the lone surrogate U+{odd:04X}"
+    return ""
+
+
+def _skip_to_end(file: TextIO, text: str) -> bool:
+    """False where the line goes on beyond what was read of it; reads over the rest."""
+    if len(text) <= LONGEST_LINE or text.endswith("\n"):
+        return True
+    while text and not text.endswith("\n"):
+        text = file.readline(LONGEST_LINE)
+    return False

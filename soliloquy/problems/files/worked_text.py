@@ -1,0 +1,129 @@
+"""Reads a calculation that is written out in prose: "so F = 50 kg × 10 m/s² = 500 N"."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from keyword import iskeyword
+
+from soliloquy.problems.working.wrong_ways import FACTORS
+from soliloquy.truth.expressions import BadExpression, Unworkable, compiled
+from soliloquy.truth.figures import is_workable
+
+# A stated result may be rounded this far from what its calculation gives.
+ROUNDING = 0.01
+
+SAME_SIGN = str.maketrans({"−": "-", "–": "-", "×": "*", "·": "*", "∙": "*", "⋅": "*", "÷": "/", "≈": "=", "½": "0.5"})
+LETTER_X = re.compile(r"(?<=\d)\s*x\s*(?=\d)")
+NUMBER = r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][+-]?\d+)?"
+# "m/s^2", "kg*m/s", "N", "°C"; the sign binds without spaces, so that "50 kg * 10" stays a product.
+UNIT_WORD = r"[^\W\d_]+|[°%Ω]\w?"
+UNIT_POWER = rf"(?:{UNIT_WORD})(?:\^-?\d+|[²³⁻¹]+|\d)?"
+UNIT = rf"{UNIT_POWER}(?:[*/](?:\({UNIT_POWER}(?:[*/]{UNIT_POWER})*\)|{UNIT_POWER}))*"
+TOKEN = re.compile(
+    rf"(?P<number>{NUMBER})|(?P<raised>[²³])|(?P<power>\*\*|\^)|(?P<sign>[-+*/()])"
+    rf"|(?P<root>√|sqrt\b)|(?P<pi>π|\bpi\b)|(?P<unit>{UNIT})|(?P<other>\S)"
+)
+STATED = re.compile(rf"\s*\$?\s*(?P<value>-?{NUMBER})\s?(?P<unit>{UNIT})?(?P<rest>.*)", re.DOTALL)
+# A number that is neither part of a name, nor an ordinal, nor the number of a step.
+LOOSE_NUMBER = re.compile(rf"(?<![\w.])(?<!step )(?<!Step )-?{NUMBER}(?!\.?\d)(?!st\b|nd\b|rd\b|th\b)")
+# The name that a calculation begins with: after a word or a stop, never after a sign or a number.
+SYMBOL = re.compile(r"(?:^|[^\W\d_]\s|[,:;(.])\s*(?P<symbol>[^\W\d]\w*)\s*$")
+RAISED = {"²": "** 2", "³": "** 3"}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Calculated:
+    """What a piece of prose calculates or states; an empty expression where it only states a value."""
+
+    symbol: str
+    expression: str
+    value: float
+    unit: str
+
+
+def calculation_in(text: str) -> Calculated | None:
+    """The last calculation of a text that checks out, else the last number that it states."""
+    parts = LETTER_X.sub(" * ", text.translate(SAME_SIGN)).split("=")
+    symbol = ""
+    found = None
+    for left, right in pairwise(parts):
+        match = SYMBOL.search(left)
+        symbol = match["symbol"] if match and not iskeyword(match["symbol"]) else symbol
+        found = _checked(left, right, symbol) or found
+    return found or _stated(parts, symbol)
+
+
+def _checked(left: str, right: str, symbol: str) -> Calculated | None:
+    stated = _stated_number(right, 0)
+    if stated is None:
+        return None
+    value = number(stated["value"])
+    for candidate in _arithmetic_at_end(left):
+        try:
+            expression = compiled(candidate)
+            calculated = expression.value({})
+        except (BadExpression, Unworkable):
+            continue
+        if abs(calculated - value) <= ROUNDING * abs(calculated):
+            return Calculated(symbol=symbol, expression=expression.text, value=value, unit=_unit(stated))
+    return None
+
+
+def _stated(parts: list[str], symbol: str) -> Calculated | None:
+    for part in reversed(parts[1:]):
+        stated = _stated_number(part, 0)
+        if stated:
+            return Calculated(symbol=symbol, expression="", value=number(stated["value"]), unit=_unit(stated))
+    numbers = list(LOOSE_NUMBER.finditer(parts[-1]))
+    stated = _stated_number(parts[-1], numbers[-1].start()) if numbers else None
+    if stated is None:
+        return None
+    return Calculated(symbol=symbol, expression="", value=number(stated["value"]), unit=_unit(stated))
+
+
+def _stated_number(text: str, position: int) -> re.Match[str] | None:
+    """The number that a text states at a position, where it is one to calculate with."""
+    stated = STATED.match(text, position)
+    return stated if stated and is_workable(number(stated["value"])) else None
+
+
+def _arithmetic_at_end(text: str) -> Iterator[str]:
+    """What may be the calculation at the end of a text, the longest first: its units and its prose left out."""
+    tokens: list[str] = []
+    for match in TOKEN.finditer(text):
+        kind, word = match.lastgroup, match.group()
+        if kind == "number":
+            tokens.append(repr(number(word)).removesuffix(".0"))
+        elif kind == "unit":
+            if not tokens or not (tokens[-1][0].isdigit() or tokens[-1] == ")"):
+                tokens.clear()
+        elif kind == "other":
+            tokens.clear()
+        else:
+            tokens.append({"power": "**", "root": "math.sqrt", "pi": "math.pi"}.get(kind or "", RAISED.get(word, word)))
+    for start in range(len(tokens)):
+        if any(token[0] in "+-*/m" for token in tokens[start + 1 :]) or tokens[start].startswith("math"):
+            yield " ".join(tokens[start:])
+
+
+def unit_at(text: str, position: int) -> str:
+    """The unit of the number that stands at a position; empty where there is no number, or no unit."""
+    stated = _stated_number(text, position)
+    return _unit(stated) if stated else ""
+
+
+def _unit(stated: re.Match[str]) -> str:
+    """The word after a number, where it is a unit: a known one, or whatever ends the sentence."""
+    unit = (stated["unit"] or "").rstrip(".")
+    closes = not re.match(r"\s*\w", stated["rest"])
+    known = any(part in FACTORS for part in re.split(r"[*/^()²³\d-]+", unit))
+    return _textbook(unit) if known or closes else ""
+
+
+def _textbook(unit: str) -> str:
+    return unit.replace("^2", "²").replace("^3", "³").replace("*", "·")
+
+
+def number(digits: str) -> float:
+    return float(digits.replace(",", ""))

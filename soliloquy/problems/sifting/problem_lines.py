@@ -1,0 +1,80 @@
+"""The lines of a problem file as they stand, with what sifting needs of them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic_core import from_json
+
+from soliloquy.problems.book import as_one_line
+from soliloquy.problems.files.problem_file import BadProblemFile
+from soliloquy.problems.files.reading.lines import lines
+from soliloquy.problems.files.reading.rows import Unreadable
+from soliloquy.runtime.seeds import digest
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ProblemLine:
+    number: int
+    # With its line feed.
+    text: str
+    row: dict[str, Any]
+
+    @property
+    def question(self) -> str:
+        return str(self.row["question"])
+
+    @property
+    def problem(self) -> str:
+        """The id, or one that follows from the question: dialogues about one problem have it in common."""
+        return str(self.row.get("id") or digest("question", as_one_line(self.question)))
+
+    @property
+    def solve_rate(self) -> float | None:
+        rate = self.extra.get("solve_rate")
+        return float(rate) if isinstance(rate, int | float) and 0 <= rate <= 1 else None
+
+    @property
+    def extra(self) -> dict[str, Any]:
+        extra = self.row.get("extra")
+        return extra if isinstance(extra, dict) else {}
+
+    def stratum(self, by: str) -> str:
+        """Empty where the row does not say."""
+        value = self.row.get(by) or self.extra.get(by)
+        return "" if value is None else str(value)
+
+
+def problem_lines(path: Path) -> Iterator[ProblemLine]:
+    """Raises BadProblemFile at the first line that is no problem's."""
+    empty = True
+    try:
+        for line in lines(path):
+            if line.flaw:
+                raise BadProblemFile(f"{path}:{line.number}: text: {line.flaw}")
+            if not line.text.strip():
+                continue
+            empty = False
+            yield ProblemLine(
+                number=line.number,
+                text=line.text if line.text.endswith("\n") else f"{line.text}\n",
+                row=_row(f"{path}:{line.number}", line.text),
+            )
+    except Unreadable as error:
+        raise BadProblemFile(str(error)) from error
+    if empty:
+        raise BadProblemFile(f"{path}:1: question: the file holds no problem")
+
+
+def _row(place: str, text: str) -> dict[str, Any]:
+    try:
+        row = from_json(text)
+    except ValueError as error:
+        raise BadProblemFile(f"{place}: text: not JSON: {error}") from error
+    if not isinstance(row, dict):
+        raise BadProblemFile(f"{place}: text: a JSON object is wanted")
+    question = row.get("question")
+    if not isinstance(question, str) or not question.strip():
+        raise BadProblemFile(f"{place}: question: text is wanted; `problems import` makes a problem file of others")
+    return row

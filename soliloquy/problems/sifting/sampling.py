@@ -1,0 +1,60 @@
+"""Draws problems evenly over bins: of solve rates, of topics, of difficulties."""
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from typing import TypeVar
+
+from soliloquy.problems.sifting.policy import SOLVE_RATE
+from soliloquy.runtime.seeds import seed
+
+Bin = TypeVar("Bin", bound=Hashable)
+
+
+def shares(wanted: int, sizes: Mapping[Bin, int]) -> dict[Bin, int]:
+    """How many to take of each bin: evenly, and more of the others where one has too few."""
+    taken = dict.fromkeys(sizes, 0)
+    # The smallest first, so that what they lack is spread over all that follow.
+    for left, name in zip(range(len(sizes), 0, -1), sorted(sizes, key=lambda each: sizes[each]), strict=True):
+        rest = wanted - sum(taken.values())
+        taken[name] = min(sizes[name], rest // left)
+    return taken
+
+
+def drawn(run_seed: int, problems: Iterable[str], count: int) -> list[str]:
+    """The same problems for the same seed, and most of them still when others join."""
+    return sorted(problems, key=lambda problem: seed("sample", run_seed, problem))[:count]
+
+
+def even_sample(run_seed: int, bins: Mapping[Bin, Sequence[str]], wanted: int) -> set[str]:
+    counts = shares(wanted, {name: len(problems) for name, problems in bins.items()})
+    return {problem for name, problems in bins.items() for problem in drawn(run_seed, problems, counts[name])}
+
+
+def bin_of(rate: float) -> int:
+    """The bin that a solve rate belongs to, from 0."""
+    # Rounded, since 0.3 / 0.1 is a little less than 3.
+    return min(int(round(rate / SOLVE_RATE.bin, 9)), round(1 / SOLVE_RATE.bin) - 1)
+
+
+def bin_name(number: int) -> str:
+    """ "0.3-0.4" """
+    return f"{number * SOLVE_RATE.bin:.1f}-{(number + 1) * SOLVE_RATE.bin:.1f}"
+
+
+def by_solve_rate(run_seed: int, rates: Mapping[str, float], wanted: int) -> set[str]:
+    """The hard and the easy in the policy's proportion, which is kept even if that makes the sample smaller."""
+    hard: defaultdict[int, list[str]] = defaultdict(list)
+    easy: defaultdict[int, list[str]] = defaultdict(list)
+    for problem, rate in rates.items():
+        (hard if rate < SOLVE_RATE.edge else easy)[bin_of(rate)].append(problem)
+    below = round(wanted * SOLVE_RATE.below)
+    return even_sample(run_seed, hard, below) | even_sample(run_seed, easy, wanted - below)
+
+
+def short_bins(chosen: Collection[str], rates: Mapping[str, float], wanted: int) -> dict[str, int]:
+    """The bins that hold less than their even share of a sample by solve rate, each with what was taken of it."""
+    taken = Counter(bin_of(rates[problem]) for problem in chosen)
+    edge, bins = round(SOLVE_RATE.edge / SOLVE_RATE.bin), round(1 / SOLVE_RATE.bin)
+    below = round(wanted * SOLVE_RATE.below)
+    even = {number: below // edge if number < edge else (wanted - below) // (bins - edge) for number in range(bins)}
+    return {bin_name(number): taken[number] for number, share in even.items() if taken[number] < share}

@@ -1,0 +1,132 @@
+"""Writes the parts of a problem file into a folder, and what they were made by."""
+
+import hashlib
+import json
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from soliloquy.problems.files.whole import whole_file
+from soliloquy.problems.sifting.problem_lines import ProblemLine, problem_lines
+from soliloquy.problems.sifting.sampling import by_solve_rate, drawn, even_sample, short_bins
+from soliloquy.problems.sifting.splitting import (
+    PARTS,
+    TRAIN,
+    UNSEEN,
+    Shares,
+    drawn_for_test,
+    held_out,
+    held_out_by_stratum,
+    part,
+)
+
+
+class CannotSplit(ValueError):
+    """The file does not have what the split asks for."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SplitPlan:
+    shares: Shares
+    # "difficulty" or "topic".
+    stratify: str | None = None
+    sample: int | None = None
+    by_solve_rate: bool = False
+
+
+@dataclass(kw_only=True, slots=True)
+class _Overview:
+    """What the first reading of the file finds out, so that the second can place each row."""
+
+    strata: dict[str, str] = field(default_factory=dict)
+    rates: dict[str, float] = field(default_factory=dict)
+    rows: int = 0
+    # Problems with a row that is not drawn for the test.
+    learned: set[str] = field(default_factory=set)
+    digest: str = ""
+
+
+def split(source: Path, folder: Path, plan: SplitPlan) -> dict[str, object]:
+    """The manifest; raises CannotSplit before anything is written."""
+    overview = _overview(source, plan)
+    chosen = _chosen(plan, overview)
+    if plan.shares.unseen < 1 and overview.rows == len(overview.strata):
+        raise CannotSplit(
+            f"{source}: no problem has a second row, so that none can be in train and in test: leave --unseen out"
+        )
+    strata = {problem: stratum for problem, stratum in overview.strata.items() if problem in chosen}
+    unseen = held_out_by_stratum(plan.shares, strata) if plan.stratify else held_out(plan.shares, strata)
+    names = [TRAIN, UNSEEN] if plan.shares.unseen == 1 else [*PARTS]
+    counts = {name: {"rows": 0, "problems": 0} for name in names}
+    problems: dict[str, set[str]] = {name: set() for name in names}
+    folder.mkdir(parents=True, exist_ok=True)
+    with ExitStack() as files:
+        parts = {name: files.enter_context(whole_file(folder / f"{name}.jsonl")) for name in names}
+        manifest = files.enter_context(whole_file(folder / "split.json"))
+        for line in problem_lines(source):
+            if line.problem not in chosen:
+                continue
+            name = part(line.problem, _drawn(plan, line), unseen=unseen, learned=overview.learned)
+            parts[name].write(line.text.encode())
+            counts[name]["rows"] += 1
+            problems[name].add(line.problem)
+        for name in names:
+            counts[name]["problems"] = len(problems[name])
+        made = {
+            "source_sha256": overview.digest,
+            **asdict(plan),
+            "problems": len(overview.strata),
+            "sampled": len(chosen),
+            **_short(plan, chosen, overview),
+            "parts": counts,
+        }
+        manifest.write(json.dumps(made, indent=2).encode() + b"\n")
+    # Of an earlier split into this folder.
+    for name in set(PARTS).difference(names):
+        (folder / f"{name}.jsonl").unlink(missing_ok=True)
+    return made
+
+
+def _overview(source: Path, plan: SplitPlan) -> _Overview:
+    overview = _Overview()
+    content = hashlib.sha256()
+    for line in problem_lines(source):
+        content.update(line.text.encode())
+        overview.rows += 1
+        overview.strata.setdefault(line.problem, line.stratum(plan.stratify) if plan.stratify else "")
+        if line.solve_rate is not None:
+            overview.rates.setdefault(line.problem, line.solve_rate)
+        if not _drawn(plan, line):
+            overview.learned.add(line.problem)
+    overview.digest = content.hexdigest()
+    return overview
+
+
+def _drawn(plan: SplitPlan, line: ProblemLine) -> bool:
+    return plan.shares.unseen < 1 and drawn_for_test(plan.shares, line.text.strip())
+
+
+def _chosen(plan: SplitPlan, overview: _Overview) -> set[str]:
+    if plan.sample is None:
+        return set(overview.strata)
+    seed = plan.shares.seed
+    if plan.by_solve_rate:
+        if not overview.rates:
+            raise CannotSplit("no problem says its solve rate: it is wanted as extra.solve_rate, from 0 to 1")
+        return by_solve_rate(seed, overview.rates, plan.sample)
+    if plan.stratify is None:
+        return set(drawn(seed, overview.strata, plan.sample))
+    return even_sample(seed, _by_stratum(overview), plan.sample)
+
+
+def _short(plan: SplitPlan, chosen: set[str], overview: _Overview) -> dict[str, object]:
+    if plan.sample is None or not plan.by_solve_rate:
+        return {}
+    return {"short_bins": short_bins(chosen, overview.rates, plan.sample)}
+
+
+def _by_stratum(overview: _Overview) -> dict[str, list[str]]:
+    problems: dict[str, list[str]] = {}
+    for problem, stratum in overview.strata.items():
+        problems.setdefault(stratum, []).append(problem)
+    return problems

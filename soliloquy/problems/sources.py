@@ -1,0 +1,42 @@
+"""Where the problems of a run come from: a bank by its name, or a file by its path."""
+
+from pathlib import Path
+from typing import Protocol
+
+from soliloquy.problems.bank.bank import bank_names, load_bank
+from soliloquy.problems.book import ProblemBook
+from soliloquy.problems.files.problem_file import BadProblemFile, ProblemFile, read_problems
+from soliloquy.v1.conversation_pb2 import Problem
+
+__all__ = ["BadProblemFile", "ProblemSource", "UnknownProblems", "problem_source"]
+
+
+class UnknownProblems(ValueError):
+    """Neither a bank nor a file."""
+
+
+class ProblemSource(Protocol):
+    @property
+    def digest(self) -> str:
+        """SHA-256 of what the problems follow from: part of a run's identity."""
+
+    @property
+    def count(self) -> int | None:
+        """How many problems there are; None where there is no end."""
+
+    @property
+    def book(self) -> ProblemBook: ...
+
+    def problem(self, run_seed: int, ordinal: int) -> Problem:
+        """The problem at a place in a run: the same at every call, on every machine."""
+
+
+def problem_source(spec: str) -> ProblemSource:
+    if spec in bank_names():
+        return load_bank(spec)
+    path = Path(spec)
+    if not path.exists():
+        raise UnknownProblems(
+            f"{spec!r} is neither an existing file nor a bank; the banks are: {', '.join(bank_names())}"
+        )
+    return ProblemFile(problems=read_problems(path))

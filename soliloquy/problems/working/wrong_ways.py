@@ -1,0 +1,166 @@
+"""The wrong ways to take a step: what its file states, and what the rules make of the right expression."""
+
+import ast
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain, islice
+from pathlib import Path
+from typing import Literal
+
+from soliloquy.truth.expressions import Expression, compiled
+from soliloquy.v1 import conversation_pb2 as pb
+
+UNKNOWN_UNIT = 10.0
+FACTORS: dict[str, float] = tomllib.loads(Path(__file__).with_name("factors.toml").read_text("utf-8"))
+
+Strategy = Literal["formula", "rearrangement", "conversion"]
+
+COFUNCTION = {"sin": "cos", "cos": "sin", "tan": "sin", "asin": "acos", "acos": "asin", "atan": "asin"}
+SWAPPED: dict[type[ast.operator], type[ast.operator]] = {
+    ast.Mult: ast.Div,
+    ast.Div: ast.Mult,
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WrongWays:
+    """The expressions that a strategy may lead to instead of the right one, the likeliest first."""
+
+    strategy: pb.ErrorStrategy
+    candidates: Iterable[Expression]
+
+
+def wrong_ways(
+    right: Expression,
+    *,
+    unit: str,
+    converts: bool = False,
+    converted: Mapping[str, str] | None = None,
+    stated: Mapping[Strategy, str] | None = None,
+) -> list[WrongWays]:
+    """What may go wrong with an expression: what its file states, then what the rules give.
+
+    `converts` says that the step is a conversion of units itself; `converted` names, for a symbol that an earlier
+    step converted, the symbol it was converted from.
+    """
+    rules: tuple[tuple[Strategy, pb.ErrorStrategy, Iterator[ast.expr]], ...] = (
+        ("formula", pb.ERROR_STRATEGY_FORMULA, _other_formulas(right.tree, converts=converts)),
+        ("rearrangement", pb.ERROR_STRATEGY_REARRANGEMENT, _other_rearrangements(right.tree)),
+        (
+            "conversion",
+            pb.ERROR_STRATEGY_CONVERSION,
+            _other_conversions(right.tree, unit, converts=converts, converted=converted or {}),
+        ),
+    )
+    return [
+        WrongWays(
+            strategy=strategy,
+            candidates=chain(
+                map(compiled, [stated[name]] if stated and name in stated else []),
+                (Expression(tree=tree) for tree in trees),
+            ),
+        )
+        for name, strategy, trees in rules
+    ]
+
+
+def _other_formulas(tree: ast.expr, *, converts: bool) -> Iterator[ast.expr]:
+    """A factor or an exponent forgotten, another function, multiplied for divided, added for subtracted."""
+    if not converts:
+        yield from islice(_each(tree, _without_constant), 1)
+        yield from islice(_each(tree, _without_exponent), 1)
+        yield from islice(_each(tree, _other_function), 1)
+    yield from islice(_each(tree, _swapped), 2)
+    yield ast.BinOp(ast.Constant(2), ast.Mult(), tree)
+
+
+def _other_rearrangements(tree: ast.expr) -> Iterator[ast.expr]:
+    """The inverse relation, of the whole or of a part."""
+    yield from islice(_each(tree, _inverse), 2)
+    yield ast.BinOp(ast.Constant(1), ast.Div(), tree)
+    yield ast.BinOp(tree, ast.Mult(), ast.Constant(4))
+
+
+def _other_conversions(
+    tree: ast.expr, unit: str, *, converts: bool, converted: Mapping[str, str]
+) -> Iterator[ast.expr]:
+    """An input left as it was given, then a factor that depends on the unit."""
+    if converts:
+        yield from islice(_each(tree, _without_constant), 1)
+    for symbol, original in converted.items():
+        yield from islice(_each(tree, partial(_renamed, symbol=symbol, original=original)), 1)
+    factor = ast.Constant(FACTORS.get(unit, UNKNOWN_UNIT))
+    yield ast.BinOp(tree, ast.Mult(), factor)
+    yield ast.BinOp(tree, ast.Div(), factor)
+
+
+Rewrite = Callable[[ast.expr], ast.expr | None]
+
+
+def _each(tree: ast.expr, rewrite: Rewrite) -> Iterator[ast.expr]:
+    """The trees in which one node is rewritten, from the root down; untouched branches are shared."""
+    changed = rewrite(tree)
+    if changed is not None:
+        yield changed
+    match tree:
+        case ast.BinOp(left=left, op=op, right=right):
+            yield from (ast.BinOp(other, op, right) for other in _each(left, rewrite))
+            yield from (ast.BinOp(left, op, other) for other in _each(right, rewrite))
+        case ast.UnaryOp(op=sign, operand=operand):
+            yield from (ast.UnaryOp(sign, other) for other in _each(operand, rewrite))
+        case ast.Call(func=function, args=[argument]):
+            yield from (ast.Call(function, [other], []) for other in _each(argument, rewrite))
+
+
+def _without_constant(node: ast.expr) -> ast.expr | None:
+    match node:
+        case ast.BinOp(left=ast.Constant(), right=ast.Constant()):
+            return None
+        case ast.BinOp(left=ast.Constant(), op=ast.Mult() | ast.Add(), right=rest):
+            return rest
+        case ast.BinOp(left=rest, op=ast.Mult() | ast.Div() | ast.Add() | ast.Sub(), right=ast.Constant()):
+            return rest
+    return None
+
+
+def _without_exponent(node: ast.expr) -> ast.expr | None:
+    match node:
+        case ast.BinOp(left=base, op=ast.Pow(), right=ast.Constant()) if not isinstance(base, ast.Constant):
+            return base
+    return None
+
+
+def _other_function(node: ast.expr) -> ast.expr | None:
+    match node:
+        case ast.Call(func=ast.Attribute(value=math_module, attr=name), args=[argument]) if name in COFUNCTION:
+            return ast.Call(ast.Attribute(math_module, COFUNCTION[name]), [argument], [])
+    return None
+
+
+def _swapped(node: ast.expr) -> ast.expr | None:
+    match node:
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in SWAPPED:
+            return ast.BinOp(left, SWAPPED[type(op)](), right)
+    return None
+
+
+def _inverse(node: ast.expr) -> ast.expr | None:
+    match node:
+        case ast.BinOp(left=left, op=ast.Div() | ast.Mult(), right=right):
+            return ast.BinOp(right, ast.Div(), left)
+        case ast.BinOp(left=left, op=ast.Sub() | ast.Add(), right=right):
+            return ast.BinOp(right, ast.Sub(), left)
+        case ast.Call(func=ast.Attribute(attr="sqrt"), args=[argument]):
+            return argument
+    return None
+
+
+def _renamed(node: ast.expr, *, symbol: str, original: str) -> ast.expr | None:
+    match node:
+        case ast.Name(id=name) if name == symbol:
+            return ast.Name(original)
+    return None

@@ -1,0 +1,64 @@
+"""Rules of good manners that a conversation of any recipe may be held to; how strictly, its policy says."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from soliloquy.truth.phrases import is_much_like
+from soliloquy.v1.conversation_pb2 import Conversation, Turn
+
+_LABEL = re.compile(r"(?:^|\n|(?<=[.!?])\s)\s*(student|tutor|tutorbot|teacher)\s*:", re.IGNORECASE)
+_WORD = re.compile(r"\w+")
+
+Found = Iterator[tuple[int, str]]
+Policy = Mapping[str, Any]
+
+
+def length(conversation: Conversation, policy: Policy) -> Found:
+    if len(conversation.turns) < policy["shortest_turns"]:
+        yield len(conversation.turns), f"the last one; at least {policy['shortest_turns']} are wanted"
+    for turn, speaker, text in _judged(conversation):
+        words = len(text.split())
+        if words > policy[f"longest_{speaker}_words"]:
+            yield turn.number, f"the {speaker} uses {words} words"
+
+
+def empty(conversation: Conversation, policy: Policy) -> Found:
+    for turn, speaker, text in _judged(conversation):
+        if not _WORD.search(text):
+            yield turn.number, f"the {speaker} says {text!r}"
+
+
+def speaks_for(conversation: Conversation, policy: Policy) -> Found:
+    for turn, speaker, text in _judged(conversation):
+        if ":" not in text:
+            continue
+        others = (label for label in _LABEL.finditer(text) if label.start() or label[1].lower() != speaker)
+        if label := next(others, None):
+            yield turn.number, f"the {speaker}'s message holds {label[0].strip()!r}"
+
+
+def repeated(conversation: Conversation, policy: Policy) -> Found:
+    said: dict[str, list[str]] = {"student": [], "tutor": []}
+    for turn, speaker, text in _judged(conversation):
+        before = said[speaker]
+        long = len(text.split()) >= policy["same_words_from"]
+        if text in before or (long and any(is_much_like(text, one, policy["same_words"]) for one in before)):
+            yield turn.number, f"the {speaker} repeats {text[:40]!r}"
+        # A single word or number may be said twice.
+        if len(text.split()) >= policy["repeated_from"]:
+            before.append(text)
+
+
+def _judged(conversation: Conversation) -> Iterator[tuple[Turn, str, str]]:
+    """What models say: a person may talk as it likes."""
+    for turn in conversation.turns:
+        for speaker, text in messages(turn):
+            if speaker == "tutor" or not conversation.person:
+                yield turn, speaker, text
+
+
+def messages(turn: Turn) -> list[tuple[str, str]]:
+    """Who says what in a turn; a tutor may speak first."""
+    said = [("student", turn.student.text)] if turn.HasField("student") else []
+    return [*said, ("tutor", turn.tutor.text)]

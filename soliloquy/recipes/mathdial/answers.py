@@ -1,0 +1,74 @@
+"""The shapes that the recipe's prompts ask for besides those of every recipe."""
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
+
+from soliloquy.recipes.answers import Text, either
+from soliloquy.recipes.mathdial.claims import final_answer
+from soliloquy.recipes.mathdial.moves import FAREWELL, INTENTS, belongs
+from soliloquy.runtime.answers import Answer
+
+EVALUATIONS = {"incorrect": "a", "correct": "b", "partial": "c", "unclear": "d"}
+
+
+class Sampled(Answer):
+    """A solution as it was sampled: whatever it is, it is not asked for again."""
+
+    solution: str
+
+    @classmethod
+    def read(cls, text: str) -> tuple[Self, bool]:
+        return cls(solution=text.strip()), final_answer(text) is not None
+
+    @classmethod
+    def json_schema(cls) -> str:
+        return ""
+
+
+def _plain(value: object) -> object:
+    """ "Seek self-correction" as the name that it is."""
+    return "_".join(value.replace("-", " ").replace("/", " ").split()).lower() if isinstance(value, str) else value
+
+
+def _first_letter(value: object) -> object:
+    if isinstance(value, bool):
+        return "y" if value else "n"
+    return value.strip().lower()[:1] if isinstance(value, str) else value
+
+
+class Described(Answer):
+    line: Annotated[int, Field(ge=1, alias="First Wrong Line")]
+    category: Annotated[
+        Literal["went_on", "quantity", "conversion", "calculation", "fact", "question", "other"],
+        BeforeValidator(_plain),
+    ] = Field(alias="Error Category")
+    confusion: Text = Field(alias="Confusion")
+
+
+def _kinds() -> list[dict[str, Any]]:
+    return [{"Move": {"const": move}, "Intent": {"enum": list(intents)}} for move, intents in INTENTS.items()]
+
+
+class Choice(Answer):
+    """The move that the next message is to make."""
+
+    model_config = ConfigDict(json_schema_extra=either(*_kinds()))
+
+    thoughts: Text = Field(alias="Thoughts")
+    evaluation: Annotated[Literal["incorrect", "correct", "partial", "unclear"], BeforeValidator(_plain)] = Field(
+        alias="Evaluation"
+    )
+    move: Annotated[Literal["focus", "probing", "telling", "generic"], BeforeValidator(_plain)] = Field(alias="Move")
+    intent: Annotated[str, StringConstraints(min_length=1), BeforeValidator(_plain)] = Field(alias="Intent")
+    solved: Annotated[Literal["y", "n"], BeforeValidator(_first_letter)] = Field(alias="Solved")
+
+    @model_validator(mode="after")
+    def _fitting(self) -> Self:
+        if not belongs(self.move, self.intent):
+            known = ", ".join(INTENTS[self.move])
+            raise ValueError(f'intent "{self.intent}" does not belong to the move "{self.move}"; use one of {known}')
+        if self.solved == "y" and (self.evaluation != "correct" or (self.move, self.intent) != FAREWELL):
+            move, intent = FAREWELL
+            raise ValueError(f'with "Solved": "y" the evaluation is "correct" and the move {move}, {intent}')
+        return self

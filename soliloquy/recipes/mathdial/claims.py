@@ -1,0 +1,98 @@
+"""What a text gives as the answer of a problem, and the equations that it works out on the way."""
+
+import math
+import re
+from collections.abc import Iterator
+
+from soliloquy.truth.answers import answer_in
+from soliloquy.truth.expressions import BadExpression, Unworkable, compiled
+from soliloquy.truth.figures import SIGNIFICANT_DIGITS
+from soliloquy.truth.numbers import numbers_in_digits
+from soliloquy.v1.conversation_pb2 import Problem
+
+# "#### 1,234", with what may stand around the number.
+_FINAL = re.compile(r"####\s*(.*)")
+_EQUATION = re.compile(r"<<([^<>=]+)=\s*([^<>]+?)\s*>>")
+# "14 × 12 = 168", as people write it.
+_NUMBER = r"-?\d+(?:,\d{3})*(?:\.\d+)?(?:e-?\d+)?"
+_WRITTEN = re.compile(
+    rf"(?<![\w.,^])((?:\(?{_NUMBER}%?\)?)(?:\s*[-+*/×÷−x]\s*\(?{_NUMBER}\)?)+)\s*=\s*[$€£]?({_NUMBER})(?![\d^])"
+)
+_OPERATOR = re.compile(r"[-+*/×÷−x()]")
+_SIGNS = str.maketrans({"×": "*", "÷": "/", "−": "-", "x": "*", ",": "", "$": ""})
+# Of a result that was rounded to a whole number, and of one with as many digits as the bank's numbers have.
+_ROUNDED = 0.01
+_TIDIED = 10.0**-SIGNIFICANT_DIGITS / 2
+
+
+def final_answer(solution: str) -> float | None:
+    """The first number behind ####; None where there is none."""
+    found = _FINAL.search(solution)
+    numbers = numbers_in_digits(found[1]) if found else iter(())
+    return next((number.value for number in numbers), None)
+
+
+def claimed(text: str, problem: Problem) -> float | None:
+    """The number that a message ends up with, if possible in the unit of the problem's answer."""
+    return answer_in(text, problem.answer.unit)
+
+
+def is_right(value: float, problem: Problem) -> bool:
+    return math.isclose(value, problem.answer.value, rel_tol=problem.tolerance or _ROUNDED)
+
+
+def gives_right_answer(text: str, problem: Problem) -> bool:
+    value = claimed(text, problem)
+    return value is not None and is_right(value, problem)
+
+
+def holds_answer(text: str, problem: Problem) -> bool:
+    """Whether the right answer is among the numbers of a text that the question does not hold itself."""
+    given = {number.value for number in numbers_in_digits(problem.question)}
+    return any(
+        number.value not in given and is_right(number.value, problem) and number.value == problem.answer.value
+        for number in numbers_in_digits(text)
+    )
+
+
+def miscalculated(solution: str) -> list[str]:
+    """The equations between << and >> that are not so, or cannot be worked out."""
+    return [f"{left}={right}" for left, right in _EQUATION.findall(solution) if not _is_so(left, right)]
+
+
+def slips(text: str) -> Iterator[str]:
+    """The calculations of a message that come to something else than it says."""
+    for left, right in _WRITTEN.findall(text):
+        if not _is_so(left, right):
+            yield f"{left.strip()} = {right}"
+
+
+def equations(text: str) -> Iterator[tuple[list[float], float]]:
+    """What each calculation of a text puts in, and what it says that comes out."""
+    for left, right in _WRITTEN.findall(text):
+        yield [number.value for number in numbers_in_digits(_OPERATOR.sub(" ", left))], float(right.replace(",", ""))
+
+
+def bare(solution: str) -> str:
+    """A solution as a pupil would hand it in: without the marks around its equations, without its last line."""
+    return _FINAL.sub("", _EQUATION.sub("", solution)).strip()
+
+
+def _is_so(left: str, right: str) -> bool:
+    left, right = left.translate(_SIGNS), right.translate(_SIGNS)
+    # Some mean a hundredth by the sign, and some the number before it.
+    return any(_comes_to(left.replace("%", percent), right.replace("%", percent)) for percent in ("", "/100"))
+
+
+def _comes_to(left: str, right: str) -> bool:
+    try:
+        value, said = compiled(left).value({}), compiled(right).value({})
+    except (BadExpression, Unworkable):
+        return False
+    if math.isclose(value, said, rel_tol=_TIDIED):
+        return True
+    digits = len(right.partition(".")[2].strip())
+    if digits:
+        return abs(value - said) <= 10.0**-digits
+    # Half a person is no rounding, and neither is a whole number in place of another.
+    return not value.is_integer() and math.isclose(value, said, rel_tol=_ROUNDED)

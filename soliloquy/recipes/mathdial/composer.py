@@ -1,0 +1,48 @@
+"""The two states that reply: choosing a move, and writing the message that makes it."""
+
+from soliloquy.recipes.answers import Message
+from soliloquy.recipes.codes import EVALUATIONS
+from soliloquy.recipes.mathdial import prompting
+from soliloquy.recipes.mathdial.answers import EVALUATIONS as LETTERS
+from soliloquy.recipes.mathdial.answers import Choice
+from soliloquy.recipes.mathdial.claims import holds_answer
+from soliloquy.recipes.mathdial.moves import OPENING
+from soliloquy.recipes.mathdial.policy import POLICY
+from soliloquy.runtime.ask import Ask
+from soliloquy.runtime.events import Outcome, emit
+from soliloquy.v1.conversation_pb2 import Conversation, Ending, Resolution, TutorReply
+from soliloquy.v1.events_pb2 import ConversationFinished, ReplyNeeded, TutorReplied
+
+
+async def reply(event: ReplyNeeded, ask: Ask) -> Outcome:
+    """The move first, then its words; the first message always asks for the solution that was handed in."""
+    conversation = event.conversation
+    turn = conversation.turns[-1]
+    solved = False
+    if turn.HasField("student"):
+        choice = await ask(prompting.choosing(conversation), Choice)
+        turn.tutor.CopyFrom(moved(choice.move, choice.intent))
+        turn.tutor.thoughts = choice.thoughts
+        turn.tutor.evaluation = EVALUATIONS[LETTERS[choice.evaluation]]
+        solved = choice.solved == "y"
+    else:
+        turn.tutor.CopyFrom(moved(*OPENING))
+    turn.tutor.text = (await ask(prompting.replying(conversation), Message)).text
+    if solved:
+        conversation.ending, conversation.resolution = Ending.ENDING_SOLVED, _resolution(conversation)
+    elif len(conversation.turns) >= min(conversation.run.max_turns, POLICY["talk"]["most_turns"]):
+        conversation.ending, conversation.resolution = Ending.ENDING_TURN_LIMIT, Resolution.RESOLUTION_UNSOLVED
+    else:
+        return emit(TutorReplied(conversation=conversation))
+    return emit(ConversationFinished(conversation=conversation))
+
+
+def moved(move: str, intent: str) -> TutorReply:
+    return TutorReply(move=f"MOVE_{move.upper()}", move_intent=f"MOVE_INTENT_{intent.upper()}")
+
+
+def _resolution(conversation: Conversation) -> Resolution:
+    """Solved by the student itself, or after the tutor had said the answer."""
+    said = (turn.tutor.text for turn in conversation.turns[:-1])
+    told = any(holds_answer(text, conversation.problem) for text in said)
+    return Resolution.RESOLUTION_REVEALED if told else Resolution.RESOLUTION_SOLVED

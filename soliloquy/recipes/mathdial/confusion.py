@@ -1,0 +1,86 @@
+"""Which wrong solution a student is to believe in: one of the most frequent among those that were sampled."""
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from soliloquy.recipes.mathdial.claims import bare, final_answer, miscalculated
+from soliloquy.recipes.mathdial.policy import POLICY
+from soliloquy.v1.conversation_pb2 import Confusion, Discarded, Problem
+
+_SAME = 1e-6
+
+
+class NoConfusion(Exception):
+    """Nothing among the samples is a confusion; the message says why, and `confusion` what became of the samples."""
+
+    def __init__(self, why: str, confusion: Confusion) -> None:
+        super().__init__(why)
+        self.confusion = confusion
+
+
+def refused(problem: Problem) -> str:
+    """Why a problem's solutions are not sampled at all; empty where they are."""
+    steps, most = len(problem.steps), POLICY["confusion"]["most_steps_sampled"]
+    if not problem.HasField("answer"):
+        return "no answer: the problem has no number for one"
+    return f"too many steps: {steps}; problems of {most} at most are sampled" if steps > most else ""
+
+
+def chosen(solutions: Sequence[str], problem: Problem) -> Confusion:
+    """The first of the most frequent wrong solutions; raises NoConfusion."""
+    limits = POLICY["confusion"]
+    answers = [final_answer(solution) for solution in solutions]
+    wrong = Counter(answer for answer in answers if answer is not None and not _is(answer, problem.answer.value))
+    because = Counter(_unusable(solution, answer, problem) for solution, answer in zip(solutions, answers, strict=True))
+    left: dict[float, list[str]] = {}
+    for solution, answer in zip(solutions, answers, strict=True):
+        if answer is not None and not _unusable(solution, answer, problem):
+            left.setdefault(answer, []).append(solution)
+    discarded = [Discarded(because=reason, samples=n) for reason, n in sorted(because.items()) if reason]
+    told = ", ".join(f"{one.samples} {one.because}" for one in discarded)
+    none = Confusion(samples=len(solutions), discarded=discarded)
+    answer, most = max(left.items(), key=lambda group: len(group[1]), default=(0.0, []))
+    steps = len(problem.steps)
+    if not wrong:
+        raise NoConfusion(f"no sample is wrong: {told}", none)
+    common, agreeing = wrong.most_common(1)[0]
+    if agreeing > len(solutions) - limits["disagreeing_at_least"]:
+        raise NoConfusion(f"samples agree on a wrong answer: {agreeing} of {len(solutions)} on {common:g}", none)
+    if not most:
+        raise NoConfusion(f"no wrong sample will do: {told}", none)
+    if steps > limits["most_steps"]:
+        raise NoConfusion(f"too many steps: {steps}; problems of {limits['most_steps']} at most are kept", none)
+    return Confusion(
+        solution=bare(most[0]), answer=answer, samples=len(solutions), agreeing=wrong[answer], discarded=discarded
+    )
+
+
+def lines(confusion: Confusion) -> list[str]:
+    return confusion.solution.splitlines()
+
+
+def numbered(confusion: Confusion) -> Iterator[str]:
+    return (f"{number}. {line}" for number, line in enumerate(lines(confusion), start=1))
+
+
+def _unusable(solution: str, answer: float | None, problem: Problem) -> str:
+    """Why a sample is no confusion; empty where it is one."""
+    limits = POLICY["confusion"]
+    right = problem.answer.value
+    if answer is None:
+        return "without a final answer"
+    if _is(answer, right):
+        return "right"
+    # The limit itself counts as near, however its difference is rounded.
+    if abs(answer - right) <= limits["nearest"] + 1e-9:
+        return "nearly right"
+    if miscalculated(solution):
+        return "miscalculated"
+    if len(solution) < limits["shortest_characters"]:
+        return "too short"
+    return "too long" if len(solution) > limits["longest_characters"] else ""
+
+
+def _is(answer: float, right: float) -> bool:
+    return math.isclose(answer, right, rel_tol=_SAME)

@@ -1,0 +1,75 @@
+"""What a model is to learn from a conversation: the tutor's prompts as they are asked, and the answers they led to."""
+
+from collections.abc import Iterator
+
+from soliloquy.recipes.answers import Decision, Program
+from soliloquy.recipes.codes import EVALUATION_LETTERS
+from soliloquy.recipes.mathdial.answers import EVALUATIONS, Choice
+from soliloquy.recipes.mathdial.moves import FAREWELL, intent_name, move_name
+from soliloquy.recipes.mathdial.prompting import output, outset, tutor_prompts
+from soliloquy.recipes.recipe import Lesson, Told
+from soliloquy.runtime.retry import Refused
+from soliloquy.v1.conversation_pb2 import CodeAttempt, Conversation, Turn
+from soliloquy.v1.sandbox_pb2 import Status
+
+_WORDS = {letter: word for word, letter in EVALUATIONS.items()}
+
+
+def lessons(conversation: Conversation) -> list[Lesson]:
+    """In the order in which they were asked; a program that did not run is nothing to learn, one that mended it is."""
+    _check(conversation)
+    return [
+        Lesson(turn=turn.number, prompt=prompt, answer=answer)
+        for turn, prompts in tutor_prompts(conversation)
+        for prompt, answer in zip(prompts, _answers(turn), strict=True)
+        if answer
+    ]
+
+
+def dialogue(conversation: Conversation) -> list[Told]:
+    """The student's messages, the tutor's decision and program, the output as a tool's, the move and the reply."""
+    _check(conversation)
+    told = [Told("system", outset(conversation), turn=0)]
+    for turn in conversation.turns:
+        if not turn.HasField("student"):
+            told.append(Told("assistant", turn.tutor.text, turn=turn.number, learned=True))
+            continue
+        told.append(Told("user", turn.student.text, turn=turn.number))
+        decision, *programs, choice, reply = _answers(turn)
+        if programs and programs[-1]:
+            told.append(Told("assistant", f"{decision}\n{programs[-1]}", turn=turn.number, learned=True))
+            told.append(Told("tool", output(turn.calculation), turn=turn.number))
+        told.append(Told("assistant", f"{choice}\n{reply}", turn=turn.number, learned=True))
+    return told
+
+
+def _check(conversation: Conversation) -> None:
+    if not conversation.reasons_wanted and not conversation.person:
+        raise Refused("it was imported, and nobody knows what its tutor was asked: use layout: replies")
+
+
+def _answers(turn: Turn) -> Iterator[str]:
+    """One a prompt, in the same order; empty where nothing is to be learned from it."""
+    if turn.HasField("student"):
+        needed = turn.HasField("calculation")
+        description = turn.calculation.description if needed else None
+        yield Decision.written(use_python="y" if needed else "n", description=description)
+        yield from map(_program, turn.calculation.attempts)
+        yield _choice(turn)
+    yield turn.tutor.text
+
+
+def _program(attempt: CodeAttempt) -> str:
+    if attempt.execution.status != Status.STATUS_OK:
+        return ""
+    fenced = f"```python\n{attempt.code}\n```"
+    return Program.written(python={"Python Code": fenced, "Result Variable": ", ".join(attempt.result_variables)})
+
+
+def _choice(turn: Turn) -> str:
+    evaluation = _WORDS[EVALUATION_LETTERS[turn.tutor.evaluation]]
+    move, intent = move_name(turn.tutor), intent_name(turn.tutor)
+    solved = (move, intent) == FAREWELL and evaluation == "correct"
+    return Choice.written(
+        thoughts=turn.tutor.thoughts, evaluation=evaluation, move=move, intent=intent, solved="y" if solved else "n"
+    )

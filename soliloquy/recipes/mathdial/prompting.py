@@ -1,0 +1,243 @@
+"""The recipe's prompts: each template of `prompts/` filled in from a conversation.
+
+The tags (<question>, <conversation>, ..) are part of the contract with the scripted engine, which reads what it needs
+to know from them; everything else in a template may be rewritten freely.
+"""
+
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from soliloquy.recipes.codegen import program_prompt
+from soliloquy.recipes.mathdial.confusion import numbered
+from soliloquy.recipes.mathdial.moves import INTENTS, MEANINGS, belief_name, intent_name, move_name
+from soliloquy.recipes.templates import Templates, filled
+from soliloquy.runtime.ask import Prompt
+from soliloquy.runtime.values import shown
+from soliloquy.v1.conversation_pb2 import Belief, Calculation, Confusion, Conversation, Problem, Turn
+from soliloquy.v1.sandbox_pb2 import STATUS_OK
+
+_DIALOGUE = Path(__file__).with_name("dialogue.txt")
+_TUTORING = {"question", "solution", "conversation"}
+_GROUNDED = _TUTORING | {"wrong", "confusion"}
+TEMPLATES = Templates(
+    Path(__file__).with_name("prompts"),
+    {
+        "solving": {"question"},
+        "describing": {"question", "solution", "wrong", "categories"},
+        "student": {
+            *("question", "name", "pronoun", "profile", "manner", "wrong", "conversation", "belief", "first"),
+            "instruction",
+        },
+        "deciding": _TUTORING,
+        "use_python": {"description", "failure"},
+        "use_python_again": {"code", "error"},
+        "choosing": _GROUNDED | {"moves", "calculated"},
+        "calculated": {"description", "output"},
+        "uncalculated": set[str](),
+        "replying": _GROUNDED | {"name", "thoughts", "move", "intent", "meaning"},
+    },
+)
+
+
+def enriching(problem: Problem) -> Prompt:
+    """What solutions are sampled with."""
+    return _sampled("solving", question=problem.question)
+
+
+def describing(problem: Problem, confusion: Confusion) -> Prompt:
+    return TEMPLATES.prompt(
+        "describing",
+        question=problem.question,
+        solution=problem.solution,
+        wrong="\n".join(numbered(confusion)),
+        categories="\n".join(f"- {name}: {meaning}" for name, meaning in _table("categories").items()),
+    )
+
+
+def student(conversation: Conversation, belief: Belief) -> Prompt:
+    """What the student is asked for its next message."""
+    return _student(conversation, _history(conversation.turns), belief, first=len(conversation.turns) == 1)
+
+
+def deciding(conversation: Conversation) -> Prompt:
+    return TEMPLATES.prompt("deciding", **_told(conversation, conversation.turns))
+
+
+def use_python(calculation: Calculation) -> Prompt:
+    return program_prompt(
+        TEMPLATES, calculation.description, calculation.attempts[-1] if calculation.attempts else None
+    )
+
+
+def choosing(conversation: Conversation) -> Prompt:
+    return _choosing(conversation.turns[-1], grounded(conversation, conversation.turns))
+
+
+def replying(conversation: Conversation) -> Prompt:
+    return _replying(conversation, conversation.turns[-1], grounded(conversation, conversation.turns))
+
+
+def tutor_prompts(conversation: Conversation) -> Iterator[tuple[Turn, list[Prompt]]]:
+    """Each turn with what the tutor's states were asked in it."""
+    grounds = _grounds(conversation)
+    lines: list[str] = []
+    for turn in conversation.turns:
+        answers = turn.HasField("student")
+        said = list(_said(turn))
+        told = _known(conversation, "\n".join([*lines, said[0]] if answers else lines))
+        lines += said
+        reply = _replying(conversation, turn, told | grounds)
+        if not answers:
+            yield turn, [reply]
+            continue
+        attempts = turn.calculation.attempts
+        shown_before = [None, *attempts][: len(attempts)]
+        programs = [program_prompt(TEMPLATES, turn.calculation.description, before) for before in shown_before]
+        yield turn, [TEMPLATES.prompt("deciding", **told), *programs, _choosing(turn, told | grounds), reply]
+
+
+def given_prompts(conversation: Conversation) -> list[tuple[int, Prompt]]:
+    """Every prompt that led to a conversation, filled in from the templates as they stand, with its turn."""
+    problem = conversation.problem
+    confusion = problem.enrichment.confusion
+    given = [(0, enriching(problem))]
+    if confusion.solution:
+        given.append((0, describing(problem, confusion)))
+    for turn, prompts in tutor_prompts(conversation):
+        if turn.HasField("student") and not conversation.person:
+            before = conversation.turns[: turn.number - 1]
+            asked = _student(conversation, _history(before), turn.student.belief, first=len(before) == 1)
+            given.append((turn.number, asked))
+        given += [(turn.number, prompt) for prompt in prompts]
+    return given
+
+
+def output(calculation: Calculation) -> str:
+    """What the last program came to, as the tutor is told."""
+    values = calculation.attempts[-1].execution.values
+    return "\n".join(f"{value.name} = {shown(value.value)}" for value in values)
+
+
+@functools.cache
+def profiles() -> Mapping[str, str]:
+    """What makes algebra hard for a student, by the profile's name."""
+    return {name: profile["manner"] for name, profile in _table("profiles").items()}
+
+
+@functools.cache
+def names() -> Sequence[tuple[str, str]]:
+    """The pronoun with each name."""
+    return [(pronoun, name) for pronoun, called in _table("names").items() for name in called]
+
+
+def _student(conversation: Conversation, history: str, belief: Belief, *, first: bool) -> Prompt:
+    kind = belief_name(belief)
+    return _sampled(
+        "student",
+        question=conversation.problem.question,
+        name=conversation.student_name,
+        pronoun=conversation.pronoun,
+        profile=conversation.persona,
+        manner=profiles()[conversation.persona],
+        wrong=_wrong(conversation),
+        conversation=history,
+        belief=kind,
+        first="y" if first else "n",
+        instruction=_table("beliefs")["first" if first else kind],
+    )
+
+
+def outset(conversation: Conversation) -> str:
+    """How a chat with the tutor begins that is to be learned as a whole; no prompt that a run is grown with."""
+    grounds = grounded(conversation, conversation.turns)
+    del grounds["conversation"]
+    return filled(_DIALOGUE.read_text("utf-8").strip(), **grounds, name=conversation.student_name, moves=_moves())
+
+
+def _choosing(turn: Turn, grounds: Mapping[str, str]) -> Prompt:
+    return TEMPLATES.prompt("choosing", **grounds, moves=_moves(), calculated=_calculated(turn))
+
+
+@functools.cache
+def _moves() -> str:
+    """All that may be chosen from, a line each."""
+    listed = []
+    for move, intents in INTENTS.items():
+        listed.append(f"- {move}: {MEANINGS[move]}")
+        listed += [f"  - {intent}: {words}" for intent, words in intents.items()]
+    return "\n".join(listed)
+
+
+def _calculated(turn: Turn) -> str:
+    calculation = turn.calculation
+    if not calculation.attempts:
+        return ""
+    if calculation.attempts[-1].execution.status != STATUS_OK:
+        return TEMPLATES.filled("uncalculated")
+    return TEMPLATES.filled("calculated", description=calculation.description, output=output(calculation))
+
+
+def _replying(conversation: Conversation, turn: Turn, grounds: Mapping[str, str]) -> Prompt:
+    reply = turn.tutor
+    move, intent = move_name(reply), intent_name(reply)
+    return TEMPLATES.prompt(
+        "replying",
+        **grounds,
+        name=conversation.student_name,
+        thoughts=reply.thoughts,
+        move=move,
+        intent=intent,
+        meaning=f"{move} {MEANINGS[move]}; here: {INTENTS[move][intent]}.",
+    )
+
+
+def grounded(conversation: Conversation, turns: Sequence[Turn]) -> dict[str, str]:
+    """What a tutor knows that is to reply to the last of these turns."""
+    return _told(conversation, turns) | _grounds(conversation)
+
+
+def _grounds(conversation: Conversation) -> dict[str, str]:
+    """What it knows of the student's way."""
+    return {"wrong": _wrong(conversation), "confusion": conversation.problem.enrichment.confusion.description}
+
+
+def _told(conversation: Conversation, turns: Sequence[Turn]) -> dict[str, str]:
+    *before, last = turns
+    lines = [line for turn in before for line in _said(turn)]
+    return _known(conversation, "\n".join([*lines, next(_said(last))] if last.HasField("student") else lines))
+
+
+def _known(conversation: Conversation, said: str) -> dict[str, str]:
+    problem = conversation.problem
+    return {"question": problem.question, "solution": problem.solution, "conversation": said}
+
+
+def _history(turns: Sequence[Turn]) -> str:
+    return "\n".join(line for turn in turns for line in _said(turn))
+
+
+def _said(turn: Turn) -> Iterator[str]:
+    if turn.HasField("student"):
+        yield f"Student: {_one_line(turn.student.text)}"
+    if turn.HasField("tutor"):
+        yield f"Tutor: {_one_line(turn.tutor.text)}"
+
+
+def _wrong(conversation: Conversation) -> str:
+    return "\n".join(numbered(conversation.problem.enrichment.confusion))
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _sampled(state: str, **slots: str) -> Prompt:
+    return replace(TEMPLATES.prompt(state, **slots), temperature=_table("sampling")[state])
+
+
+@functools.cache
+def _table(name: str) -> Mapping[str, Any]:
+    return TEMPLATES.table(name)

@@ -1,0 +1,50 @@
+"""MathDial: a student who believes in a wrong solution, and a tutor who chooses a move before each reply."""
+
+from soliloquy.recipes import codegen
+from soliloquy.recipes.mathdial import (
+    composer,
+    lessons,
+    planner,
+    prompting,
+    records,
+    responding,
+    restoring,
+    rules,
+    student,
+    tutor,
+    words,
+)
+from soliloquy.recipes.mathdial.policy import POLICY
+from soliloquy.recipes.mathdial.scripted import SPEAKERS
+from soliloquy.recipes.person import Person
+from soliloquy.recipes.recipe import Recipe
+
+RECIPE = Recipe(
+    title="Dialogues about a wrong solution",
+    always_enriched=True,
+    enriching=prompting.enriching,
+    planner=planner.enrich,
+    student=student.reply,
+    tutor=tutor.decide,
+    codegen=codegen.writing(prompting.use_python),
+    composer=composer.reply,
+    faults=rules.faults,
+    judged=rules.judged,
+    checked=rules.checked,
+    agreeing=POLICY["agreeing"],
+    words=words.WORDS,
+    remark=words.remark,
+    record=records.record,
+    restore=restoring.restored,
+    fingerprints=prompting.TEMPLATES.fingerprints,
+    prompts=prompting.given_prompts,
+    lessons=lessons.lessons,
+    dialogue=lessons.dialogue,
+    replies=responding.replies,
+    speakers=SPEAKERS,
+    person=Person(
+        shown={"mathdial/replying": str},
+        begins=student.begun,
+        handed_in=lambda conversation: conversation.problem.enrichment.confusion.solution,
+    ),
+)

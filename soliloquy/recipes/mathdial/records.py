@@ -1,0 +1,90 @@
+"""A conversation as one JSON record: everything said, chosen, run and drawn, and what is to be noted of the whole."""
+
+from typing import Any
+
+from soliloquy.recipes.agreement import agrees
+from soliloquy.recipes.codes import EVALUATION_LETTERS, INTENTS
+from soliloquy.recipes.mathdial.moves import (
+    belief_name,
+    category_name,
+    intent_name,
+    move_name,
+    resolution_name,
+)
+from soliloquy.recipes.mathdial.policy import POLICY
+from soliloquy.recipes.mathdial.rules import calculates, consistent
+from soliloquy.recipes.records import attempt_record, beginning, call_record, ended
+from soliloquy.runtime.values import verdict
+from soliloquy.v1.conversation_pb2 import Confusion, Conversation, StudentReply, Turn, TutorReply
+
+
+def record(conversation: Conversation) -> dict[str, Any]:
+    return {
+        **beginning(conversation),
+        "confusion": _confusion(conversation.problem.enrichment.confusion),
+        "persona": conversation.persona,
+        "student": {
+            "name": conversation.student_name,
+            "pronoun": conversation.pronoun,
+            "reasons_wanted": conversation.reasons_wanted,
+        },
+        "turns": [_turn(turn) for turn in conversation.turns],
+        **ended(conversation),
+        "annotation": {
+            "resolution": resolution_name(conversation.resolution) or None,
+            "student_consistent": consistent(conversation),
+            "student_calculates": calculates(conversation),
+            "typical_confusion": conversation.typical_confusion or None,
+            "typical_interactions": conversation.typical_interactions or None,
+        },
+    }
+
+
+def _confusion(confusion: Confusion) -> dict[str, Any]:
+    return {
+        "solution": confusion.solution,
+        "answer": confusion.answer,
+        "description": confusion.description,
+        "category": category_name(confusion.category),
+        "first_wrong_step": confusion.first_wrong_step,
+        "samples": confusion.samples,
+        "agreeing": confusion.agreeing,
+        "discarded": {one.because: one.samples for one in confusion.discarded},
+    }
+
+
+def _turn(turn: Turn) -> dict[str, Any]:
+    calculation = turn.calculation
+    return {
+        "number": turn.number,
+        "student": _student(turn.student, turn) if turn.HasField("student") else None,
+        "soliloquy": {
+            "use_python": turn.HasField("calculation"),
+            "description": calculation.description,
+            "attempts": [attempt_record(attempt) for attempt in calculation.attempts],
+            "agrees": agrees(turn, POLICY["agreeing"]),
+        },
+        "tutor": _tutor(turn.tutor),
+        "calls": [call_record(call) for call in turn.calls],
+    }
+
+
+def _student(reply: StudentReply, turn: Turn) -> dict[str, Any]:
+    attempts = turn.calculation.attempts
+    return {
+        "text": reply.text,
+        "intent": INTENTS.get(reply.intent),
+        "belief": belief_name(reply.belief),
+        "reasons": reply.reasons,
+        "found_right": verdict(attempts[-1].execution) if attempts else None,
+    }
+
+
+def _tutor(reply: TutorReply) -> dict[str, Any]:
+    return {
+        "text": reply.text,
+        "thoughts": reply.thoughts,
+        "evaluation": EVALUATION_LETTERS.get(reply.evaluation),
+        "move": move_name(reply),
+        "intent": intent_name(reply),
+    }

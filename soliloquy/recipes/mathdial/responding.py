@@ -1,0 +1,49 @@
+"""Tutor response generation, as the paper trains it: a reply from what was said, with and without what it rests on.
+
+No prompt that a run is grown with: there the tutor always knows the solutions, and has chosen its move.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from soliloquy.recipes.mathdial.moves import MEANINGS, move_name
+from soliloquy.recipes.mathdial.prompting import grounded
+from soliloquy.recipes.recipe import Given, Lesson
+from soliloquy.recipes.templates import Templates
+from soliloquy.runtime.ask import Prompt
+from soliloquy.v1.conversation_pb2 import Conversation, Turn
+
+_TEMPLATES = Templates(
+    Path(__file__).with_name("response"),
+    {
+        "asked": set[str](),
+        "grounds": {"question", "solution", "wrong"},
+        "said": {"conversation"},
+        "move": {"move", "meaning"},
+    },
+)
+
+
+def replies(conversation: Conversation, given: Given) -> list[Lesson]:
+    """Each of the tutor's messages; where its move is to be given, those whose move somebody knows."""
+    return [
+        Lesson(turn=turn.number, prompt=responding(conversation, conversation.turns[:number], given), answer=text)
+        for number, turn in enumerate(conversation.turns, start=1)
+        if (text := turn.tutor.text) and (move_name(turn.tutor) or not given.move)
+    ]
+
+
+def responding(conversation: Conversation, turns: Sequence[Turn], given: Given) -> Prompt:
+    """What the last of these turns is replied to with."""
+    told = grounded(conversation, turns)
+    asked, said = [_TEMPLATES.filled("asked")], [_TEMPLATES.filled("said", conversation=told["conversation"])]
+    if given.grounding:
+        grounds = {name: told[name] for name in ("question", "solution", "wrong")}
+        asked.append(_TEMPLATES.filled("grounds", **grounds))
+    if given.move:
+        move = move_name(turns[-1].tutor)
+        said.append(_TEMPLATES.filled("move", move=move, meaning=MEANINGS[move]))
+    return Prompt(
+        name="mathdial/responding",
+        said=[("system", "\n\n".join(asked)), ("user", "\n\n".join(said))],
+    )

@@ -1,0 +1,80 @@
+"""A conversation from its record, as far as its prompts and its rules need it."""
+
+from typing import Any
+
+from soliloquy.recipes.codes import EVALUATIONS, INTENTS
+from soliloquy.recipes.mathdial.composer import moved
+from soliloquy.recipes.restoring import attempt_of, problem_of
+from soliloquy.v1.conversation_pb2 import (
+    Calculation,
+    Confusion,
+    Conversation,
+    Discarded,
+    Enrichment,
+    StudentReply,
+    Turn,
+    TutorReply,
+)
+
+_INTENTS = {name: intent for intent, name in INTENTS.items()}
+
+
+def restored(record: dict[str, Any]) -> Conversation:
+    student = record["student"]
+    conversation = Conversation(
+        id=record["id"],
+        problem=problem_of(record["problem"]),
+        persona=record["persona"],
+        person=record["person"],
+        student_name=student["name"],
+        pronoun=student["pronoun"],
+        reasons_wanted=student["reasons_wanted"],
+        turns=[_turn(turn) for turn in record["turns"]],
+        ending=f"ENDING_{record['ending'].upper()}",
+        ending_reason=record["ending_reason"],
+        resolution=f"RESOLUTION_{(record['annotation']['resolution'] or 'unspecified').upper()}",
+    )
+    conversation.problem.enrichment.MergeFrom(Enrichment(confusion=_confusion(record["confusion"])))
+    return conversation
+
+
+def _confusion(confusion: dict[str, Any]) -> Confusion:
+    return Confusion(
+        solution=confusion["solution"],
+        answer=confusion["answer"],
+        description=confusion["description"],
+        category=f"ERROR_CATEGORY_{(confusion['category'] or 'unspecified').upper()}",
+        first_wrong_step=confusion["first_wrong_step"],
+        samples=confusion["samples"],
+        agreeing=confusion["agreeing"],
+        discarded=[Discarded(because=because, samples=n) for because, n in confusion["discarded"].items()],
+    )
+
+
+def _turn(turn: dict[str, Any]) -> Turn:
+    soliloquy = turn["soliloquy"]
+    attempts = [attempt_of(attempt) for attempt in soliloquy["attempts"]]
+    calculation = Calculation(description=soliloquy["description"], attempts=attempts)
+    return Turn(
+        number=turn["number"],
+        student=_student(turn["student"]) if turn["student"] else None,
+        calculation=calculation if soliloquy["use_python"] else None,
+        tutor=_tutor(turn["tutor"]),
+    )
+
+
+def _student(student: dict[str, Any]) -> StudentReply:
+    return StudentReply(
+        text=student["text"],
+        intent=_INTENTS.get(student["intent"]),
+        belief=f"BELIEF_{(student['belief'] or 'unspecified').upper()}",
+        reasons=student["reasons"],
+    )
+
+
+def _tutor(tutor: dict[str, Any]) -> TutorReply:
+    reply = moved(tutor["move"] or "unspecified", tutor["intent"] or "unspecified")
+    reply.text, reply.thoughts = tutor["text"], tutor["thoughts"]
+    if tutor["evaluation"]:
+        reply.evaluation = EVALUATIONS[tutor["evaluation"]]
+    return reply

@@ -1,0 +1,158 @@
+"""The rules that a finished conversation must keep to be kept. A fault names the rule, the turn and the evidence."""
+
+from collections.abc import Callable
+
+from soliloquy.recipes import manners
+from soliloquy.recipes.agreement import contradiction, letter
+from soliloquy.recipes.manners import Found
+from soliloquy.recipes.mathdial.claims import claimed, gives_right_answer, holds_answer, is_right, slips
+from soliloquy.recipes.mathdial.moves import OPENING, belongs, intent_name, move_name
+from soliloquy.recipes.mathdial.policy import POLICY
+from soliloquy.truth.report import Checked, CheckedTurn
+from soliloquy.v1.conversation_pb2 import Belief, Conversation, Ending, Turn
+from soliloquy.v1.sandbox_pb2 import Status
+
+_ENDED = (Ending.ENDING_SOLVED, Ending.ENDING_TURN_LIMIT)
+
+
+def faults(conversation: Conversation) -> list[str]:
+    """Why the conversation is not kept; nothing where it is. One that was not solved is worth keeping too."""
+    return list(judged(conversation).faults)
+
+
+def judged(conversation: Conversation) -> Checked:
+    """The same with what is so in each turn; of a conversation that was broken off nothing more is said."""
+    if conversation.ending not in _ENDED:
+        # The reasons of a refused problem begin with what is counted.
+        reason = conversation.ending_reason or f"not finished: {Ending.Name(conversation.ending)}"
+        return Checked(turns=(), faults=[reason])
+    return checked(conversation)
+
+
+def checked(conversation: Conversation) -> Checked:
+    return Checked(
+        turns=[_checked_turn(turn, conversation) for turn in conversation.turns], faults=_broken(conversation)
+    )
+
+
+def consistent(conversation: Conversation) -> bool | None:
+    """Whether the student keeps to its belief for as long as it is to, and to the right answer from then on.
+
+    None where nobody knows what it is to believe: its conversation was imported.
+    """
+    return not list(_belief(conversation)) if conversation.reasons_wanted else None
+
+
+def calculates(conversation: Conversation) -> bool:
+    """Whether all calculations of the student's come out as it says."""
+    return not list(_arithmetic(conversation))
+
+
+def _broken(conversation: Conversation) -> list[str]:
+    return [
+        f"{name.replace('_', ' ')}: turn {turn}: {evidence}"
+        for name in POLICY["rules"]
+        for turn, evidence in _RULES[name](conversation)
+    ]
+
+
+def _checked_turn(turn: Turn, conversation: Conversation) -> CheckedTurn:
+    student, problem = turn.student, conversation.problem
+    value = claimed(student.text, problem)
+    meant = {Belief.BELIEF_HELD: True, Belief.BELIEF_GIVEN_UP: False}.get(student.belief)
+    known = meant is not None or conversation.person
+    right = is_right(value, problem) if known and value is not None else None
+    return CheckedTurn(
+        meant_wrong=meant,
+        right=right,
+        verdict_true=None if right is None or letter(turn) not in ("a", "b") else (letter(turn) == "b") == right,
+        codes={"evaluation": letter(turn), "move": move_name(turn.tutor), "intent": intent_name(turn.tutor)},
+        message=student.text,
+        reply=turn.tutor.text,
+    )
+
+
+def _of_manners(rule: Callable[[Conversation, manners.Policy], Found]) -> Callable[[Conversation], Found]:
+    return lambda conversation: rule(conversation, POLICY["talk"])
+
+
+def _moves(conversation: Conversation) -> Found:
+    for turn in conversation.turns:
+        move, intent = move_name(turn.tutor), intent_name(turn.tutor)
+        if not belongs(move, intent):
+            yield turn.number, f"move {move!r} with intent {intent!r}"
+
+
+def _opening(conversation: Conversation) -> Found:
+    for first in conversation.turns[:1]:
+        opened = (move_name(first.tutor), intent_name(first.tutor))
+        if opened != OPENING or first.HasField("student"):
+            yield 1, f"the conversation begins with {' '.join(opened)}"
+
+
+def _blind(conversation: Conversation) -> Found:
+    """A number that the student gives as the answer is judged by a program that ran, or not at all."""
+    for turn in conversation.turns:
+        attempts = turn.calculation.attempts
+        ran = attempts and attempts[-1].execution.status == Status.STATUS_OK
+        if letter(turn) in ("a", "b") and not ran and claimed(turn.student.text, conversation.problem) is not None:
+            yield turn.number, f"evaluated {letter(turn)!r} although no program ran"
+
+
+def _solved(conversation: Conversation) -> Found:
+    problem, turns = conversation.problem, list(conversation.turns)
+    if turns and conversation.ending == Ending.ENDING_SOLVED:
+        last = turns.pop()
+        if not gives_right_answer(last.student.text, problem):
+            yield last.number, "said to be solved without the right answer"
+    for turn in turns:
+        if turn.student.belief == Belief.BELIEF_GIVEN_UP and gives_right_answer(turn.student.text, problem):
+            yield turn.number, "the right answer, and the conversation goes on"
+
+
+def _belief(conversation: Conversation) -> Found:
+    if conversation.person:
+        return
+    problem = conversation.problem
+    wrong = problem.enrichment.confusion.answer
+    for turn in conversation.turns:
+        value = claimed(turn.student.text, problem)
+        if turn.student.belief == Belief.BELIEF_GIVEN_UP:
+            if value == wrong:
+                yield turn.number, f"returns to {wrong:g}"
+        elif value is not None and is_right(value, problem):
+            needed = conversation.reasons_wanted
+            yield turn.number, f"gives the right answer after {turn.student.reasons} of {needed} good reasons"
+
+
+def _arithmetic(conversation: Conversation) -> Found:
+    """Of a model; a person may slip."""
+    if conversation.person:
+        return
+    for turn in conversation.turns:
+        for slip in slips(turn.student.text):
+            yield turn.number, slip
+
+
+def _told(conversation: Conversation) -> Found:
+    problem, given = conversation.problem, False
+    for turn in conversation.turns:
+        given = given or holds_answer(turn.student.text, problem) or intent_name(turn.tutor) == "reveal_answer"
+        if not given and holds_answer(turn.tutor.text, problem):
+            yield turn.number, f"a {move_name(turn.tutor)} move tells the final answer"
+
+
+_RULES: dict[str, Callable[[Conversation], Found]] = {
+    "length": _of_manners(manners.length),
+    "empty": _of_manners(manners.empty),
+    "speaks_for": _of_manners(manners.speaks_for),
+    "moves": _moves,
+    "opening": _opening,
+    "contradiction": lambda conversation: contradiction(conversation, POLICY["agreeing"]),
+    "blind": _blind,
+    "solved": _solved,
+    "belief": _belief,
+    "arithmetic": _arithmetic,
+    "told": _told,
+    "repeated": _of_manners(manners.repeated),
+}

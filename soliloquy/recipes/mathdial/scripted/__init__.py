@@ -1,0 +1,17 @@
+"""What each prompt of the recipe is answered with when no language model is there."""
+
+from collections.abc import Mapping
+
+from soliloquy.recipes.mathdial.scripted import planner, student, tutor
+from soliloquy.recipes.scripted import programs
+from soliloquy.recipes.scripted.reading import Speaker
+
+SPEAKERS: Mapping[str, Speaker] = {
+    "mathdial/solving": planner.solve,
+    "mathdial/describing": planner.describe,
+    "mathdial/student": student.reply,
+    "mathdial/deciding": tutor.decide,
+    "mathdial/use_python": programs.code,
+    "mathdial/choosing": tutor.choose,
+    "mathdial/replying": tutor.reply,
+}

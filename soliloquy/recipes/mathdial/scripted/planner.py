@@ -1,0 +1,81 @@
+"""Solutions as pupils hand them in, most of the wrong ones with the mistake that is typical of the problem."""
+
+import json
+from random import Random
+
+from soliloquy.recipes.mathdial.scripted.phrases import book
+from soliloquy.recipes.mathdial.scripted.workings import Worked, mistakes, pupil, worked
+from soliloquy.recipes.scripted.reading import Reading
+from soliloquy.truth.expressions import UNWORKABLE
+from soliloquy.truth.figures import told, written
+from soliloquy.v1.conversation_pb2 import ErrorStrategy, Problem
+
+_CATEGORIES = {
+    ErrorStrategy.ERROR_STRATEGY_REARRANGEMENT: "quantity",
+    ErrorStrategy.ERROR_STRATEGY_CONVERSION: "conversion",
+}
+
+
+def solve(reading: Reading, rng: Random) -> str:
+    rates, drawn = book().tables["planner"]["rates"], rng.random()
+    lines = worked(reading.problem)
+    if drawn >= rates["right"]:
+        lines = _wrong(reading.problem, rng, slipping=drawn < rates["right"] + rates["miscalculated"]) or lines
+    text = "\n".join(
+        [
+            book().one_of(rng, "planner", "solution", "knowns", knowns=_knowns(reading.problem)),
+            *(_line(line, rng) for line in lines),
+            book().one_of(rng, "planner", "solution", "end", name=lines[-1].step.result.name),
+        ]
+    )
+    return text if rng.random() < rates["unmarked"] else f"{text}\n#### {written(lines[-1].value)}"
+
+
+def describe(reading: Reading, rng: Random) -> str:
+    found = pupil(reading)
+    wrong = found.equation.rpartition(" = ")[0]
+    slip = next((one.slip for one in mistakes(reading.problem) if one.slip.working.endswith(wrong)), None)
+    category = _CATEGORIES.get(slip.strategy, "question") if slip else "question"
+    answer = {
+        "First Wrong Line": found.line,
+        "Error Category": category,
+        "Confusion": book().one_of(
+            rng, "planner", "confusion", category, name=found.step.result.name, numbers=found.equation
+        ),
+    }
+    return json.dumps(answer, ensure_ascii=False)
+
+
+def _wrong(problem: Problem, rng: Random, *, slipping: bool) -> list[Worked]:
+    """Worked with one mistake; empty where the problem has none that fits."""
+    fitting = [one for one in mistakes(problem) if one.sound != slipping]
+    weights = [book().tables["planner"]["rates"]["rarer"] ** place for place in range(len(fitting))]
+    if not fitting:
+        return []
+    (mistake,) = rng.choices(fitting, weights)
+    try:
+        return worked(problem, mistake)
+    except UNWORKABLE:
+        return []
+
+
+def _line(line: Worked, rng: Random) -> str:
+    unit = line.step.result.unit
+    return book().one_of(
+        rng,
+        "planner",
+        "solution",
+        "step",
+        name=line.step.result.name,
+        numbers=line.numbers,
+        plain=line.numbers.replace(" ", ""),
+        value=written(line.value),
+        unit=f" {unit}" if unit else " in all",
+    )
+
+
+def _knowns(problem: Problem) -> str:
+    derived = {step.result.symbol for step in problem.steps}
+    given = {known.symbol: known for step in problem.steps for known in step.inputs if known.symbol not in derived}
+    listed = [f"{known.name} {told(known)}" for known in given.values()]
+    return " and ".join(filter(None, [", ".join(listed[:-1]), *listed[-1:]]))

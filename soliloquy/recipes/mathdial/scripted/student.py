@@ -1,0 +1,34 @@
+"""The student: stands by its solution, doubts it, or works the problem out again, as the prompt tells it."""
+
+from random import Random
+
+from soliloquy.recipes.mathdial.scripted.phrases import book
+from soliloquy.recipes.mathdial.scripted.workings import pupil, worked
+from soliloquy.recipes.scripted.phrasebook import Part, anew, capitalised
+from soliloquy.recipes.scripted.reading import Reading
+from soliloquy.runtime.model import ModelRefused
+from soliloquy.truth.figures import with_unit, written
+
+_KINDS = ("held", "doubted", "given_up")
+
+
+def reply(reading: Reading, rng: Random) -> str:
+    told = reading.attributes("belief")
+    kind = "first" if told.get("first") == "y" else told.get("kind", "")
+    if kind not in ("first", *_KINDS):
+        raise ModelRefused(f"the <belief> of {reading.prompt} has kind {kind!r}; it must be one of {', '.join(_KINDS)}")
+    found, problem = pupil(reading), reading.problem
+    again = worked(problem)
+    wanted = problem.answer
+    said = book().part(
+        "student",
+        kind,
+        name=found.step.result.name,
+        equation=found.equation,
+        equations=" and then ".join(found.equations[-2:]) if kind == "first" else found.equation,
+        answer=with_unit(found.answer, wanted.unit),
+        working=" and ".join(line.equation for line in again if line.step.number >= found.step.number),
+        right=with_unit(written(wanted.value), wanted.unit),
+    )
+    parts: list[Part] = [said] if kind == "first" else [book().optional("student", "lead"), said]
+    return capitalised(anew(parts, rng, reading.word_limit, reading.said(student=True)))

@@ -1,0 +1,132 @@
+"""Problems worked through on paper, rightly or with one mistake, and what a pupil's lines say."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from soliloquy.recipes.mathdial.claims import miscalculated
+from soliloquy.recipes.scripted.reading import Reading
+from soliloquy.runtime.seeds import draw
+from soliloquy.truth.expressions import compiled
+from soliloquy.truth.figures import tidy, written
+from soliloquy.v1.conversation_pb2 import Problem, Slip, Step
+
+_NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")
+_NUMBERS = re.compile(r"[-+*/×÷().\d\s]+")
+_LINE = re.compile(r"^\s*\d+\.\s+", re.MULTILINE)
+_NUMBER = r"-?\d+(?:\.\d+)?(?:e-?\d+)?"
+_EQUATION = re.compile(rf"((?:\(?{_NUMBER}\)?\s*[-+*/]\s*)+\(?{_NUMBER}\)?) = ({_NUMBER})")
+_SAME = 0.005
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Worked:
+    """A step on paper: the numbers put in, and what they come to."""
+
+    step: Step
+    numbers: str
+    value: float
+
+    @property
+    def equation(self) -> str:
+        return f"{self.numbers} = {written(self.value)}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Mistake:
+    step: Step
+    slip: Slip
+    # Whether its calculation is carried out rightly.
+    sound: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pupil:
+    """What was handed in: its equations line by line, and where it goes wrong."""
+
+    equations: Sequence[str]
+    # The line and the step that are the first to be wrong.
+    line: int
+    step: Step
+    equation: str
+    answer: str
+
+
+def worked(problem: Problem, mistake: Mistake | None = None) -> list[Worked]:
+    """Each step, with the mistake made at one of them and carried on; raises UNWORKABLE where that has no value."""
+    values: dict[str, float] = {}
+    lines = []
+    for step in problem.steps:
+        if not step.expression:
+            continue
+        for known in step.inputs:
+            values.setdefault(known.symbol, known.value)
+        if mistake is not None and step.number == mistake.step.number:
+            numbers, value = _put_in(mistake.slip), mistake.slip.value
+        else:
+            numbers, value = _filled(step.expression, values), tidy(compiled(step.expression).value(values))
+        values[step.result.symbol] = value
+        lines.append(Worked(step=step, numbers=numbers, value=value))
+    return lines
+
+
+def mistakes(problem: Problem) -> Sequence[Mistake]:
+    """The mistakes that can be written down as a calculation: the typical ones first."""
+    return _mistakes(problem.SerializeToString(deterministic=True))
+
+
+@lru_cache(256)
+def _mistakes(serialised: bytes) -> Sequence[Mistake]:
+    problem = Problem.FromString(serialised)
+    found = list(_written_down(problem))
+    # The same for every sample of a problem: what one pupil gets wrong, others do.
+    draw(problem.id, "mistakes").shuffle(found)
+    return found
+
+
+def _written_down(problem: Problem) -> Iterator[Mistake]:
+    for step in problem.steps:
+        for slip in step.slips:
+            numbers = _put_in(slip)
+            if step.expression and numbers and any(sign in numbers for sign in "+-*/"):
+                sound = not miscalculated(f"<<{numbers}={written(slip.value)}>>")
+                yield Mistake(step=step, slip=slip, sound=sound)
+
+
+def pupil(reading: Reading) -> Pupil:
+    """The solution that a prompt quotes."""
+    return _pupil(reading.section("pupil"), reading.problem.SerializeToString(deterministic=True))
+
+
+# The same for all prompts of the conversations about a problem.
+@lru_cache(1024)
+def _pupil(quoted: str, serialised: bytes) -> Pupil:
+    problem = Problem.FromString(serialised)
+    lines = _LINE.sub("", quoted).splitlines()
+    right = [line.value for line in worked(problem)]
+    steps = [step for step in problem.steps if step.expression]
+    found = [(number, match[0], match[2]) for number, line in enumerate(lines, 1) for match in _EQUATION.finditer(line)]
+    wrong = next((at for at, row in enumerate(found) if not _among(float(row[2]), right)), len(found) - 1)
+    line, equation, _ = found[wrong]
+    return Pupil(
+        equations=[row[1] for row in found],
+        line=line,
+        step=steps[min(wrong, len(steps) - 1)],
+        equation=equation,
+        answer=found[-1][2],
+    )
+
+
+def _among(value: float, results: Sequence[float]) -> bool:
+    return any(abs(value - result) <= _SAME * abs(result) for result in results)
+
+
+def _put_in(slip: Slip) -> str:
+    """The numbers of a mistake's working; empty where it is not put in numbers."""
+    numbers = slip.working.rpartition(" = ")[2].replace("×", "*").replace("÷", "/")
+    return numbers if _NUMBERS.fullmatch(numbers) else ""
+
+
+def _filled(expression: str, values: Mapping[str, float]) -> str:
+    return _NAME.sub(lambda name: written(values[name[0]]) if name[0] in values else name[0], expression)

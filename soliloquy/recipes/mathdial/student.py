@@ -1,0 +1,47 @@
+"""The student: a name, a profile, and a wrong solution that it believes in until it has reasons enough."""
+
+from soliloquy.recipes.answers import Spoken
+from soliloquy.recipes.mathdial import prompting
+from soliloquy.recipes.mathdial.beliefs import belief_after, drawn_wanted, reasons_given
+from soliloquy.runtime.ask import Ask
+from soliloquy.runtime.events import Outcome, emit
+from soliloquy.runtime.seeds import draw
+from soliloquy.v1.conversation_pb2 import Belief, Ending, Intent, StudentReply
+from soliloquy.v1.events_pb2 import ConversationFinished, ConversationStarted, StudentReplied, TutorReplied
+
+_MEANT = {Belief.BELIEF_HELD: Intent.INTENT_WRONG, Belief.BELIEF_GIVEN_UP: Intent.INTENT_RIGHT}
+
+
+async def reply(event: ConversationStarted | TutorReplied, ask: Ask) -> Outcome:
+    """The student's next message; what it believes in it is our count and not the model's mood.
+
+    The tutor speaks first: a conversation starts with a turn in which the student has said nothing.
+    """
+    conversation = event.conversation
+    if not conversation.turns:
+        return begun(event)
+    reasons = reasons_given(conversation)
+    belief = belief_after(reasons, conversation.reasons_wanted)
+    spoken = await ask(prompting.student(conversation, belief), Spoken)
+    conversation.turns.add(
+        number=len(conversation.turns) + 1,
+        student=StudentReply(text=spoken.text, intent=_MEANT.get(belief), belief=belief, reasons=reasons),
+    )
+    return emit(StudentReplied(conversation=conversation))
+
+
+def begun(event: ConversationStarted | TutorReplied) -> Outcome:
+    """The tutor's turn. A person is called by a name too, and makes up its own mind."""
+    conversation = event.conversation
+    enrichment = conversation.problem.enrichment
+    conversation.turns.add(number=1)
+    if not enrichment.confusion.solution:
+        conversation.ending = Ending.ENDING_UNFIT
+        conversation.ending_reason = enrichment.plain_because or "nobody sampled solutions of its problem"
+        return emit(ConversationFinished(conversation=conversation))
+    choice = draw(conversation.run.seed, conversation.id, "student")
+    persona = choice.choice(sorted(prompting.profiles()))
+    conversation.pronoun, conversation.student_name = choice.choice(prompting.names())
+    if not conversation.person:
+        conversation.persona, conversation.reasons_wanted = persona, drawn_wanted(conversation)
+    return emit(StudentReplied(conversation=conversation))

@@ -1,0 +1,20 @@
+"""The tutor's first state: whether a number has to be checked by calculation."""
+
+from soliloquy.recipes.answers import Decision
+from soliloquy.recipes.mathdial import prompting
+from soliloquy.runtime.ask import Ask
+from soliloquy.runtime.events import Outcome, emit
+from soliloquy.v1.conversation_pb2 import Calculation
+from soliloquy.v1.events_pb2 import CalculationNeeded, ReplyNeeded, StudentReplied
+
+
+async def decide(event: StudentReplied, ask: Ask) -> Outcome:
+    """Nothing is to be calculated before anybody has said anything."""
+    conversation = event.conversation
+    if not conversation.turns[-1].HasField("student"):
+        return emit(ReplyNeeded(conversation=conversation))
+    decision = await ask(prompting.deciding(conversation), Decision)
+    if decision.description is None or decision.use_python == "n":
+        return emit(ReplyNeeded(conversation=conversation))
+    conversation.turns[-1].calculation.CopyFrom(Calculation(description=decision.description))
+    return emit(CalculationNeeded(conversation=conversation))

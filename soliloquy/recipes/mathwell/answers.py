@@ -1,0 +1,18 @@
+"""The shape that the recipe's prompt asks for: a problem and the function that solves it."""
+
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field
+
+from soliloquy.recipes.answers import Text, refenced
+from soliloquy.runtime.answers import Answer
+from soliloquy.runtime.code import unfenced
+
+
+class Written(Answer):
+    question: Text = Field(alias="Problem")
+    function: Annotated[Text, BeforeValidator(refenced)] = Field(alias="Python Function")
+
+    @property
+    def code(self) -> str:
+        return unfenced(self.function)

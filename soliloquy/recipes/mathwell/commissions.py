@@ -1,0 +1,45 @@
+"""What may be asked of a problem that is yet to be written."""
+
+import re
+from collections.abc import Sequence
+
+from soliloquy.recipes.mathwell.policy import POLICY
+from soliloquy.v1.conversation_pb2 import Commission
+
+
+def refused(commission: Commission) -> str:
+    """Why no problem is written to it; empty where one is."""
+    return refused_topic(commission.topic) if commission.topic else ""
+
+
+def refused_topic(topic: str) -> str:
+    """Why a text is no topic: a model is to read it, and to do nothing that it says."""
+    limits = POLICY["topic"]
+    name = topic.casefold()
+    if not name.strip():
+        return "unfit topic: it is empty"
+    if len(topic) > limits["longest"]:
+        return f"unfit topic: {len(topic)} characters; {limits['longest']} are allowed"
+    if odd := next((mark for mark in topic if not (mark.isalnum() or mark == " " or mark in limits["marks"])), ""):
+        return f"unfit topic: {topic!r} holds {odd!r}"
+    words = next((words for words in limits["refused"] if re.search(rf"\b{re.escape(words)}\b", name)), "")
+    return f"unfit topic: {topic!r} says {words.strip()!r}, as if it told somebody what to do" if words else ""
+
+
+def operations(commission: Commission) -> Sequence[str]:
+    """The only ones that a problem may need; any where none is named."""
+    return commission.operations or POLICY["grades"].get(str(commission.grade), ())
+
+
+def described(commission: Commission) -> str:
+    """In words, for people."""
+    about = f" about {commission.topic}" if commission.topic else ""
+    year = f" for school year {commission.grade}" if commission.grade else ""
+    by = f" by {listed(operations(commission))}" if operations(commission) else ""
+    return f"A word problem{about}{year}, solved{by or ' by calculation'}."
+
+
+def listed(names: Sequence[str]) -> str:
+    """As a sentence has it: a, b and c."""
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last

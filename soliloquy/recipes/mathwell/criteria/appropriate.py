@@ -1,0 +1,143 @@
+"""Whether a problem is sensible, plausible and fit for a school class, and whether anything has to be calculated."""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from soliloquy.recipes.mathwell.criteria.cues import asks_for
+from soliloquy.recipes.mathwell.criteria.mentions import Mention
+from soliloquy.recipes.mathwell.criteria.understood import Found, Understood, is_measure
+from soliloquy.recipes.mathwell.criteria.words import stems
+from soliloquy.recipes.mathwell.readability import flesch_kincaid
+
+
+def _table(name: str) -> dict[str, Any]:
+    return tomllib.loads(Path(__file__).with_name(f"{name}.toml").read_text("utf-8"))
+
+
+def _whole_words(patterns: list[str]) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(patterns)})\b" if patterns else r"(?!)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Magnitude:
+    about: str
+    thing: str
+    of: frozenset[str]
+    words: re.Pattern[str]
+    unless: re.Pattern[str]
+    rate: bool
+    least: float
+    most: float
+
+
+_KINDS: Mapping[str, Mapping[str, list[str]]] = _table("unsuitable")
+_UNSUITABLE: Mapping[str, tuple[re.Pattern[str], re.Pattern[str]]] = {
+    kind: (_whole_words(row["words"]), _whole_words(row["unless"])) for kind, row in _KINDS.items()
+}
+# All of them at once and in lower case only: a tenth of the time, and most texts have none.
+_ANY_KIND = re.compile(
+    rf"\b(?:{'|'.join(words for row in _KINDS.values() for words in (*row['words'], *row['unless']))})\b"
+)
+_MAGNITUDES = _table("magnitudes")
+_LIMITS: Mapping[str, Any] = _MAGNITUDES["limits"]
+_ROWS = [
+    _Magnitude(
+        about=row["about"],
+        thing=row["thing"],
+        of=frozenset(row.get("of", ())),
+        words=re.compile(row.get("words", ""), re.IGNORECASE),
+        unless=re.compile(row.get("not", r"(?!)"), re.IGNORECASE),
+        rate=row.get("rate", False),
+        least=row.get("least", 0),
+        most=row["most"],
+    )
+    for row in _MAGNITUDES["rows"]
+]
+_SENSE: Mapping[str, list[str]] = _table("appropriate")
+_DIVISIBLE, _BELOW_ZERO = (frozenset(_SENSE[name]) for name in ("divisible", "below_zero"))
+
+
+def nothing_to_do(problem: Understood) -> Found:
+    """The text says the answer itself."""
+    asked = problem.question.asked
+    if problem.result is None or problem.operations:
+        return
+    needs = any(asks_for(asked, name) for name in ("left", "total", "more", "not", "average", "area", "around"))
+    mention = problem.links.mention(problem.result)
+    if mention is not None and not needs:
+        yield f"the text says the answer itself: {mention.value:g} {mention.thing}".rstrip()
+
+
+def below_zero(problem: Understood) -> Found:
+    result = problem.problem.answer if problem.result is None else problem.result.value
+    if result is None or result >= 0:
+        return
+    if not _BELOW_ZERO & (problem.question.words | {problem.question.thing}):
+        yield f"there cannot be {result:g} {problem.question.thing}".rstrip()
+
+
+def part_of_one(problem: Understood) -> Found:
+    """Half a child."""
+    question = problem.question
+    result = problem.problem.answer if problem.result is None else problem.result.value
+    if result is None or abs(result - round(result)) < 1e-6 or not question.asked.startswith("how many"):
+        return
+    thing = question.thing
+    if not thing or is_measure(thing) or thing in _DIVISIBLE or asks_for(question.asked, "average"):
+        return
+    if not re.match(r"how many (?:times|more times)\b", question.asked):
+        yield f"there cannot be {result:g} {thing}"
+
+
+def implausible(problem: Understood) -> Found:
+    for one in problem.question.mentions:
+        if one.share or one.factor:
+            continue
+        if abs(one.value) > _LIMITS["largest"]:
+            yield f"{one.value:g} is no number for a school class"
+        row = _limit(one, problem)
+        if row and not row.least <= one.value <= row.most:
+            yield f"{one.value:g} {one.thing} is out of reach: {row.about} goes from {row.least:g} to {row.most:g}"
+
+
+def _limit(one: Mention, problem: Understood) -> _Magnitude | None:
+    """The row that fits; what a comparison tells is judged like what is told itself."""
+    sentence = problem.question.sentences[one.sentence]
+    words = stems(sentence)
+    for row in _ROWS:
+        fits = row.thing == one.thing or (row.thing == "*" and (one.thing in row.of or one.thing == "slice"))
+        near = not row.of or bool(row.of & words)
+        if fits and near and row.words.search(sentence) and not row.unless.search(sentence) and one.rate >= row.rate:
+            return row
+    return None
+
+
+def beyond_grade(problem: Understood) -> Found:
+    grade = problem.problem.grade
+    most = _LIMITS["by_grade"].get(str(grade)) if grade is not None else None
+    if most is None:
+        return
+    numbers = [one.value for one in problem.question.mentions] + ([problem.result.value] if problem.result else [])
+    if max(numbers, default=0) > most:
+        yield f"{max(numbers):g} is too large for year {grade}, where numbers go up to {most:g}"
+
+
+def unsuitable(problem: Understood) -> Found:
+    text = problem.question.text
+    # Beyond ASCII a letter may have more than two cases.
+    if text.isascii() and not _ANY_KIND.search(text.lower()):
+        return
+    for kind, (words, unless) in _UNSUITABLE.items():
+        # What is harmless is blanked, so that the same word elsewhere in the text still counts.
+        if found := words.search(unless.sub(" ", text)):
+            yield f'{kind}: "{found[0]}"'
+
+
+def hard_to_read(problem: Understood) -> Found:
+    grade = flesch_kincaid(problem.question.text)
+    if grade > _LIMITS["reading_grade"]:
+        yield f"it reads like a text for school year {grade:.1f}; {_LIMITS['reading_grade']:g} is the limit"

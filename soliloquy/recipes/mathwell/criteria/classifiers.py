@@ -1,0 +1,78 @@
+"""Small classifiers, one for each criterion: logistic regressions that were learned from labelled problems."""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from soliloquy.recipes.mathwell.criteria.features import SIZE, Vector, vector
+from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, Opinion, WordProblem
+
+JUDGE = "classifier"
+
+
+class BadClassifiers(ValueError):
+    """The file holds no classifiers, or those of other features."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Classifier:
+    weights: Vector
+    # From its raw score to a probability, as labelled problems have it. Without a slope it knows nothing.
+    slope: float
+    offset: float
+    # The share of all labelled problems that meet the criterion: what is likelier than that is met.
+    share: float
+
+    def probability(self, features: Vector) -> float:
+        score = self.slope * float(self.weights @ features) + self.offset
+        return 1 / (1 + math.exp(-max(-30.0, min(30.0, score))))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Classifiers:
+    by_criterion: Mapping[Criterion, Classifier]
+
+    def opinions(self, problem: WordProblem) -> Iterator[Opinion]:
+        features = vector(problem)
+        for criterion, classifier in self.by_criterion.items():
+            likely = classifier.probability(features)
+            if not classifier.slope:
+                yield Opinion(
+                    criterion=criterion, meets=None, judge=JUDGE, because="it could not learn to tell them apart"
+                )
+                continue
+            told = f"{likely:.0%} of problems like this one are {criterion}; {classifier.share:.0%} of all are"
+            yield Opinion(criterion=criterion, meets=likely >= classifier.share, judge=JUDGE, because=told)
+
+
+def save(classifiers: Classifiers, path: Path) -> None:
+    """Arrays and nothing that would be run when it is read."""
+    arrays = {
+        f"{criterion}/{name}": value
+        for criterion, one in classifiers.by_criterion.items()
+        for name, value in (("weights", one.weights), ("scale", np.array([one.slope, one.offset, one.share])))
+    }
+    with path.open("wb") as file:
+        np.savez_compressed(file, allow_pickle=False, **arrays)
+
+
+def load(path: Path) -> Classifiers:
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            found = {
+                criterion: _classifier(arrays[f"{criterion}/weights"], *map(float, arrays[f"{criterion}/scale"]))
+                for criterion in Criterion
+                if f"{criterion}/weights" in arrays
+            }
+    except (OSError, ValueError, KeyError, EOFError) as error:
+        raise BadClassifiers(f"{path} holds no classifiers: {error}") from error
+    if not found or any(one.weights.shape != (SIZE,) for one in found.values()):
+        raise BadClassifiers(f"{path} holds no classifiers of {SIZE} features; learn them again")
+    return Classifiers(by_criterion=found)
+
+
+def _classifier(weights: Vector, slope: float, offset: float, share: float) -> Classifier:
+    return Classifier(weights=weights, slope=slope, offset=offset, share=share)

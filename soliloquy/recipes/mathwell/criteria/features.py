@@ -1,0 +1,61 @@
+"""A word problem as a vector: its words, the words of its code, and how the two hang together, hashed."""
+
+import re
+import zlib
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from soliloquy.recipes.mathwell.criteria.cues import ASKED, asks_for
+from soliloquy.recipes.mathwell.criteria.understood import Understood, understood
+from soliloquy.recipes.mathwell.criteria.verdicts import WordProblem
+from soliloquy.recipes.mathwell.criteria.words import singular
+from soliloquy.recipes.mathwell.readability import flesch_kincaid
+
+SIZE = 4096
+Vector = npt.NDArray[np.float32]
+
+_TOKEN = re.compile(r"[^\W\d_]+|\d[\d.,/]*|[$%?]")
+_CODE = re.compile(r"[^\W\d_]{2,}|[-+*/%]{1,2}")
+_COMMENT = re.compile(r"#.*")
+# More of a kind than that tells no more.
+_MOST = 4
+
+
+def vector(problem: WordProblem) -> Vector:
+    """Of length one. A sign of its own keeps features that fall on one place from adding up."""
+    found = np.zeros(SIZE, dtype=np.float32)
+    for feature in set(_features(problem)):
+        place = zlib.crc32(feature.encode())
+        found[place % SIZE] += 1.0 if place & 0x80000000 else -1.0
+    return found / max(float(np.linalg.norm(found)), 1.0)
+
+
+def _features(problem: WordProblem) -> Iterator[str]:
+    words = ["#" if word[0].isdigit() else singular(word) for word in _TOKEN.findall(problem.question)]
+    yield from (f"q {word}" for word in words)
+    yield from (f"q {one} {other}" for one, other in pairwise(words))
+    code = _CODE.findall(_COMMENT.sub("", problem.code))
+    yield from (f"c {one} {other}" for one, other in pairwise(code))
+    yield f"reading {round(flesch_kincaid(problem.question)) // 2}"
+    yield from _together(understood(problem))
+
+
+def _together(read: Understood) -> Iterator[str]:
+    """What the code does with what is asked: those that tell the most, and that words alone do not show."""
+    mentions = read.question.mentions
+    yield f"numbers {min(len(mentions), _MOST)}"
+    yield f"largest {len(str(int(max((abs(one.value) for one in mentions), default=0))))}"
+    if read.result is None:
+        yield "unfollowed"
+        return
+    signs = "".join(sorted(read.operations)) or "none"
+    asked = [name for name in ASKED if asks_for(read.question.asked, name)] or ["nothing else"]
+    yield from (f"asked {name} by {signs}" for name in asked)
+    yield f"takes away {read.takes_away()}"
+    yield f"unused {min(len(read.links.unused), _MOST)}"
+    yield f"invented {min(len(read.links.invented), _MOST)}"
+    yield f"below zero {read.result.value < 0}"
+    yield f"whole {read.result.value.is_integer()} {read.question.thing}"

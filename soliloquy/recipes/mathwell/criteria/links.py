@@ -1,0 +1,165 @@
+"""Where the numbers of the code come from: a number of the text, a conversion, or nowhere."""
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from soliloquy.recipes.mathwell.criteria.mentions import Mention
+from soliloquy.recipes.mathwell.criteria.question import Question
+from soliloquy.recipes.mathwell.criteria.terms import Term
+from soliloquy.recipes.mathwell.criteria.words import CONVERSIONS, IMPLIED, UNITS, stems
+
+_PEOPLE = re.compile(r"\b(?:friend|brother|sister|cousin|classmate|sibling|neighbor|helper|teammate|other)s?\b", re.I)
+_FRACTION = re.compile(r"(\d+)\s?/\s?(\d+)")
+_PARTS_OF_NAME = re.compile(r"[^\W\d_]{3,}")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Links:
+    # The mention that a number of the code is taken from, by the number's identity.
+    sources: dict[int, Mention]
+    # Numbers that are known without being told: conversions, corners of a square, how many are averaged.
+    known: Sequence[Term]
+    # Numbers that come from nowhere.
+    invented: Sequence[Term]
+    # Mentions that no number of the code is taken from.
+    unused: Sequence[Mention]
+
+    def mention(self, term: Term) -> Mention | None:
+        return self.sources.get(id(term))
+
+
+def linked(question: Question, root: Term) -> Links:
+    sources: dict[int, Mention] = {}
+    known: list[Term] = []
+    left = root.numbers
+    for find in (_said, _derived):
+        for term in list(left):
+            if (mention := find(term, question, sources)) is not None:
+                sources[id(term)] = mention
+                left.remove(term)
+    for term in list(left):
+        if _is_known(term, question, root):
+            known.append(term)
+            left.remove(term)
+    used = {id(mention) for mention in sources.values()}
+    unused = [one for one in question.mentions if id(one) not in used and not one.incidental]
+    return Links(sources=sources, known=known, invented=left, unused=unused)
+
+
+def _said(term: Term, question: Question, sources: dict[int, Mention]) -> Mention | None:
+    """A mention of the very value that no other number of the code is taken from, if possible one of its name."""
+    taken = {id(mention) for mention in sources.values()}
+    same = [one for one in question.mentions if _is(one.value, term.value) and id(one) not in taken]
+    fitting = [one for one in same if not _of_other_unit(term, one)]
+    return max(fitting, key=lambda one: (_alike(term, one), not one.incidental), default=None)
+
+
+def _words_of_name(term: Term) -> frozenset[str]:
+    return stems(" ".join(_PARTS_OF_NAME.findall(term.name)))
+
+
+def _alike(term: Term, mention: Mention) -> int:
+    return len(_words_of_name(term) & (stems(mention.clause) | {mention.thing}))
+
+
+def _of_other_unit(term: Term, mention: Mention) -> bool:
+    """ "hours = 2" is not taken from "2 cars"."""
+    # "second" counts more often than it measures.
+    units = _words_of_name(term) & UNITS - {"second", "quarter"}
+    return bool(units and mention.thing) and not units & (stems(mention.clause) | {mention.thing, mention.per})
+
+
+def _derived(term: Term, question: Question, sources: dict[int, Mention]) -> Mention | None:
+    """A mention in another form: 0.75 for "25 % off", 30 for "half an hour", 3 for "he and his 2 friends"."""
+    return next(
+        (one for one in question.mentions if any(_is(form, term.value) for form in _forms(one, question))), None
+    )
+
+
+def _forms(mention: Mention, question: Question) -> list[float]:
+    value, units = mention.value, question.words | {question.thing}
+    forms = [100 * value, 1 - value, 1 + value, 100 - 100 * value, 100 + 100 * value] if mention.share else []
+    for (larger, smaller), factor in CONVERSIONS.items():
+        if mention.thing == larger and smaller in units:
+            forms.append(factor * value)
+        if mention.thing == smaller and larger in units | {"dollar"}:
+            forms.append(value / factor)
+    if mention.share and value:
+        # "2/3" and "two thirds" may be written with both of their numbers.
+        exact = Fraction(value).limit_denominator(100)
+        forms += [1 / value, float(exact.numerator), float(exact.denominator)]
+    if "dozen" in question.words and not value % 12:
+        forms += [12.0, value / 12]
+    return forms + ([value + 1] if _PEOPLE.search(mention.clause) else [])
+
+
+def _is_known(term: Term, question: Question, root: Term) -> bool:
+    value = term.value
+    if value == 0 or (value == 1 and not _is_factor(term, root)):
+        return True
+    if any(_is(value, number) for word, numbers in IMPLIED.items() if word in question.words for number in numbers):
+        return True
+    if any(str(int(value)) in fraction for fraction in _FRACTION.findall(question.text) if value.is_integer()):
+        return True
+    for (one, other), factor in CONVERSIONS.items():
+        if (
+            (_is(value, factor) or _is(value, 1 / factor))
+            and one in question.words
+            and (not other or other in question.words)
+        ):
+            return True
+    if (
+        value == 2
+        and any(one.compared for one in question.mentions)
+        and re.search(r"\b(?:together|sum|total)\b", question.text)
+    ):
+        # Of two numbers whose sum and difference are told.
+        return True
+    return _counts_addends(term, root)
+
+
+def _is_factor(term: Term, root: Term) -> bool:
+    return any(above.operation == "*" and any(part is term for part in above.parts) for above in root.walk())
+
+
+def _counts_addends(term: Term, root: Term) -> bool:
+    """The divisor of an average."""
+    for above in root.walk():
+        if above.operation in ("/", "//") and above.parts[1] is term:
+            return term.value == above.parts[0].addends
+    return False
+
+
+def substituted(term: Term, links: Links) -> Mention | None:
+    """The number of the text in whose place an invented one stands: the code copied it wrongly."""
+    for one in links.unused:
+        told, taken = sorted(f"{one.value:g}"), sorted(f"{term.value:g}")
+        named = one.thing and one.thing in stems(term.name.replace("_", " "))
+        if (len(told) > 1 and told == taken) or named:
+            return one
+    return None
+
+
+def missing_conversion(term: Term, question: Question, links: Links, root: Term) -> tuple[str, str, float] | None:
+    """Of an invented number that stands where two units call for a conversion: the units and their factor."""
+    if not _converts(term, root):
+        return None
+    told = {one.thing for one in links.sources.values()} | {one.per for one in links.sources.values()}
+    for (larger, smaller), factor in CONVERSIONS.items():
+        wanted = (question.thing == larger and smaller in told) or (question.thing == smaller and larger in told)
+        done = any(_is(known.value, factor) or _is(known.value, 1 / factor) for known in links.known)
+        if wanted and smaller and not done:
+            return larger, smaller, factor
+    return None
+
+
+def _converts(term: Term, root: Term) -> bool:
+    signs = ("*", "/", "//")
+    return any(above.operation in signs and any(part is term for part in above.parts) for above in root.walk())
+
+
+def _is(one: float, other: float) -> bool:
+    return math.isclose(one, other, rel_tol=1e-6, abs_tol=1e-12)

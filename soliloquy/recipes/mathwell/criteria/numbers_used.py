@@ -1,0 +1,103 @@
+"""Whether the code takes the numbers of the text, all that belong to the question, each in its place."""
+
+import math
+import re
+from itertools import pairwise
+
+from soliloquy.recipes.mathwell.criteria.links import missing_conversion, substituted
+from soliloquy.recipes.mathwell.criteria.mentions import Mention
+from soliloquy.recipes.mathwell.criteria.understood import Found, Understood, is_measure
+
+_COUNTED_WITH = re.compile(r"\s*[a-z]+ (?:and|,)\s*$", re.IGNORECASE)
+
+
+def result(problem: Understood) -> Found:
+    """What the code returned when it was run is what its steps come to."""
+    answer = problem.problem.answer
+    if problem.result is None or answer is None:
+        return
+    if not math.isclose(problem.result.value, answer, rel_tol=1e-6, abs_tol=1e-9):
+        yield f"the steps of the code come to {problem.result.value:g}, and its answer is {answer:g}"
+
+
+def wrong_number(problem: Understood) -> Found:
+    if problem.result is None:
+        return
+    for term in problem.links.invented:
+        if (meant := substituted(term, problem.links)) is not None:
+            yield f"the code takes {term.value:g} where the text says {meant.value:g}"
+        elif (pair := missing_conversion(term, problem.question, problem.links, problem.result)) is not None:
+            yield f"the code converts by {term.value:g}; one {pair[0]} has {pair[2]:g} of a {pair[1]}"
+
+
+def left_out(problem: Understood) -> Found:
+    """A number of the text that belongs to what is asked, and that the code does not take."""
+    if not problem.operations:
+        return
+    things = {one.thing for one in problem.used} | {problem.question.thing}
+    pers = {one.per for one in problem.used if one.rate}
+    for one in problem.links.unused:
+        if one.thing in things or not one.thing or one.thing in pers or _counted_with_used(one, problem):
+            yield f"the code leaves out the {one.value:g} {one.thing}".rstrip()
+
+
+def _counted_with_used(one: Mention, problem: Understood) -> bool:
+    """ "36 children and 4 teachers": the one is counted with the other."""
+    text = problem.question.text
+    for used in problem.used:
+        first, second = sorted((used, one), key=lambda each: each.start)
+        if first.sentence == second.sentence and _COUNTED_WITH.fullmatch(text[first.end : second.start]):
+            return True
+    return any(used.rate and not used.per and used.sentence == one.sentence and not one.rate for used in problem.used)
+
+
+def pairs(problem: Understood) -> Found:
+    """A price for adults is multiplied by the adults."""
+    for term in problem.terms:
+        if term.operation != "*":
+            continue
+        for rate, other in (term.parts, term.parts[::-1]):
+            mention, count = problem.links.mention(rate), problem.links.mention(other)
+            if mention is None or count is None or not mention.rate or not mention.per or count.rate:
+                continue
+            if count.thing == mention.per:
+                continue
+            meant = next(
+                (
+                    one
+                    for one in problem.question.mentions
+                    if one.thing == mention.per and not (one.rate or one.incidental)
+                ),
+                None,
+            )
+            if (
+                meant
+                and count.thing
+                and meant is not count
+                and meant.value != count.value
+                and not is_measure(mention.per)
+            ):
+                told = f"{mention.value:g} {mention.thing} are for each {mention.per}"
+                yield f"{told}, and the code takes the {count.value:g} {count.thing}"
+
+
+def attached(problem: Understood) -> Found:
+    """ "6 three-point shots": the 6 goes with the 3."""
+    mentions = problem.question.mentions
+    after = {id(one): other for one, other in pairwise(mentions) if other.start - one.end <= 1 and other.rate}
+    for term in problem.terms:
+        numbers = [problem.links.mention(part) for part in term.parts] if term.operation == "*" else []
+        for one, other in (numbers, numbers[::-1]) if len(numbers) == 2 else ():
+            if one and other and id(one) in after and other.rate and after[id(one)] is not other:
+                yield f"{one.value:g} goes with {after[id(one)].value:g}, and the code multiplies it by {other.value:g}"
+
+
+def sharers(problem: Understood) -> Found:
+    """ "shares with 2 friends, so that all three have the same"."""
+    for term in problem.terms:
+        mention = problem.links.mention(term.parts[1]) if term.operation in ("/", "//") else None
+        if mention is None or term.parts[1].value != mention.value:
+            continue
+        together = any(one.value == mention.value + 1 and one.incidental for one in problem.question.mentions)
+        if together and f"with {mention.value:g} " in problem.question.text:
+            yield f"{mention.value + 1:g} share, and the code divides by {mention.value:g}"

@@ -1,0 +1,34 @@
+"""Which operations a solution takes: those of the paper's tables."""
+
+from collections.abc import Iterator
+
+from soliloquy.recipes.mathwell.criteria.terms import NotFollowed, Term
+from soliloquy.recipes.mathwell.criteria.working import worked
+from soliloquy.truth.numbers import numbers_in
+
+_NAMES = {"+": "addition", "-": "subtraction", "*": "multiplication", "/": "division", "//": "division"}
+CALCULATIONS = ("addition", "subtraction", "multiplication", "division")
+OPERATIONS = (*CALCULATIONS, "fractions", "decimals")
+
+
+def operations_in(code: str, question: str) -> list[str]:
+    """The distinct operations of the code, with fractions and decimals where the question or the answer has them.
+
+    Empty for code that is no arithmetic that can be followed.
+    """
+    try:
+        result = worked(code)
+    except NotFollowed:
+        return []
+    found = {_NAMES[sign] for sign in result.operations if sign in _NAMES} | set(_kinds(result, question))
+    return [name for name in OPERATIONS if name in found]
+
+
+def _kinds(result: Term, question: str) -> Iterator[str]:
+    for number in numbers_in(question):
+        written = question[number.start : number.end]
+        if number.value.is_integer():
+            continue
+        yield "decimals" if "." in written else "fractions"
+    if not result.value.is_integer():
+        yield "decimals"

@@ -1,0 +1,86 @@
+"""A question as far as rules can read it: its numbers, and what is asked."""
+
+import functools
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from soliloquy.recipes.mathwell.criteria.mentions import Mention, counting, mentions_in, of_kind
+from soliloquy.recipes.mathwell.criteria.words import singular, stems
+
+# No word problem for children is longer.
+MOST_CHARACTERS = 1_500
+# Not behind "Mr." and not inside a number.
+_SENTENCE_ENDS = re.compile(r"(?<=[.?!])(?<!\bMr\.)(?<!\bMrs\.)(?<!\bMs\.)(?<!\bDr\.)(?<!\bSt\.)(?:[\"'”])?\s+")
+_ASKS = re.compile(
+    r"\b(?:how (?:many|much|far|long|old|tall|fast|often|high|wide|deep|heavy|big|large|warm|cold|hot|late|soon)"
+    r"|what|which|when|who|find|give|calculate|determine|work out|compute|count (?:up|all)|figure out|add up|by how)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Question:
+    text: str
+    sentences: list[str]
+    mentions: Sequence[Mention]
+    # What is asked, in lower case; empty where nothing is.
+    asked: str
+    # The sentence that asks.
+    asking: int
+    # The thing that is asked for, in the singular; empty where that cannot be seen.
+    thing: str
+    words: frozenset[str]
+
+
+@functools.lru_cache(256)
+def read(text: str) -> Question:
+    sentences = _SENTENCE_ENDS.split(text.strip())
+    asking = _asking(sentences)
+    asked = _asked(sentences[asking]) if asking >= 0 else ""
+    mentions = mentions_in(text.strip(), sentences)
+    thing = _thing_asked(asked)
+    counted = {mention.thing for mention in mentions if not (mention.rate or mention.share)} | {thing}
+    things = {mention.thing for mention in mentions} | {thing}
+    return Question(
+        text=text,
+        sentences=sentences,
+        mentions=[of_kind(mention, sentences[mention.sentence], counted, things, thing) for mention in mentions],
+        asked=asked,
+        asking=asking,
+        thing=thing,
+        words=stems(text) | ({"%"} if "%" in text else set()),
+    )
+
+
+def _asking(sentences: Sequence[str]) -> int:
+    """Which sentence asks: the last question, or else the last that tells to find something; -1 for none."""
+    questions = [number for number, sentence in enumerate(sentences) if sentence.rstrip("\"'”").endswith("?")]
+    wanted = [
+        number
+        for number, sentence in enumerate(sentences)
+        if re.match(
+            r"\W*(?:find|calculate|determine|work out|compute|count|figure out|add up|tell|give)\b", sentence, re.I
+        )
+    ]
+    return (questions or wanted or [-1])[-1]
+
+
+def _asked(sentence: str) -> str:
+    """From the word that asks on."""
+    found = list(_ASKS.finditer(sentence))
+    return sentence[found[0].start() :].lower() if found else ""
+
+
+def _thing_asked(asked: str) -> str:
+    if found := re.match(r"how many (?P<rest>.*)", asked):
+        return counting(found["rest"])
+    if found := re.search(r"\bin (?P<unit>(?:square |cubic )?[a-z]+)\W*$", asked):
+        return singular(found["unit"].split()[-1])
+    if re.search(r"\bmoney\b|\bcosts?\b|\bpay\b|\bprice\b|\bchange\b|\bspend|\bearn|\bsave\b|\bbill\b", asked):
+        return "dollar"
+    if re.match(r"how old", asked):
+        return "year"
+    if found := re.search(r"\b(?:number|amount|total) of (?P<rest>.*)", asked):
+        return counting(found["rest"])
+    return ""

@@ -1,0 +1,78 @@
+"""A word problem held against the criteria, by rules and by whoever else has an opinion."""
+
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+
+from soliloquy.recipes.mathwell.criteria import appropriate, asked_for, numbers_used, solvable, steps
+from soliloquy.recipes.mathwell.criteria.question import MOST_CHARACTERS
+from soliloquy.recipes.mathwell.criteria.understood import Found, Understood, understood
+from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, Opinion, Scores, WordProblem
+from soliloquy.recipes.mathwell.criteria.words import WORD, singular, stems
+
+Rule = Callable[[Understood], Found]
+
+_MODULES = (solvable, numbers_used, asked_for, steps, appropriate)
+_RULES: Mapping[Criterion, Mapping[str, Rule]] = {
+    Criterion(criterion): {
+        name: next(getattr(each, name) for each in _MODULES if hasattr(each, name)) for name in rules
+    }
+    for criterion, rules in tomllib.loads(Path(__file__).with_name("rules.toml").read_text("utf-8")).items()
+}
+# What a wrong answer looks like says nothing of its question.
+_OF_ANSWER = frozenset({"below_zero", "part_of_one"})
+_SMALL = frozenset(["a", "an", "the", "of", "and", "in", "on", "for", "with", "about", "to", "at"])
+# What shows that the code is no solution at all, and not only one that is hard to follow.
+_NO_SOLUTION = re.compile("no function|returns nothing|no Python|cannot be calculated|list where")
+
+
+def score(problem: WordProblem, others: Sequence[Opinion] = ()) -> Scores:
+    """What the rules say, together with the opinions of `others`: classifiers, a model.
+
+    The code is read and calculated step by step, never run.
+    """
+    if len(problem.question) > MOST_CHARACTERS:
+        told = f"the question has {len(problem.question)} characters; {MOST_CHARACTERS} are the limit"
+        too_long = Opinion(criterion=Criterion.APPROPRIATE, meets=False, judge="rule length", because=told)
+        return Scores(opinions=[too_long, *others], topic_named=_topic_named(problem))
+    # No rule looks at the topic; a judge that plays by the rules asks them once more without it.
+    return Scores(opinions=[*_judged(replace(problem, topic="")), *others], topic_named=_topic_named(problem))
+
+
+@lru_cache(256)
+def _judged(problem: WordProblem) -> Sequence[Opinion]:
+    read = understood(problem)
+    opinions: list[Opinion] = []
+    for criterion in Criterion:
+        wrong = any(opinion.criterion is Criterion.ACCURATE and opinion.meets is False for opinion in opinions)
+        opinions += _by_rules(read, criterion, left_out=_OF_ANSWER if wrong else frozenset())
+    return opinions
+
+
+def _by_rules(read: Understood, criterion: Criterion, *, left_out: frozenset[str]) -> Iterator[Opinion]:
+    if criterion is Criterion.ACCURATE and read.result is None:
+        meets = False if _NO_SOLUTION.search(read.unfollowed) else None
+        yield Opinion(criterion=criterion, meets=meets, judge="rule code", because=f"the code: {read.unfollowed}")
+        return
+    objections = [
+        Opinion(criterion=criterion, meets=False, judge=f"rule {name.replace('_', ' ')}", because=because)
+        for name, rule in _RULES[criterion].items()
+        if name not in left_out
+        for because in rule(read)
+    ]
+    yield from objections or [
+        Opinion(criterion=criterion, meets=True, judge="rules", because=_nothing_found(criterion))
+    ]
+
+
+def _nothing_found(criterion: Criterion) -> str:
+    return f"none of {len(_RULES[criterion])} rules objects"
+
+
+def _topic_named(problem: WordProblem) -> bool | None:
+    """Whether a word of the topic is in the question."""
+    wanted = {singular(word) for word in WORD.findall(problem.topic)} - _SMALL
+    return bool(wanted & stems(problem.question)) if wanted else None

@@ -1,0 +1,143 @@
+"""Whether a question can be answered: it asks something, and what it tells is enough and hangs together."""
+
+import re
+
+from soliloquy.recipes.mathwell.criteria.cues import asks_for
+from soliloquy.recipes.mathwell.criteria.links import missing_conversion, substituted
+from soliloquy.recipes.mathwell.criteria.mentions import Mention
+from soliloquy.recipes.mathwell.criteria.terms import Term
+from soliloquy.recipes.mathwell.criteria.understood import Found, Understood
+from soliloquy.recipes.mathwell.criteria.words import SAYS_LITTLE, UNITS, VAGUE, WORD, singular, stems
+
+_EVENT = re.compile(
+    r"\b(?:whenever|each time|every time)\b|\bwhen (?:\w+ ){1,4}?(?:hits?|touch\w*|catch\w*|bites?)\b", re.I
+)
+_CHANGES = re.compile(
+    r"\b(?:then|now|later|after|next|another|more|other|again|finally|today|yesterday|tomorrow|end)\b", re.I
+)
+_PART_IS = re.compile(r"^(?:[a-z]+ ){0,3}?(?:are|is|were|was|in the|belong|of them|of the)\b", re.IGNORECASE)
+_NOBODY_IN_BOTH = re.compile(r"\b(?:nobody|no one|none)\b[^.?!]*\bboth\b", re.IGNORECASE)
+_OVERLAP = re.compile(
+    r"\b(?:both|also|at least|of these|of those|of which|each other|some of them are)\b", re.IGNORECASE
+)
+
+
+def asks_nothing(problem: Understood) -> Found:
+    question = problem.question
+    if not question.asked:
+        yield "the text asks for nothing that could be calculated"
+    elif not question.mentions:
+        yield "the text gives no number"
+
+
+def missing(problem: Understood) -> Found:
+    if problem.result is None:
+        return
+    for term in problem.links.invented:
+        if substituted(term, problem.links) is None and _convertible(term, problem) is None:
+            what = f" for {term.name.replace('_', ' ')}" if term.name else ""
+            yield f"the answer needs a number that the text does not give: the code takes {term.value:g}{what}"
+
+
+def _convertible(term: Term, problem: Understood) -> tuple[str, str, float] | None:
+    assert problem.result is not None
+    return missing_conversion(term, problem.question, problem.links, problem.result)
+
+
+def event(problem: Understood) -> Found:
+    """ "Each hit costs 3 hearts", and nobody says how many hits there are."""
+    if problem.result is None:
+        return
+    multiplied = {
+        id(mention)
+        for term in problem.terms
+        if term.operation in ("*", "/", "//")
+        for part in term.walk()
+        if (mention := problem.links.mention(part)) is not None
+    }
+    if asks_for(problem.question.asked, "each") or asks_for(problem.question.asked, "more"):
+        return
+    for mention in problem.used:
+        sentence = problem.question.sentences[mention.sentence]
+        often = mention.rate or _EVENT.search(sentence) is not None
+        told = any(one.thing and one.thing == mention.per for one in problem.question.mentions if one is not mention)
+        alone = sum(one.rate for one in problem.used) <= 1
+        counted = any(one.thing != mention.thing for one in problem.used if one is not mention)
+        once = id(mention) not in multiplied and not (counted or told or problem.links.unused)
+        if often and alone and once and len(problem.used) > 1 and " in one " not in mention.clause.lower():
+            yield f"{mention.value:g} {mention.thing} come up again and again, and the text does not say how often"
+
+
+def lasts(problem: Understood) -> Found:
+    """How long something lasts needs how much of it goes in a time."""
+    question = problem.question
+    told = any(one.rate or one.thing in ("hour", "minute", "day", "week") for one in question.mentions)
+    if not told and re.search(r"how (?:long|many \w+) (?:will|does|do|can) .*\blast\b", question.asked):
+        yield "the text does not say how much of it goes in what time"
+
+
+def contradiction(problem: Understood) -> Found:
+    """The same thing is told twice, with two numbers."""
+    told = [one for one in problem.question.mentions if not (one.compared or one.share or one.factor or one.incidental)]
+    for place, one in enumerate(told):
+        for other in told[place + 1 :]:
+            if one.value == other.value or one.thing != other.thing or not one.thing:
+                continue
+            if _CHANGES.search(one.clause) or _CHANGES.search(other.clause) or one.sentence == other.sentence:
+                continue
+            first, second = _content(one), _content(other)
+            alike = min(len(first), len(second)) > 1 and (first <= second or second <= first)
+            if alike and _same_subject(one, other):
+                yield f"the text says both {one.value:g} and {other.value:g} of the same {one.thing}"
+
+
+def _content(mention: Mention) -> frozenset[str]:
+    return stems(mention.clause) - SAYS_LITTLE
+
+
+def _same_subject(one: Mention, other: Mention) -> bool:
+    """Of two clauses that say the same otherwise: whether neither names somebody whom the other does not."""
+    names = [set(re.findall(r"\b[A-Z][a-z]+", clause[1:])) for clause in (one.clause, other.clause)]
+    first = [WORD.findall(clause)[:1] for clause in (one.clause, other.clause)]
+    pronoun = any(word and word[0].lower() in ("he", "she", "it", "they", "in", "there") for word in first)
+    return (first[0] == first[1] or pronoun) and not names[0] ^ names[1] - {"In", "On"}
+
+
+def too_many_parts(problem: Understood) -> Found:
+    """The parts of a whole come to more than the whole."""
+    question = problem.question
+    if _OVERLAP.search(_NOBODY_IN_BOTH.sub("", question.text)):
+        return
+    plain = [
+        one for one in question.mentions if not (one.rate or one.share or one.factor or one.compared or one.incidental)
+    ]
+    for place, whole in enumerate(plain[:-1]):
+        parts = [one for one in plain[place + 1 :] if _is_part(one, whole, question.text)]
+        total = sum(part.value for part in parts)
+        if len(parts) > 1 and total > whole.value * (1 + 1e-9):
+            yield f"the parts come to {total:g}, which is more than the {whole.value:g} {whole.thing} that there are"
+            return
+
+
+def _is_part(one: Mention, whole: Mention, text: str) -> bool:
+    behind = text[one.end :].lstrip()
+    same = one.thing in ("", whole.thing) or f"of the {whole.thing}" in behind
+    return same and one.sentence != whole.sentence and (one.part or _PART_IS.match(behind) is not None)
+
+
+def parts_of_nothing(problem: Understood) -> Found:
+    """A kind that is asked for and never spoken of: "How many of the animals are lions?"."""
+    question = problem.question
+    kind = re.search(r"how many .*\b(?:are|were) ([a-z]+s)\?*$", question.asked)
+    told = " ".join(question.sentences[: question.asking] + question.sentences[question.asking + 1 :])
+    if kind and singular(kind[1]) not in stems(told) | UNITS | {"their", "other"}:
+        yield f"the text tells nothing of {kind[1]}"
+
+
+def vague(problem: Understood) -> Found:
+    """An amount that is only "some" or "several", beside no more than one number."""
+    numbers = [one for one in problem.question.mentions if not one.incidental]
+    found = VAGUE.search(problem.question.text)
+    # Where the code can be followed, it shows whether the amount is needed.
+    if found and problem.result is None and len(numbers) < 2:
+        yield f'the text says only "{found[0].lower()}"'

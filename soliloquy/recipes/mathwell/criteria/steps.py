@@ -1,0 +1,222 @@
+"""Whether each step of the code fits the words of the text: what goes is taken away, what is for each is multiplied."""
+
+import math
+import re
+
+from soliloquy.recipes.mathwell.criteria.cues import asks_for, happens, may_take_away
+from soliloquy.recipes.mathwell.criteria.mentions import Mention
+from soliloquy.recipes.mathwell.criteria.terms import Term
+from soliloquy.recipes.mathwell.criteria.understood import Found, Understood, is_measure
+from soliloquy.recipes.mathwell.criteria.words import convertible
+
+_MORE = re.compile(r"# more\b(?!.*\bthan\b)", re.IGNORECASE)
+_PAYS = re.compile(r"\b(?:buys?|bought|buying|pays?|paid|costs?|for \$?#|purchas\w+|spends?|spent)", re.IGNORECASE)
+_WANTED = re.compile(r"\b(?:needs?|wants?|goal|must|plans?|has to|have to|hopes?)\b", re.IGNORECASE)
+_OF_ALL = re.compile(r"# of (?:them|the|these|all|his|her|their|its)\b")
+_AGO = re.compile(r"\byears ago\b")
+_LATER = re.compile(r"\bin \S+ years\b|\byears from now\b|\byears later\b")
+
+
+def direction(problem: Understood) -> Found:
+    """What goes is taken away, what comes is added."""
+    asked = problem.question.asked
+    backwards = asks_for(asked, "before") or asks_for(asked, "needed") or asks_for(asked, "more")
+    for one in problem.used:
+        signs = problem.signs.get(id(one), set())
+        said = one.compared or (0 if one.rate or one.share or one.factor else _comes(one))
+        if not one.compared and one.thing not in ("", problem.question.thing or one.thing):
+            continue
+        if said == 0 or backwards or 0 in signs or len(signs) != 1:
+            continue
+        if one.compared:
+            if ((said > 0 and signs == {-1}) or (said < 0 and signs == {1})) and _about_subject(one, problem):
+                yield f"{one.value:g} {'more' if said > 0 else 'less'} goes into the code the other way round"
+        elif said < 0 and signs == {1} and _has_less(one, problem) and not _first_to_go(one, problem):
+            if _other_stock(one, problem):
+                yield f"{one.value:g} {one.thing} go, and the code adds them".replace("  ", " ")
+        elif said > 0 and signs == {-1} and not _WANTED.search(problem.question.text) and _starts_before(one, problem):
+            yield f"{one.value:g} {one.thing} come, and the code takes them away".replace("  ", " ")
+
+
+def _has_less(one: Mention, problem: Understood) -> bool:
+    """Whether what goes makes what is asked for less: a price that is paid makes a bill more."""
+    asked = problem.question.asked
+    if one.thing == "dollar":
+        return asks_for(asked, "left") or re.search(r"\b(?:have|has)\b", asked) is not None
+    added = any(
+        problem.links.mention(part) is one
+        for term in problem.terms
+        if term.operation in ("+", "-")
+        for part in term.parts
+    )
+    return added and happens(asked) >= 0
+
+
+def _comes(one: Mention) -> int:
+    """+1 or -1; what is paid for something goes."""
+    if one.thing == "dollar" and _PAYS.search(one.clause):
+        return -1
+    return 1 if _MORE.search(one.clause) and not happens(one.clause) else happens(one.clause)
+
+
+def _other_stock(one: Mention, problem: Understood) -> bool:
+    return any(1 in problem.signs.get(id(used), ()) for used in problem.used if used is not one)
+
+
+def _first_to_go(one: Mention, problem: Understood) -> bool:
+    """Whether nothing is told before from which it could go: then what goes is counted."""
+    return all(used.start >= one.start or _comes(used) < 0 for used in problem.used)
+
+
+def _starts_before(one: Mention, problem: Understood) -> bool:
+    return any(used.start < one.start for used in problem.used)
+
+
+def _about_subject(one: Mention, problem: Understood) -> bool:
+    """Whether the question asks for the one who has more or less, not for the other."""
+    subject = re.match(r"(?:In [^,]*, )?(?:And |But )?((?:His|Her|Their|The|My|Class)? ?\S+)", one.clause)
+    than = re.search(r"\bthan (?:the )?([A-Z]?\w+)", one.clause)
+    asked = problem.question.asked
+    if than and re.search(rf"\b{re.escape(than[1].lower())}\b", asked):
+        return False
+    word = subject[1].split()[-1].lower().removesuffix("'s") if subject else ""
+    return bool(word) and (word in asked or re.search(r"\b(?:he|she|it|they)\b", asked) is not None)
+
+
+def rate_added(problem: Understood) -> Found:
+    """How many there are for each of something is multiplied, not added to how many of them there are."""
+    for term in problem.terms:
+        if term.operation not in ("+", "-"):
+            continue
+        left, right = term.parts
+        for rate, other in ((left, right), (right, left)):
+            mention = problem.links.mention(rate)
+            if mention is None or not mention.rate or problem.is_rate(other):
+                continue
+            if _has_rate(other, problem) and not (problem.links.unused or _per_is_used(mention, problem)):
+                continue
+            if _times_one(mention, problem):
+                continue
+            done = "added" if term.operation == "+" else "taken away"
+            yield f"{mention.value:g} {mention.thing} for each of something are {done} once"
+
+
+def _per_is_used(mention: Mention, problem: Understood) -> bool:
+    return any(one.thing == mention.per and mention.per for one in problem.used)
+
+
+def _has_rate(term: Term, problem: Understood) -> bool:
+    return any(problem.is_rate(part) for part in term.walk())
+
+
+def _times_one(mention: Mention, problem: Understood) -> bool:
+    """ "plus $5 for each order", of which there is one."""
+    counted = any(one.thing == mention.per for one in problem.question.mentions)
+    others = any(one.rate and one.per == mention.per and one is not mention for one in problem.used)
+    return bool(mention.per) and not counted and not others and problem.question.thing == mention.thing
+
+
+def taken_from_nothing(problem: Understood) -> Found:
+    """Something is taken away, and no word of the text calls for it."""
+    question = problem.question
+    called_for = may_take_away(question.text) or asks_for(question.asked, "more")
+    told = any(one.compared or one.share or one.part for one in question.mentions)
+    if "-" in problem.operations and not called_for and not told:
+        yield "the code takes something away, and nothing in the text goes, is compared or is left over"
+
+
+def ratio_added(problem: Understood) -> Found:
+    """How many times as many, or how many minutes an hour has, is multiplied."""
+    for term in problem.terms:
+        for part in term.parts if term.operation == "+" else ():
+            mention = problem.links.mention(part)
+            if mention is not None and mention.factor and part.value == mention.value and mention.value != 1:
+                yield f"{mention.value:g} times as many are added as {mention.value:g}"
+            elif mention is None and part in problem.links.known and part.value > 2:
+                yield f"the code adds {part.value:g}, of which the text has nothing"
+
+
+def share_turned(problem: Understood) -> Found:
+    """A third of something is a division by three."""
+    for term in problem.terms:
+        for part in term.parts if term.operation == "*" else ():
+            mention = problem.links.mention(part)
+            whole = mention is not None and mention.share and part.value > 1 and not part.operation
+            if whole and mention and _OF_ALL.search(mention.clause) and math.isclose(part.value * mention.value, 1):
+                yield f"one part of {part.value:g} is asked for, and the code multiplies by {part.value:g}"
+
+
+def unlike_added(problem: Understood) -> Found:
+    """What is measured in different units, or not measured alike at all, cannot be added."""
+    for term in problem.terms:
+        if term.operation not in ("+", "-"):
+            continue
+        one, other = (problem.thing_of(part) for part in term.parts)
+        measures = is_measure(one) or is_measure(other)
+        if one and other and one != other and measures:
+            yield (
+                f"{other} cannot be added to {one}" if term.operation == "+" else f"{other} cannot be taken from {one}"
+            )
+
+
+def counts_multiplied(problem: Understood) -> Found:
+    """Two counts are multiplied although neither says how many there are for each of the other."""
+    asked = problem.question.asked
+    for term in problem.terms:
+        if term.operation != "*" or asks_for(asked, "area") or asks_for(asked, "around"):
+            continue
+        left, right = (problem.links.mention(part) for part in term.parts)
+        if left is None or right is None or not all(problem.is_count(part) for part in term.parts):
+            continue
+        # 12 of "2 dozen" is no number of the text.
+        if any(term.parts[place].value != one.value for place, one in enumerate((left, right))):
+            continue
+        if left.thing and left.thing == right.thing and not is_measure(left.thing):
+            yield f"{left.value:g} and {right.value:g} {left.thing} are multiplied by each other"
+        elif (
+            left.sentence == right.sentence
+            and left.thing
+            and right.thing
+            and not is_measure(left.thing) | is_measure(right.thing)
+        ):
+            yield f"{left.value:g} {left.thing} are multiplied by {right.value:g} {right.thing} as if one had so many"
+
+
+def rate_time(problem: Understood) -> Found:
+    """3 cups a day for 2 weeks: the weeks have to be days first."""
+    if problem.links.known:
+        return
+    for term in problem.terms:
+        if term.operation == "*":
+            yield from _rate_over_other_time(term, problem)
+
+
+def _rate_over_other_time(term: Term, problem: Understood) -> Found:
+    for rate, other in (term.parts, term.parts[::-1]):
+        mention, times = problem.links.mention(rate), problem.links.mention(other)
+        if mention is None or times is None or not mention.rate:
+            continue
+        if (
+            mention.per != times.thing
+            and convertible(mention.per, times.thing)
+            and math.isclose(other.value, times.value)
+        ):
+            yield f"{mention.value:g} {mention.thing} a {mention.per} are multiplied by {times.value:g} {times.thing}"
+
+
+def years(problem: Understood) -> Found:
+    asked = problem.question.asked
+    for one in problem.used:
+        if one.sentence == problem.question.asking and one.thing == "year":
+            signs = problem.signs.get(id(one), set())
+            if (_AGO.search(asked) and signs == {1}) or (_LATER.search(asked) and signs == {-1}):
+                yield f"the {one.value:g} years go into the code the other way round"
+
+
+def negative(problem: Understood) -> Found:
+    """Below nothing because the smaller number, which the text gives first, is taken from the larger."""
+    if problem.result is None or problem.result.value >= 0 or problem.result.operation != "-":
+        return
+    left, right = (problem.links.mention(part) for part in problem.result.parts)
+    if left and right and left.start > right.start and happens(right.clause) >= 0:
+        yield "the code takes the larger number from the smaller one, the other way round than the text tells it"

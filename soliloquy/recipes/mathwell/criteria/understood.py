@@ -1,0 +1,135 @@
+"""A word problem as far as rules can read it: question, calculation, and how they hang together."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from soliloquy.recipes.mathwell.criteria.links import Links, linked
+from soliloquy.recipes.mathwell.criteria.mentions import Mention
+from soliloquy.recipes.mathwell.criteria.question import MOST_CHARACTERS, Question, read
+from soliloquy.recipes.mathwell.criteria.terms import DECIDED, NotFollowed, Term
+from soliloquy.recipes.mathwell.criteria.verdicts import WordProblem
+from soliloquy.recipes.mathwell.criteria.words import UNITS
+from soliloquy.recipes.mathwell.criteria.working import worked
+
+# Why a rule objects; nothing where it does not.
+Found = Iterator[str]
+# What passes a number on as it is.
+_SAME = ("int", "float", "round", "ceil", "floor", "abs")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Understood:
+    problem: WordProblem
+    question: Question
+    # All that the code calculates and decides by; None where it is no arithmetic that can be followed, and why.
+    whole: Term | None
+    unfollowed: str
+
+    @cached_property
+    def result(self) -> Term | None:
+        """What is returned, be it behind a condition or not."""
+        return self.whole.parts[0] if self.whole and self.whole.operation == DECIDED else self.whole
+
+    @cached_property
+    def links(self) -> Links:
+        assert self.whole is not None
+        return linked(self.question, self.whole)
+
+    @cached_property
+    def operations(self) -> frozenset[str]:
+        return frozenset(self.whole.operations).difference(_SAME, (DECIDED,)) if self.whole else frozenset()
+
+    @cached_property
+    def terms(self) -> list[Term]:
+        return list(self.whole.walk()) if self.whole else []
+
+    @cached_property
+    def used(self) -> list[Mention]:
+        return list({id(one): one for one in self.links.sources.values()}.values())
+
+    @cached_property
+    def signs(self) -> dict[int, set[int]]:
+        """Of each mention, by its identity: whether the result grows with it, or shrinks."""
+        found: dict[int, set[int]] = {}
+        for term, sign in _signed(self.result, 1) if self.result else ():
+            if (mention := self.links.mention(term)) is not None:
+                found.setdefault(id(mention), set()).add(sign)
+        return found
+
+    def takes_away(self) -> bool:
+        """Whether something is subtracted, be it as 0.75 of the price for 25 % off."""
+        if not self.operations.isdisjoint(("-", "%")):
+            return True
+        return any(
+            mention.share and not mention.value - 1e-9 <= term.value <= mention.value + 1e-9 and term.value < 1
+            for term in self.terms
+            if (mention := self.links.mention(term)) is not None
+        )
+
+    def thing_of(self, term: Term) -> str:
+        """What a number of the calculation counts; empty where that cannot be said."""
+        if not term.operation:
+            mention = self.links.mention(term)
+            return "" if mention is None or mention.share or mention.factor else mention.thing
+        if term.operation in ("+", "-", "max", "min", *_SAME):
+            things = {thing for part in term.parts if (thing := self.thing_of(part))}
+            return things.pop() if len(things) == 1 else ""
+        if term.operation == "*":
+            return self._thing_of_product(term)
+        return ""
+
+    def _thing_of_product(self, term: Term) -> str:
+        left, right = term.parts
+        if any(self._converts(part) for part in (left, right)):
+            return ""
+        rates = [part for part in (left, right) if self.is_rate(part)]
+        if len(rates) == 1:
+            return self.thing_of(rates[0])
+        one, other = self.thing_of(left), self.thing_of(right)
+        # Lengths make an area.
+        return "" if one == other else one or other if not (one and other) else ""
+
+    def _converts(self, term: Term) -> bool:
+        return not term.operation and self.links.mention(term) is None and term.value not in (0, 1)
+
+    def is_rate(self, term: Term) -> bool:
+        mention = self.links.mention(term)
+        if mention is not None:
+            return mention.rate
+        return term.operation in ("+", "-") and any(self.is_rate(part) for part in term.parts)
+
+    def is_count(self, term: Term) -> bool:
+        """A number of the text that says how many or how much there is, and not for each of what."""
+        mention = self.links.mention(term)
+        return mention is not None and not (mention.rate or mention.factor or mention.share)
+
+
+def understood(problem: WordProblem) -> Understood:
+    try:
+        whole, unfollowed = worked(problem.code), ""
+    except NotFollowed as error:
+        whole, unfollowed = None, str(error)
+    return Understood(
+        problem=problem, question=read(problem.question[:MOST_CHARACTERS]), whole=whole, unfollowed=unfollowed
+    )
+
+
+def is_measure(thing: str) -> bool:
+    return thing in UNITS
+
+
+def _signed(term: Term, sign: int) -> Iterator[tuple[Term, int]]:
+    match term.operation:
+        case "":
+            yield term, sign
+        case "-":
+            yield from _signed(term.parts[0], sign)
+            yield from _signed(term.parts[1], -sign)
+        case "/" | "//" | "%":
+            yield from _signed(term.parts[0], sign)
+        case "negative":
+            yield from _signed(term.parts[0], -sign)
+        case _:
+            for part in term.parts:
+                yield from _signed(part, sign)

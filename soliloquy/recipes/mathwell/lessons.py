@@ -1,0 +1,21 @@
+"""What a model is to learn from a problem that is kept: the prompt as it is asked, and the answer to it."""
+
+from soliloquy.recipes.mathwell.answers import Written
+from soliloquy.recipes.mathwell.prompting import writing
+from soliloquy.recipes.recipe import Lesson, Told
+from soliloquy.v1.conversation_pb2 import Conversation
+
+
+def lessons(conversation: Conversation) -> list[Lesson]:
+    return [Lesson(turn=1, prompt=writing(conversation.problem), answer=_answer(conversation))]
+
+
+def dialogue(conversation: Conversation) -> list[Told]:
+    """The same as a chat: there is only one thing that is asked."""
+    asked = [Told(role, text, turn=1) for role, text in writing(conversation.problem).said]
+    return [*asked, Told("assistant", _answer(conversation), turn=1, learned=True)]
+
+
+def _answer(conversation: Conversation) -> str:
+    problem = conversation.problem
+    return Written.written(question=problem.question, function=f"```python\n{problem.solution}\n```")

@@ -1,0 +1,75 @@
+"""The recipe's prompts, filled in from a commission and from what was written.
+
+The tags (<topic>, <question>, ..) are part of the contract with the scripted engine; everything else in a template may
+be rewritten freely.
+"""
+
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from soliloquy.recipes.mathwell.commissions import listed, operations
+from soliloquy.recipes.mathwell.criteria.verdicts import WordProblem
+from soliloquy.recipes.mathwell.word_problem import as_word_problem
+from soliloquy.recipes.templates import Templates, filled
+from soliloquy.runtime.ask import Prompt
+from soliloquy.truth.figures import exact
+from soliloquy.v1.conversation_pb2 import Commission, Conversation, Example, Problem
+
+FOLDER = Path(__file__).with_name("prompts")
+TEMPLATES = Templates(
+    FOLDER,
+    {"writing": {"examples", "wishes"}, "judging": {"question", "code", "answer"}},
+)
+
+
+def writing(problem: Problem) -> Prompt:
+    """What a problem is written with."""
+    commission = problem.authorship.commission
+    return TEMPLATES.prompt(
+        "writing",
+        examples="\n\n".join(map(_example, commission.examples)),
+        wishes="\n".join(_wishes(commission)),
+    )
+
+
+def judging(problem: WordProblem) -> Prompt:
+    """What a judge is asked of a written problem."""
+    answer = "nothing" if problem.answer is None else exact(problem.answer)
+    return TEMPLATES.prompt("judging", question=problem.question, code=problem.code, answer=answer)
+
+
+def given_prompts(conversation: Conversation) -> list[tuple[int, Prompt]]:
+    asked = {call.prompt for turn in conversation.turns for call in turn.calls}
+    given = [(1, writing(conversation.problem))]
+    if "mathwell/judging" in asked:
+        given.append((1, judging(as_word_problem(conversation.problem))))
+    return given
+
+
+@functools.cache
+def topics() -> Sequence[str]:
+    """What problems are about where nobody names a topic."""
+    return tuple(TEMPLATES.table("topics")["topics"])
+
+
+def _wishes(commission: Commission) -> Iterator[str]:
+    told = _told()
+    if commission.topic:
+        yield f"{told['topic']}\n<topic>{commission.topic}</topic>"
+    else:
+        yield told["anything"]
+    if commission.grade:
+        yield filled(told["grade"], grade=str(commission.grade))
+    if allowed := operations(commission):
+        yield f"{filled(told['operations'], operations=listed(allowed))}\n<operations>{', '.join(allowed)}</operations>"
+
+
+def _example(example: Example) -> str:
+    return f"Problem: {example.question}\n```python\n{example.solution}\n```"
+
+
+@functools.cache
+def _told() -> Mapping[str, Any]:
+    return TEMPLATES.table("wishes")

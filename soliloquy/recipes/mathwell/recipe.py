@@ -1,0 +1,42 @@
+"""MATHWELL: word problems, each written with the function that solves it, run, and held against three criteria."""
+
+from soliloquy.recipes.mathwell import (
+    composer,
+    lessons,
+    planner,
+    prompting,
+    records,
+    restoring,
+    rules,
+    student,
+    tutor,
+    words,
+    writer,
+)
+from soliloquy.recipes.mathwell.scripted import SPEAKERS
+from soliloquy.recipes.recipe import Recipe
+
+RECIPE = Recipe(
+    title="Word problems",
+    story=words.STORY,
+    topics=prompting.topics(),
+    enriching=prompting.writing,
+    planner=planner.enrich,
+    student=student.begin,
+    tutor=tutor.commission,
+    codegen=writer.write,
+    composer=composer.finish,
+    faults=rules.faults,
+    judged=rules.judged,
+    checked=rules.judged,
+    agreeing={"right": (), "wrong": ()},
+    words=words.WORDS,
+    remark=words.remark,
+    record=records.record,
+    restore=restoring.restored,
+    fingerprints=prompting.TEMPLATES.fingerprints,
+    prompts=prompting.given_prompts,
+    lessons=lessons.lessons,
+    dialogue=lessons.dialogue,
+    speakers=SPEAKERS,
+)

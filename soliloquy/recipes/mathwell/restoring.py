@@ -1,0 +1,30 @@
+"""A written problem from its record."""
+
+from typing import Any
+
+from soliloquy.recipes.restoring import attempt_of, problem_of
+from soliloquy.v1.conversation_pb2 import Authorship, Calculation, Commission, Conversation, Measures, Opinion, Turn
+
+
+def restored(record: dict[str, Any]) -> Conversation:
+    conversation = Conversation(
+        id=record["id"],
+        problem=problem_of(record["problem"]),
+        turns=[_turn(turn) for turn in record["turns"]],
+        ending=f"ENDING_{record['ending'].upper()}",
+        ending_reason=record["ending_reason"],
+    )
+    authorship = Authorship(
+        commission=Commission(**record["commission"]),
+        opinions=[Opinion(**one | {"ruling": f"RULING_{one['ruling'].upper()}"}) for one in record["opinions"]],
+        measures=Measures(**record["measures"]),
+    )
+    conversation.problem.authorship.CopyFrom(authorship)
+    return conversation
+
+
+def _turn(turn: dict[str, Any]) -> Turn:
+    soliloquy = turn["soliloquy"]
+    attempts = [attempt_of(attempt) for attempt in soliloquy["attempts"]]
+    calculation = Calculation(description=soliloquy["description"], attempts=attempts)
+    return Turn(number=turn["number"], calculation=calculation if soliloquy["use_python"] else None)

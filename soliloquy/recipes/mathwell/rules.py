@@ -1,0 +1,53 @@
+"""The rules that a written problem must keep to be kept. A fault names the rule and the evidence."""
+
+from collections.abc import Iterator
+
+from soliloquy.recipes.mathwell.commissions import listed, operations
+from soliloquy.recipes.mathwell.composer import number_of, returned
+from soliloquy.recipes.mathwell.judging import copies, scores_of
+from soliloquy.recipes.mathwell.policy import POLICY
+from soliloquy.runtime.values import shown, status_name
+from soliloquy.truth.report import Checked
+from soliloquy.v1.conversation_pb2 import Conversation, Ending, Problem
+from soliloquy.v1.sandbox_pb2 import Status
+
+
+def faults(conversation: Conversation) -> list[str]:
+    """Why the problem is not kept; nothing where it is."""
+    return list(judged(conversation).faults)
+
+
+def judged(conversation: Conversation) -> Checked:
+    """The same; there are no messages that anything could be said of."""
+    if conversation.ending != Ending.ENDING_WRITTEN:
+        reason = conversation.ending_reason or f"not finished: {Ending.Name(conversation.ending)}"
+        return Checked(turns=(), faults=[reason])
+    unusable = _unusable(conversation)
+    return Checked(turns=(), faults=[unusable] if unusable else list(_objections(conversation.problem)))
+
+
+def _unusable(conversation: Conversation) -> str:
+    """Why there is no answer; empty where there is one."""
+    execution = conversation.turns[-1].calculation.attempts[-1].execution
+    if execution.status != Status.STATUS_OK:
+        return f"not executable: {execution.error or status_name(execution)}"
+    value = returned(conversation)
+    if value is not None and number_of(value) is not None:
+        return ""
+    printed = f", and printed {execution.stdout.strip()[:40]!r}" if execution.stdout.strip() else ""
+    return f"no number: solution() returned {shown(value)[:60] if value else 'nothing'}{printed}"
+
+
+def _objections(problem: Problem) -> Iterator[str]:
+    scores = scores_of(problem)
+    yield from scores.objections
+    authorship = problem.authorship
+    commission, measures = authorship.commission, authorship.measures
+    if scores.topic_named is False:
+        yield f"off topic: the question does not name {commission.topic!r}"
+    allowed = operations(commission)
+    if allowed and (others := [name for name in measures.operations if name not in allowed]):
+        yield f"other operations: it takes {listed(others)}; asked for: {listed(allowed)}"
+    share = POLICY["examples"]["same_words"]
+    if any(copies(problem.question, example, share) for example in commission.examples):
+        yield "copied: it is one of the examples once more"

@@ -1,0 +1,8 @@
+"""What each prompt of the recipe is answered with when no language model is there."""
+
+from collections.abc import Mapping
+
+from soliloquy.recipes.mathwell.scripted import judge, writer
+from soliloquy.recipes.scripted.reading import Speaker
+
+SPEAKERS: Mapping[str, Speaker] = {"mathwell/writing": writer.write, "mathwell/judging": judge.judge}

@@ -1,0 +1,23 @@
+"""The judge: says what the rules say."""
+
+from random import Random
+
+from soliloquy.recipes.mathwell.criteria.model_judge import Judgement
+from soliloquy.recipes.mathwell.criteria.scoring import score
+from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, WordProblem
+from soliloquy.recipes.scripted.reading import Reading
+
+
+def judge(reading: Reading, rng: Random) -> str:
+    returned = reading.section("returned").strip()
+    problem = WordProblem(
+        question=reading.section("question").strip(),
+        code=reading.section("function").strip(),
+        answer=float(returned) if returned != "nothing" else None,
+    )
+    scores = score(problem)
+    said: dict[str, str] = {}
+    for criterion in Criterion:
+        said[criterion.value] = "y" if scores.meets(criterion) else "n"
+        said[f"why_{criterion.value}"] = next(scores.of(criterion)).because
+    return Judgement.written(**said)

@@ -1,0 +1,48 @@
+"""The writer: a problem of the bank with the operations that are wanted, told as a story about the topic."""
+
+import json
+from functools import cache
+from pathlib import Path
+from random import Random
+
+from soliloquy.recipes.mathwell.criteria.operations import OPERATIONS, operations_in
+from soliloquy.recipes.programs import function_of
+from soliloquy.recipes.scripted.phrasebook import Phrasebook, tables_in
+from soliloquy.recipes.scripted.reading import Reading
+from soliloquy.runtime.model import ModelRefused
+from soliloquy.v1.conversation_pb2 import Problem
+
+# Of a bank's problems a tenth take addition alone, or multiplication.
+_DRAWS = 100
+
+
+@cache
+def _book() -> Phrasebook:
+    return Phrasebook(tables_in(Path(__file__).with_name("phrases")))
+
+
+def write(reading: Reading, rng: Random) -> str:
+    problem, function = _chosen(reading, rng)
+    topic = reading.section("topic") if reading.has("topic") else ""
+    # A commission that names none leaves the story as it is.
+    story = [_book().one_of(rng, "stories", "about", topic=topic)] if topic else []
+    answer = {"Problem": " ".join([*story, problem.question]), "Python Function": f"```python\n{function}\n```"}
+    return json.dumps(answer, ensure_ascii=False)
+
+
+def _chosen(reading: Reading, rng: Random) -> tuple[Problem, str]:
+    """The first with the operations that are wanted, or the one that comes nearest."""
+    wanted = reading.section("operations").split(", ") if reading.has("operations") else OPERATIONS
+    nearest: tuple[Problem, str] | None = None
+    fewest = len(OPERATIONS) + 1
+    for _ in range(_DRAWS):
+        problem = reading.drawn(rng)
+        function = function_of(problem.steps)
+        others = set(operations_in(function, problem.question)).difference(wanted)
+        if function and len(others) < fewest:
+            nearest, fewest = (problem, function), len(others)
+        if nearest and not fewest:
+            return nearest
+    if nearest is None:
+        raise ModelRefused("the scripted model has no problem to write whose steps calculate; choose another bank")
+    return nearest

@@ -1,0 +1,29 @@
+"""Where a problem begins: nobody has written it yet, and a commission says what it is to be."""
+
+from soliloquy.recipes.mathwell.commissions import refused
+from soliloquy.runtime.ask import Ask
+from soliloquy.runtime.events import Outcome, emit
+from soliloquy.v1.conversation_pb2 import Ending
+from soliloquy.v1.events_pb2 import ConversationFinished, ConversationStarted, StudentReplied, TutorReplied
+
+# What a rejected attempt has left in the problem that comes back.
+_WRITTEN = ("question", "solution", "answer")
+
+
+async def begin(event: ConversationStarted | TutorReplied, ask: Ask) -> Outcome:
+    """A turn without a message: no student has a part in it."""
+    conversation = event.conversation
+    problem = conversation.problem
+    conversation.turns.add(number=1)
+    if not problem.HasField("authorship"):
+        why = "not commissioned: its problem says nothing of what is to be written"
+    else:
+        why = refused(problem.authorship.commission)
+    if why:
+        conversation.ending, conversation.ending_reason = Ending.ENDING_UNFIT, why
+        return emit(ConversationFinished(conversation=conversation))
+    for field in _WRITTEN:
+        problem.ClearField(field)
+    for field in ("opinions", "measures"):
+        problem.authorship.ClearField(field)
+    return emit(StudentReplied(conversation=conversation))

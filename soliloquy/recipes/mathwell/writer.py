@@ -1,0 +1,25 @@
+"""The writer: a problem, and the function that solves it."""
+
+from soliloquy.recipes.mathwell import prompting
+from soliloquy.recipes.mathwell.answers import Written
+from soliloquy.runtime.ask import Ask
+from soliloquy.runtime.events import Outcome, emit
+from soliloquy.v1.conversation_pb2 import Ending
+from soliloquy.v1.events_pb2 import CalculationNeeded, CodeFailed, CodeWritten, ConversationFinished
+
+ANSWER = "answer"
+# Behind the function: what is run besides it, so that there is something to read.
+_CALL = f"\n\n{ANSWER} = solution()"
+
+
+async def write(event: CalculationNeeded | CodeFailed, ask: Ask) -> Outcome:
+    """A problem whose function does not run is not mended: as in the paper, another is written in its place."""
+    conversation = event.conversation
+    if isinstance(event, CodeFailed):
+        conversation.ending = Ending.ENDING_WRITTEN
+        return emit(ConversationFinished(conversation=conversation))
+    problem = conversation.problem
+    written = await ask(prompting.writing(problem), Written)
+    problem.question, problem.solution = written.question, written.code
+    conversation.turns[-1].calculation.attempts.add(code=written.code + _CALL, result_variables=[ANSWER])
+    return emit(CodeWritten(conversation=conversation))

@@ -1,0 +1,82 @@
+"""Whether a student's message shows the state that was drawn for it, and how one that does not goes back."""
+
+from typing import NamedTuple
+
+from soliloquy.recipes.scaffold.answered import is_formula, is_number, right, told
+from soliloquy.recipes.scaffold.memory import current
+from soliloquy.recipes.scaffold.policy import POLICY
+from soliloquy.recipes.scaffold.states import CORRECT, INCORRECT, NAMES, START, TABLE, UNDRAWN
+from soliloquy.runtime.events import Outcome, emit
+from soliloquy.runtime.values import verdict
+from soliloquy.v1.conversation_pb2 import Conversation, Ending, Judge, RejectedTry, Turn
+from soliloquy.v1.events_pb2 import ConversationFinished, StudentRejected
+
+
+class Found(NamedTuple):
+    """Whether a message gives the expected answer, None where nobody can tell, and by what that was found."""
+
+    right: bool | None
+    judge: Judge
+
+
+def found(conversation: Conversation, turn: Turn) -> Found:
+    """A number is judged by the program that ran; formulas are compared as algebra, since one answer has many forms."""
+    target = current(conversation, turn)
+    if turn.calculation.attempts:
+        ran = verdict(turn.calculation.attempts[-1].execution)
+        if ran is not None:
+            return Found(ran, Judge.JUDGE_CODE)
+    judge = Judge.JUDGE_ALGEBRA if is_formula(target.answer) else Judge.JUDGE_RULE
+    return Found(right(turn.student.text, target), judge)
+
+
+def misfit(conversation: Conversation, turn: Turn) -> RejectedTry | None:
+    """Why the message does not show what it was to show; None where it does, or only a model can tell."""
+    state = turn.student.learner_state
+    if state in (START, UNDRAWN):
+        return None
+    because, judge = (_unanswering if state in (CORRECT, INCORRECT) else _answering)(conversation, turn)
+    return RejectedTry(because=because, judge=judge) if because else None
+
+
+def sent_back(conversation: Conversation, rejected: RejectedTry) -> Outcome:
+    """The same turn again, as often as a student may try; then the conversation ends and says why."""
+    turn = conversation.turns[-1]
+    student = turn.student
+    rejected.text = student.text
+    if turn.HasField("calculation"):
+        rejected.calculation.CopyFrom(turn.calculation)
+        turn.ClearField("calculation")
+    student.rejected.append(rejected)
+    student.text = ""
+    if len(student.rejected) < POLICY["talk"]["tries"]:
+        return emit(StudentRejected(conversation=conversation))
+    conversation.ending = Ending.ENDING_REJECTED
+    conversation.ending_reason = (
+        f"rejected: {len(student.rejected)} messages of turn {turn.number} do not show "
+        f"{NAMES[student.learner_state]!r}, the last because {rejected.because}"
+    )
+    return emit(ConversationFinished(conversation=conversation))
+
+
+def _unanswering(conversation: Conversation, turn: Turn) -> tuple[str, Judge]:
+    """What is wrong with a message that is to answer rightly, or wrongly."""
+    target, wanted = current(conversation, turn), turn.student.learner_state == CORRECT
+    is_right, judge = found(conversation, turn)
+    if is_right is None:
+        return ("it gives no number for an answer" if is_number(target) else ""), judge
+    if is_right == wanted:
+        return "", judge
+    return f"its answer is {'right' if is_right else 'wrong'}, and was to be {'right' if wanted else 'wrong'}", judge
+
+
+def _answering(conversation: Conversation, turn: Turn) -> tuple[str, Judge]:
+    """What is wrong with a message that is not to answer."""
+    name = NAMES[turn.student.learner_state]
+    target, text = current(conversation, turn), turn.student.text
+    known = f"{conversation.problem.question}\n{target.question}"
+    if any(told(text, [target], known)):
+        return f"it gives the answer, and was to be one of which it is said: {TABLE[name]['meaning']}", Judge.JUDGE_RULE
+    if name == "question" and "?" not in text:
+        return "it asks nothing, and was to ask something", Judge.JUDGE_RULE
+    return "", Judge.JUDGE_RULE

@@ -1,0 +1,29 @@
+"""What a model is to learn from a conversation: one sample a turn, from the memory to all three parts."""
+
+from soliloquy.recipes.recipe import Lesson, Told
+from soliloquy.recipes.scaffold import plan_lessons
+from soliloquy.recipes.scaffold.answers import parted
+from soliloquy.recipes.scaffold.prompting import outset, tutorings
+from soliloquy.recipes.scaffold.states import NAMES
+from soliloquy.v1.conversation_pb2 import Conversation, Turn
+
+
+def lessons(conversation: Conversation) -> list[Lesson]:
+    """How the problem was planned, and then each turn."""
+    tutored = [
+        Lesson(turn=turn.number, prompt=prompt, answer=_answer(turn)) for turn, prompt in tutorings(conversation)
+    ]
+    return plan_lessons.lessons(conversation) + tutored
+
+
+def dialogue(conversation: Conversation) -> list[Told]:
+    """The student's messages, and the tutor's analyses, states and replies."""
+    told = [Told("system", outset(conversation), turn=0)]
+    for turn in conversation.turns:
+        told.append(Told("user", turn.student.text, turn=turn.number))
+        told.append(Told("assistant", _answer(turn), turn=turn.number, learned=True))
+    return told
+
+
+def _answer(turn: Turn) -> str:
+    return parted(turn.tutor.thoughts, NAMES[turn.tutor.learner_state], turn.tutor.text)

@@ -1,0 +1,98 @@
+"""What an expected answer says, and whether that is what it should be, as far as calculation can tell."""
+
+import math
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+
+from soliloquy.truth.expressions import BadExpression, Unworkable
+from soliloquy.truth.laws import Law, expression, law, law_between, laws_in
+from soliloquy.truth.phrases import says_exactly
+from soliloquy.truth.quantities import Written, calculations_in, is_same, quantities_in
+from soliloquy.v1.conversation_pb2 import Quantity
+
+# "\boxed{72}" is 72.
+_BOXED = re.compile(r"\\boxed\s*\{((?:[^{}]|\{[^{}]*\})*)\}")
+_FACTOR = re.compile(r"[\d.)*/+^×·−-]\s*$")
+_ROUNDED = 0.001
+_EQUALS = re.compile(r"\s*[=≈]\s*[$€£]?\s*")
+
+
+def number_in(answer: str) -> Written | None:
+    """The number that an answer comes to: the last that it states, or that is no part of a calculation."""
+    text = _unboxed(answer)
+    found = [one for one in quantities_in(text) if not one.term]
+    stated = [one for one in found if one.stated] or found or list(calculations_in(text))
+    return stated[-1] if stated else None
+
+
+def gives(answer: str, wanted: Quantity, *, tolerance: float, least_digits: int) -> bool | None:
+    """Whether an answer is this quantity, in whatever form and unit; None where it gives no number."""
+    worked = _worked(answer)
+    if worked is not None and math.isclose(worked, wanted.value, rel_tol=tolerance):
+        return True
+    if found := number_in(answer):
+        return is_same(found, wanted.value, wanted.unit, tolerance, least_digits=least_digits)
+    return None if worked is None else False
+
+
+def _worked(answer: str) -> float | None:
+    """What an answer comes to that is a calculation and nothing else: "√2/2"."""
+    calculation = expression(_unboxed(answer).strip("$ "))
+    if calculation is None or calculation.symbols:
+        return None
+    try:
+        return calculation.value({})
+    except Unworkable:
+        return None
+
+
+def gives_law(answer: str, formula: str) -> bool | None:
+    """Whether an answer is this equation, in whatever equivalent form; None where that cannot be told."""
+    if not formula:
+        return None
+    if says_exactly(answer, formula):
+        return True
+    try:
+        wanted = law(formula)
+    except BadExpression:
+        return None
+    told = [_are_equivalent(one, wanted) for one in _laws_in(_unboxed(answer), wanted.symbols)]
+    if True in told:
+        return True
+    return False if False in told else None
+
+
+def miscalculated(answer: str) -> Iterator[str]:
+    """The calculations of an answer that come to something else than it says, beyond what it may have rounded."""
+    text = _unboxed(answer)
+    numbers = quantities_in(text)
+    for calculation in calculations_in(text):
+        said = next((one for one in numbers if _EQUALS.fullmatch(text, calculation.end, one.start)), None)
+        if said and abs(said.value - calculation.value) > 1.0000001 * max(said.half, _ROUNDED * abs(calculation.value)):
+            yield text[calculation.start : said.end]
+
+
+def _laws_in(answer: str, symbols: set[str]) -> Iterator[Law]:
+    """The equation that an answer is, or those that its words hold."""
+    with suppress(BadExpression):
+        whole = law(answer.strip("$ ."))
+        if whole.symbols == symbols:
+            yield whole
+            return
+    for left, right in laws_in(answer):
+        # Behind a factor that is not read it would be another equation.
+        found = None if _FACTOR.search(answer.partition(left)[0]) else law_between(left, right, symbols)
+        if found:
+            yield found
+
+
+def _are_equivalent(one: Law, other: Law) -> bool | None:
+    # The library behind it takes a second to load, and few answers need it.
+    from soliloquy.truth.algebra import are_equivalent
+
+    return are_equivalent(one, other)
+
+
+def _unboxed(answer: str) -> str:
+    return _BOXED.sub(r"\1", answer).strip()

@@ -1,0 +1,169 @@
+"""The rules that a plan must keep before a verifier looks at it: all that can be calculated, counted or compared."""
+
+import math
+import re
+import tomllib
+from collections.abc import Iterator
+from itertools import combinations, pairwise
+from pathlib import Path
+from typing import Any
+
+from soliloquy.recipes.scaffold.plan_expected import gives, gives_law, miscalculated, number_in
+from soliloquy.truth.figures import told
+from soliloquy.truth.phrases import is_much_like, says
+from soliloquy.truth.quantities import Written, quantities_in
+from soliloquy.v1.conversation_pb2 import Plan, Problem, Step, StepKind, SubQuestion
+
+POLICY: dict[str, Any] = tomllib.loads(Path(__file__).with_name("plan_rules.toml").read_text("utf-8"))
+_LIMITS = POLICY["plans"]
+# How near an answer has to be: the arguments of `gives`.
+CLOSENESS: dict[str, Any] = {"tolerance": _LIMITS["tolerance"], "least_digits": _LIMITS["least_digits"]}
+_SENTENCE = re.compile(r"(?<=[.!?:;])\s+")
+_WORD = re.compile(r"\w+")
+
+
+def faults(plan: Plan, problem: Problem) -> Iterator[tuple[str, str]]:
+    """Each rule that the plan breaks, with what was found."""
+    for rule in POLICY["rules"]:
+        for found in _RULES[rule](plan, problem):
+            yield rule, found
+
+
+def undecided(plan: Plan, problem: Problem) -> list[int]:
+    """The sub-questions, from 1, whose expected answers no rule can tell to be right: words."""
+    return [number for number in range(1, len(plan.questions) + 1) if _is_right(number, plan, problem) is None]
+
+
+def _count(plan: Plan, problem: Problem) -> Iterator[str]:
+    count, fewest, most = len(plan.questions), _LIMITS["fewest_questions"], _LIMITS["most_questions"]
+    if not fewest <= count <= most:
+        yield f"{count} sub-questions; {fewest} to {most} are wanted"
+
+
+def _last(plan: Plan, problem: Problem) -> Iterator[str]:
+    for one in plan.questions[-1:]:
+        if not gives(one.answer, problem.answer, **CLOSENESS):
+            yield f"the last answer is {one.answer!r}, and the problem's is {told(problem.answer)}"
+
+
+def _order(plan: Plan, problem: Problem) -> Iterator[str]:
+    known = len(problem.steps)
+    for number, one in enumerate(plan.questions, start=1):
+        strange = [step for step in one.steps if not 1 <= step <= known]
+        if strange or not one.steps:
+            yield f"sub-question {number} covers {strange or 'no step'}; the solution has the steps 1 to {known}"
+    covered = [step for one in plan.questions for step in one.steps]
+    if any(after < before for before, after in pairwise(covered)):
+        yield f"the steps come in the order {covered}; follow that of the solution"
+
+
+def _uncovered(plan: Plan, problem: Problem) -> Iterator[str]:
+    covered = {step for one in plan.questions for step in one.steps}
+    for step in problem.steps:
+        if step.number not in covered and step.kind != StepKind.STEP_KIND_KNOWNS:
+            yield f"no sub-question covers step {step.number}"
+    for number, one in enumerate(plan.questions, start=1):
+        last = _step(one, problem)
+        if last is None or not last.HasField("result") or _goes_on(number, plan):
+            continue
+        if _is_right(number, plan, problem) is None:
+            yield f"the answer to sub-question {number} holds no number, and {_comes_to(last)}"
+
+
+def _coarse(plan: Plan, problem: Problem) -> Iterator[str]:
+    most = math.ceil(len(problem.steps) / 2)
+    for number, one in enumerate(plan.questions, start=1):
+        if (count := len(set(one.steps))) > most:
+            yield f"sub-question {number} covers {count} of {len(problem.steps)} steps; ask for less at a time"
+
+
+def _contradiction(plan: Plan, problem: Problem) -> Iterator[str]:
+    for number, one in enumerate(plan.questions, start=1):
+        for calculation in miscalculated(one.answer):
+            yield f"the answer to sub-question {number} says {calculation!r}, which does not come out"
+        step = _step(one, problem)
+        if step is not None and _is_right(number, plan, problem) is False:
+            yield f"sub-question {number} expects {one.answer!r}, and {_comes_to(step)}"
+    for (at, one), (other_at, other) in combinations(enumerate(plan.questions, start=1), 2):
+        if is_much_like(one.question, other.question, _LIMITS["same_words"]) and one.answer != other.answer:
+            yield f"sub-questions {at} and {other_at} ask the same and expect {one.answer!r} and {other.answer!r}"
+
+
+def _given_away(plan: Plan, problem: Problem) -> Iterator[str]:
+    """A number is given away that no earlier answer holds, nor the problem itself."""
+    known = quantities_in(problem.question)
+    for number, one in enumerate(plan.questions, start=1):
+        said = quantities_in(one.question)
+        for later in plan.questions[number - 1 :]:
+            hidden = number_in(later.answer)
+            if hidden is None:
+                if says(one.question, later.answer):
+                    yield f"sub-question {number} says {later.answer!r}, which is asked for"
+            elif not any(_alike(hidden, given) for given in known) and any(_alike(hidden, here) for here in said):
+                yield f"sub-question {number} tells {later.answer!r}, which is asked for"
+        known += quantities_in(one.answer)
+
+
+def _unclear(plan: Plan, problem: Problem) -> Iterator[str]:
+    for number, one in enumerate(plan.questions, start=1):
+        words = _WORD.findall(one.question)
+        if len(words) > _LIMITS["longest_question_words"]:
+            yield f"sub-question {number} has {len(words)} words; {_LIMITS['longest_question_words']} are allowed"
+        last = _WORD.findall(_SENTENCE.split(one.question.strip())[-1])
+        if "?" not in one.question and (not last or last[0].lower() not in _LIMITS["requests"]):
+            yield f"sub-question {number} asks nothing: {one.question!r}"
+    for (at, one), (other_at, other) in combinations(enumerate(plan.questions, start=1), 2):
+        if is_much_like(one.question, other.question, _LIMITS["same_words"]):
+            yield f"sub-questions {at} and {other_at} ask the same"
+
+
+_RULES = {
+    "count": _count,
+    "last": _last,
+    "order": _order,
+    "uncovered": _uncovered,
+    "coarse": _coarse,
+    "contradiction": _contradiction,
+    "given_away": _given_away,
+    "unclear": _unclear,
+}
+
+
+def _is_right(number: int, plan: Plan, problem: Problem) -> bool | None:
+    """Whether an expected answer is what the last of its steps comes to; None where no calculation tells."""
+    one = plan.questions[number - 1]
+    step = _step(one, problem)
+    if step is None:
+        return None
+    right = gives(one.answer, step.result, **CLOSENESS) if step.HasField("result") else None
+    if right is None:
+        return gives_law(one.answer, step.formula)
+    if not right and _goes_on(number, plan):
+        # What is put in may be asked for before what comes out.
+        return any(gives(one.answer, known, **CLOSENESS) for known in step.inputs)
+    return right
+
+
+def _goes_on(number: int, plan: Plan) -> bool:
+    """Whether a later sub-question is about the same step."""
+    step = plan.questions[number - 1].steps[-1]
+    return any(step in later.steps for later in plan.questions[number:])
+
+
+def _step(one: SubQuestion, problem: Problem) -> Step | None:
+    """The step that a sub-question comes to; None where the solution has none like that."""
+    number = one.steps[-1] if one.steps else 0
+    return problem.steps[number - 1] if 1 <= number <= len(problem.steps) else None
+
+
+def _comes_to(step: Step) -> str:
+    return f"step {step.number} comes to {told(step.result) if step.HasField('result') else step.formula}"
+
+
+def _alike(one: Written, other: Written) -> bool:
+    """Whether two texts say the same quantity, if only one of them with its unit."""
+    if one.unit and other.unit:
+        return one.unit.kind == other.unit.kind and math.isclose(
+            one.unit.in_base(one.value), other.unit.in_base(other.value), rel_tol=_LIMITS["tolerance"]
+        )
+    return math.isclose(one.value, other.value, rel_tol=_LIMITS["tolerance"])

@@ -1,0 +1,192 @@
+"""The loop's prompts: each template of `prompts/` filled in from a conversation.
+
+The tags (<question>, <sub_question>, ..) are part of the contract with the scripted engine, which reads what it needs
+to know from them; everything else in a template may be rewritten freely.
+"""
+
+import functools
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from soliloquy.recipes.codegen import program_prompt
+from soliloquy.recipes.scaffold import plan_prompting
+from soliloquy.recipes.scaffold.memory import current, questions, solved_before
+from soliloquy.recipes.scaffold.plan_prompting import SLOTS
+from soliloquy.recipes.scaffold.states import NAMES, START, TABLE, UNDRAWN
+from soliloquy.recipes.templates import Templates, filled
+from soliloquy.runtime.ask import Prompt
+from soliloquy.runtime.values import shown
+from soliloquy.v1.conversation_pb2 import Calculation, Conversation, Judge, StudentReply, Turn
+from soliloquy.v1.sandbox_pb2 import Status
+
+_DIALOGUE = Path(__file__).with_name("dialogue.txt")
+_ASKED = {"question", "number", "steps", "sub_question"}
+TEMPLATES = Templates(
+    Path(__file__).with_name("prompts"),
+    SLOTS
+    | {
+        "student": _ASKED | {"expected", "conversation", "shown", "instruction", "rejected"},
+        "student_again": {"tries"},
+        "describing": _ASKED | {"solution", "message"},
+        "use_python": {"description", "failure"},
+        "use_python_again": {"code", "error"},
+        "calculated": {"output"},
+        "tutoring": _ASKED
+        | {"expected", "states", "plan", "solved", "count", "history", "round", "message", "calculated"},
+    },
+)
+
+
+def student(conversation: Conversation, turn: Turn) -> Prompt:
+    """What the student is asked for in a turn."""
+    state = NAMES[turn.student.learner_state]
+    tries = "\n".join(f"- {_one_line(one.text)} (sent back: {_one_line(one.because)})" for one in turn.student.rejected)
+    return TEMPLATES.prompt(
+        "student",
+        **_asked(conversation, turn),
+        expected=current(conversation, turn).answer,
+        conversation="\n".join(
+            line for one in conversation.turns[: turn.number - 1] for line in (_student(one), _tutor(one))
+        ),
+        shown=state,
+        instruction=TABLE[state]["student"],
+        rejected=TEMPLATES.filled("student_again", tries=tries) if tries else "",
+    )
+
+
+def describing(conversation: Conversation, turn: Turn) -> Prompt:
+    """What is to be calculated before the tutor answers."""
+    return TEMPLATES.prompt(
+        "describing",
+        **_asked(conversation, turn),
+        solution=conversation.problem.solution,
+        message=turn.student.text,
+    )
+
+
+def use_python(calculation: Calculation) -> Prompt:
+    return program_prompt(
+        TEMPLATES, calculation.description, calculation.attempts[-1] if calculation.attempts else None
+    )
+
+
+def tutoring(conversation: Conversation, turn: Turn) -> Prompt:
+    """The whole memory and the student's message: as it is asked, and as it is learned."""
+    return _tutoring(conversation, turn, _plan(conversation), _history(conversation.turns[: turn.number - 1]))
+
+
+def tutorings(conversation: Conversation) -> Iterator[tuple[Turn, Prompt]]:
+    """The prompt of each turn that the tutor has answered."""
+    plan = _plan(conversation)
+    answered = [turn for turn in conversation.turns if turn.HasField("tutor")]
+    rounds = [_history([turn]) for turn in answered]
+    for place, turn in enumerate(answered):
+        yield turn, _tutoring(conversation, turn, plan, "\n".join(rounds[:place]))
+
+
+def outset(conversation: Conversation) -> str:
+    """How a chat with the tutor begins that is to be learned as a whole; no prompt that a run is grown with."""
+    return filled(_DIALOGUE.read_text("utf-8").strip(), plan=_plan(conversation), names=", ".join(TABLE))
+
+
+def given_prompts(conversation: Conversation) -> list[tuple[int, Prompt]]:
+    """Every prompt that led to a conversation, filled in from the templates as they stand, with its turn."""
+    planned = [(0, prompt) for prompt in plan_prompting.given_prompts(conversation.problem)]
+    return planned + [
+        (turn.number, prompt)
+        for turn in conversation.turns
+        for tried, answered in _tries(turn)
+        for prompt in _of_try(conversation, tried, answered=answered)
+    ]
+
+
+def _of_try(conversation: Conversation, tried: Turn, *, answered: bool) -> Iterator[Prompt]:
+    if tried.student.learner_state not in (START, UNDRAWN):
+        yield student(conversation, tried)
+    if tried.HasField("calculation"):
+        yield describing(conversation, tried)
+        attempts = tried.calculation.attempts
+        for before in [None, *attempts][: len(attempts)]:
+            yield program_prompt(TEMPLATES, tried.calculation.description, before)
+    if answered:
+        yield tutoring(conversation, tried)
+
+
+def _tries(turn: Turn) -> Iterator[tuple[Turn, bool]]:
+    """A turn as it was at each of the student's tries, and whether the tutor was asked for its answer to it."""
+    rejected = turn.student.rejected
+    for place, one in enumerate(rejected):
+        tried = Turn(number=turn.number, sub_question=turn.sub_question)
+        state = turn.student.learner_state
+        tried.student.CopyFrom(StudentReply(text=one.text, learner_state=state, rejected=rejected[:place]))
+        if one.HasField("calculation"):
+            tried.calculation.CopyFrom(one.calculation)
+        yield tried, one.judge == Judge.JUDGE_MODEL
+    if turn.student.text:
+        yield turn, turn.HasField("tutor")
+
+
+def _asked(conversation: Conversation, turn: Turn) -> dict[str, str]:
+    target = current(conversation, turn)
+    return {
+        "question": conversation.problem.question,
+        "number": str(turn.sub_question),
+        "steps": " ".join(map(str, target.steps)),
+        "sub_question": target.question,
+    }
+
+
+def _tutoring(conversation: Conversation, turn: Turn, plan: str, history: str) -> Prompt:
+    solved = solved_before(conversation, turn)
+    return TEMPLATES.prompt(
+        "tutoring",
+        **_asked(conversation, turn),
+        expected=current(conversation, turn).answer,
+        states=_states(),
+        plan=plan,
+        solved=", ".join(f"{number}: {done}" for number, done in enumerate(solved, start=1)),
+        count=str(len(solved)),
+        history=history,
+        round=str(turn.number),
+        message=turn.student.text,
+        calculated=_calculated(turn.calculation),
+    )
+
+
+@functools.cache
+def _states() -> str:
+    return "\n".join(f"- {name.capitalize()}: {row['meaning']}; {row['tutor']}" for name, row in TABLE.items())
+
+
+def _plan(conversation: Conversation) -> str:
+    return "\n".join(
+        f"Sub-question {number}: {one.question}\nExpected answer: {one.answer}"
+        for number, one in enumerate(questions(conversation), start=1)
+    )
+
+
+def _history(turns: Sequence[Turn]) -> str:
+    return "\n".join(
+        f"Round {turn.number}. Learner state: {NAMES[turn.tutor.learner_state].capitalize()}\n"
+        f"{_student(turn)}\n{_tutor(turn)}"
+        for turn in turns
+    )
+
+
+def _student(turn: Turn) -> str:
+    return f"Student: {_one_line(turn.student.text)}"
+
+
+def _tutor(turn: Turn) -> str:
+    return f"Tutor: {_one_line(turn.tutor.text)}"
+
+
+def _calculated(calculation: Calculation) -> str:
+    if not calculation.attempts or calculation.attempts[-1].execution.status != Status.STATUS_OK:
+        return ""
+    values = calculation.attempts[-1].execution.values
+    return TEMPLATES.filled("calculated", output="\n".join(f"{value.name} = {shown(value.value)}" for value in values))
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

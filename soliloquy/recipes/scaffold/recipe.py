@@ -1,0 +1,52 @@
+"""ScaffoldLM: a plan of sub-questions, a student whose states are drawn, a tutor that assesses before it answers."""
+
+from soliloquy.recipes import codegen
+from soliloquy.recipes.person import Person
+from soliloquy.recipes.recipe import Recipe
+from soliloquy.recipes.scaffold import (
+    composer,
+    lessons,
+    plan_prompting,
+    planner,
+    prompting,
+    records,
+    restoring,
+    rules,
+    student,
+    tutor,
+    words,
+)
+from soliloquy.recipes.scaffold.answers import Tutored
+from soliloquy.recipes.scaffold.policy import POLICY
+from soliloquy.recipes.scaffold.scripted import SPEAKERS
+
+RECIPE = Recipe(
+    title="Dialogues along a plan",
+    always_enriched=True,
+    enriching=plan_prompting.planning,
+    planner=planner.enrich,
+    student=student.reply,
+    student_again=student.again,
+    tutor=tutor.check,
+    codegen=codegen.writing(prompting.use_python),
+    composer=composer.reply,
+    faults=rules.faults,
+    judged=rules.judged,
+    checked=rules.checked,
+    agreeing=POLICY["agreeing"],
+    words=words.WORDS,
+    remark=words.remark,
+    record=records.record,
+    restore=restoring.restored,
+    fingerprints=prompting.TEMPLATES.fingerprints,
+    prompts=prompting.given_prompts,
+    lessons=lessons.lessons,
+    dialogue=lessons.dialogue,
+    speakers=SPEAKERS,
+    person=Person(
+        shown={"scaffold/tutoring": Tutored.reply_so_far},
+        begins=student.started,
+        says=student.said,
+        hears=student.heard,
+    ),
+)

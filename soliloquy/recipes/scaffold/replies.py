@@ -1,0 +1,76 @@
+"""What a tutor's reply must not do: a reply that does it is asked for again, a turn that holds one is not kept."""
+
+import functools
+import re
+from collections.abc import Iterator
+
+from soliloquy.recipes.scaffold.answered import told
+from soliloquy.recipes.scaffold.memory import current, questions, tracked
+from soliloquy.recipes.scaffold.plan_rules import POLICY as PLANNING
+from soliloquy.recipes.scaffold.policy import POLICY
+from soliloquy.recipes.scaffold.states import END, NAMES
+from soliloquy.truth.phrases import words_of
+from soliloquy.v1.conversation_pb2 import Conversation, LearnerState, Turn
+
+_ASKS = re.compile(r"\?+")
+_WORD = re.compile(r"\w+")
+_SENTENCE = re.compile(r"(?<=[.!:;])\s+")
+
+
+def slips(
+    reply: str, analysis: str, state: LearnerState, conversation: Conversation, turn: Turn
+) -> Iterator[tuple[str, str]]:
+    """Each rule that a reply breaks after this state was found, with what to mend."""
+    if state == END:
+        yield from _at_the_end(reply, conversation)
+    else:
+        yield from _on_the_way(reply, state, conversation, turn)
+    contradicting = _contradicting(NAMES[state])
+    if contradicting and (cue := contradicting.search(analysis)):
+        yield "rationale", f"the analysis says {cue[0]!r}, and the state is {NAMES[state]!r}"
+
+
+def asked(text: str) -> int:
+    """How many questions a text asks; a request at its end is one too: "Find the number of teams."."""
+    last = _WORD.search(_SENTENCE.split(text.strip())[-1])
+    return len(_ASKS.findall(text)) or int(last is not None and last[0].lower() in PLANNING["plans"]["requests"])
+
+
+def _on_the_way(reply: str, state: LearnerState, conversation: Conversation, turn: Turn) -> Iterator[tuple[str, str]]:
+    count = asked(reply)
+    if count != 1:
+        yield "questions", f"the reply asks {count} questions; ask exactly one"
+    solved = tracked(conversation, turn, state)
+    parted = list(zip(questions(conversation), solved, strict=True))
+    hidden = [target for target, done in parted if not done]
+    known = "\n".join(
+        [
+            conversation.problem.question,
+            *(text for target, done in parted if done for text in (target.question, target.answer)),
+            hidden[0].question,
+        ]
+    )
+    for target in told(reply, hidden, known):
+        yield "revealed", f"the reply tells {target.answer!r}, which the student has still to find"
+    about = f"{conversation.problem.question} {current(conversation, turn).question} {hidden[0].question}"
+    if not _telling_words(about) & words_of(reply):
+        yield "off_task", "the reply is not about the problem: lead back to it"
+
+
+def _at_the_end(reply: str, conversation: Conversation) -> Iterator[tuple[str, str]]:
+    if count := asked(reply):
+        yield "questions", f"the reply asks {count} questions, and nothing is left to ask"
+    last = questions(conversation)[-1]
+    if not any(told(reply, [last], "")):
+        yield "summary", f"the reply does not say the final answer, {last.answer!r}"
+
+
+@functools.lru_cache(1024)
+def _telling_words(text: str) -> frozenset[str]:
+    return frozenset(word for word in words_of(text) if len(word) > POLICY["talk"]["telling_word"])
+
+
+@functools.cache
+def _contradicting(state: str) -> re.Pattern[str] | None:
+    cues = POLICY["contradicting"].get(state)
+    return re.compile("|".join(cues), re.IGNORECASE) if cues else None

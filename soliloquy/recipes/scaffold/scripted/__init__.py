@@ -1,0 +1,16 @@
+"""What each prompt of the recipe is answered with when no language model is there."""
+
+from collections.abc import Mapping
+
+from soliloquy.recipes.scaffold.scripted import planner, solver, student, tutor
+from soliloquy.recipes.scripted import programs
+from soliloquy.recipes.scripted.reading import Speaker
+
+SPEAKERS: Mapping[str, Speaker] = {
+    **planner.SPEAKERS,
+    **solver.SPEAKERS,
+    "scaffold/student": student.reply,
+    "scaffold/describing": tutor.describe,
+    "scaffold/use_python": programs.code,
+    "scaffold/tutoring": tutor.reply,
+}

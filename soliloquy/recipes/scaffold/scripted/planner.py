@@ -1,0 +1,135 @@
+"""Plans made of a solution's steps, some of them with a mistake; and the look at them that rules cannot take."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from random import Random
+from typing import Any
+
+from soliloquy.recipes.scaffold.plan_answers import laid_out
+from soliloquy.recipes.scaffold.plan_rules import POLICY
+from soliloquy.recipes.scaffold.scripted.phrases import book
+from soliloquy.recipes.scripted.reading import Reading, Speaker
+from soliloquy.truth.figures import told, with_unit, written
+from soliloquy.v1.conversation_pb2 import Plan, Problem, Step, SubQuestion
+
+_QUESTION = re.compile(r"^Sub-question (\d+) \(.*?\): (.*)$", re.MULTILINE)
+_Rows = list[dict[str, Any]]
+
+
+def plan(reading: Reading, rng: Random) -> str:
+    problem = reading.problem
+    mistake = _mistake(rng)
+    rows = _approached(_by_parts(problem), problem, rng)
+    if mistake:
+        _MISTAKES[mistake](rows, problem, rng)
+    return json.dumps({"Analysis": _analysis(problem, rng), "Sub-Questions": rows}, ensure_ascii=False)
+
+
+def plan_alone(reading: Reading, rng: Random) -> str:
+    """As a model writes it that has learned to plan; without a mistake, since nobody looks at it afterwards."""
+    questions = [
+        SubQuestion(question=row["Question"], answer=row["Expected Answer"]) for row in _by_parts(reading.problem)
+    ]
+    return "\n".join(laid_out(Plan(analysis=_analysis(reading.problem, rng), questions=questions)))
+
+
+def verify(reading: Reading, rng: Random) -> str:
+    """Refuses a sub-question that says nothing of its problem."""
+    asked = _QUESTION.findall(reading.section("plan"))
+    vague = next((number for number, question in asked if question in _wordings("vague")), None)
+    if vague is None:
+        return json.dumps({"Reason": book().one_of(rng, "planner", "accepted"), "Decision": "accept"})
+    reason = book().one_of(rng, "planner", "refused", number=vague)
+    return json.dumps({"Reason": reason, "Decision": "reject"})
+
+
+def _by_parts(problem: Problem) -> _Rows:
+    return [_row(steps) for steps in _parts(problem)]
+
+
+def _parts(problem: Problem) -> list[Sequence[Step]]:
+    """A step a sub-question, or as many as it takes."""
+    steps, most = problem.steps, POLICY["plans"]["most_questions"]
+    count = min(len(steps), most)
+    cuts = [round(at * len(steps) / count) for at in range(count + 1)]
+    return [steps[start:end] for start, end in pairwise(cuts)]
+
+
+def _row(steps: Sequence[Step]) -> dict[str, Any]:
+    last = steps[-1]
+    return {"Question": last.ask, "Expected Answer": _answer(last), "Steps": [step.number for step in steps]}
+
+
+def _approached(rows: _Rows, problem: Problem, rng: Random) -> _Rows:
+    """The same with what comes before a step asked for by itself, as far as there is room; of one name only once."""
+    parted, room, asked = list[dict[str, Any]](), POLICY["plans"]["most_questions"] - len(rows), set[str]()
+    for row in rows:
+        step = problem.steps[row["Steps"][-1] - 1]
+        if room and step.expression and step.formula and step.result.name not in asked:
+            parted.append(_approach(step, rng))
+            asked.add(step.result.name)
+            room -= 1
+        parted.append(row)
+    return parted if len(parted) > 1 else [_approach(problem.steps[-1], rng), *parted]
+
+
+def _approach(step: Step, rng: Random) -> dict[str, Any]:
+    question = book().one_of(rng, "planner", "approach", name=step.result.name)
+    return {"Question": question, "Expected Answer": step.formula or step.explanation, "Steps": [step.number]}
+
+
+def _answer(step: Step) -> str:
+    if step.HasField("result"):
+        return with_unit(written(step.result.value), step.result.unit)
+    return step.formula or step.explanation
+
+
+def _analysis(problem: Problem, rng: Random) -> str:
+    derived = {step.result.symbol for step in problem.steps}
+    given = {known.symbol: known for step in problem.steps for known in step.inputs if known.symbol not in derived}
+    knowns = ", ".join(f"{known.name} {told(known)}" for known in given.values())
+    way = [step.result.name for step in problem.steps[:-1] if step.HasField("result")]
+    return book().one_of(rng, "planner", "analysis", knowns=knowns, way=", then ".join(way), wanted=problem.answer.name)
+
+
+def _mistake(rng: Random) -> str | None:
+    drawn, reached = rng.random(), 0.0
+    for mistake, rate in book().tables["planner"]["rates"].items():
+        reached += rate
+        if drawn < reached:
+            return str(mistake)
+    return None
+
+
+def _wrong(rows: _Rows, problem: Problem, rng: Random) -> None:
+    """The last answer comes from one of the problem's typical mistakes."""
+    slips = [slip for slip in problem.steps[-1].slips if slip.value != problem.answer.value]
+    if slips:
+        slip = rng.choice(slips)
+        rows[-1]["Expected Answer"] = with_unit(written(slip.value), slip.unit)
+
+
+def _told(rows: _Rows, problem: Problem, rng: Random) -> None:
+    rows[0]["Question"] = f"{told(problem.answer)} is the answer. {rows[0]['Question']}"
+
+
+def _skipped(rows: _Rows, problem: Problem, rng: Random) -> None:
+    del rows[rng.randrange(len(rows) - 1)]
+
+
+def _vague(rows: _Rows, problem: Problem, rng: Random) -> None:
+    rng.choice(rows)["Question"] = rng.choice(_wordings("vague"))
+
+
+def _wordings(situation: str) -> Sequence[str]:
+    return list(book().wordings("planner", situation))
+
+
+_MISTAKES = {"wrong": _wrong, "told": _told, "skipped": _skipped, "vague": _vague}
+SPEAKERS: Mapping[str, Speaker] = {
+    "scaffold/planning": plan,
+    "scaffold/verifying": verify,
+    "scaffold/plan": plan_alone,
+}

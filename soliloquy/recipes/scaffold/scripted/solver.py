@@ -1,0 +1,58 @@
+"""A student that solves a problem as often as its steps, and what a tutor has told of them, let it."""
+
+from collections.abc import Mapping
+from random import Random
+
+from soliloquy.recipes.scaffold.scripted.phrases import book
+from soliloquy.recipes.scripted.reading import Reading, Speaker
+from soliloquy.runtime.seeds import draw
+from soliloquy.truth.figures import with_unit, written
+from soliloquy.truth.quantities import Written, is_same, quantities_in
+from soliloquy.v1.conversation_pb2 import Problem, Step
+
+_SAME = 0.001
+
+
+def solve(reading: Reading, rng: Random) -> str:
+    problem = reading.problem
+    chance = _chance(problem)
+    if reading.has("conversation"):
+        chance += (1 - chance) * _learned(problem, reading.section("conversation"))
+    lines = [f"{step.explanation} {step.formula}".strip() for step in problem.steps]
+    answer = _answer(problem) if rng.random() < chance else _wrong(problem, rng)
+    return "\n".join([*lines, f"Answer: {answer}"])
+
+
+def _chance(problem: Problem) -> float:
+    """The more steps the less; some problems are harder than others of as many."""
+    rates = book().tables["solver"]
+    by_steps = rates["solved_by_steps"]
+    mean = by_steps[min(len(problem.steps), len(by_steps)) - 1]
+    return float(min(max(mean + draw("solve rate", problem.id).uniform(-1, 1) * rates["spread"], 0.0), 1.0))
+
+
+def _learned(problem: Problem, talk: str) -> float:
+    """What share of its mistakes a student is spared by the results that a talk has come to."""
+    said = quantities_in(talk)
+    results = [step for step in problem.steps if step.HasField("result")]
+    came_up = [step for step in results if _is_said(step, said)]
+    learned: float = book().tables["solver"]["learned"]
+    return learned * len(came_up) / max(len(results), 1)
+
+
+def _is_said(step: Step, said: list[Written]) -> bool:
+    return any(is_same(one, step.result.value, step.result.unit, _SAME) for one in said)
+
+
+def _answer(problem: Problem) -> str:
+    return with_unit(written(problem.answer.value), problem.answer.unit)
+
+
+def _wrong(problem: Problem, rng: Random) -> str:
+    """What comes of one of the typical mistakes at the last step, or of stopping before it."""
+    values = [slip.value for slip in problem.steps[-1].slips] + [step.result.value for step in problem.steps[:-1]]
+    others = [value for value in values if abs(value - problem.answer.value) > _SAME * abs(problem.answer.value)]
+    return with_unit(written(rng.choice(others or [problem.answer.value * 10 + 1])), problem.answer.unit)
+
+
+SPEAKERS: Mapping[str, Speaker] = {"scaffold/solving": solve}

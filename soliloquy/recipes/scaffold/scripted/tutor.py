@@ -1,0 +1,102 @@
+"""The tutor: what is to be calculated, what a message shows, and the reply that goes with it."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from random import Random
+
+from soliloquy.recipes.scaffold.answered import right, told
+from soliloquy.recipes.scaffold.answers import parted
+from soliloquy.recipes.scaffold.plan_expected import number_in
+from soliloquy.recipes.scaffold.scripted.phrases import book
+from soliloquy.recipes.scaffold.scripted.steps import step
+from soliloquy.recipes.scripted.phrasebook import anew, capitalised
+from soliloquy.recipes.scripted.programs import description
+from soliloquy.recipes.scripted.reading import Reading
+from soliloquy.runtime.model import ModelRefused
+from soliloquy.v1.conversation_pb2 import SubQuestion
+
+_PLANNED = re.compile(r"^Sub-question \d+: (.*)\nExpected answer: (.*)$", re.MULTILINE)
+_SAID = re.compile(r"^Tutor: (.*)$", re.MULTILINE)
+_SOLVING = ("correct", "comprehension")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Place:
+    """Where the conversation stands: the plan, and the current sub-question's place in it."""
+
+    plan: list[SubQuestion]
+    at: int
+
+    @property
+    def current(self) -> SubQuestion:
+        return self.plan[self.at]
+
+    @property
+    def last(self) -> bool:
+        return self.at == len(self.plan) - 1
+
+
+def describe(reading: Reading, rng: Random) -> str:
+    given = number_in(reading.section("message"))
+    if given is None:
+        raise ModelRefused(f"the <message> of {reading.prompt} holds no number: {reading.section('message')[:80]!r}")
+    return json.dumps({"Description": description(step(reading), given.value, rng)}, ensure_ascii=False)
+
+
+def reply(reading: Reading, rng: Random) -> str:
+    plan = [
+        SubQuestion(question=question, answer=answer) for question, answer in _PLANNED.findall(reading.section("plan"))
+    ]
+    place = Place(plan=plan, at=int(reading.attributes("sub_question")["number"]) - 1)
+    state = _state(reading, place)
+    shown = "end" if state in _SOLVING and place.last else state
+    name = step(reading).result.name or "next step"
+    answer = place.current.answer.rstrip(".")
+    analysis = book().one_of(
+        rng, "tutor", "analysis", shown, name=name, answer=answer, final=answer, now=str(place.at + 1)
+    )
+    return parted(analysis, shown, _message(reading, place, shown, rng, name=name, answer=answer))
+
+
+def _state(reading: Reading, place: Place) -> str:
+    """By the program that ran, by the expected answer, or by the words it is said with."""
+    if not _said(reading):
+        return "start"
+    message = reading.section("message")
+    if reading.has("output"):
+        return "correct" if "True" in reading.output.values() else "incorrect"
+    if right(message, place.current):
+        return "correct"
+    about = f"{reading.section('question')} {reading.section('plan')}"
+    cues = (cue for cue in book().tables["cues"] if _has(cue, message, about=about))
+    return next(cues, "incorrect")
+
+
+def _has(cue: str, message: str, *, about: str) -> bool:
+    """Whether a message has a cue; what the problem is about, be it the rain or a pizza, is not beside the point."""
+    found = book().cue(cue).finditer(message)
+    return any(cue != "irrelevant" or one[0].lower() not in about.lower() for one in found)
+
+
+def _message(reading: Reading, place: Place, shown: str, rng: Random, **facts: str) -> str:
+    hidden = place.plan[place.at + (shown in _SOLVING) :]
+    ask = hidden[0].question if hidden else ""
+    known = "\n".join(
+        [reading.section("question"), ask, *(f"{one.question} {one.answer}" for one in place.plan if one not in hidden)]
+    )
+    explanation = step(reading).explanation
+    slots: Mapping[str, str] = {
+        **facts,
+        "ask": ask,
+        "final": place.plan[-1].answer.rstrip("."),
+        "way": ", then ".join(one.answer.rstrip(".") for one in place.plan[:-1]),
+        "explanation": "" if "?" in explanation or any(told(explanation, hidden, known)) else explanation,
+    }
+    said = [book().part("tutor", "says", shown, **slots)]
+    return capitalised(anew(said, rng, reading.word_limit, _said(reading)))
+
+
+def _said(reading: Reading) -> list[str]:
+    return _SAID.findall(reading.section("history"))

@@ -1,0 +1,49 @@
+"""How often a student solves a problem alone: of so many tries, those that end with the right answer."""
+
+from typing import Self
+
+from soliloquy.recipes.answers import Text
+from soliloquy.recipes.scaffold import plan_prompting
+from soliloquy.recipes.scaffold.plan_expected import gives
+from soliloquy.recipes.scaffold.plan_rules import CLOSENESS
+from soliloquy.runtime.answers import Answer, Unreadable
+from soliloquy.runtime.ask import Ask, Unusable
+from soliloquy.runtime.model import Model
+from soliloquy.v1.conversation_pb2 import Problem
+
+_MARK = "Answer:"
+
+
+class Solved(Answer):
+    """A solution as it is handed in; one without an answer is a try that failed, and is not asked for again."""
+
+    text: Text
+
+    @classmethod
+    def read(cls, text: str) -> tuple[Self, bool]:
+        if not text.strip():
+            raise Unreadable("the solution is empty")
+        return cls(text=text), _MARK in text
+
+    @classmethod
+    def json_schema(cls) -> str:
+        return ""
+
+    @property
+    def answer(self) -> str:
+        """Empty where none is marked as such."""
+        return self.text.rpartition(_MARK)[2].strip() if _MARK in self.text else ""
+
+
+async def solved(problem: Problem, model: Model, *, tries: int, seed: int, talk: str = "") -> int:
+    """In how many of the tries the student comes to the right answer, alone or after a talk about the problem."""
+    prompt = plan_prompting.solving(problem, talk)
+    right = 0
+    for number in range(tries):
+        ask = Ask(model=model, role="student", origin=(seed, problem.id, number))
+        try:
+            handed_in = await ask(prompt, Solved)
+        except Unusable:
+            continue
+        right += gives(handed_in.answer, problem.answer, **CLOSENESS) is True
+    return right

@@ -1,0 +1,53 @@
+"""The eight states that a student may show, which of them solve a sub-question, and which one is drawn."""
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from soliloquy.recipes.scaffold.policy import POLICY
+from soliloquy.runtime.seeds import draw
+from soliloquy.v1.conversation_pb2 import Conversation, Intent, LearnerState
+
+START, END = LearnerState.LEARNER_STATE_START, LearnerState.LEARNER_STATE_END
+CORRECT, INCORRECT = LearnerState.LEARNER_STATE_CORRECT, LearnerState.LEARNER_STATE_INCORRECT
+COMPREHENSION = LearnerState.LEARNER_STATE_COMPREHENSION
+CONFUSION = LearnerState.LEARNER_STATE_CONFUSION
+# What was drawn for a person: nothing.
+UNDRAWN = LearnerState.LEARNER_STATE_UNSPECIFIED
+# In which a message may give an answer.
+ANSWERING = (CORRECT, INCORRECT, UNDRAWN)
+SOLVING = (CORRECT, COMPREHENSION, END)
+
+# What each state means, what a student is to do in it, and what a tutor does about it.
+TABLE: Mapping[str, Mapping[str, str]] = tomllib.loads(
+    (Path(__file__).parent / "prompts" / "states.toml").read_text("utf-8")
+)
+STATES = {
+    "start": START,
+    "correct": CORRECT,
+    "comprehension": COMPREHENSION,
+    "incorrect": INCORRECT,
+    "confusion": CONFUSION,
+    "question": LearnerState.LEARNER_STATE_QUESTION,
+    "irrelevant": LearnerState.LEARNER_STATE_IRRELEVANT,
+    "end": END,
+}
+NAMES = {state: name for name, state in STATES.items()}
+# The letters of the evaluations that stand for them in every recipe's terms.
+EVALUATIONS: Mapping[str, str] = {name: row["evaluation"] for name, row in TABLE.items()}
+_INTENTS = {START: Intent.INTENT_OPENING, CORRECT: Intent.INTENT_RIGHT, INCORRECT: Intent.INTENT_WRONG}
+
+
+def intent(state: LearnerState) -> Intent:
+    return _INTENTS.get(state, Intent.INTENT_UNSPECIFIED)
+
+
+def drawn(conversation: Conversation) -> LearnerState:
+    """What the student is to show next: after so many turns only what leads on."""
+    policy: dict[str, Any] = POLICY["states"]
+    shares: Mapping[str, float] = policy["shares"]
+    if len(conversation.turns) >= policy["turns"]:
+        shares = {name: share for name, share in shares.items() if STATES[name] in SOLVING}
+    choice = draw(conversation.run.seed, conversation.id, len(conversation.turns), "state")
+    return STATES[choice.choices(list(shares), list(shares.values()))[0]]

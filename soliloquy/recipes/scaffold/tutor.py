@@ -1,0 +1,26 @@
+"""The tutor before it answers: whether the message fits by rule, and what is to be calculated to know the rest."""
+
+from soliloquy.recipes.scaffold import prompting
+from soliloquy.recipes.scaffold.answered import gives_number, is_number
+from soliloquy.recipes.scaffold.answers import Described
+from soliloquy.recipes.scaffold.fit import misfit, sent_back
+from soliloquy.recipes.scaffold.memory import current
+from soliloquy.recipes.scaffold.states import ANSWERING
+from soliloquy.runtime.ask import Ask
+from soliloquy.runtime.events import Outcome, emit
+from soliloquy.v1.conversation_pb2 import Calculation
+from soliloquy.v1.events_pb2 import CalculationNeeded, ReplyNeeded, StudentReplied
+
+
+async def check(event: StudentReplied, ask: Ask) -> Outcome:
+    """An answer in numbers is never judged by eye: a program says whether it is right, whatever the rules find."""
+    conversation = event.conversation
+    turn = conversation.turns[-1]
+    answers = turn.student.learner_state in ANSWERING and is_number(current(conversation, turn))
+    if answers and gives_number(turn.student.text):
+        described = await ask(prompting.describing(conversation, turn), Described)
+        turn.calculation.CopyFrom(Calculation(description=described.description))
+        return emit(CalculationNeeded(conversation=conversation))
+    if rejected := misfit(conversation, turn):
+        return sent_back(conversation, rejected)
+    return emit(ReplyNeeded(conversation=conversation))

@@ -1,0 +1,156 @@
+"""Sentences drawn from phrase files, and put together under a word limit."""
+
+import re
+import string
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from random import Random
+from typing import Any, overload
+
+from soliloquy.truth.phrases import is_much_like
+
+# How often other words are sought, and from what common share on two messages say the same.
+TRIES = 12
+SAME = 0.8
+# "I [got|get] it" is two wordings; "[so |]it is" is one with the word and one without.
+_CHOICE = re.compile(r"\[([^\[\]]*)\]")
+_ENDS = frozenset('.,:;!?…"')
+# A word that may take a capital, not the symbol that a formula begins with.
+_PROSE = re.compile(r"[a-z][a-z']+(?![\w(]|\s*[=(])")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Phrase:
+    text: str
+    slots: frozenset[str]
+
+
+class Wordings(Sequence[str]):
+    """Phrases with their slots filled, each when it is chosen and not before."""
+
+    def __init__(self, phrases: Sequence[Phrase], slots: Mapping[str, str]) -> None:
+        self._phrases = phrases
+        self._slots = slots
+
+    def __len__(self) -> int:
+        return len(self._phrases)
+
+    @overload
+    def __getitem__(self, position: int) -> str: ...
+    @overload
+    def __getitem__(self, position: slice) -> Sequence[str]: ...
+    def __getitem__(self, position: int | slice) -> str | Sequence[str]:
+        if isinstance(position, slice):
+            return Wordings(self._phrases[position], self._slots)
+        return self._phrases[position].text.format(**self._slots)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Part:
+    """A sentence in any of these wordings. Optional ones go, the last first, when words run short."""
+
+    options: Sequence[str]
+    optional: bool = False
+
+
+class Phrasebook:
+    """Who says what: tables of wordings, by file."""
+
+    def __init__(self, tables: Mapping[str, Any]) -> None:
+        self.tables = tables
+        self._phrases: dict[Sequence[str], Sequence[Phrase]] = {}
+        self._fillable: dict[tuple[Sequence[str], frozenset[str]], Sequence[Phrase]] = {}
+        self._cues: dict[str, re.Pattern[str]] = {}
+
+    def phrases(self, *path: str) -> Sequence[Phrase]:
+        """The wordings of one situation: phrases("tutor", "right", "number")."""
+        if path not in self._phrases:
+            found: Any = self.tables
+            for key in path:
+                found = found[key]
+            self._phrases[path] = tuple(
+                Phrase(text=text, slots=frozenset(slot for _, slot, _, _ in string.Formatter().parse(text) if slot))
+                for wording in found
+                for text in _spelled_out(wording)
+            )
+        return self._phrases[path]
+
+    def cue(self, situation: str) -> re.Pattern[str]:
+        if situation not in self._cues:
+            self._cues[situation] = re.compile("|".join(self.tables["cues"][situation]), re.IGNORECASE)
+        return self._cues[situation]
+
+    def wordings(self, *path: str, **slots: str) -> Wordings:
+        """The wordings that can be filled: one that needs an empty slot is left out."""
+        key = (path, frozenset(slot for slot, text in slots.items() if text))
+        if key not in self._fillable:
+            self._fillable[key] = [phrase for phrase in self.phrases(*path) if phrase.slots <= key[1]]
+        return Wordings(self._fillable[key], slots)
+
+    def part(self, *path: str, **slots: str) -> Part:
+        return Part(options=self.wordings(*path, **slots))
+
+    def optional(self, *path: str, **slots: str) -> Part:
+        return Part(options=self.wordings(*path, **slots), optional=True)
+
+    def one_of(self, rng: Random, *path: str, **slots: str) -> str:
+        return rng.choice(self.wordings(*path, **slots))
+
+
+def tables_in(folder: Path) -> dict[str, Any]:
+    return {path.stem: tomllib.loads(path.read_text("utf-8")) for path in sorted(folder.glob("*.toml"))}
+
+
+def _spelled_out(wording: str) -> Iterator[str]:
+    # What stands between two choices is a choice of one.
+    pieces = [piece.split("|") if at % 2 else [piece] for at, piece in enumerate(_CHOICE.split(wording))]
+    return map("".join, product(*pieces))
+
+
+def verbatim(text: str) -> Part:
+    return Part(options=(text,))
+
+
+def anew(parts: Sequence[Part], rng: Random, limit: int, before: Sequence[str]) -> str:
+    """The same, in other words than the speaker has used before, where there are any."""
+    texts = (compose(parts, rng, limit) for _ in range(TRIES))
+    first = next(texts)
+    return next((text for text in (first, *texts) if not any(is_much_like(text, said, SAME) for said in before)), first)
+
+
+def compose(parts: Sequence[Part], rng: Random, limit: int = 0) -> str:
+    """One wording of each part, in order; under `limit` words as far as the shortest wordings allow."""
+    parts = [part for part in parts if part.options]
+    chosen = [rng.choice(part.options) for part in parts]
+    if limit and _words(chosen) >= limit:
+        for position, part in reversed(list(enumerate(parts))):
+            if part.optional and _words(chosen) >= limit:
+                chosen[position] = ""
+        for position, part in enumerate(parts):
+            if not part.optional and (over := _words(chosen) - limit + 1) > 0:
+                chosen[position] = _shorter(part.options, len(chosen[position].split()) - over, rng)
+    return _joined([sentence.strip() for sentence in chosen if sentence.strip()])
+
+
+def _joined(sentences: Sequence[str]) -> str:
+    """One after the other, with a comma after what has no mark of its own."""
+    ended = [text if text[-1] in _ENDS else f"{text}," for text in sentences[:-1]]
+    return " ".join([*ended, *sentences[-1:]])
+
+
+def capitalised(text: str) -> str:
+    return text[:1].upper() + text[1:] if _PROSE.match(text) else text
+
+
+def _shorter(options: Sequence[str], most: int, rng: Random) -> str:
+    """Any wording of at most so many words, or the shortest."""
+    lengths = [len(text.split()) for text in options]
+    shortest = min(lengths)
+    return rng.choice([text for text, words in zip(options, lengths, strict=True) if words <= max(most, shortest)])
+
+
+def _words(chosen: Sequence[str]) -> int:
+    return sum(len(sentence.split()) for sentence in chosen)

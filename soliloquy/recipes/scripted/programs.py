@@ -1,0 +1,143 @@
+"""The description of a calculation, and its code, which is written from the description alone."""
+
+import json
+import keyword
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from random import Random
+
+from soliloquy.recipes.scripted.phrasebook import Phrasebook, compose, tables_in
+from soliloquy.recipes.scripted.reading import Reading
+from soliloquy.runtime.model import ModelRefused
+from soliloquy.truth.figures import exact, with_unit
+from soliloquy.v1.conversation_pb2 import Quantity, Step
+
+# The marks that every wording of a description shares: see phrases/programs.toml.
+_VALUE = r"([-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)"
+_TARGET = re.compile(r"`\w+` \(([^`)]*)\)(?! =)")
+_INPUT = re.compile(rf"`(\w+)` \(([^`)]*)\) = {_VALUE}(?: ([^;`]*?))?(?:;|\.\s|\.?$)")
+_EXPRESSION = re.compile(r"`(\w+) = ([^`]+)`")
+_NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")
+_STUDENT = re.compile(rf"`student_\w+` = {_VALUE}")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Input:
+    symbol: str
+    value: str
+    unit: str
+    name: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Brief:
+    """A description, understood."""
+
+    symbol: str
+    name: str
+    inputs: list[Input]
+    expression: str
+    student: str
+
+
+@cache
+def _book() -> Phrasebook:
+    return Phrasebook(tables_in(Path(__file__).with_name("phrases")))
+
+
+def description(step: Step, student: float | None, rng: Random) -> str:
+    """What is to be calculated at a step, and the student's value to compare it with where there is one."""
+    parts = [
+        _book().part("programs", "task", target=_target(step.result)),
+        _book().part("programs", "inputs", inputs="; ".join(map(_given, step.inputs))),
+        _book().part(
+            "programs",
+            "relation",
+            formula=step.formula or f"{step.result.symbol} = {step.expression}",
+            expression=f"{step.result.symbol} = {step.expression}",
+        ),
+    ]
+    if student is None:
+        return compose(parts, rng)
+    value = f"`student_{step.result.symbol}` = {exact(student)}"
+    return f"{compose(parts, rng)} {_book().one_of(rng, 'programs', 'student', student=value)}"
+
+
+def code(reading: Reading, rng: Random) -> str:
+    brief = _understood(reading.section("description"))
+    names = _names(brief, rng)
+    result = names[brief.symbol]
+    lines = [f"# {_book().one_of(rng, 'programs', 'comment', name=brief.name)}", "import math", ""]
+    commented = rng.random() < 0.5
+    for known in brief.inputs:
+        line = f"{names[known.symbol]} = {known.value}"
+        lines.append(f"{line}  # {known.name}{known.unit and f' in {known.unit}'}" if commented else line)
+    expression = _NAME.sub(lambda name: names.get(name.group(), name.group()), brief.expression)
+    lines.append(f"{result} = {expression}")
+    variables = [result]
+    if brief.student:
+        lines.append(f"student_{result} = {brief.student}")
+        lines.append(f"is_correct = math.isclose(student_{result}, {result}, rel_tol=0.01)")
+        variables.append("is_correct")
+    snippet = "\n".join(lines)
+    answer = {"Python Code": f"```python\n{snippet}\n```", "Result Variable": ", ".join(variables)}
+    return json.dumps({"Python": answer}, ensure_ascii=False)
+
+
+def _understood(description: str) -> Brief:
+    target, expression = _TARGET.search(description), _EXPRESSION.search(description)
+    if target is None or expression is None:
+        raise ModelRefused(
+            f"the scripted codegen reads only the scripted tutor's descriptions, and this is none: "
+            f"{description[:200]!r}; let one engine serve both the tutor and codegen"
+        )
+    student = _STUDENT.search(description)
+    return Brief(
+        symbol=expression.group(1),
+        name=target.group(1),
+        inputs=[
+            Input(symbol=symbol, value=value, unit=unit, name=name)
+            for symbol, name, value, unit in _INPUT.findall(description)
+        ],
+        expression=expression.group(2),
+        student=student.group(1) if student else "",
+    )
+
+
+def _names(brief: Brief, rng: Random) -> Mapping[str, str]:
+    """A name in the code for each symbol: the symbol itself, words, or both."""
+    wordy = {known.symbol: _slug(known.name) for known in brief.inputs} | {brief.symbol: _slug(brief.name)}
+    style = rng.choice(("symbols", "words", "worded_result"))
+    if style == "symbols" or not _usable(list(wordy.values())):
+        return {symbol: symbol for symbol in wordy}
+    if style == "words":
+        return wordy
+    names = {symbol: symbol for symbol in wordy} | {brief.symbol: wordy[brief.symbol]}
+    return names if _usable(list(names.values())) else wordy
+
+
+def _slug(name: str) -> str:
+    return re.sub(r"\W+", "_", name.casefold()).strip("_")
+
+
+def _usable(names: list[str]) -> bool:
+    reserved = {"math", "is_correct", "abs", "pow", "sum", "max", "min", "round"}
+    return len(set(names)) == len(names) and all(
+        name.isidentifier() and not keyword.iskeyword(name) and name not in reserved for name in names
+    )
+
+
+def _target(quantity: Quantity) -> str:
+    return f"`{quantity.symbol}` ({_plain(quantity.name)})" + (f", in {quantity.unit}" if quantity.unit else "")
+
+
+def _given(quantity: Quantity) -> str:
+    return f"`{quantity.symbol}` ({_plain(quantity.name)}) = {with_unit(exact(quantity.value), quantity.unit)}"
+
+
+def _plain(name: str) -> str:
+    """A name free of the marks that set it off."""
+    return name.replace("(", "").replace(")", "").replace("`", "'")

@@ -1,0 +1,166 @@
+"""What a prompt says, read from its tagged sections."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from random import Random
+from typing import Protocol
+
+from soliloquy.runtime.model import ModelRefused
+from soliloquy.v1.conversation_pb2 import Problem, Step
+
+_ATTRIBUTE = re.compile(r'(\w+)\s*=\s*"([^"]*)"')
+_SPEAKER = re.compile(r"\s*(Student|Tutor)(?:bot)?\s*:\s*", re.IGNORECASE)
+_STEP = re.compile(r"Step being worked on:\s*(\d+)", re.IGNORECASE)
+_WRONG = re.compile(r"Wrong answers at this step:\s*(\d+)", re.IGNORECASE)
+_WORDS = re.compile(r"Keep each reply under (\d+) words", re.IGNORECASE)
+_OUTPUT = re.compile(r"^\s*(\w+)\s*=\s*(.*?)\s*$", re.MULTILINE)
+
+
+class Book(Protocol):
+    """Knows the problems by their questions."""
+
+    @property
+    def draw(self) -> Callable[[int], Problem] | None:
+        """Gives a problem for each number; None where there are only those that were given."""
+
+    def recognise(self, question: str) -> Problem | None: ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Line:
+    student: bool
+    text: str
+
+
+class Reading:
+    """One request's prompt. A section that its state needs and the prompt lacks is refused by name."""
+
+    def __init__(self, prompt: str, text: str, book: Book) -> None:
+        self.prompt = prompt
+        self.text = text
+        self._book = book
+
+    def has(self, tag: str) -> bool:
+        return self._find(tag) is not None
+
+    def section(self, tag: str) -> str:
+        return self._needed(tag)[1]
+
+    def attributes(self, tag: str) -> Mapping[str, str]:
+        return dict(_ATTRIBUTE.findall(self._needed(tag)[0]))
+
+    @property
+    def persona(self) -> str:
+        """Who the student is; nobody in particular where the prompt does not say."""
+        return self.attributes("persona").get("name", "") if self.has("persona") else ""
+
+    @cached_property
+    def problem(self) -> Problem:
+        question = self.section("question")
+        problem = self._book.recognise(question)
+        if problem is None:
+            raise ModelRefused(
+                f"the scripted model knows only the problems of its book, and this is none of them: "
+                f"{question[:120]!r}; choose another engine for problems of your own"
+            )
+        return problem
+
+    def drawn(self, rng: Random) -> Problem:
+        """A problem that nobody asked about."""
+        if self._book.draw is None:
+            raise ModelRefused(
+                "the scripted model writes no problems of its own without a bank to draw from; choose another engine"
+            )
+        return self._book.draw(rng.getrandbits(62))
+
+    @cached_property
+    def conversation(self) -> list[Line]:
+        """The messages so far; a line without a speaker goes on with the message before it."""
+        lines: list[Line] = []
+        for row in self.section("conversation").splitlines():
+            speaker = _SPEAKER.match(row)
+            if speaker:
+                student = speaker.group(1).lower() == "student"
+                lines.append(Line(student=student, text=row[speaker.end() :].strip()))
+            elif row.strip() and lines:
+                lines[-1] = Line(student=lines[-1].student, text=f"{lines[-1].text} {row.strip()}")
+        return lines
+
+    def said(self, *, student: bool) -> list[str]:
+        """What a speaker has said so far."""
+        return [line.text for line in self.conversation if line.student == student]
+
+    @cached_property
+    def latest_reply(self) -> str:
+        """The student's words that the tutor is about to answer."""
+        for line in reversed(self.conversation):
+            if line.student:
+                return line.text
+        raise ModelRefused(f"the prompt {self.prompt} holds no line of the student in its <conversation> section")
+
+    @property
+    def opening(self) -> bool:
+        return all(line.student for line in self.conversation)
+
+    @cached_property
+    def step(self) -> Step:
+        """The step that the student's latest reply works on."""
+        number = self._count(_STEP, "Step being worked on: 2 of 4")
+        if not 1 <= number <= len(self.problem.steps):
+            raise ModelRefused(
+                f"the prompt {self.prompt} is at step {number} of a problem with {len(self.problem.steps)} steps"
+            )
+        return self.problem.steps[number - 1]
+
+    @property
+    def last_step(self) -> bool:
+        return self.step.number == self.problem.steps[-1].number
+
+    @property
+    def wrong_before(self) -> int:
+        """Wrong answers at this step before the latest reply."""
+        return self._count(_WRONG, "Wrong answers at this step: 1")
+
+    @cached_property
+    def output(self) -> Mapping[str, str]:
+        """The variables of the calculation, with their values as Python prints them."""
+        return dict(_OUTPUT.findall(self.section("output")))
+
+    @cached_property
+    def word_limit(self) -> int:
+        """What a reply has to stay under; 0 where the prompt sets no limit."""
+        limit = _WORDS.search(self.text)
+        return int(limit.group(1)) if limit else 0
+
+    def _find(self, tag: str) -> tuple[str, str] | None:
+        """The opening tag and the body of the last such section; instructions may name a tag before it."""
+        end = self.text.rfind(f"</{tag}>")
+        if end < 0:
+            return None
+        start = max(self.text.rfind(f"<{tag}>", 0, end), self.text.rfind(f"<{tag} ", 0, end))
+        inside = self.text.find(">", start, end) + 1
+        if start < 0 or inside == 0:
+            return None
+        return self.text[start:inside], self.text[inside:end].strip()
+
+    def _needed(self, tag: str) -> tuple[str, str]:
+        found = self._find(tag)
+        if found is None:
+            raise ModelRefused(
+                f"the prompt {self.prompt} has no <{tag}> section; "
+                "the scripted engine reads the problem from these tags"
+            )
+        return found
+
+    def _count(self, pattern: re.Pattern[str], example: str) -> int:
+        progress = self.section("progress")
+        found = pattern.search(progress)
+        if found is None:
+            raise ModelRefused(f"the <progress> section of {self.prompt} has no line like {example!r}: {progress!r}")
+        return int(found.group(1))
+
+
+# What answers a prompt by rule: the same source of randomness, the same answer.
+Speaker = Callable[[Reading, Random], str]

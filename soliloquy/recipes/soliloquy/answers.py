@@ -1,0 +1,123 @@
+"""The shapes that the recipe's prompts ask for, and the slips of real models that are accepted for them."""
+
+import re
+from collections.abc import Callable
+from typing import Annotated, Literal, Self
+
+from pydantic import AliasChoices, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
+
+from soliloquy.recipes.answers import Text, either, without_speaker
+from soliloquy.recipes.soliloquy.codes import ACTIONS
+from soliloquy.runtime.answers import Answer
+from soliloquy.runtime.partial import field_so_far
+
+# Enough for a dozen steps in words; every event of a conversation carries it.
+_Solution = Annotated[str, StringConstraints(min_length=1, max_length=8000, strip_whitespace=True)]
+
+
+# Words by which a sentence given in place of a code is recognised; the first that occurs decides.
+_EVALUATION_WORDS = {
+    "partial": "c",
+    "incorrect": "a",
+    "wrong": "a",
+    "correct": "b",
+    "right": "b",
+    "unclear": "d",
+    "ambiguous": "d",
+    "short": "d",
+    "topic": "e",
+    "inquir": "f",
+    "question": "f",
+    "n/a": "g",
+}
+_STATE_WORDS = {
+    "all": "t",
+    "problem finished": "t",
+    "no next": "t",
+    "next": "r",
+    "finished": "r",
+    "being": "q",
+    "current": "q",
+    "n/a": "p",
+}
+
+
+def _code(value: object) -> object:
+    """A label reduced to its code: "g) N/A" and "b: the answer is right" are "g" and "b"."""
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, str) and (code := re.match(r"\W*(?:(\d+)|([A-Za-z])\s*(?:[).:,;–-]|$))", value)):
+        return (code[1] or code[2]).lower()
+    return value
+
+
+def _code_or_sentence(words: dict[str, str]) -> Callable[[object], object]:
+    def read(value: object) -> object:
+        code = _code(value)
+        if not isinstance(code, str) or len(code) == 1:
+            return code
+        return next((meant for word, meant in words.items() if word in code.lower()), code)
+
+    return read
+
+
+def _first_number(value: object) -> object:
+    """The step that "Step 2", "2 & 3" or "4b" begins with."""
+    if isinstance(value, str) and (number := re.search(r"\d+", value)):
+        return number[0]
+    return str(value) if isinstance(value, int) else value
+
+
+def _one_text(value: object) -> object:
+    """Steps that come as a list, or each under its number, as the one text that was asked for."""
+    if isinstance(value, dict):
+        value = [f"{key}) {step}" for key, step in value.items()]
+    return "\n".join(map(str, value)) if isinstance(value, list) else value
+
+
+class Enriched(Answer):
+    detailed_solution: Annotated[_Solution, BeforeValidator(_one_text)] = Field(alias="Detailed Solution")
+    outline: Annotated[_Solution, BeforeValidator(_one_text)] = Field(alias="Solution Outline")
+
+
+class Reply(Answer):
+    model_config = ConfigDict(
+        json_schema_extra=either(
+            *(
+                {
+                    "Evaluation of Student Response": {"const": evaluation},
+                    "Action Based on Evaluation": {"enum": [str(action) for action in sorted(actions)]},
+                }
+                for evaluation, actions in ACTIONS.items()
+            )
+        )
+    )
+
+    thoughts: Text = Field(alias="Thoughts of Tutorbot")
+    evaluation: Annotated[
+        Literal["a", "b", "c", "d", "e", "f", "g"], BeforeValidator(_code_or_sentence(_EVALUATION_WORDS))
+    ] = Field(alias="Evaluation of Student Response")
+    # The pattern stands first: only there does it get into the schema that a model is held to.
+    action: Annotated[str, StringConstraints(pattern=r"^([1-9]|1[0-2])$"), BeforeValidator(_code)] = Field(
+        alias="Action Based on Evaluation",
+        validation_alias=AliasChoices("Action Based on Evaluation", "Action Based on the Evaluation"),
+    )
+    step: Annotated[str, StringConstraints(pattern=r"^\d+$"), BeforeValidator(_first_number)] = Field(
+        alias="Step Number"
+    )
+    state: Annotated[Literal["p", "q", "r", "t"], BeforeValidator(_code_or_sentence(_STATE_WORDS))] = Field(
+        alias="Step State"
+    )
+    text: Annotated[Text, BeforeValidator(without_speaker)] = Field(alias="Tutorbot Response")
+
+    @staticmethod
+    def text_so_far(raw: str) -> str:
+        return str(without_speaker(field_so_far(raw, "Tutorbot Response")))
+
+    @model_validator(mode="after")
+    def _fitting_action(self) -> Self:
+        allowed = ACTIONS[self.evaluation]
+        if int(self.action) not in allowed:
+            numbers = " or ".join(str(action) for action in sorted(allowed))
+            raise ValueError(f'action {self.action} does not belong to evaluation "{self.evaluation}"; use {numbers}')
+        return self

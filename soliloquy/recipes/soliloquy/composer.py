@@ -1,0 +1,32 @@
+"""The two states that reply: with Python's output, and without it."""
+
+from soliloquy.recipes.codes import EVALUATIONS, STATES
+from soliloquy.recipes.soliloquy import prompting
+from soliloquy.recipes.soliloquy.answers import Reply
+from soliloquy.runtime.ask import Ask
+from soliloquy.runtime.events import Outcome, emit
+from soliloquy.v1.conversation_pb2 import Ending, TutorReply
+from soliloquy.v1.events_pb2 import ConversationFinished, ReplyNeeded, TutorReplied
+
+
+async def reply(event: ReplyNeeded, ask: Ask) -> Outcome:
+    """The Received Python state where there is an output, the No Python state where there is none."""
+    conversation = event.conversation
+    reply = await ask(prompting.composing(conversation), Reply)
+    conversation.turns[-1].tutor.CopyFrom(
+        TutorReply(
+            text=reply.text,
+            thoughts=reply.thoughts,
+            evaluation=EVALUATIONS[reply.evaluation],
+            action=int(reply.action),
+            step=int(reply.step),
+            state=STATES[reply.state],
+        )
+    )
+    if reply.state == "t":
+        conversation.ending = Ending.ENDING_SOLVED
+    elif len(conversation.turns) >= conversation.run.max_turns:
+        conversation.ending = Ending.ENDING_TURN_LIMIT
+    else:
+        return emit(TutorReplied(conversation=conversation))
+    return emit(ConversationFinished(conversation=conversation))

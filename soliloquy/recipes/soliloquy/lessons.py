@@ -1,0 +1,69 @@
+"""What a model is to learn from a conversation: the tutor's prompts as they are asked, and the answers they led to."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from soliloquy.recipes.answers import Decision, Program
+from soliloquy.recipes.codes import EVALUATION_LETTERS, STATE_LETTERS
+from soliloquy.recipes.recipe import Lesson, Told
+from soliloquy.recipes.soliloquy.answers import Reply
+from soliloquy.recipes.soliloquy.prompting import output, outset, tutor_prompts
+from soliloquy.v1.conversation_pb2 import CodeAttempt, Conversation, Turn, TutorReply
+from soliloquy.v1.sandbox_pb2 import STATUS_OK
+
+# How a chat with tools begins; no prompt that a run is grown with.
+_SYSTEM = Path(__file__).with_name("dialogue.txt")
+
+
+def lessons(conversation: Conversation) -> list[Lesson]:
+    """In the order in which they were asked; a program that did not run is nothing to learn, one that mended it is."""
+    return [
+        Lesson(turn=turn.number, prompt=prompt, answer=answer)
+        for turn, prompts in tutor_prompts(conversation)
+        for prompt, answer in zip(prompts, _answers(turn), strict=True)
+        if answer
+    ]
+
+
+def dialogue(conversation: Conversation) -> list[Told]:
+    """The student's messages, the tutor's decision and program, the output as a tool's, and the reply."""
+    told = [Told("system", outset(conversation, _SYSTEM.read_text("utf-8").strip()), turn=0)]
+    for turn in conversation.turns:
+        told.append(Told("user", turn.student.text, turn=turn.number))
+        decision, *programs, reply = _answers(turn)
+        if programs and programs[-1]:
+            told.append(Told("assistant", f"{decision}\n{programs[-1]}", turn=turn.number, learned=True))
+            told.append(Told("tool", output(turn.calculation), turn=turn.number))
+        elif not programs:
+            reply = f"{decision}\n{reply}"
+        told.append(Told("assistant", reply, turn=turn.number, learned=True))
+    return told
+
+
+def _answers(turn: Turn) -> Iterator[str]:
+    """One a prompt, in the same order; empty where nothing is to be learned from it."""
+    needed = turn.HasField("calculation")
+    yield Decision.written(
+        use_python="y" if needed else "n", description=turn.calculation.description if needed else None
+    )
+    for attempt in turn.calculation.attempts:
+        yield _program(attempt) if attempt.execution.status == STATUS_OK else ""
+    yield _reply(turn.tutor) if turn.HasField("tutor") else ""
+
+
+def _program(attempt: CodeAttempt) -> str:
+    fenced = f"```python\n{attempt.code}\n```"
+    return Program.written(
+        python={"Python Code": fenced, "Result Variable": ", ".join(attempt.result_variables)},
+    )
+
+
+def _reply(reply: TutorReply) -> str:
+    return Reply.written(
+        thoughts=reply.thoughts,
+        evaluation=EVALUATION_LETTERS[reply.evaluation],
+        action=str(reply.action),
+        step=str(reply.step),
+        state=STATE_LETTERS[reply.state],
+        text=reply.text,
+    )

@@ -1,0 +1,236 @@
+"""The recipe's prompts: each template of `prompts/` filled in from a conversation.
+
+The tags (<question>, <conversation>, ..) are part of the contract with the scripted engine, which reads what it needs
+to know from them; everything else in a template may be rewritten freely.
+"""
+
+import functools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from soliloquy.recipes.codegen import program_prompt
+from soliloquy.recipes.codes import INTENTS, STRATEGIES
+from soliloquy.recipes.soliloquy.progress import Progress, progress_by_turn, progress_of
+from soliloquy.recipes.templates import Templates, filled
+from soliloquy.runtime.ask import Prompt
+from soliloquy.runtime.values import shown
+from soliloquy.v1.conversation_pb2 import (
+    Calculation,
+    Conversation,
+    ErrorStrategy,
+    Intent,
+    Problem,
+    Turn,
+)
+from soliloquy.v1.sandbox_pb2 import STATUS_OK
+
+FOLDER = Path(__file__).with_name("prompts")
+
+_TUTORING = {"question", "solution", "conversation", "progress"}
+SLOTS = {
+    "enriching": {"question", "solution", "steps", "count"},
+    "student": {"question", "persona", "manner", "conversation", "kind", "strategy", "instruction"},
+    "deciding": _TUTORING,
+    "use_python": {"description", "failure"},
+    "use_python_again": {"code", "error"},
+    "received_python": _TUTORING | {"control", "description", "output"},
+    "no_python": _TUTORING | {"control", "failure"},
+    "no_python_failed": set[str](),
+    "control": set[str](),
+}
+
+
+TEMPLATES = Templates(FOLDER, SLOTS)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Persona:
+    """A student as others know them: how many are like that, and what they are like."""
+
+    share: float
+    manner: str
+
+
+def enriching(problem: Problem) -> Prompt:
+    return TEMPLATES.prompt(
+        "enriching",
+        question=problem.question,
+        solution=problem.solution,
+        steps=_steps(problem),
+        count=str(len(problem.steps)),
+    )
+
+
+def student(conversation: Conversation, intent: Intent, strategy: ErrorStrategy) -> Prompt:
+    return _student(conversation, _history(conversation), intent, strategy)
+
+
+def deciding(conversation: Conversation) -> Prompt:
+    return TEMPLATES.prompt("deciding", **_tutoring(conversation))
+
+
+def use_python(calculation: Calculation) -> Prompt:
+    return program_prompt(
+        TEMPLATES, calculation.description, calculation.attempts[-1] if calculation.attempts else None
+    )
+
+
+def composing(conversation: Conversation) -> Prompt:
+    return _composing(_tutoring(conversation), conversation.turns[-1])
+
+
+def received_python(conversation: Conversation) -> Prompt:
+    return _received_python(_tutoring(conversation), conversation.turns[-1].calculation)
+
+
+def no_python(conversation: Conversation) -> Prompt:
+    return _no_python(_tutoring(conversation), conversation.turns[-1])
+
+
+def tutor_prompts(conversation: Conversation) -> Iterator[tuple[Turn, list[Prompt]]]:
+    """Each turn with what the tutor's states were asked in it: deciding, each attempt at the code, composing."""
+    for turn, told in zip(conversation.turns, _tutoring_by_turn(conversation), strict=False):
+        attempts = turn.calculation.attempts
+        shown_before = [None, *attempts][: len(attempts)]
+        programs = [program_prompt(TEMPLATES, turn.calculation.description, before) for before in shown_before]
+        yield turn, [TEMPLATES.prompt("deciding", **told), *programs, _composing(told, turn)]
+
+
+def output(calculation: Calculation) -> str:
+    """What the last program came to, as the tutor is told."""
+    values = calculation.attempts[-1].execution.values
+    return "\n".join(f"{value.name} = {shown(value.value)}" for value in values)
+
+
+def outset(conversation: Conversation, template: str) -> str:
+    """A text of one's own with the problem and the rules of the tutor's replies put in."""
+    problem = conversation.problem
+    slots = {"question": problem.question, "solution": _solution(problem), "control": _control()}
+    return filled(template, **slots)
+
+
+def given_prompts(conversation: Conversation) -> list[tuple[int, Prompt]]:
+    """Every prompt that led to a conversation, filled in from the templates as they stand, with its turn.
+
+    What was asked before the first turn has the number 0.
+    """
+    problem = conversation.problem
+    given = [(0, enriching(problem))] if problem.HasField("enrichment") else []
+    before: list[str] = []
+    for turn, prompts in tutor_prompts(conversation):
+        if not conversation.person:
+            asked = _student(conversation, "\n".join(before), turn.student.intent, turn.student.strategy)
+            given.append((turn.number, asked))
+        given += [(turn.number, prompt) for prompt in prompts]
+        before += _said(turn)
+    return given
+
+
+def _student(conversation: Conversation, history: str, intent: Intent, strategy: ErrorStrategy) -> Prompt:
+    kind = INTENTS[intent]
+    return TEMPLATES.prompt(
+        "student",
+        question=conversation.problem.question,
+        persona=conversation.persona,
+        manner=personas()[conversation.persona].manner,
+        conversation=history,
+        kind=kind,
+        strategy=STRATEGIES.get(strategy, ""),
+        instruction=_instructions()[STRATEGIES.get(strategy, kind)],
+    )
+
+
+def _composing(told: Mapping[str, str], turn: Turn) -> Prompt:
+    """A program that never ran leaves the tutor without an output: it must not guess the verdict."""
+    attempts = turn.calculation.attempts
+    ran = bool(attempts) and attempts[-1].execution.status == STATUS_OK
+    return _received_python(told, turn.calculation) if ran else _no_python(told, turn)
+
+
+def _received_python(told: Mapping[str, str], calculation: Calculation) -> Prompt:
+    return TEMPLATES.prompt(
+        "received_python",
+        **told,
+        control=_control(),
+        description=calculation.description,
+        output=output(calculation),
+    )
+
+
+def _no_python(told: Mapping[str, str], turn: Turn) -> Prompt:
+    failed = turn.HasField("calculation")
+    return TEMPLATES.prompt(
+        "no_python",
+        **told,
+        control=_control(),
+        failure=TEMPLATES.filled("no_python_failed") if failed else "",
+    )
+
+
+def _tutoring(conversation: Conversation) -> dict[str, str]:
+    problem = conversation.problem
+    return _told(problem, _solution(problem), _history(conversation), progress_of(conversation))
+
+
+def _tutoring_by_turn(conversation: Conversation) -> Iterator[dict[str, str]]:
+    """What the tutor was told in each turn, before it answered."""
+    problem = conversation.problem
+    solution = _solution(problem)
+    lines: list[str] = []
+    for turn, progress in zip(conversation.turns, progress_by_turn(conversation), strict=False):
+        student, *tutor = _said(turn)
+        lines.append(student)
+        yield _told(problem, solution, "\n".join(lines), progress)
+        lines += tutor
+
+
+def _told(problem: Problem, solution: str, history: str, progress: Progress) -> dict[str, str]:
+    return {
+        "question": problem.question,
+        "solution": solution,
+        "conversation": history,
+        "progress": f"Step being worked on: {progress.step} of {progress.steps}\n"
+        f"Wrong answers at this step: {progress.wrong_answers}",
+    }
+
+
+def _solution(problem: Problem) -> str:
+    return problem.enrichment.detailed_solution or _steps(problem)
+
+
+def _steps(problem: Problem) -> str:
+    return "\n".join(
+        f"Step {step.number}) {step.explanation}" + (f" {step.formula}" if step.formula else "")
+        for step in problem.steps
+    )
+
+
+def _history(conversation: Conversation) -> str:
+    return "\n".join(line for turn in conversation.turns for line in _said(turn))
+
+
+def _said(turn: Turn) -> list[str]:
+    said = [f"Student: {_one_line(turn.student.text)}"]
+    if turn.HasField("tutor"):
+        said.append(f"Tutor: {_one_line(turn.tutor.text)}")
+    return said
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+@functools.cache
+def _control() -> str:
+    return TEMPLATES.filled("control")
+
+
+@functools.cache
+def personas() -> Mapping[str, Persona]:
+    return {name: Persona(**persona) for name, persona in TEMPLATES.table("personas").items()}
+
+
+@functools.cache
+def _instructions() -> Mapping[str, str]:
+    return TEMPLATES.table("intents")

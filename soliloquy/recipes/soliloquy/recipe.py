@@ -1,0 +1,42 @@
+"""Code Soliloquies: a tutor that calculates before it answers."""
+
+from soliloquy.recipes import codegen
+from soliloquy.recipes.person import Person
+from soliloquy.recipes.recipe import Recipe
+from soliloquy.recipes.soliloquy import (
+    codes,
+    composer,
+    lessons,
+    planner,
+    prompting,
+    records,
+    restoring,
+    rules,
+    student,
+    tutor,
+)
+from soliloquy.recipes.soliloquy.answers import Reply
+from soliloquy.recipes.soliloquy.scripted import SPEAKERS
+
+RECIPE = Recipe(
+    enriching=prompting.enriching,
+    planner=planner.enrich,
+    student=student.reply,
+    tutor=tutor.decide,
+    codegen=codegen.writing(prompting.use_python),
+    composer=composer.reply,
+    faults=rules.faults,
+    judged=rules.judged,
+    checked=rules.checked,
+    agreeing=rules.POLICY["agreeing"],
+    words=codes.WORDS,
+    remark=codes.remark,
+    record=records.record,
+    restore=restoring.restored,
+    fingerprints=prompting.TEMPLATES.fingerprints,
+    prompts=prompting.given_prompts,
+    lessons=lessons.lessons,
+    dialogue=lessons.dialogue,
+    speakers=SPEAKERS,
+    person=Person(shown=dict.fromkeys(("soliloquy/received_python", "soliloquy/no_python"), Reply.text_so_far)),
+)

@@ -1,0 +1,171 @@
+"""The rules that a finished conversation must keep to be kept. A fault names the rule, the turn and the evidence."""
+
+import tomllib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from soliloquy.recipes import manners
+from soliloquy.recipes.agreement import contradiction, letter
+from soliloquy.recipes.codes import STATE_LETTERS
+from soliloquy.recipes.manners import Found
+from soliloquy.recipes.soliloquy.codes import GIVING_ACTIONS, GOING_BACK
+from soliloquy.recipes.soliloquy.truth import TurnTruth, assessed
+from soliloquy.truth.report import Checked, CheckedTurn
+from soliloquy.v1.conversation_pb2 import Conversation, Ending, Intent
+from soliloquy.v1.sandbox_pb2 import Status
+
+POLICY = tomllib.loads(Path(__file__).with_name("rules.toml").read_text("utf-8"))
+
+SOLUTION_AFTER_WRONG, SOLUTION_ON_REQUEST = 2, 9
+
+
+def faults(conversation: Conversation) -> list[str]:
+    """Why the conversation is not kept; nothing where it is."""
+    return list(judged(conversation).faults)
+
+
+def judged(conversation: Conversation) -> Checked:
+    """The same with what is so in each turn; of a conversation that was not solved nothing more is said."""
+    if conversation.ending != Ending.ENDING_SOLVED:
+        reason = conversation.ending_reason or Ending.Name(conversation.ending)
+        return Checked(turns=(), faults=[f"not solved: {reason}"])
+    return checked(conversation)
+
+
+def checked(conversation: Conversation) -> Checked:
+    truths = list(assessed(conversation))
+    return Checked(turns=[_checked_turn(truth) for truth in truths], faults=_broken(conversation, truths))
+
+
+def _broken(conversation: Conversation, truths: Sequence[TurnTruth]) -> list[str]:
+    return [
+        f"{name.replace('_', ' ')}: turn {turn}: {evidence}"
+        for name in POLICY["rules"]
+        for turn, evidence in _RULES[name](conversation, truths)
+    ]
+
+
+def _checked_turn(truth: TurnTruth) -> CheckedTurn:
+    student, tutor = truth.turn.student, truth.turn.tutor
+    # Nothing is drawn for an opening, nor for a person.
+    drawn = student.intent in (Intent.INTENT_RIGHT, Intent.INTENT_WRONG)
+    return CheckedTurn(
+        meant_wrong=student.intent == Intent.INTENT_WRONG if drawn else None,
+        right=truth.claim.right,
+        verdict_true=_is_true(truth),
+        codes={
+            "evaluation": letter(truth.turn),
+            "action": str(tutor.action),
+            "state": STATE_LETTERS.get(tutor.state, ""),
+        },
+        message=student.text,
+        reply=tutor.text,
+    )
+
+
+def _verdict(conversation: Conversation, truths: Sequence[TurnTruth]) -> Found:
+    for truth in truths:
+        if _is_true(truth) is False:
+            claimed = "right" if truth.claim.right else "wrong"
+            yield truth.turn.number, f"evaluated {letter(truth.turn)!r} although {_claimed(truth)} is {claimed}"
+
+
+def _is_true(truth: TurnTruth) -> bool | None:
+    """Whether the tutor's verdict is what it should be; None where it gives none, or the student claims nothing."""
+    given = letter(truth.turn)
+    if truth.claim.right is None or given not in "ab":
+        return None
+    return (given == "b") == truth.claim.right
+
+
+def _blind(conversation: Conversation, truths: Sequence[TurnTruth]) -> Found:
+    for truth in truths:
+        turn = truth.turn
+        attempts, numeric = turn.calculation.attempts, truth.claim.quantity is not None
+        if numeric and attempts and attempts[-1].execution.status != Status.STATUS_OK and letter(turn) in "abc":
+            yield turn.number, f"evaluated {letter(turn)!r} although no program ran"
+
+
+def _steps(conversation: Conversation, truths: Sequence[TurnTruth]) -> Found:
+    """Steps run forward one by one, but for a student who asks to go back; the end comes at the last one."""
+    last = len(conversation.problem.steps)
+    for truth in truths:
+        at, tutor = truth.progress.step, truth.turn.tutor
+        back = tutor.action == GOING_BACK and tutor.step == at - 1
+        # A student may be ahead of the tutor's questions.
+        ahead = tutor.step > at and {*range(at, tutor.step + 1)} <= truth.solved
+        if tutor.step != at and not back and not ahead:
+            yield truth.turn.number, f"step {tutor.step} while step {at} was at hand"
+        elif STATE_LETTERS.get(tutor.state) == "t" and tutor.step != last:
+            yield truth.turn.number, f"finished at step {tutor.step} of {last}"
+
+
+def _three_wrong(conversation: Conversation, truths: Sequence[TurnTruth]) -> Found:
+    enough = POLICY["wrong_answers_before_solution"]
+    for truth in truths:
+        if letter(truth.turn) != "a":
+            continue
+        wrong = truth.progress.wrong_answers + 1
+        given = truth.turn.tutor.action == SOLUTION_AFTER_WRONG
+        if given and wrong < enough:
+            yield truth.turn.number, f"the solution after {wrong} wrong answers"
+        elif not given and wrong >= enough:
+            yield truth.turn.number, f"no solution after {wrong} wrong answers"
+
+
+def _unasked(conversation: Conversation, truths: Sequence[TurnTruth]) -> Found:
+    for turn in conversation.turns:
+        if turn.tutor.action == SOLUTION_ON_REQUEST and not _has_cue("asks_for_solution", turn.student.text):
+            yield turn.number, "the solution although the student did not ask for it"
+
+
+def _early_answer(conversation: Conversation, truths: Sequence[TurnTruth]) -> Found:
+    """No reply gives a result before the student has stated it or may be told it."""
+    for truth in truths:
+        hidden_from = truth.progress.step + (truth.turn.tutor.action in GIVING_ACTIONS)
+        for given in truth.early:
+            if given.step >= hidden_from:
+                yield truth.turn.number, f"gives {given.text!r} of step {given.step}"
+
+
+def _farewell(conversation: Conversation, truths: Sequence[TurnTruth]) -> Found:
+    finished = False
+    for turn in conversation.turns:
+        if finished and all(_has_cue("farewell", text) for _, text in manners.messages(turn)):
+            yield turn.number, "goodbyes after the end"
+        finished = finished or STATE_LETTERS.get(turn.tutor.state) == "t"
+
+
+Rule = Callable[[Conversation, Sequence[TurnTruth]], Found]
+
+
+def _of_manners(rule: Callable[[Conversation, manners.Policy], Found]) -> Rule:
+    return lambda conversation, truths: rule(conversation, POLICY)
+
+
+_RULES: dict[str, Rule] = {
+    "length": _of_manners(manners.length),
+    "empty": _of_manners(manners.empty),
+    "speaks_for": _of_manners(manners.speaks_for),
+    "contradiction": lambda conversation, _: contradiction(conversation, POLICY["agreeing"]),
+    "verdict": _verdict,
+    "blind": _blind,
+    "steps": _steps,
+    "three_wrong": _three_wrong,
+    "unasked": _unasked,
+    "early_answer": _early_answer,
+    "repeated": _of_manners(manners.repeated),
+    "farewell": _farewell,
+}
+
+
+def _claimed(truth: TurnTruth) -> str:
+    quantity = truth.claim.quantity
+    if quantity is None:
+        return "what the student says"
+    return repr(truth.turn.student.text[quantity.start : quantity.end].strip())
+
+
+def _has_cue(kind: str, text: str) -> bool:
+    plain = text.casefold()
+    return any(cue in plain for cue in POLICY["cues"][kind])

@@ -1,0 +1,16 @@
+"""What each prompt of the recipe is answered with when no language model is there."""
+
+from collections.abc import Mapping
+
+from soliloquy.recipes.scripted import programs
+from soliloquy.recipes.scripted.reading import Speaker
+from soliloquy.recipes.soliloquy.scripted import composer, planner, student, tutor
+
+SPEAKERS: Mapping[str, Speaker] = {
+    "soliloquy/enriching": planner.enrich,
+    "soliloquy/student": student.reply,
+    "soliloquy/deciding": tutor.decide,
+    "soliloquy/use_python": programs.code,
+    "soliloquy/received_python": composer.reply,
+    "soliloquy/no_python": composer.reply,
+}

@@ -1,0 +1,194 @@
+"""The tutor's visible reply, with its judgement of what the student said."""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+
+from soliloquy.recipes.codes import STRATEGIES
+from soliloquy.recipes.scripted.phrasebook import Part, anew, capitalised, verbatim
+from soliloquy.recipes.scripted.reading import Reading
+from soliloquy.recipes.soliloquy.scripted.hints import about, hints, more, tactful, told_of
+from soliloquy.recipes.soliloquy.scripted.phrases import book
+from soliloquy.recipes.soliloquy.scripted.replies import Gist, Reply, read_reply
+from soliloquy.recipes.soliloquy.scripted.steps import answer, answer_form, is_numeric, sentences, working
+from soliloquy.recipes.soliloquy.scripted.tutor import PATIENCE
+from soliloquy.truth.figures import rounded, told, with_unit
+from soliloquy.v1.conversation_pb2 import ErrorStrategy
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Move:
+    """What the tutor makes of a reply: the recipe's codes, and the sentences that carry them out."""
+
+    evaluation: str
+    action: int
+    # Which of the thoughts of phrases/hidden.toml goes with it.
+    thought: str
+    step: int
+    state: str
+    parts: Sequence[Part]
+
+
+def reply(reading: Reading, rng: Random) -> str:
+    move = _move(reading, read_reply(reading))
+    fields = {
+        "Thoughts of Tutorbot": book().one_of(rng, "hidden", "thoughts", move.thought, step=str(move.step)),
+        "Evaluation of Student Response": move.evaluation,
+        "Action Based on Evaluation": str(move.action),
+        "Step Number": str(move.step),
+        "Step State": move.state,
+        "Tutorbot Response": capitalised(anew(move.parts, rng, reading.word_limit, reading.said(student=False))),
+    }
+    return json.dumps(fields, ensure_ascii=False)
+
+
+def _move(reading: Reading, said: Reply) -> Move:
+    if reading.has("calculation") and reading.section("calculation") == "failed":
+        return _stay(reading, "d", 6, "uncalculated", [book().part("tutor", "show_working")])
+    match said.gist:
+        case Gist.OPENING:
+            return _opened(reading, said.text)
+        case Gist.NUMBER:
+            return _judged(reading, said, _verdict(reading, said))
+        case Gist.RIGHT | Gist.WRONG:
+            return _judged(reading, said, said.gist is Gist.RIGHT)
+        case Gist.PARTIAL if reading.wrong_before >= PATIENCE:
+            return _solve(reading, "c", 5, "partial_solved", "partial_solved")
+        case Gist.PARTIAL:
+            left = "number" if is_numeric(reading.step) else "knowns"
+            return _stay(reading, "c", 4, "partial", [book().part("tutor", "partial", left, **told_of(reading))])
+        case Gist.HINT:
+            hinting = book().optional("tutor", "hinting", name=reading.step.result.name)
+            return _stay(reading, "f", 8, "hint", [hinting, Part(options=hints(reading))])
+        case Gist.SOLUTION:
+            return _solve(reading, "f", 9, "solution", "gladly")
+        case Gist.BACK if reading.step.number > 1:
+            return _back(reading)
+        case Gist.BACK:
+            return _stay(reading, "f", 11, "concept", [book().part("tutor", "at_the_start")])
+        case Gist.CONCEPT:
+            concept = Part(options=about(reading, said.text))
+            return _stay(reading, "f", 11, "concept", [book().optional("tutor", "good_question"), concept])
+        case Gist.OFF_TOPIC:
+            return _stay(reading, "e", 7, "off_topic", [book().part("tutor", "refocus", **told_of(reading))])
+        case _:
+            return _stay(reading, "d", 6, "unclear", [book().part("tutor", "clarify", **told_of(reading))])
+
+
+def _opened(reading: Reading, text: str) -> Move:
+    """A hint for those who ask how to begin; a welcome for all others."""
+    for sentence in sentences(reading.problem.question):
+        text = text.replace(sentence, "")
+    if not book().cue("begin").search(text):
+        return _stay(reading, "g", 12, "opening", [book().part("tutor", "welcome")])
+    hint = Part(options=hints(reading))
+    return _stay(reading, "f", 8, "opening", [book().part("tutor", "way_in"), hint])
+
+
+def _judged(reading: Reading, said: Reply, right: bool | None) -> Move:
+    if right is None:
+        return _stay(reading, "d", 6, "uncalculated", [book().part("tutor", "show_working")])
+    facts = told_of(reading)
+    if right:
+        form = "number" if is_numeric(reading.step) else answer_form(reading.step)
+        return _advance(reading, "b", 3, "right", [book().part("tutor", "right", form, **facts, more=more(reading))])
+    if reading.wrong_before >= PATIENCE:
+        return _solve(reading, "a", 2, "wrong_solved", "wrong_solved")
+    slip = said.slip(reading.step)
+    kind = ErrorStrategy.Name(slip.strategy).removeprefix("ERROR_STRATEGY_").lower() if slip else "unspecified"
+    mistake = Part(options=tactful(book().wordings("tutor", "mistake", kind, **facts), reading))
+    # Where the kind of mistake is known, what to look at instead goes with it.
+    hint = [] if kind in STRATEGIES.values() else [Part(options=hints(reading), optional=True)]
+    return _stay(reading, "a", 1, "wrong", [book().part("tutor", "wrong", **facts), mistake, *hint])
+
+
+def _stay(reading: Reading, evaluation: str, action: int, thought: str, parts: Sequence[Part]) -> Move:
+    """Keep to the step, and end on its question."""
+    lead = "begin" if thought == "opening" else "again"
+    return Move(
+        evaluation=evaluation,
+        action=action,
+        thought=thought,
+        step=reading.step.number,
+        state="q",
+        parts=[*parts, book().optional("tutor", lead), verbatim(reading.step.ask)],
+    )
+
+
+def _advance(reading: Reading, evaluation: str, action: int, thought: str, parts: Sequence[Part]) -> Move:
+    """The step is done: on to the next one's question, or a farewell."""
+    if reading.last_step:
+        onward = [book().part("tutor", "farewell", name=reading.step.result.name)]
+    else:
+        onward = [book().optional("tutor", "next"), verbatim(reading.problem.steps[reading.step.number].ask)]
+    return Move(
+        evaluation=evaluation,
+        action=action,
+        thought=thought,
+        step=reading.step.number,
+        state="t" if reading.last_step else "r",
+        parts=[*parts, *onward],
+    )
+
+
+def _solve(reading: Reading, evaluation: str, action: int, thought: str, lead: str) -> Move:
+    return _advance(reading, evaluation, action, thought, [book().optional("tutor", lead), _solution(reading)])
+
+
+def _back(reading: Reading) -> Move:
+    before = reading.problem.steps[reading.step.number - 2]
+    return Move(
+        evaluation="f",
+        action=10,
+        thought="back",
+        step=before.number,
+        state="q",
+        parts=[book().part("tutor", "back"), verbatim(before.ask)],
+    )
+
+
+def _solution(reading: Reading) -> Part:
+    """This step worked out, with the number that was calculated for it."""
+    step = reading.step
+    if not is_numeric(step):
+        explanation = step.explanation if answer_form(step) == "formula" else ""
+        slots = {"answer": answer(step), "explanation": explanation, "more": more(reading)}
+        return book().part("tutor", "solution", answer_form(step), **slots)
+    number = _calculated(reading.output) if reading.has("output") else None
+    value = told(step.result) if number is None else with_unit(rounded(number, 4), step.result.unit)
+    return book().part(
+        "tutor",
+        "solution",
+        "number",
+        formula=step.formula,
+        working=working(step),
+        value=value,
+        name=step.result.name,
+        explanation=told_of(reading)["explanation"],
+    )
+
+
+def _verdict(reading: Reading, said: Reply) -> bool | None:
+    """What the output says of the student's number; None where nothing was calculated."""
+    if not reading.has("output"):
+        return None
+    told_so = [value == "True" for value in reading.output.values() if value in ("True", "False")]
+    if told_so:
+        return told_so[0]
+    number = _calculated(reading.output)
+    if number is None or said.value is None:
+        return None
+    return math.isclose(said.value, number, rel_tol=reading.problem.tolerance or 0.01)
+
+
+def _calculated(output: Mapping[str, str]) -> float | None:
+    """The first variable that holds a number of the tutor's own."""
+    for name, value in output.items():
+        if not name.startswith("student"):
+            try:
+                return float(value)
+            except ValueError:
+                continue
+    return None

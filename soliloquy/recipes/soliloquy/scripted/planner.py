@@ -1,0 +1,44 @@
+"""The planner's two texts, from the problem's steps as the book knows them."""
+
+import json
+from random import Random
+
+from soliloquy.recipes.scripted.reading import Reading
+from soliloquy.recipes.soliloquy.scripted.phrases import book
+from soliloquy.recipes.soliloquy.scripted.steps import is_numeric, named, working
+from soliloquy.truth.figures import with_unit, written
+from soliloquy.v1.conversation_pb2 import Step, StepKind
+
+
+def enrich(reading: Reading, rng: Random) -> str:
+    steps = reading.problem.steps
+    texts = {
+        "Detailed Solution": " ".join(f"Step {step.number}) {_explained(step, rng)}" for step in steps),
+        "Solution Outline": " ".join(f"Step {step.number}) {_outlined(step, rng)}" for step in steps),
+    }
+    return json.dumps(texts, ensure_ascii=False)
+
+
+def _explained(step: Step, rng: Random) -> str:
+    if not is_numeric(step):
+        return f"{step.explanation} {step.formula}." if step.formula else step.explanation
+    if "=" in step.explanation:
+        # A solution in prose calculates in its own words.
+        return step.explanation
+    worked = f"{step.formula} = {working(step)} = {with_unit(written(step.result.value), step.result.unit)}"
+    return f"{step.explanation} {book().one_of(rng, 'planner', 'worked')} {worked}."
+
+
+def _outlined(step: Step, rng: Random) -> str:
+    symbolic = not is_numeric(step) or bool(step.inputs)
+    return book().one_of(
+        rng,
+        "planner",
+        "outline",
+        StepKind.Name(step.kind).removeprefix("STEP_KIND_").lower(),
+        ask=step.ask,
+        names=named(step.inputs),
+        formula=step.formula if symbolic else "",
+        result=step.result.name,
+        unit=step.result.unit,
+    )

@@ -1,0 +1,105 @@
+"""What a student's reply amounts to, judged from its words alone."""
+
+import re
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from soliloquy.recipes.scripted.reading import Reading
+from soliloquy.recipes.soliloquy.scripted.phrases import book
+from soliloquy.recipes.soliloquy.scripted.steps import answer, is_numeric, same, stated_answer
+from soliloquy.truth.numbers import numbers_in_digits
+from soliloquy.truth.phrases import says, says_exactly, without
+from soliloquy.v1.conversation_pb2 import STEP_KIND_KNOWNS, Problem, Slip, Step
+
+_WORD = re.compile(r"[^\W\d_]{4,}")
+
+
+class Gist(Enum):
+    OPENING = auto()
+    # A number for a step that yields one: right or wrong is for the calculation to say.
+    NUMBER = auto()
+    RIGHT = auto()
+    WRONG = auto()
+    PARTIAL = auto()
+    HINT = auto()
+    SOLUTION = auto()
+    BACK = auto()
+    CONCEPT = auto()
+    UNCLEAR = auto()
+    OFF_TOPIC = auto()
+
+
+_INQUIRIES = {"hint": Gist.HINT, "solution": Gist.SOLUTION, "back": Gist.BACK, "concept": Gist.CONCEPT}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reply:
+    gist: Gist
+    text: str
+    value: float | None = None
+
+    def slip(self, step: Step) -> Slip | None:
+        """The known mistake that this reply shows."""
+        for slip in step.slips:
+            if says(self.text, slip.working) or (self.value is not None and same(self.value, slip.value)):
+                return slip
+        return None
+
+
+def read_reply(reading: Reading) -> Reply:
+    text = reading.latest_reply
+    if reading.opening:
+        return Reply(gist=Gist.OPENING, text=text)
+    step = reading.step
+    asked = _inquiry(text, step)
+    if not is_numeric(step):
+        return Reply(gist=_statement(text, step) or asked or _aside(text, reading.problem) or Gist.WRONG, text=text)
+    value = None if asked else stated_answer(text, step)
+    if value is not None:
+        return Reply(gist=Gist.NUMBER, text=text, value=value)
+    if asked is None and says(text, step.formula):
+        asked = Gist.PARTIAL
+    return Reply(gist=asked or _aside(text, reading.problem) or Gist.UNCLEAR, text=text)
+
+
+def _inquiry(text: str, step: Step) -> Gist | None:
+    """What the student asks for, unless the question only accompanies an answer."""
+    if "=" in without(text, step.formula):
+        return None
+    return next((gist for situation, gist in _INQUIRIES.items() if book().cue(situation).search(text)), None)
+
+
+def _statement(text: str, step: Step) -> Gist | None:
+    """Right, wrong or in part, where the reply says something about a step without a number."""
+    if says_exactly(text, step.formula):
+        return Gist.RIGHT
+    if any(says(text, slip.working) for slip in step.slips):
+        return Gist.WRONG
+    if step.kind == STEP_KIND_KNOWNS and step.inputs:
+        values = [number.value for number in numbers_in_digits(text)]
+        found = sum(any(same(value, known.value) for value in values) for known in step.inputs)
+        if not found:
+            return None
+        if any(not any(same(value, known.value) for known in step.inputs) for value in values):
+            return Gist.WRONG
+        return Gist.RIGHT if found == len(step.inputs) else Gist.PARTIAL
+    return Gist.RIGHT if says(text, answer(step)) else None
+
+
+def _aside(text: str, problem: Problem) -> Gist | None:
+    """Off the topic or too vague to judge."""
+    if book().cue("off_topic").search(text):
+        return Gist.OFF_TOPIC
+    if book().cue("unclear").search(text) or len(text.split()) < 3:
+        return Gist.UNCLEAR
+    return None if _words(text) & _problem_words(problem) or book().cue("study").search(text) else Gist.OFF_TOPIC
+
+
+def _words(text: str) -> set[str]:
+    return set(_WORD.findall(text.casefold()))
+
+
+def _problem_words(problem: Problem) -> set[str]:
+    return _words(
+        " ".join([problem.question, *(f"{step.ask} {step.formula} {step.explanation}" for step in problem.steps)])
+    )

@@ -1,0 +1,125 @@
+"""What a step of a problem looks like in writing: its working, its answer, what would give it away."""
+
+import math
+import re
+from collections.abc import Sequence
+
+from soliloquy.truth.answers import answer_in
+from soliloquy.truth.figures import rounded, told
+from soliloquy.truth.numbers import numbers_in_digits
+from soliloquy.truth.phrases import without
+from soliloquy.truth.quantities import quantities_in
+from soliloquy.truth.spelled import has_any
+from soliloquy.v1.conversation_pb2 import STEP_KIND_KNOWNS, Problem, Quantity, Slip, Step
+
+NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")
+# Neither a function nor a number.
+_SYMBOL = re.compile(r"(?<![\w.])(?!π)[^\W\d]\w*\b(?!\()")
+_POWER_OF_TEN = re.compile(r"(\d(?:\.\d+)?)e(-?\d+)\b")
+_SENTENCE_END = re.compile(r"(?<=[.?!])\s+")
+_WHOLE = re.compile(r"(?<=\d)\.0(?!\d)")
+# What Python calls otherwise than people do; an angle is in degrees.
+_WRITTEN = {
+    re.compile(r"\bradians\(([^()\s]+)\)"): r"\1°",
+    re.compile(r"\bradians\("): "(",
+    re.compile(r"^degrees\((.*)\)$"): r"\1",
+    re.compile(r"\ba(?=(?:sin|cos|tan)\()"): "arc",
+    re.compile(r"\bsqrt\("): "√(",
+    re.compile(r"\blog\("): "ln(",
+    re.compile(r"\blog10\("): "log(",
+    re.compile(r"\bpi\b"): "π",
+}
+# Two numbers closer than this are the same number to a reader.
+_SAME = 0.01
+
+
+def is_numeric(step: Step) -> bool:
+    return step.HasField("result") and bool(step.expression)
+
+
+def working(step: Step, digits: int = 4) -> str:
+    """The expression with the numbers put in: "2 × 3^2"."""
+    values = {quantity.symbol: _in_working(quantity, digits) for quantity in step.inputs}
+    text = NAME.sub(lambda name: values.get(name.group(), name.group()), step.expression)
+    text = _WHOLE.sub("", text.replace("math.", "").replace(" ** ", "^").replace("**", "^"))
+    for python, written in _WRITTEN.items():
+        text = python.sub(written, text)
+    return text.replace(" * ", " × ").replace("*", " × ")
+
+
+def taken_apart(slip: Slip) -> tuple[str, str]:
+    """The formula and the numbers of a mistake's working: "a = m / F", "2 / 6" of "a = m / F = 2 / 6"."""
+    pieces = [piece.strip() for piece in slip.working.split(" = ")]
+    if len(pieces) > 1 and (written := answer_in(pieces[-1], slip.unit)) is not None and same(written, slip.value):
+        pieces.pop()
+    numbers = "" if _SYMBOL.search(pieces[-1]) else pieces.pop()
+    # As a right answer's are written, so that it is not told from a wrong one by that.
+    numbers = _POWER_OF_TEN.sub(r"\1 × 10^\2", numbers).replace("²", "^2").replace("³", "^3")
+    return " = ".join(pieces[:2]) if len(pieces) > 1 else "", numbers
+
+
+def listed(quantities: Sequence[Quantity]) -> str:
+    """ "m = 2 kg and a = 3 m/s^2" """
+    return _joined([f"{quantity.symbol} = {told(quantity)}" for quantity in quantities])
+
+
+def named(quantities: Sequence[Quantity]) -> str:
+    return _joined([f"the {quantity.name}" for quantity in quantities if quantity.name])
+
+
+def answer(step: Step) -> str:
+    """What a right reply to a step without a number has to say."""
+    if step.kind == STEP_KIND_KNOWNS and step.inputs:
+        return listed(step.inputs)
+    return step.formula or sentences(step.explanation)[0].rstrip(".")
+
+
+def answer_form(step: Step) -> str:
+    """Which wordings that answer goes with."""
+    if step.kind == STEP_KIND_KNOWNS and step.inputs:
+        return "knowns"
+    return "formula" if step.formula else "idea"
+
+
+def sentences(text: str) -> list[str]:
+    return _SENTENCE_END.split(" ".join(text.split()))
+
+
+def same(one: float, other: float) -> bool:
+    return math.isclose(one, other, rel_tol=_SAME)
+
+
+def stated_answer(text: str, step: Step) -> float | None:
+    """The number a reply gives for the step, leaving aside those of the formula it quotes."""
+    return answer_in(without(text, step.formula), step.result.unit)
+
+
+def gives_away(text: str, problem: Problem, step: Step) -> bool:
+    """Whether a text holds the result of this step or of a later one, or the final answer."""
+    hidden = [later.result.value for later in problem.steps if later.number >= step.number and is_numeric(later)]
+    if problem.HasField("answer"):
+        hidden.append(problem.answer.value)
+    told = [number.value for number in numbers_in_digits(text)]
+    if has_any(text):
+        told += [written.value for written in quantities_in(text)]
+    return any(same(value, secret) for value in told for secret in hidden)
+
+
+def step_asked(problem: Problem, text: str) -> Step | None:
+    """The step whose question a tutor's message ends on."""
+    plain = " ".join(text.split())
+    places = [(plain.rfind(" ".join(step.ask.split())), len(step.ask), -step.number) for step in problem.steps]
+    at, _, number = max(places)
+    return problem.steps[-number - 1] if at >= 0 else None
+
+
+def _in_working(quantity: Quantity, digits: int) -> str:
+    # Rounding an input by hand would carry into the result.
+    while digits < 15 and float(f"{quantity.value:.{digits}g}") != quantity.value:
+        digits += 1
+    text = rounded(quantity.value, digits)
+    return f"({text})" if quantity.value < 0 or "^" in text else text
+
+
+def _joined(items: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(items[:-1]), *items[-1:]]))

@@ -1,0 +1,26 @@
+"""The deciding state: whether the next reply rests on a calculation, and which."""
+
+import json
+from random import Random
+
+from soliloquy.recipes.scripted.programs import description
+from soliloquy.recipes.scripted.reading import Reading
+from soliloquy.recipes.soliloquy.scripted.replies import Gist, Reply, read_reply
+from soliloquy.recipes.soliloquy.scripted.steps import is_numeric
+
+# Before this many wrong answers the tutor only hints; with the next one it steps in.
+PATIENCE = 2
+
+
+def decide(reading: Reading, rng: Random) -> str:
+    reply = read_reply(reading)
+    if not is_numeric(reading.step) or not _needs_number(reply, reading):
+        return json.dumps({"Use Python": "n"})
+    return json.dumps(
+        {"Use Python": "y", "Description": description(reading.step, reply.value, rng)}, ensure_ascii=False
+    )
+
+
+def _needs_number(reply: Reply, reading: Reading) -> bool:
+    gives_solution = reply.gist is Gist.SOLUTION or (reply.gist is Gist.PARTIAL and reading.wrong_before >= PATIENCE)
+    return reply.gist is Gist.NUMBER or gives_solution

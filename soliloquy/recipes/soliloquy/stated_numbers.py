@@ -1,0 +1,164 @@
+"""The numbers that a solution states, apart from what only counts, refers or belongs to a formula."""
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import pairwise
+
+from soliloquy.truth.numbers import Number, numbers_in
+from soliloquy.truth.spelled import FRACTIONS
+from soliloquy.truth.units import Unit, unit, unit_after
+
+# Both parts of a quotient are numbers of their own, where a single number would be its value.
+_TEX_FRACTION = re.compile(r"\\[dt]?frac\{([^{}]+)\}\{([^{}]+)\}")
+_QUOTIENT = re.compile(r"(?<=[\d)])\s?[/⁄]\s?(?=[\d(])")
+_POWER = re.compile(r"(?<!\d)\^\s?[({]\s?[-−–]?(\d+(?:\.\d+)?)\s?[)}]")
+_LABEL = re.compile(
+    r"(?:\b(?:steps?|equations?|eqs?\.|parts?|to the power(?: of)?|exponent)|#)\s?\(?"
+    r"(?:\d+\w?\s?(?:,|and|&|to|or|[-–])\s?)*$",
+    re.IGNORECASE,
+)
+_ORDINAL = re.compile(r"(?:st|nd|rd|th)\b")
+_ARTICLE = re.compile(r"\s+(?:of\s+)?an?$")
+# A letter with its subscript, which is no word: "a", "v_0", "m1", but not the article of "2 m a second".
+_LETTER = r"(?!a\s[a-z]{3})[^\W\d_]\d?(?:_\{?\w+\}?)?(?![^\W\d_²³⁴])"
+_FUNCTION = r"(?:√|π|Δ|\\?(?:arc)?(?:sqrt|pi|sin|cos|tan|ln|log|exp)\b|math\.)"
+_SYMBOL = rf"(?:{_FUNCTION}|{_LETTER})"
+_BEFORE_SYMBOL = re.compile(
+    rf"(?:÷\d{{1,2}})?\)*\s?(?:[×*·⋅÷/]\s?\(*(?:{_FUNCTION}|[^\W\d_]\w*)|[+−–-]\s?\(*{_SYMBOL}|\(*{_SYMBOL})"
+)
+_BEHIND_SYMBOL = re.compile(r"(?:[^\W\d_]\w*|[)²³⁴])\s?[×*·⋅÷/+−–-]\s?\(*$")
+_FACTOR = re.compile(rf"\s?[×*·⋅/]?\s?\(*{_SYMBOL}")
+_NO_UNIT = re.compile(r"\s*[-–−]\s")
+# "2 m g" is no number of metre-grams.
+_LIKE_A_UNIT = re.compile(r"\s?[a-z](?: [a-z])+")
+_IS = r"\s*(?:=|≈|is|are|equals?|has|holds)\s*"
+_SAME = re.compile(_IS)
+# "60 seconds in a minute", "each kilometre is 1000 m"
+_OF_ONE = re.compile(r"\s(?:in|per|to|make)\s(?:an?|one|each|every)(?=\s)")
+_ONE_IS = re.compile(rf"\b(?:an?|one|each|every) ([^\W\d_]+){_IS}$", re.IGNORECASE)
+# Characters before a number that may say what it is.
+_BEFORE = 40
+# Beyond these, numbers in words are values: "two forces" counts, "fifty metres" states.
+_COUNTED = 12
+# A formula's own numbers are whole and below this, or parts of one.
+_SMALL = 10
+_PARTS = {*FRACTIONS.values()}
+_PLAIN_FRACTIONS = {ord(sign): f" {Fraction(value).limit_denominator(10)}" for sign, value in FRACTIONS.items()}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Stated:
+    """A number with its unit."""
+
+    text: str
+    value: float
+    half: float
+    digits: int
+    spelled: bool
+    unit: Unit | None
+    start: int
+    # Behind its unit, where it has one.
+    end: int
+    # Beside a symbol: the 2 of v² = 2 a s, the 273.15 of T = t + 273.15.
+    in_formula: bool
+    # Nothing has to vouch for it: it counts, converts, or is a formula's own.
+    free: bool
+
+
+def opened(text: str) -> str:
+    """The text with its quotients opened and its powers plain; all places in it are meant by this form."""
+    text = _TEX_FRACTION.sub(r"(\1)÷(\2)", text).replace("\\times", "×").replace("\\cdot", "·")
+    return _QUOTIENT.sub("÷", _POWER.sub(r"^\1", text))
+
+
+def stated_in(text: str) -> list[Stated]:
+    """The numbers of an opened text. Factors between units ("1 km = 1000 m") are free, as they are true anywhere."""
+    found: list[Stated] = []
+    for number in numbers_in(text):
+        before = text[max(0, number.start - _BEFORE) : number.start]
+        end = number.end - len(match[0] if (match := _ARTICLE.search(text[number.start : number.end])) else "")
+        if _LABEL.search(before) or _ORDINAL.match(text, end):
+            continue
+        known, unit_end = _unit_after(text, end)
+        behind_number = bool(found) and not text[found[-1].end : number.start].strip(" ×*·⋅÷/+−–-(")
+        in_formula = _is_beside_symbol(text, number, end, known, unit_end, behind_number=behind_number)
+        found.append(
+            Stated(
+                text=text[number.start : unit_end].strip(),
+                value=abs(number.value),
+                half=number.half,
+                digits=number.digits,
+                spelled=number.spelled,
+                unit=known,
+                start=number.start,
+                end=unit_end,
+                in_formula=in_formula,
+                free=_counts(number, known) or (in_formula and _is_small(text, number, end)),
+            )
+        )
+    return _with_conversions(text, found)
+
+
+def values_of(texts: Sequence[str]) -> set[float]:
+    """Every number that the texts hold, and both of a quotient or of ½."""
+    forms = [form for text in texts for form in (text, opened(text.translate(_PLAIN_FRACTIONS)))]
+    return {abs(number.value) for form in forms for number in numbers_in(form)}
+
+
+def is_among(number: Stated, values: set[float]) -> bool:
+    """Whether it is one of these, or one of them rounded."""
+    if any(math.isclose(number.value, value, rel_tol=1e-9) for value in values):
+        return True
+    return number.digits >= 3 and any(abs(number.value - value) <= 1.0000001 * number.half for value in values)
+
+
+def _counts(number: Number, unit: Unit | None) -> bool:
+    # "From rest" states a zero too.
+    return (number.spelled and number.value <= _COUNTED) or number.value == 0 or (number.value == 1 and unit is None)
+
+
+def _is_small(text: str, number: Number, end: int) -> bool:
+    return number.value in _PARTS or (number.value < _SMALL and text[number.start : end].isdecimal())
+
+
+def _unit_after(text: str, at: int) -> tuple[Unit | None, int]:
+    """The unit behind a number, and not the symbol of "1 - T" or "2 m_1"."""
+    known, end = unit_after(text, at)
+    return (None, at) if _NO_UNIT.match(text, at) or text[end : end + 1] == "_" else (known, end)
+
+
+def _is_beside_symbol(
+    text: str, number: Number, end: int, unit: Unit | None, unit_end: int, *, behind_number: bool
+) -> bool:
+    if unit is not None and not (_FACTOR.match(text, unit_end) or _LIKE_A_UNIT.fullmatch(text, end, unit_end)):
+        return False
+    if _BEFORE_SYMBOL.match(text, end):
+        return True
+    return not behind_number and _BEHIND_SYMBOL.search(text[max(0, number.start - _BEFORE) : number.start]) is not None
+
+
+def _with_conversions(text: str, found: list[Stated]) -> list[Stated]:
+    free = {place for place, number in enumerate(found) if _is_conversion(text, number)}
+    for place, (one, other) in enumerate(pairwise(found)):
+        if 1 in (one.value, other.value) and _SAME.fullmatch(text, one.end, other.start) and _equal(one, other):
+            free |= {place, place + 1}
+    return [replace(number, free=number.free or place in free) for place, number in enumerate(found)]
+
+
+def _is_conversion(text: str, number: Stated) -> bool:
+    """Whether so many of its unit are one of another, which is named in words."""
+    whole = None
+    if after := _OF_ONE.match(text, number.end):
+        whole = unit_after(text, after.end())[0]
+    elif before := _ONE_IS.search(text[max(0, number.start - _BEFORE) : number.start]):
+        whole = unit(before[1])
+    return whole is not None and _equal(number, replace(number, value=1.0, unit=whole))
+
+
+def _equal(one: Stated, other: Stated) -> bool:
+    if one.unit is None or other.unit is None or one.unit.kind != other.unit.kind:
+        return False
+    return math.isclose(one.value * one.unit.factor, other.value * other.unit.factor, rel_tol=1e-6)

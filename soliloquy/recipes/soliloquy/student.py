@@ -1,0 +1,41 @@
+"""The student: one message a turn, right or wrong as drawn."""
+
+from soliloquy.recipes.answers import Spoken
+from soliloquy.recipes.codes import STRATEGIES
+from soliloquy.recipes.soliloquy import prompting
+from soliloquy.runtime.ask import Ask
+from soliloquy.runtime.events import Outcome, emit
+from soliloquy.runtime.seeds import draw
+from soliloquy.v1.conversation_pb2 import Conversation, ErrorStrategy, Intent, StudentReply
+from soliloquy.v1.events_pb2 import ConversationStarted, StudentReplied, TutorReplied
+
+# Of the replies to the tutor. Each is drawn for itself, so that the share holds however long conversations become.
+WRONG_SHARE = 0.10
+
+
+async def reply(event: ConversationStarted | TutorReplied, ask: Ask) -> Outcome:
+    """The student's next message. Whether it is to be wrong is our draw and not the model's."""
+    conversation = event.conversation
+    conversation.persona = conversation.persona or drawn_persona(conversation)
+    intent, strategy = drawn_intent(conversation)
+    spoken = await ask(prompting.student(conversation, intent, strategy), Spoken)
+    conversation.turns.add(
+        number=len(conversation.turns) + 1,
+        student=StudentReply(text=spoken.text, intent=intent, strategy=strategy),
+    )
+    return emit(StudentReplied(conversation=conversation))
+
+
+def drawn_persona(conversation: Conversation) -> str:
+    personas = prompting.personas()
+    shares = [persona.share for persona in personas.values()]
+    return draw(conversation.run.seed, conversation.id, "persona").choices(list(personas), shares)[0]
+
+
+def drawn_intent(conversation: Conversation) -> tuple[Intent, ErrorStrategy]:
+    if not conversation.turns:
+        return Intent.INTENT_OPENING, ErrorStrategy.ERROR_STRATEGY_UNSPECIFIED
+    choice = draw(conversation.run.seed, conversation.id, len(conversation.turns), "intent")
+    if choice.random() < WRONG_SHARE:
+        return Intent.INTENT_WRONG, choice.choice(list(STRATEGIES))
+    return Intent.INTENT_RIGHT, ErrorStrategy.ERROR_STRATEGY_UNSPECIFIED

@@ -1,0 +1,255 @@
+"""What each turn of a conversation claims and what is so, found from its texts and its problem alone."""
+
+import functools
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from soliloquy.recipes.soliloquy.codes import GIVING_ACTIONS
+from soliloquy.recipes.soliloquy.progress import Progress, progress_by_turn
+from soliloquy.truth.laws import holds, laws_in
+from soliloquy.truth.numbers import EXACT
+from soliloquy.truth.phrases import says, says_exactly
+from soliloquy.truth.quantities import Written, calculations_in, is_same, quantities_in
+from soliloquy.truth.units import NO_UNIT, unit
+from soliloquy.v1.conversation_pb2 import (
+    STEP_KIND_CONCEPT,
+    STEP_KIND_KNOWNS,
+    Conversation,
+    Problem,
+    Quantity,
+    Step,
+    Turn,
+)
+
+# What rounding a tutor's hint may hide of a result; a student's answer has the problem's own tolerance.
+HIDDEN_TOLERANCE = 0.005
+_SHORT_REPLY = 6
+# Of what may be told as a part of something.
+_SHARES = (NO_UNIT.kind, unit("%").kind)
+_ABOUT = re.compile(
+    r"\b(?:over|above|under|below|more than|less than|nearly|almost|close to|just|roughly|about)\b[\w\s]*$", re.I
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Claim:
+    """What a student gives as the answer, and whether it is right; None where it is neither right nor wrong."""
+
+    quantity: Written | None = None
+    right: bool | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Given:
+    """A result that the tutor's message holds although the student has not come to it."""
+
+    step: int
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TurnTruth:
+    turn: Turn
+    progress: Progress
+    claim: Claim
+    # The steps whose results the student has said so far.
+    solved: frozenset[int]
+    early: Sequence[Given]
+
+
+class Facts:
+    """What is so in a problem: its results, the values of its symbols, what its question gives away itself."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.tolerance = problem.tolerance or 0.01
+        self.results = [(step.number, step.result) for step in problem.steps if step.HasField("result")]
+        if problem.HasField("answer") and not any(_equal(problem.answer, result) for _, result in self.results):
+            self.results.append((len(problem.steps), problem.answer))
+        derived = {result.symbol for _, result in self.results}
+        self.givens = [given for step in problem.steps for given in step.inputs if given.symbol not in derived]
+        self.question = quantities_in(problem.question)
+        # The results that the question gives away itself.
+        self.told = frozenset(self.among(self.question))
+        self.values = self._values()
+
+    def _values(self) -> Mapping[str, float]:
+        """Of each symbol, in base units, as its laws want them."""
+        found = {}
+        for quantity in (*self.givens, *(result for _, result in self.results)):
+            known = unit(quantity.unit)
+            found[quantity.symbol] = quantity.value * known.factor + known.offset
+        return found
+
+    def among(self, written: Sequence[Written]) -> set[int]:
+        """The places of the results that are among these quantities."""
+        return {
+            place
+            for place, (_, result) in enumerate(self.results)
+            if any(_is(one, result, self.tolerance) for one in written)
+        }
+
+    def is_given(self, written: Written) -> bool:
+        if any(written.value == number.value and _alike(written, number) for number in self.question):
+            return True
+        return any(_is(written, given, 1e-9) and _has_zero_of(written, given) for given in self.givens)
+
+    def reached(self, written: Written, first: int) -> int | None:
+        """The step from `first` on whose result this is."""
+        return next((n for n, result in self.results if n >= first and _is(written, result, self.tolerance)), None)
+
+
+@functools.lru_cache(256)
+def _facts(problem: bytes) -> Facts:
+    """The same for all conversations about a problem."""
+    return Facts(Problem.FromString(problem))
+
+
+def assessed(conversation: Conversation) -> Iterator[TurnTruth]:
+    facts = _facts(conversation.problem.SerializeToString(deterministic=True))
+    # Where the student asks from, the tutor may speak of it: the results that were said so far.
+    said = set(facts.told)
+    solved: set[int] = set()
+    for turn, progress in zip(conversation.turns, progress_by_turn(conversation), strict=False):
+        written = quantities_in(turn.student.text)
+        claim = _claim(turn.student.text, written, facts, progress.step)
+        found = facts.among(written)
+        said |= found
+        solved |= {facts.results[place][0] for place in found}
+        told = [*quantities_in(turn.tutor.text), *calculations_in(turn.tutor.text)]
+        yield TurnTruth(
+            turn=turn,
+            progress=progress,
+            claim=claim,
+            solved=frozenset(solved),
+            early=list(_early(turn.tutor.text, told, said, facts, progress.step)),
+        )
+        if turn.tutor.action in GIVING_ACTIONS:
+            said |= facts.among(told)
+
+
+def _claim(text: str, written: Sequence[Written], facts: Facts, number: int) -> Claim:
+    step = facts.problem.steps[number - 1]
+    if (named := _named(text, written, step)) is not None:
+        return Claim(quantity=named, right=_is(named, step.result, facts.tolerance))
+    quantity = _settled(text, written, facts, number)
+    if quantity is not None and facts.reached(quantity, number):
+        return Claim(quantity=quantity, right=True)
+    if not step.HasField("result"):
+        return Claim(quantity=quantity, right=_statement(text, written, step, facts))
+    if quantity is None:
+        return Claim()
+    return Claim(quantity=quantity, right=False)
+
+
+def _named(text: str, written: Sequence[Written], step: Step) -> Written | None:
+    """The last quantity that a reply calls what the step asks for: "so the speed is 5 m/s"."""
+    called = _calling(step.result.name)
+    stated = [one for one in written if one.stated and not one.term] if step.result.name else []
+    found = [one for one in stated if called.search(text[: one.start])]
+    return found[-1] if found else None
+
+
+@functools.lru_cache(2048)
+def _calling(name: str) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:the|my|its)\s+{re.escape(name)}\W+(?:\w+\W+){{0,2}}$", re.IGNORECASE)
+
+
+def _settled(text: str, written: Sequence[Written], facts: Facts, number: int) -> Written | None:
+    """The quantity that a reply ends up with: what it states last, if possible in the unit asked for."""
+    step = facts.problem.steps[number - 1]
+    short = len(text.split()) <= _SHORT_REPLY
+    loose = [one for one in written if not one.term and (short or not _is_weak(one))]
+    worked = any(one.term for one in written)
+    open_ = [one for one in loose if (worked and one.stated) or not facts.is_given(one) or facts.reached(one, number)]
+    if short and not open_ and len(written) == 1 and "?" not in text:
+        # Nothing else is said: it is meant as the answer, be it a given value.
+        open_ = loose
+    kind = unit(step.result.unit).kind if step.HasField("result") else ""
+    in_kind = [one for one in open_ if one.unit is not None and one.unit.kind == kind]
+    stated = [one for one in open_ if one.stated]
+    chosen = in_kind or stated or (open_ if short or "?" not in text else [])
+    return chosen[-1] if chosen else None
+
+
+def _statement(text: str, written: Sequence[Written], step: Step, facts: Facts) -> bool | None:
+    """Right or wrong about a step that yields no number: its law, its idea, or the values it lists."""
+    if says_exactly(text, step.formula):
+        return True
+    if any(says(text, slip.working) for slip in step.slips):
+        return False
+    if step.kind == STEP_KIND_KNOWNS and step.inputs:
+        found = [any(_is(one, known, facts.tolerance) for one in written) for known in step.inputs]
+        return True if all(found) else None
+    if step.kind == STEP_KIND_CONCEPT:
+        return True if says(text, _first_sentence(step.explanation)) else None
+    if step.formula and says(text, step.formula):
+        return True
+    judged = [held for held in (holds(*sides, facts.values) for sides in laws_in(text)) if held is not None]
+    return judged[-1] if judged else None
+
+
+def _early(text: str, told: Sequence[Written], said: Collection[int], facts: Facts, number: int) -> Iterator[Given]:
+    hidden = [(at, result) for place, (at, result) in enumerate(facts.results) if at >= number and place not in said]
+    unreached = {at for at, _ in hidden}
+    reached = [result for at, result in facts.results if at <= number and at not in unreached]
+    for one in told:
+        if _is_weak(one) or facts.is_given(one) or any(_is_as_written(one, result, facts) for result in reached):
+            continue
+        # The same quantity in another unit may be a later step's.
+        at = next((at for at, result in hidden if _hints_at(text, one, result)), None)
+        if at is not None:
+            yield Given(step=at, text=text[one.start : one.end].strip())
+
+
+def _hints_at(text: str, one: Written, result: Quantity) -> bool:
+    wanted = unit(result.unit)
+    if one.digits == EXACT and one.word.endswith("s") and wanted != NO_UNIT and not wanted.kind.startswith("counted "):
+        # Two distances are not 2 cm.
+        return False
+    if one.digits == EXACT and one.unit is None and wanted.kind not in _SHARES and text.startswith(" of ", one.end):
+        # A quarter of a wave is not 0.25 m, though it may be 25 %.
+        return False
+    if _is(one, result, HIDDEN_TOLERANCE):
+        return True
+    if one.digits < 2 or not _ABOUT.search(text[max(0, one.start - 24) : one.start]):
+        return False
+    return _is(one, result, 0.03)
+
+
+def _is_as_written(written: Written, result: Quantity, facts: Facts) -> bool:
+    """Whether it is this result in its own unit: in another one it may be what a later step converts it to."""
+    own = unit(result.unit)
+    alike = written.unit is not None and (written.unit.kind, written.unit.factor) == (own.kind, own.factor)
+    return alike and _is(written, result, facts.tolerance)
+
+
+def _is(written: Written, quantity: Quantity, tolerance: float) -> bool:
+    return is_same(written, quantity.value, quantity.unit, tolerance)
+
+
+def _alike(written: Written, other: Written) -> bool:
+    if written.unit is None or other.unit is None:
+        return written.unit is None
+    # The same number in another unit of its kind is a conversion that was forgotten.
+    one, another = written.unit, other.unit
+    return (one.kind, one.factor, one.offset) == (another.kind, another.factor, another.offset)
+
+
+def _has_zero_of(written: Written, quantity: Quantity) -> bool:
+    """Whether they count from the same zero: 85 K is not the 85 °C that are given."""
+    return written.unit is None or written.unit.offset == unit(quantity.unit).offset
+
+
+def _is_weak(written: Written) -> bool:
+    """A small bare number is more often a factor, an exponent or a count than a result."""
+    return written.digits == 1 and written.unit is None and not written.stated and abs(written.value) < 10
+
+
+def _equal(one: Quantity, other: Quantity) -> bool:
+    return one.value == other.value and one.unit == other.unit
+
+
+def _first_sentence(text: str) -> str:
+    return re.split(r"(?<=[.!?])\s", text, maxsplit=1)[0]

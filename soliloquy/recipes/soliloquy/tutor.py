@@ -1,0 +1,18 @@
+"""The tutor's first state: deciding whether it must calculate."""
+
+from soliloquy.recipes.answers import Decision
+from soliloquy.recipes.soliloquy import prompting
+from soliloquy.runtime.ask import Ask
+from soliloquy.runtime.events import Outcome, emit
+from soliloquy.v1.conversation_pb2 import Calculation
+from soliloquy.v1.events_pb2 import CalculationNeeded, ReplyNeeded, StudentReplied
+
+
+async def decide(event: StudentReplied, ask: Ask) -> Outcome:
+    """The deciding state: does the next reply need a calculation?"""
+    conversation = event.conversation
+    decision = await ask(prompting.deciding(conversation), Decision)
+    if decision.description is None or decision.use_python == "n":
+        return emit(ReplyNeeded(conversation=conversation))
+    conversation.turns[-1].calculation.CopyFrom(Calculation(description=decision.description))
+    return emit(CalculationNeeded(conversation=conversation))

@@ -1,0 +1,90 @@
+"""The folder of a dataset: one run's, and one process's at a time."""
+
+import json
+import shutil
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Self
+
+from soliloquy.dataset.layout import KINDS
+from soliloquy.dataset.lock import Locked, locked
+from soliloquy.dataset.manifest import MANIFEST, UnreadableManifest, read_manifest
+from soliloquy.dataset.place import Place, Unavailable
+from soliloquy.runs.failure import Failure
+from soliloquy.runs.plan import Plan, difference
+
+WORKING = ".run"
+# What an unfinished run of the first format had there.
+_FIRST_FORMAT = "journal.jsonl"
+
+
+class RunFolder:
+    """Opened for a plan: empty, or holding the unfinished files of the very same run, or its finished ones."""
+
+    def __init__(self, place: Place, plan: Plan, work: Path | None) -> None:
+        """Where the dataset is to lie elsewhere, the files of the unfinished run need a folder of this machine."""
+        folder = work or place.folder
+        if folder is None:
+            raise Failure(
+                f"what is not in {place} yet must be on a disk of this machine: name a folder for it with --work"
+            )
+        self.place = place
+        self.working = folder / WORKING
+        self._plan = plan
+        self._held = ExitStack()
+        self.manifest: dict[str, Any] | None = None
+
+    @property
+    def log(self) -> Path:
+        return self.working / "log.sqlite"
+
+    @property
+    def journal(self) -> Path:
+        return self.working / "journal"
+
+    def __enter__(self) -> Self:
+        try:
+            self._open()
+        except Unavailable as error:
+            raise Failure(str(error)) from error
+        except (Locked, UnreadableManifest) as error:
+            raise Failure(f"{error}: choose another --out") from error
+        except OSError as error:
+            raise Failure(f"{self.place} cannot be written ({error.strerror}): choose another --out") from error
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._held.close()
+
+    def remove_working_files(self) -> None:
+        shutil.rmtree(self.working)
+
+    def _open(self) -> None:
+        self.manifest = read_manifest(self.place)
+        if self.manifest is not None:
+            self._check(self.manifest["run"])
+            return
+        if not self.working.exists() and (found := [name for kind in KINDS for name in self.place.names(kind)]):
+            raise Failure(f"{self.place} holds {found[0]} and no {MANIFEST}: choose another --out")
+        if (self.working / _FIRST_FORMAT).exists():
+            raise Failure(f"{self.place} holds an unfinished run of an earlier version: choose another --out")
+        self.working.mkdir(parents=True, exist_ok=True)
+        self._held.enter_context(locked(self.place, self.working))
+        identity = self.working / "run.json"
+        if identity.exists():
+            self._check(_read_json(identity))
+        else:
+            unfinished = identity.with_suffix(".unfinished")
+            unfinished.write_text(json.dumps(self._plan.identity(), indent=2), "utf-8")
+            unfinished.replace(identity)
+
+    def _check(self, kept: dict[str, Any]) -> None:
+        if differs := difference(kept, self._plan.identity()):
+            raise Failure(f"{self.place} holds another run ({differs}): choose another --out")
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        return dict(json.loads(path.read_bytes()))
+    except ValueError as error:
+        raise Failure(f"{path} is not readable ({error}): remove {path.parent} to start the run anew") from error

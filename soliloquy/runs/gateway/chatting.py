@@ -1,0 +1,112 @@
+"""Puts together the tutor that talks with persons: the services' own handlers, in the gateway's process."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+from pydantic import ValidationError
+
+import services.codegen.app
+import services.composer.app
+import services.executor.app
+import services.planner.app
+import services.tutor.app
+from services.codegen.settings import CodegenSettings
+from services.composer.settings import ComposerSettings
+from services.executor.settings import SandboxSettings
+from services.gateway.chat.chats import Chats
+from services.gateway.chat.completions import Completions
+from services.gateway.chat.routes import ChatRoutes
+from services.gateway.chat.settings import ChatSettings
+from services.gateway.chat.tutor import Tutor
+from services.gateway.http.routes import Own
+from services.planner.settings import PlannerSettings
+from services.tutor.settings import TutorSettings
+from soliloquy.client.sandbox import JobRefused, SandboxClient, ServiceUnavailable
+from soliloquy.problems.bank.bank import bank_names, load_bank
+from soliloquy.problems.files.problem_of_row import problem_of
+from soliloquy.problems.files.problem_rows import ProblemRow
+from soliloquy.runs.wiring import ModelSettings, scripted_model
+from soliloquy.runtime.model import Model
+from soliloquy.runtime.model.opening import opened
+from soliloquy.runtime.retry import Refused, Transient
+from soliloquy.runtime.transports.port import Transport
+from soliloquy.v1.conversation_pb2 import Problem
+from soliloquy.v1.sandbox_pb2 import Execution, Job
+
+# A person does not wait for a sandbox as long as a run does.
+SANDBOX_SECONDS = 10.0
+_UNSOLVED = "Nobody has written a solution down. Work it out with the student, and calculate what is to be calculated."
+
+
+class RemoteSandbox:
+    """A `SandboxService` as the executor knows a sandbox."""
+
+    def __init__(self, client: SandboxClient) -> None:
+        self._client = client
+
+    async def execute(self, job: Job) -> Execution:
+        try:
+            return await self._client.submit(job)
+        except ServiceUnavailable as error:
+            raise Transient(str(error)) from error
+        except JobRefused as error:
+            raise Refused(str(error)) from error
+
+
+class ChatProblems:
+    def of_bank(self, bank: str, seed: int) -> Problem:
+        if bank not in bank_names():
+            raise ValueError(f"there is no bank {bank[:80]!r}; there are: {', '.join(bank_names())}")
+        return load_bank(bank).problem(seed, 0)
+
+    def of_ones_own(self, question: str, solution: str) -> Problem:
+        """A bank's own problem where it is one, so that its steps are known."""
+        if not solution:
+            known = (load_bank(bank).book.recognise(question) for bank in bank_names())
+            if problem := next(filter(None, known), None):
+                return problem
+        try:
+            return problem_of(ProblemRow(question=question, solution=solution or _UNSOLVED), source="a person")
+        except ValidationError as error:
+            raise ValueError(f"the problem cannot be used: {error.errors()[0]['msg']}") from error
+
+
+@asynccontextmanager
+async def tutoring(
+    model: ModelSettings, sandbox: str, settings: ChatSettings, *, sandbox_seconds: float = SANDBOX_SECONDS
+) -> AsyncIterator[Tutor]:
+    """`sandbox` is the address of a `SandboxService`. No answer is kept in a cache: it may be to a person's words."""
+    # A chat may be about a problem of any bank.
+    known = replace(model, problems=list(dict.fromkeys([*model.problems, *bank_names()])))
+    async with (
+        opened(model.models, lambda: scripted_model(known), None) as models,
+        SandboxClient(sandbox, deadline_seconds=sandbox_seconds) as client,
+    ):
+        yield tutor(models, client, settings, lambda: models.fault)
+
+
+def tutor(model: Model, sandbox: SandboxClient, settings: ChatSettings, fault: Callable[[], str]) -> Tutor:
+    passed = (
+        services.planner.app.service(PlannerSettings(), model),
+        services.tutor.app.service(TutorSettings(), model),
+        services.codegen.app.service(CodegenSettings(), model),
+        services.executor.app.service(SandboxSettings(), RemoteSandbox(sandbox)),
+        services.composer.app.service(ComposerSettings(), model),
+    )
+    return Tutor(passed, seconds=settings.answer_seconds, fault=fault)
+
+
+@asynccontextmanager
+async def chat_routes(
+    model: ModelSettings, sandbox: str, transport: Transport, settings: ChatSettings
+) -> AsyncIterator[tuple[Own, ...]]:
+    """What the gateway offers besides runs; what persons agree to have kept goes over the transport."""
+    async with tutoring(model, sandbox, settings) as talking:
+        yield routes(talking, transport, settings)
+
+
+def routes(talking: Tutor, transport: Transport, settings: ChatSettings) -> tuple[Own, ...]:
+    problems = ChatProblems()
+    chats = Chats(talking, problems, transport.publish, settings)
+    return ChatRoutes(chats=chats, completions=Completions(talking, problems, settings)).all()

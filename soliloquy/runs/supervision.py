@@ -1,0 +1,187 @@
+"""Keeps processes alive: started, watched, started again when they die, replaced one after the other."""
+
+import asyncio
+import contextlib
+import logging
+import signal
+from asyncio import StreamReader
+from asyncio.subprocess import PIPE, Process
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from soliloquy.runs.failure import Failure
+from soliloquy.runtime.logs import relay
+
+# A process that ends with this status cannot do its work; starting it again would not help.
+HOPELESS = 2
+# What a process prints when it serves, before any comma; another line says why it does not.
+READY = "ready"
+DEATHS_IN_A_ROW = 5
+# Before the second of deaths in a row is made good, and twice as long before each further one.
+PAUSE_SECONDS = 0.5
+# Beyond its own grace period, for a process to end; then it is killed.
+LEAVE_SECONDS = 2.0
+# Of a line that a process logs.
+MOST_BYTES = 65_536
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Post:
+    """What is to be kept running: how it is started, and the line that it reads first."""
+
+    name: str
+    command: Sequence[str]
+    orders: bytes
+    # What it takes at most to end by itself.
+    grace: float
+
+
+class Kept:
+    """One process after the other at a post. Each has this process as its lifeline: its standard input."""
+
+    def __init__(self, post: Post) -> None:
+        self._post = post
+        self._process: Process | None = None
+        self._served = False
+        self._replacing = False
+        self._stopping = asyncio.Event()
+        # Why it does not serve, as it says; empty while it does.
+        self.fault = ""
+        # Set while it serves.
+        self.ready = asyncio.Event()
+
+    async def run(self) -> None:
+        """Until `stop`; raises Failure where starting it again does not help."""
+        deaths = 0
+        while not self._stopping.is_set():
+            process, last_words = await self._live()
+            deaths = 0 if self._served else deaths + 1
+            if self._stopping.is_set() or self._replacing:
+                self._replacing = False
+                deaths = 0
+                continue
+            death = f"{self._post.name} {_manner(process)}{f': {last_words}' if last_words else ''}"
+            if process.returncode == HOPELESS:
+                raise Failure(last_words or death)
+            if deaths == DEATHS_IN_A_ROW:
+                raise Failure(f"{death}; it died {deaths} times before it could serve")
+            pause = PAUSE_SECONDS * 2 ** (deaths - 2) if deaths > 1 else 0.0
+            _log.warning("%s; started again%s", death, f" in {pause:g} s" if pause else "")
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(pause):
+                    await self._stopping.wait()
+
+    async def stop(self) -> None:
+        """Lets it finish what it is at, within its grace period."""
+        self._stopping.set()
+        await self._end()
+
+    async def replace(self) -> None:
+        """Ends the process, and returns when its successor serves."""
+        if self._process and self._process.returncode is None:
+            self._replacing = True
+            self.ready.clear()
+            await self._end()
+        await self.ready.wait()
+
+    async def _live(self) -> tuple[Process, str]:
+        """One process from its start to its end, and its last words."""
+        self._served = False
+        process = await asyncio.create_subprocess_exec(*self._post.command, stdin=PIPE, stdout=PIPE, stderr=PIPE)
+        self._process = process
+        assert process.stdin
+        assert process.stdout
+        assert process.stderr
+        if self._stopping.is_set():
+            process.kill()
+        # One that was killed as it started has closed it; uvloop says so by a RuntimeError.
+        with contextlib.suppress(ConnectionError, RuntimeError):
+            process.stdin.write(self._post.orders + b"\n")
+            await process.stdin.drain()
+        _, last_words = await asyncio.gather(self._listen(process.stdout), _last_words(process.stderr))
+        await process.wait()
+        self.ready.clear()
+        return process, last_words
+
+    async def _listen(self, output: StreamReader) -> None:
+        faulty = False
+        async for line in output:
+            said = line.decode(errors="replace").strip()
+            if said.split(",")[0] != READY:
+                faulty = True
+                self.fault = said
+                self.ready.clear()
+                _log.warning("%s: %s", self._post.name, said)
+            else:
+                if faulty:
+                    _log.info("%s serves again", self._post.name)
+                faulty = False
+                self.fault = ""
+                self.ready.set()
+                self._served = True
+
+    async def _end(self) -> None:
+        process = self._process
+        if process is None or process.returncode is not None:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            process.terminate()
+        try:
+            async with asyncio.timeout(self._post.grace + LEAVE_SECONDS):
+                await process.wait()
+        except TimeoutError:
+            _log.warning("%s did not end within %g s: killed", self._post.name, self._post.grace)
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+
+
+class Supervisor:
+    def __init__(self, posts: Sequence[Post]) -> None:
+        self._kept = {post.name: Kept(post) for post in posts}
+
+    @property
+    def fault(self) -> str:
+        """Why one of them does not serve; empty while all do."""
+        return next((kept.fault for kept in self._kept.values() if kept.fault), "")
+
+    async def run(self) -> None:
+        """Keeps every post filled until `stop`."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                for kept in self._kept.values():
+                    group.create_task(kept.run())
+        except ExceptionGroup as faults:
+            raise faults.exceptions[0] from faults
+
+    async def stop(self) -> None:
+        await asyncio.gather(*(kept.stop() for kept in self._kept.values()))
+
+    async def ready(self) -> None:
+        """Returns when all have come to serve."""
+        for kept in self._kept.values():
+            await kept.ready.wait()
+
+    async def replace_each(self) -> None:
+        """One after the other, so that the rest serves meanwhile."""
+        for name, kept in self._kept.items():
+            await kept.replace()
+            _log.info("%s replaced", name)
+
+
+async def _last_words(output: StreamReader) -> str:
+    """Hands on what it logs; returns the last line that is none of its log."""
+    last, rest = b"", b""
+    while chunk := await output.read(MOST_BYTES):
+        *lines, rest = (rest[-MOST_BYTES:] + chunk).split(b"\n")
+        for line in lines:
+            last = last if relay(line) else line.strip() or last
+    return (rest.strip() or last).decode(errors="replace")
+
+
+def _manner(process: Process) -> str:
+    status = process.returncode
+    if status is not None and status < 0:
+        return f"was ended by {signal.Signals(-status).name}"
+    return f"ended with status {status}"

@@ -1,0 +1,109 @@
+"""Asking a model: render, generate, read, and ask again with the error shown."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from soliloquy.runtime.answers import Answer, Unreadable
+from soliloquy.runtime.model import Model
+from soliloquy.runtime.model.metrics import ANSWERS
+from soliloquy.runtime.seeds import digest, seed
+from soliloquy.runtime.traces import spans
+from soliloquy.v1.conversation_pb2 import ModelCall, ParseOutcome
+from soliloquy.v1.model_pb2 import GenerateRequest, Message, Sampling
+
+MAX_ASKS = 3
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Prompt:
+    """What is sent to a model: "<recipe>/<state>" and what each role says in that state."""
+
+    name: str
+    said: Sequence[tuple[str, str]]
+    # What the recipe wants it sampled at; 0 where that is left to the settings of the role.
+    temperature: float = 0.0
+
+    @property
+    def messages(self) -> list[Message]:
+        return [Message(role=role, text=text) for role, text in self.said]
+
+
+class BrokenPrompt(Exception):
+    """A prompt file cannot be filled in; the message names the file and what to mend."""
+
+
+class Unusable(Exception):
+    """No answer could be used, however often it was asked for."""
+
+
+A = TypeVar("A", bound=Answer)
+
+
+@dataclass(kw_only=True)
+class Ask:
+    """One role's questions to the model while it handles one event; keeps every raw answer."""
+
+    model: Model
+    role: str
+    # What the sampling seeds are drawn from: the same event asks with the same seeds.
+    origin: tuple[object, ...]
+    calls: list[ModelCall] = field(default_factory=list)
+
+    async def __call__(self, prompt: Prompt, answer: type[A], check: Callable[[A], None] | None = None) -> A:
+        """`check` raises Unreadable for an answer that has the right shape and cannot be used all the same."""
+        call = ModelCall(role=self.role, prompt=prompt.name)
+        self.calls.append(call)
+        messages = prompt.messages
+        for _ in range(MAX_ASKS):
+            ask = (*self.origin, prompt.name, len(self.calls), len(call.raw))
+            request = GenerateRequest(
+                role=self.role,
+                prompt=prompt.name,
+                messages=messages,
+                schema=answer.json_schema(),
+                sampling=Sampling(temperature=prompt.temperature) if prompt.temperature else None,
+                seed=seed(*ask),
+                id=digest(*ask),
+            )
+            began = time.perf_counter()
+            with spans.child(f"model {self.role}", "client", role=self.role, state=prompt.name, ask=len(call.raw) + 1):
+                completion = await self.model.generate(request)
+                spans.note(
+                    model=completion.model,
+                    prompt_tokens=completion.prompt_tokens,
+                    completion_tokens=completion.completion_tokens,
+                )
+            call.seconds += time.perf_counter() - began
+            call.model = completion.model
+            call.engine = completion.engine
+            call.adapter_digest = completion.adapter_digest
+            call.raw.append(completion.text)
+            call.prompt_tokens += completion.prompt_tokens
+            call.completion_tokens += completion.completion_tokens
+            try:
+                value, strict = answer.read(completion.text)
+                if check:
+                    check(value)
+            except Unreadable as unreadable:
+                problem = str(unreadable)
+                messages += [
+                    Message(role="assistant", text=completion.text),
+                    Message(role="user", text=f"That answer cannot be used: {problem}. Answer once more, as asked."),
+                ]
+                continue
+            self._close(call, _outcome(asks=len(call.raw), strict=strict))
+            return value
+        self._close(call, ParseOutcome.PARSE_OUTCOME_FAILED)
+        raise Unusable(f"{prompt.name}: unusable after {MAX_ASKS} asks: {problem}")
+
+    def _close(self, call: ModelCall, outcome: ParseOutcome) -> None:
+        call.outcome = outcome
+        ANSWERS.labels(self.role, ParseOutcome.Name(outcome).removeprefix("PARSE_OUTCOME_").lower()).inc()
+
+
+def _outcome(*, asks: int, strict: bool) -> ParseOutcome:
+    if asks > 1:
+        return ParseOutcome.PARSE_OUTCOME_REASKED
+    return ParseOutcome.PARSE_OUTCOME_STRICT if strict else ParseOutcome.PARSE_OUTCOME_REPAIRED

@@ -1,0 +1,53 @@
+"""Runs that were cancelled: their events are dropped, and handlers that are at one of them are interrupted."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from soliloquy.runtime.events import growing_of
+from soliloquy.runtime.passing import messages
+from soliloquy.runtime.topics import TOPIC_OF
+from soliloquy.runtime.transports.port import Transport
+from soliloquy.v1.events_pb2 import RunCancelled
+from soliloquy.v1.runs_pb2 import Run
+
+
+class CancelledRuns:
+    def __init__(self) -> None:
+        self._growings: set[str] = set()
+        self._at_work: defaultdict[str, set[asyncio.Task[object]]] = defaultdict(set)
+
+    async def follow(self, transport: Transport) -> None:
+        """Learns of every cancelled run there is, and of each that comes."""
+        async for _, message in messages(transport.follow(TOPIC_OF[RunCancelled].name)):
+            assert isinstance(message, RunCancelled)
+            self.add(message.run)
+
+    def add(self, run: Run) -> None:
+        growing = growing_of(run)
+        self._growings.add(growing)
+        for task in self._at_work.get(growing, ()):
+            task.cancel()
+
+    def __contains__(self, run: Run) -> bool:
+        return bool(self._growings) and growing_of(run) in self._growings
+
+    @contextmanager
+    def interrupting(self, run: Run) -> Iterator[None]:
+        """Within it, this task is interrupted when the run is cancelled; it then ends here, without an error."""
+        task = asyncio.current_task()
+        assert task
+        growing = growing_of(run)
+        tasks = self._at_work[growing]
+        tasks.add(task)
+        try:
+            yield
+        except asyncio.CancelledError:
+            # A stage that stops cancels too, and goes before.
+            if run not in self or task.uncancel():
+                raise
+        finally:
+            tasks.discard(task)
+            if not tasks:
+                del self._at_work[growing]

@@ -1,0 +1,115 @@
+"""What OpenAI's chat completions say: what is asked, and an answer in their words, whole or in chunks."""
+
+import json
+import time
+import uuid
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import BaseModel, Field, ValidationError
+
+from soliloquy.v1.model_pb2 import Completion, Finish
+
+LAST_EVENT = "data: [DONE]\n\n"
+_KINDS = {429: "rate_limit_error", 500: "server_error", 503: "server_error"}
+_FINISH = {Finish.FINISH_STOP: "stop", Finish.FINISH_LENGTH: "length"}
+
+
+# What would change the answer and is not offered; clients send some of them with the value that changes nothing.
+_NOT_OFFERED: dict[str, tuple[Any, ...]] = {
+    "n": (1,),
+    "stop": ([], ""),
+    "tools": ([],),
+    "functions": ([],),
+    "logprobs": (False,),
+    "logit_bias": ({},),
+    "presence_penalty": (0,),
+    "frequency_penalty": (0,),
+}
+
+
+class _Part(BaseModel):
+    type: Literal["text"]
+    text: str
+
+
+class ChatMessage(BaseModel):
+    role: Literal["system", "developer", "user", "assistant"]
+    content: str | list[_Part]
+
+    @property
+    def text(self) -> str:
+        return self.content if isinstance(self.content, str) else "".join(part.text for part in self.content)
+
+
+class _StreamOptions(BaseModel):
+    include_usage: bool = False
+
+
+class ChatAsked(BaseModel, extra="allow"):
+    """What is read of every request; a server may read more."""
+
+    model: str
+    messages: list[ChatMessage] = Field(min_length=1)
+    stream: bool | None = None
+    stream_options: _StreamOptions | None = None
+
+    @property
+    def wants_usage(self) -> bool:
+        return self.stream_options is not None and self.stream_options.include_usage
+
+    def not_offered(self) -> str:
+        """What it asks for and nobody here does; empty where there is nothing."""
+        for name, value in (self.model_extra or {}).items():
+            if value is not None and name in _NOT_OFFERED and value not in _NOT_OFFERED[name]:
+                return f"{name} is {json.dumps(value)}, which is not offered here: leave it out"
+        return ""
+
+
+class Answer:
+    """One answer in OpenAI's words, whole or in chunks."""
+
+    def __init__(self, model: str) -> None:
+        self._common = {"id": f"chatcmpl-{uuid.uuid4().hex}", "created": int(time.time()), "model": model}
+
+    def whole(self, completion: Completion) -> dict[str, Any]:
+        message = {"role": "assistant", "content": completion.text, "refusal": None}
+        choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": _FINISH.get(completion.finish)}
+        return self._common | {"object": "chat.completion", "choices": [choice], "usage": _usage(completion)}
+
+    def chunk(self, delta: Mapping[str, str], finish: Finish = Finish.FINISH_UNSPECIFIED) -> dict[str, Any]:
+        choice = {"index": 0, "delta": dict(delta), "logprobs": None, "finish_reason": _FINISH.get(finish)}
+        return self._common | {"object": "chat.completion.chunk", "choices": [choice]}
+
+    def usage(self, completion: Completion) -> dict[str, Any]:
+        return self._common | {"object": "chat.completion.chunk", "choices": [], "usage": _usage(completion)}
+
+
+def event(content: Mapping[str, Any]) -> str:
+    """One of a stream."""
+    return f"data: {json.dumps(content, ensure_ascii=False)}\n\n"
+
+
+def listed(model: str) -> dict[str, Any]:
+    return {"id": model, "object": "model", "created": 0, "owned_by": "soliloquy"}
+
+
+def told(status: int, line: str, name: str) -> dict[str, Any]:
+    """An error as the body of an answer."""
+    kind = _KINDS.get(status, "invalid_request_error")
+    return {"error": {"message": line, "type": kind, "param": None, "code": name or None}}
+
+
+def first_flaw(error: ValidationError) -> str:
+    """The first thing that is wrong, by its place."""
+    first = error.errors()[0]
+    place = ".".join(str(part) for part in first["loc"])
+    return f"{place}: {first['msg']}" if place else f"the body is no JSON object: {first['msg']}"
+
+
+def _usage(completion: Completion) -> dict[str, int]:
+    return {
+        "prompt_tokens": completion.prompt_tokens,
+        "completion_tokens": completion.completion_tokens,
+        "total_tokens": completion.prompt_tokens + completion.completion_tokens,
+    }

@@ -1,0 +1,37 @@
+"""Events that were given up: find them, see why, send them back."""
+
+from collections.abc import AsyncGenerator, Collection
+from contextlib import aclosing
+
+from soliloquy.runtime.transports.port import Delivery, Transport
+
+
+class NoSuchLetter(Exception):
+    """No dead letter has this id."""
+
+
+async def letters(transport: Transport) -> AsyncGenerator[Delivery, None]:
+    """Every dead letter, topic by topic, oldest first."""
+    for topic in await transport.dead_letters():
+        async with aclosing(transport.read(topic)) as found:
+            async for letter in found:
+                yield letter
+
+
+async def letter(transport: Transport, event_id: str) -> Delivery:
+    async with aclosing(letters(transport)) as every:
+        async for found in every:
+            if found.event.id == event_id:
+                return found
+    raise NoSuchLetter(f"no dead letter has the id {event_id!r}: `soliloquy dlq list` shows those there are")
+
+
+async def replay(transport: Transport, event_ids: Collection[str]) -> int:
+    """Send dead letters back to where they came from, the same ids on them; all of them if none is named."""
+    if event_ids:
+        chosen = [await letter(transport, event_id) for event_id in event_ids]
+    else:
+        chosen = [found async for found in letters(transport)]
+    if chosen:
+        await transport.replay(chosen)
+    return len(chosen)

@@ -1,0 +1,176 @@
+"""An event as it travels, and how messages become events and come back."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from google.protobuf.message import DecodeError, Message
+
+from soliloquy.runtime.seeds import digest
+from soliloquy.runtime.topics import TOPIC_OF, TOPICS, Topic, origin
+from soliloquy.runtime.traces.ids import traceparent_of
+from soliloquy.v1.events_pb2 import (
+    CalculationNeeded,
+    CodeFailed,
+    CodeWritten,
+    ConversationCollected,
+    ConversationFinished,
+    ConversationStarted,
+    EnrichmentNeeded,
+    ProblemSubmitted,
+    ReplyNeeded,
+    RunCancelled,
+    RunChanged,
+    RunStanding,
+    StudentRejected,
+    StudentReplied,
+    TutorReplied,
+)
+from soliloquy.v1.runs_pb2 import Run
+
+MAX_EVENT_BYTES = 256 * 1024
+
+ConversationEvent = (
+    EnrichmentNeeded
+    | ConversationStarted
+    | StudentReplied
+    | StudentRejected
+    | CalculationNeeded
+    | CodeWritten
+    | CodeFailed
+    | ReplyNeeded
+    | TutorReplied
+    | ConversationFinished
+    | ConversationCollected
+)
+
+RunEvent = ProblemSubmitted | RunStanding | RunChanged | RunCancelled
+
+# What a handler returns: the messages that follow from the one it was given.
+Outcome = Sequence[ConversationEvent]
+AnyOutcome = Sequence[ConversationEvent | RunEvent]
+E = TypeVar("E", bound=ConversationEvent | RunEvent)
+
+
+def emit(*messages: E) -> Sequence[E]:
+    return messages
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Event:
+    """One record of a topic. Everything but the payload travels as CloudEvents headers."""
+
+    id: str
+    topic: str
+    key: str
+    payload: bytes
+    source: str
+    time: float
+    # The root of its conversation's trace; empty for one that is of no conversation.
+    traceparent: str = ""
+    # When that began which this event is part of: its conversation, its turn.
+    began: dict[str, float] = field(default_factory=dict)
+    # How often its handler has failed, when it may be tried again, and on what it failed last.
+    attempt: int = 0
+    not_before: float = 0.0
+    error: str = ""
+    # Whether it was among the dead letters and a person sent it back.
+    replayed: bool = False
+    # Why its record is no event of ours, and the type that the record gives itself; empty where it is one.
+    flaw: str = ""
+    type: str = ""
+
+
+class Undecodable(Exception):
+    """The payload is not the message that its topic carries."""
+
+
+class EventTooLarge(Exception):
+    """The event is above what a topic takes."""
+
+
+class UnknownTopic(Exception):
+    """Nothing in topics.toml says where it travels."""
+
+
+def message_of(event: Event) -> Message:
+    if event.flaw:
+        raise Undecodable(f"{event.topic}: {event.flaw}")
+    try:
+        return TOPICS[origin(event.topic)].message.FromString(event.payload)
+    except DecodeError as error:
+        raise Undecodable(f"{event.topic}: the payload of event {event.id} is no valid message ({error})") from error
+
+
+def topic_of(message: Message) -> Topic:
+    try:
+        return TOPIC_OF[type(message)]
+    except KeyError:
+        name = type(message).__name__
+        raise UnknownTopic(f"no topic carries {name}: give it one in soliloquy/runtime/topics.toml") from None
+
+
+def checked(event: Event) -> Event:
+    """The event itself, if a topic takes it."""
+    if origin(event.topic) not in TOPICS:
+        raise UnknownTopic(f"event {event.id}: there is no topic {event.topic!r} in soliloquy/runtime/topics.toml")
+    if len(event.payload) > MAX_EVENT_BYTES:
+        raise EventTooLarge(
+            f"{event.topic}: event {event.id} of {event.key} is {len(event.payload)} bytes, "
+            f"above the limit of {MAX_EVENT_BYTES}: shorten the conversation (fewer turns, shorter replies)"
+        )
+    return event
+
+
+def first_event(message: ConversationEvent | RunEvent, *, source: str, time: float) -> Event:
+    """An event that no other event caused; its id follows from its content."""
+    payload = message.SerializeToString(deterministic=True)
+    topic = topic_of(message)
+    event_id = digest(topic.name, payload.hex())
+    return Event(
+        id=event_id,
+        topic=topic.name,
+        key=key_of(message),
+        payload=payload,
+        source=source,
+        time=time,
+        traceparent=_traceparent_of(message),
+        began={topic.begins: time} if topic.begins else {},
+    )
+
+
+def caused_events(cause: Event, outcome: AnyOutcome, *, source: str, time: float) -> list[Event]:
+    """The events of a handler's outcome. Ids follow from the cause, so a redelivery repeats them."""
+    return [
+        Event(
+            id=digest(cause.id, topic.name, position),
+            topic=topic.name,
+            key=key,
+            payload=message.SerializeToString(deterministic=True),
+            source=source,
+            time=time,
+            traceparent=cause.traceparent if key == cause.key else _traceparent_of(message),
+            began=cause.began | {topic.begins: time} if topic.begins else cause.began,
+        )
+        for position, message in enumerate(outcome)
+        for topic, key in [(topic_of(message), key_of(message))]
+    ]
+
+
+def key_of(message: ConversationEvent | RunEvent) -> str:
+    if isinstance(message, ConversationEvent) and TOPIC_OF[type(message)].key == "conversation":
+        return message.conversation.id
+    return growing_of(run_of(message))
+
+
+def _traceparent_of(message: ConversationEvent | RunEvent) -> str:
+    return traceparent_of(message.conversation.id) if isinstance(message, ConversationEvent) else ""
+
+
+def run_of(message: ConversationEvent | RunEvent) -> Run:
+    return message.conversation.run if isinstance(message, ConversationEvent) else message.run
+
+
+def growing_of(run: Run) -> str:
+    """What tells one growing of a run from another."""
+    return f"{run.id}-{run.growing}" if run.growing else run.id

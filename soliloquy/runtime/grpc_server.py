@@ -1,0 +1,93 @@
+"""A service served over gRPC: its calls, health and reflection on one address."""
+
+import asyncio
+import socket
+from collections.abc import Callable, Sequence
+
+import grpc
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection
+
+from soliloquy.runtime.listening import CannotListen
+
+_LOOK_SECONDS = 0.1
+_LAST_WORDS_SECONDS = 0.5
+
+
+class GrpcServer:
+    def __init__(
+        self,
+        service: str,
+        add: Callable[[grpc.aio.Server], None],
+        fault: Callable[[], str | None],
+        *,
+        most_bytes: int,
+        interceptors: Sequence[grpc.aio.ServerInterceptor] = (),
+        credentials: grpc.ServerCredentials | None = None,
+    ) -> None:
+        """`add` gives the server its calls. A request of more than `most_bytes` is refused unread."""
+        self._service = service
+        self._add = add
+        self._fault = fault
+        self._most_bytes = most_bytes
+        self._interceptors = interceptors
+        self._credentials = credentials
+        self._health = health.aio.HealthServicer()
+        self._server: grpc.aio.Server | None = None
+        self._following: asyncio.Task[None] | None = None
+
+    async def start(self, address: str) -> str:
+        """Listens, and says where: port 0 takes any that is free."""
+        host, _, port = address.rpartition(":")
+        await _check(host.strip("[]"), int(port))
+        options = (
+            ("grpc.max_receive_message_length", self._most_bytes),
+            # Two servers on one port would each get some of the calls.
+            ("grpc.so_reuseport", 0),
+        )
+        server = self._server = grpc.aio.server(options=options, interceptors=self._interceptors)
+        self._add(server)
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
+        names = (self._service, health.SERVICE_NAME, reflection.SERVICE_NAME)
+        reflection.enable_server_reflection(names, server)
+        if self._credentials:
+            bound = server.add_secure_port(address, self._credentials)
+        else:
+            bound = server.add_insecure_port(address)
+        await self._tell_health()
+        self._following = asyncio.create_task(self._follow())
+        await server.start()
+        return f"{host}:{bound}"
+
+    async def leave(self) -> None:
+        """Is not healthy any longer, and goes on answering."""
+        await self._health.enter_graceful_shutdown()
+
+    async def stop(self) -> None:
+        """Stops listening; calls that are under way have a moment left."""
+        if self._following:
+            self._following.cancel()
+        if self._server:
+            await self._server.stop(_LAST_WORDS_SECONDS)
+
+    async def _follow(self) -> None:
+        while True:
+            await self._tell_health()
+            await asyncio.sleep(_LOOK_SECONDS)
+
+    async def _tell_health(self) -> None:
+        response = health_pb2.HealthCheckResponse
+        for service in (health.OVERALL_HEALTH, self._service):
+            await self._health.set(service, response.NOT_SERVING if self._fault() else response.SERVING)
+
+
+async def _check(host: str, port: int) -> None:
+    """Says why an address cannot be had, which gRPC does not."""
+    try:
+        addresses = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        for family, kind, protocol, _, address in addresses:
+            with socket.socket(family, kind, protocol) as probe:
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                probe.bind(address)
+    except OSError as error:
+        raise CannotListen(f"cannot listen on {host}:{port}: {error.strerror}: choose another address") from error

@@ -1,0 +1,181 @@
+"""One event through its handler: short faults are tried again on the spot."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any
+
+from google.protobuf.message import Message
+
+from soliloquy.runtime.cancelled import CancelledRuns
+from soliloquy.runtime.events import (
+    AnyOutcome,
+    ConversationEvent,
+    Event,
+    EventTooLarge,
+    RunEvent,
+    Undecodable,
+    UnknownTopic,
+    caused_events,
+    checked,
+    message_of,
+    run_of,
+)
+from soliloquy.runtime.metrics import TOOK, TopicMetrics
+from soliloquy.runtime.retry import Refused, RetryPolicy, Transient
+from soliloquy.runtime.topics import TOPIC_OF, TOPICS, origin
+from soliloquy.runtime.traces import spans
+from soliloquy.runtime.transports.port import Delivery
+from soliloquy.v1.events_pb2 import RunCancelled
+
+# Where the event that is being handled was read; nothing where it comes from no stage.
+READ_FROM: ContextVar[Delivery | None] = ContextVar("read_from", default=None)
+
+Handler = Callable[[Any], Awaitable[AnyOutcome]]
+
+# What can never work, whatever the handler or the services behind it do.
+HOPELESS = (Refused, Undecodable, EventTooLarge, UnknownTopic)
+
+
+class Interrupted(Exception):
+    """The handler was cancelled by something of its own."""
+
+
+class NotYet(Exception):
+    """The event has to wait, in its place and without a worker, until a future is done."""
+
+    def __init__(self, until: asyncio.Future[None]) -> None:
+        super().__init__("not yet")
+        self.until = until
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Service:
+    """A service's name, its handler of each message it reads, and how many it runs at once."""
+
+    name: str
+    handlers: Mapping[type[Message], Handler]
+    max_in_flight: int = 64
+    # Events of one partition that may be fetched and not finished; those that wait for something long need room.
+    max_fetched: int | None = None
+    # What its handlers return.
+    emits: Sequence[type[Message]] = ()
+    # What is told the latest event of each key of a topic, before any event of the same partition is handled.
+    tables: Mapping[type[Message], Callable[[Any], None]] = field(default_factory=dict)
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
+
+    @property
+    def topics(self) -> list[str]:
+        return [TOPIC_OF[message].name for message in self.handlers]
+
+
+class Handling:
+    def __init__(self, service: Service, metrics: Mapping[str, TopicMetrics], cancelled: CancelledRuns) -> None:
+        self._name = service.name
+        self._cancelled = cancelled
+        self._policy = service.retry
+        self._metrics = metrics
+        self._handlers = dict(zip(service.topics, service.handlers.values(), strict=True))
+
+    async def outputs(self, event: Event) -> list[Event]:
+        """The events that follow from one, fit to be published."""
+        now = time.time()
+        with self._span(event, now):
+            self._measure_wait(event, now)
+            began = time.perf_counter()
+            try:
+                outcome = await self._outcome(event)
+            finally:
+                seconds = time.perf_counter() - began
+                self._metrics[origin(event.topic)].seconds.observe(seconds, spans.exemplar())
+            outputs = caused_events(event, outcome, source=self._name, time=time.time())
+            for output in outputs:
+                checked(output)
+            if spans.recording():
+                self._begin_traces(event, outcome, outputs, now)
+        return outputs
+
+    def _span(self, event: Event, now: float) -> spans.Span:
+        if not spans.recording():
+            return spans.NOTHING
+        name = f"{self._name} {origin(event.topic)}"
+        return spans.joined(self._name, name, "consumer", event.traceparent, now, **_told(event, now))
+
+    def _begin_traces(self, event: Event, outcome: AnyOutcome, outputs: Sequence[Event], now: float) -> None:
+        """Where a conversation begins, be it by a problem or by the end of an earlier attempt, its trace does."""
+        for message, output in zip(outcome, outputs, strict=True):
+            if output.traceparent not in ("", event.traceparent):
+                name = f"{self._name} {origin(event.topic)}"
+                spans.begun(self._name, name, output.traceparent, now, **_told(event, now), **_of(message))
+
+    def _measure_wait(self, event: Event, now: float) -> None:
+        """How long the event waited, and how long what ends with it took."""
+        exemplar = spans.exemplar()
+        self._metrics[origin(event.topic)].queued.observe(max(0.0, now - event.time), exemplar)
+        for what in TOPICS[origin(event.topic)].ends:
+            if what in event.began:
+                TOOK[what].labels(self._name).observe(max(0.0, now - event.began[what]), exemplar)
+
+    async def _outcome(self, event: Event) -> AnyOutcome:
+        message = message_of(event)
+        assert isinstance(message, ConversationEvent | RunEvent)
+        run = run_of(message)
+        if spans.recording():
+            spans.note(**_of(message))
+        if isinstance(message, RunCancelled):
+            self._cancelled.add(run)
+        elif run in self._cancelled:
+            self._metrics[origin(event.topic)].cancelled.inc()
+            return ()
+        with self._cancelled.interrupting(run):
+            return await self._tried(event, message)
+        self._metrics[origin(event.topic)].cancelled.inc()
+        return ()
+
+    async def _tried(self, event: Event, message: Message) -> AnyOutcome:
+        handler = self._handlers[origin(event.topic)]
+        tries = 0
+        while True:
+            tries += 1
+            try:
+                return await _undisturbed(handler(message))
+            except Transient as fault:
+                spans.event("tried again", error=type(fault).__name__)
+                if tries == self._policy.tries_in_place:
+                    raise
+            self._metrics[origin(event.topic)].retries.inc()
+            await asyncio.sleep(self._policy.pause_after(event, tries))
+            # A handler may have changed the one that it was given.
+            message = message_of(event)
+
+
+def _told(event: Event, now: float) -> dict[str, spans.Attribute]:
+    return {
+        "topic": event.topic,
+        "event": event.id,
+        "queue_seconds": max(0.0, now - event.time),
+        "attempt": event.attempt,
+        "replayed": event.replayed,
+    }
+
+
+def _of(message: ConversationEvent | RunEvent) -> dict[str, spans.Attribute]:
+    if not isinstance(message, ConversationEvent):
+        return {"run": message.run.id}
+    conversation = message.conversation
+    return {"run": conversation.run.id, "conversation": conversation.id, "turn": len(conversation.turns)}
+
+
+async def _undisturbed(run: Awaitable[AnyOutcome]) -> AnyOutcome:
+    """Its outcome, unless this task is to end: then a handler that goes on regardless has none."""
+    task = asyncio.current_task()
+    assert task
+    try:
+        return await run
+    except asyncio.CancelledError as error:
+        raise Interrupted("the handler was cancelled, but not by its stage: look for a timeout in it") from error
+    finally:
+        if task.cancelling():
+            raise asyncio.CancelledError

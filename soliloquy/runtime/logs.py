@@ -1,0 +1,115 @@
+"""What a process logs: a JSON object a line where a program reads it, and readable where a person does.
+
+A line says of which run, conversation and trace it is. It never holds what was said: of an error it has the type and
+the place, not the words, which may quote a student, a prompt or a key.
+"""
+
+import json
+import logging
+import sys
+import time
+import traceback
+from contextvars import ContextVar
+from datetime import UTC, datetime
+from typing import Any
+
+from soliloquy.runtime.events import ConversationEvent, Event, RunEvent, Undecodable, message_of, run_of
+from soliloquy.runtime.handling import READ_FROM
+
+TEXT, JSON = "text", "json"
+FORMATS = (TEXT, JSON)
+# Of whose stage a line is; the process' own name where it is of none.
+SERVICE: ContextVar[str] = ContextVar("service")
+OURS = ("services", "training")
+
+Entry = dict[str, Any]
+
+
+def set_up(service: str, style: str | None = None, level: int = logging.INFO) -> None:
+    """From a level on what is ours, and the warnings of libraries; in JSON where standard error is no terminal."""
+    style = style or (TEXT if sys.stderr.isatty() else JSON)
+    root = logging.getLogger()
+    for handler in [*root.handlers]:
+        if isinstance(handler, _Lines):
+            root.removeHandler(handler)
+    root.addHandler(_Lines(service, style))
+    root.setLevel(max(level, logging.WARNING))
+    for name in OURS:
+        logging.getLogger(name).setLevel(level)
+
+
+def relay(line: bytes) -> bool:
+    """Writes what a worker process logged as this process writes its own lines; False for what is no such line."""
+    try:
+        entry = json.loads(line)
+    except ValueError:
+        return False
+    if not isinstance(entry, dict) or not {"ts", "level", "message"} <= entry.keys():
+        return False
+    if logging.getLevelNamesMapping()[entry["level"].upper()] >= logging.getLogger(OURS[0]).level:
+        for handler in logging.getLogger().handlers:
+            if isinstance(handler, _Lines):
+                handler.write(entry)
+    return True
+
+
+class _Lines(logging.Handler):
+    def __init__(self, service: str, style: str) -> None:
+        super().__init__()
+        self._service = service
+        self._style = style
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            self.write(_entry(record, self._service))
+        except Exception:
+            self.handleError(record)
+
+    def write(self, entry: Entry) -> None:
+        line = json.dumps(entry, ensure_ascii=False, default=str) if self._style == JSON else _text(entry)
+        try:
+            # Whatever it is at the moment: a progress bar puts itself before it.
+            print(line, file=sys.stderr, flush=True)
+        except BrokenPipeError:
+            # Whoever read it is gone, which is no reason to stop.
+            return
+
+
+def _entry(record: logging.LogRecord, service: str) -> Entry:
+    delivery = READ_FROM.get()
+    fields = dict(getattr(record, "fields", {}))
+    if record.name.partition(".")[0] not in OURS:
+        fields["logger"] = record.name
+    if record.exc_info and record.exc_info[0]:
+        kind, _, trace = record.exc_info
+        fields["error"] = kind.__name__
+        fields["at"] = [f"{frame.filename}:{frame.lineno} in {frame.name}" for frame in traceback.extract_tb(trace)]
+    return {
+        "ts": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+        "level": record.levelname.lower(),
+        "service": SERVICE.get(service),
+        **(_subject(delivery.event) if delivery else {}),
+        "message": record.getMessage(),
+        **({"fields": fields} if fields else {}),
+    }
+
+
+def _subject(event: Event) -> Entry:
+    """Of which run, conversation and trace an event is, as far as it says."""
+    found: Entry = {"trace": event.traceparent.split("-")[1]} if event.traceparent else {}
+    try:
+        message = message_of(event)
+    except Undecodable:
+        return found
+    assert isinstance(message, ConversationEvent | RunEvent)
+    if isinstance(message, ConversationEvent):
+        found = {"conversation": message.conversation.id, **found}
+    return {"run": run_of(message).id, **found}
+
+
+def _text(entry: Entry) -> str:
+    at = time.strftime("%H:%M:%S", time.localtime(datetime.fromisoformat(entry["ts"]).timestamp()))
+    level = "" if entry["level"] == "info" else f"{entry['level'].upper()} "
+    told = {name: entry[name] for name in ("run", "conversation", "trace") if name in entry} | entry.get("fields", {})
+    details = "".join(f" {name}={value}" for name, value in told.items())
+    return f"{at} {level}{entry['service']}: {entry['message']}{details}"

@@ -1,0 +1,66 @@
+"""What a stage exports, with every label set's handle looked up once."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Self
+
+from prometheus_client import Counter, Gauge, Histogram
+
+from soliloquy.runtime.instruments import counter, gauge, histogram
+
+RECEIVED = counter("soliloquy_events_received_total")
+SUCCEEDED = counter("soliloquy_events_succeeded_total")
+PARKED = counter("soliloquy_events_parked_total")
+DEAD = counter("soliloquy_events_dead_total")
+DUPLICATES = counter("soliloquy_events_duplicate_total")
+FENCED = counter("soliloquy_events_fenced_total")
+CANCELLED = counter("soliloquy_events_cancelled_total")
+PASSED_OVER = counter("soliloquy_events_passed_over_total")
+RETRIES = counter("soliloquy_handler_retries_total")
+HANDLER = histogram("soliloquy_handler_seconds")
+QUEUE = histogram("soliloquy_queue_seconds")
+LAG = gauge("soliloquy_lag_events")
+OLDEST = gauge("soliloquy_oldest_uncommitted_seconds")
+DEAD_LETTERS = gauge("soliloquy_dead_letters")
+LANES_IN_USE = gauge("soliloquy_lanes_in_use")
+LANES = gauge("soliloquy_lanes")
+SERVICE_READY = gauge("soliloquy_service_ready")
+# What ends with an event, by the name that the topics give it.
+TOOK = {"conversation": histogram("soliloquy_conversation_seconds"), "turn": histogram("soliloquy_turn_seconds")}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TopicMetrics:
+    """The handles of one service and topic; a retry topic's events count for its origin."""
+
+    received: Counter
+    succeeded: Counter
+    parked: Counter
+    dead: Counter
+    duplicates: Counter
+    fenced: Counter
+    cancelled: Counter
+    retries: Counter
+    seconds: Histogram
+    queued: Histogram
+    dead_letters: Gauge
+
+    @classmethod
+    def of(cls, service: str, topic: str) -> Self:
+        return cls(
+            received=RECEIVED.labels(service, topic),
+            succeeded=SUCCEEDED.labels(service, topic),
+            parked=PARKED.labels(service, topic),
+            dead=DEAD.labels(service, topic),
+            duplicates=DUPLICATES.labels(service, topic),
+            fenced=FENCED.labels(service, topic),
+            cancelled=CANCELLED.labels(service, topic),
+            retries=RETRIES.labels(service, topic),
+            seconds=HANDLER.labels(service, topic),
+            queued=QUEUE.labels(service, topic),
+            dead_letters=DEAD_LETTERS.labels(service, topic),
+        )
+
+
+def topic_metrics(service: str, topics: Collection[str]) -> dict[str, TopicMetrics]:
+    return {topic: TopicMetrics.of(service, topic) for topic in topics}

@@ -1,0 +1,41 @@
+"""What calls come to, in time, tokens and money, by role."""
+
+import time
+
+from soliloquy.runtime.model import metrics
+from soliloquy.runtime.model.port import Model
+from soliloquy.runtime.model.settings import Endpoint
+from soliloquy.runtime.retry import Refused
+from soliloquy.runtime.traces import spans
+from soliloquy.v1.model_pb2 import Completion, GenerateRequest
+
+MILLION = 1_000_000
+
+
+class Counted:
+    def __init__(self, model: Model, name: str, endpoint: Endpoint) -> None:
+        self._model = model
+        self._name = name
+        self._endpoint = endpoint
+
+    async def generate(self, request: GenerateRequest) -> Completion:
+        labels = (self._name, request.role)
+        began, outcome = time.perf_counter(), "failed"
+        try:
+            completion = await self._model.generate(request)
+            outcome = "answered"
+        except Refused:
+            outcome = "refused"
+            raise
+        finally:
+            metrics.CALLS.labels(*labels, outcome).inc()
+            metrics.CALL.labels(*labels).observe(time.perf_counter() - began, spans.exemplar())
+            spans.note(endpoint=self._name, outcome=outcome)
+        metrics.TOKENS.labels(*labels, "prompt").inc(completion.prompt_tokens)
+        metrics.TOKENS.labels(*labels, "completion").inc(completion.completion_tokens)
+        metrics.COST.labels(*labels).inc(cost(self._endpoint, completion.prompt_tokens, completion.completion_tokens))
+        return completion
+
+
+def cost(endpoint: Endpoint, prompt_tokens: int, completion_tokens: int) -> float:
+    return (prompt_tokens * endpoint.prompt_price + completion_tokens * endpoint.completion_price) / MILLION

@@ -1,0 +1,33 @@
+"""Each role asked as its settings say: where, with which adapter, sampled how."""
+
+from collections.abc import Mapping
+
+from soliloquy.runtime.model.port import Model, ModelRefused
+from soliloquy.runtime.model.settings import Models
+from soliloquy.v1.model_pb2 import Completion, GenerateRequest, Sampling
+
+
+class ByRole:
+    def __init__(self, models: Models, answering: Mapping[str, Model]) -> None:
+        """`answering` has a model for each endpoint that some role is asked at."""
+        self._cast = {
+            name: (
+                answering[role.endpoint],
+                GenerateRequest(
+                    adapter=role.adapter,
+                    sampling=Sampling(temperature=role.temperature, top_p=role.top_p, max_tokens=role.max_tokens),
+                ),
+            )
+            for name, role in models.roles.items()
+        }
+
+    async def generate(self, request: GenerateRequest) -> Completion:
+        try:
+            model, manner = self._cast[request.role]
+        except KeyError:
+            known = ", ".join(self._cast)
+            raise ModelRefused(f"nothing says how the role {request.role!r} is asked; there are: {known}") from None
+        own = request.sampling.temperature
+        request.MergeFrom(manner)
+        request.sampling.temperature = own or manner.sampling.temperature
+        return await model.generate(request)

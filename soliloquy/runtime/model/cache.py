@@ -1,0 +1,79 @@
+"""Answers kept on the disk: the same request to the same model is answered from there."""
+
+import hashlib
+import sqlite3
+from pathlib import Path
+
+from soliloquy.runtime.model import metrics
+from soliloquy.runtime.model.port import Model
+from soliloquy.runtime.model.settings import Endpoint
+from soliloquy.runtime.retry import CannotServe
+from soliloquy.runtime.traces import spans
+from soliloquy.v1.model_pb2 import Completion, GenerateRequest
+
+FILE = "answers.sqlite"
+# For another process to finish what it writes.
+BUSY_SECONDS = 10.0
+
+
+class CacheUnavailable(CannotServe):
+    """The file of answers cannot be read or written."""
+
+
+class AnswerCache:
+    """One file that any number of processes share; a look-up takes a tenth of a millisecond, so nobody waits for it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / FILE
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._file = sqlite3.connect(self._path, timeout=BUSY_SECONDS, isolation_level=None)
+            self._file.execute("PRAGMA journal_mode = WAL")
+            # A power cut may take the last answers; they are asked for again.
+            self._file.execute("PRAGMA synchronous = NORMAL")
+            self._file.execute(
+                "CREATE TABLE IF NOT EXISTS answers (request BLOB PRIMARY KEY, answer BLOB) WITHOUT ROWID"
+            )
+        except (OSError, sqlite3.Error) as error:
+            raise self._unavailable(error) from error
+
+    def find(self, request: bytes) -> Completion | None:
+        try:
+            row = self._file.execute("SELECT answer FROM answers WHERE request = ?", (request,)).fetchone()
+        except sqlite3.Error as error:
+            raise self._unavailable(error) from error
+        return Completion.FromString(row[0]) if row else None
+
+    def keep(self, request: bytes, answer: Completion) -> None:
+        try:
+            self._file.execute("INSERT OR IGNORE INTO answers VALUES (?, ?)", (request, answer.SerializeToString()))
+        except sqlite3.Error as error:
+            raise self._unavailable(error) from error
+
+    def close(self) -> None:
+        self._file.close()
+
+    def _unavailable(self, error: Exception) -> CacheUnavailable:
+        return CacheUnavailable(f"{self._path} cannot be used ({error}): make room, or choose another --model-cache")
+
+
+class Cached:
+    def __init__(self, model: Model, name: str, endpoint: Endpoint, cache: AnswerCache) -> None:
+        self._model = model
+        self._name = name
+        self._cache = cache
+        self._asked = f"{endpoint.engine}\n{endpoint.model}\n{endpoint.schema}\n".encode()
+
+    async def generate(self, request: GenerateRequest) -> Completion:
+        """The whole request counts, but for its id: messages, schema, sampling, seed and adapter."""
+        asked = GenerateRequest()
+        asked.CopyFrom(request)
+        asked.ClearField("id")
+        key = hashlib.blake2b(self._asked + asked.SerializeToString(deterministic=True), digest_size=16).digest()
+        if kept := self._cache.find(key):
+            metrics.CALLS.labels(self._name, request.role, "cached").inc()
+            spans.note(endpoint=self._name, outcome="cached")
+            return kept
+        answer = await self._model.generate(request)
+        self._cache.keep(key, answer)
+        return answer

@@ -1,0 +1,13 @@
+"""What the asking of models exports; the labels are names from the settings, and so are few."""
+
+from soliloquy.runtime.instruments import counter, gauge, histogram
+
+CALLS = counter("soliloquy_model_calls_total")
+FAULTS = counter("soliloquy_model_faults_total")
+TOKENS = counter("soliloquy_model_tokens_total")
+COST = counter("soliloquy_model_cost_total")
+ANSWERS = counter("soliloquy_model_answers_total")
+CALL = histogram("soliloquy_model_seconds")
+IN_FLIGHT = gauge("soliloquy_model_in_flight")
+WIDTH = gauge("soliloquy_model_width")
+SHUT = gauge("soliloquy_model_shut")

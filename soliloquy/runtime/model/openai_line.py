@@ -1,0 +1,194 @@
+"""Any endpoint that speaks OpenAI's chat completions: a hosted API, vLLM, Ollama, a fake."""
+
+import functools
+import json
+import re
+import time
+from typing import Any
+
+import aiohttp
+
+from soliloquy.runtime.model.chunks import heard
+from soliloquy.runtime.model.faults import Broken, EndpointRefuses, Overloaded, Throttled, TimedOut, Unreachable
+from soliloquy.runtime.model.hearing import HEARING, Hear
+from soliloquy.runtime.model.key import Key
+from soliloquy.runtime.model.port import ModelRefused
+from soliloquy.runtime.model.retry_after import retry_after
+from soliloquy.runtime.model.settings import Endpoint
+from soliloquy.runtime.traces.spans import carried
+from soliloquy.v1.model_pb2 import Completion, Finish, GenerateRequest
+
+# Ignored by those who do not know them; they let a stand-in answer as the scripted model would.
+PROMPT_HEADER, SEED_HEADER = "X-Soliloquy-Prompt", "X-Soliloquy-Seed"
+CONNECT_SECONDS = 10.0
+# Of an endpoint's own words in an error.
+MAX_WORDS = 300
+# What is asked for next by one whose endpoint rejects a way to hold the answer to its schema.
+_WEAKER = {"json_schema": "json_object", "json_object": "none"}
+_BOUND, _OTHER_BOUND = "max_tokens", "max_completion_tokens"
+_FINISHES = {"stop": Finish.FINISH_STOP, "length": Finish.FINISH_LENGTH}
+
+
+class OpenAILine:
+    """Made inside the event loop that it is used in."""
+
+    def __init__(self, name: str, endpoint: Endpoint, key: Key) -> None:
+        self._where = f"{name} ({endpoint.base_url})"
+        self._endpoint = endpoint
+        self._schema: str = endpoint.schema
+        # What the bound on an answer's tokens is called; newer models know another name only.
+        self._bound = _BOUND
+        # Whether it takes a request to answer in chunks.
+        self._streams = True
+        self._key = key
+        self._url = endpoint.base_url.rstrip("/") + "/chat/completions"
+        headers = {"Content-Type": "application/json"}
+        if key.secret:
+            headers["Authorization"] = f"Bearer {key.secret}"
+        self._session = aiohttp.ClientSession(
+            headers=headers,
+            # The gate counts the calls.
+            connector=aiohttp.TCPConnector(limit=0),
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS),
+            cookie_jar=aiohttp.DummyCookieJar(),
+        )
+
+    async def ask(self, request: GenerateRequest, seconds: float) -> Completion:
+        while True:
+            schema = self._schema if request.schema else "none"
+            hear = HEARING.get()(request) if self._streams else None
+            try:
+                return await self._asked(request, schema, self._bound, hear)
+            except _StreamRejected:
+                self._streams = False
+            except _SchemaRejected:
+                # Others may have found out meanwhile.
+                if self._schema == schema:
+                    self._schema = _WEAKER[schema]
+            except _BoundRejected:
+                self._bound = _OTHER_BOUND
+
+    async def close(self) -> None:
+        await self._session.close()
+
+    async def _asked(self, request: GenerateRequest, schema: str, bound: str, hear: Hear | None) -> Completion:
+        body = body_of(request, self._endpoint.model, schema, bound, stream=hear is not None)
+        headers = {PROMPT_HEADER: request.prompt, SEED_HEADER: str(request.seed), **carried()}
+        try:
+            async with self._session.post(self._url, data=body, headers=headers, allow_redirects=False) as response:
+                # One that knows no chunks may answer with the whole.
+                if hear and response.status == 200 and response.content_type == "text/event-stream":
+                    content = await heard((self._key.without(line) async for line in response.content), hear)
+                else:
+                    content = self._key.without(await response.read())
+        except (aiohttp.ClientConnectorCertificateError, aiohttp.InvalidURL) as error:
+            raise EndpointRefuses(f"{self._where} cannot be spoken with: {error}") from error
+        except (aiohttp.ClientConnectorError, aiohttp.ServerTimeoutError) as error:
+            raise Unreachable(str(error)) from error
+        except aiohttp.ClientError as error:
+            raise Broken(f"the connection broke ({type(error).__name__})") from error
+        if response.status == 200:
+            return completion_of(content, asked=request.adapter or self._endpoint.model)
+        words = _words(content)
+        said = f"{response.status}: {words}"
+        if response.status == 400 and schema != "none" and "response_format" in words:
+            raise _SchemaRejected
+        if response.status == 400 and bound == _BOUND and _OTHER_BOUND in words:
+            raise _BoundRejected
+        if response.status == 400 and hear and "stream" in words:
+            raise _StreamRejected
+        raise self._error(response.status, said, retry_after(response.headers, time.time()))
+
+    def _error(self, status: int, said: str, after: float) -> Exception:
+        match status:
+            case 401 | 403 if self._key.secret:
+                return EndpointRefuses(f"{self._where} refuses the key in {self._key.place} ({said})")
+            case 401 | 403:
+                return EndpointRefuses(f"{self._where} asks for a key: put it in {self._key.place} ({said})")
+            case 429 if "insufficient_quota" in said:
+                return EndpointRefuses(f"{self._where} wants to be paid first ({said})")
+            case 402 | 404 | 405 | 501 | 300 | 301 | 302 | 303 | 307 | 308:
+                return EndpointRefuses(
+                    f"{self._where} does not serve model {self._endpoint.model!r} there ({said}): look at its address "
+                    "and the model's name"
+                )
+            case 429:
+                return Throttled(said, after)
+            case 408:
+                return TimedOut(said, after)
+            case 503 | 529:
+                return Overloaded(said, after)
+            case _ if 400 <= status < 500 and status not in (409, 425):
+                return ModelRefused(f"{self._where} refused ({said})")
+            case _:
+                return Broken(said, after)
+
+
+class _SchemaRejected(Exception):
+    """The endpoint does not hold answers to a schema in this way."""
+
+
+class _BoundRejected(Exception):
+    """The endpoint calls the bound on an answer's tokens by its other name."""
+
+
+class _StreamRejected(Exception):
+    """The endpoint does not answer in chunks."""
+
+
+def body_of(request: GenerateRequest, model: str, schema: str, bound: str = _BOUND, *, stream: bool = False) -> bytes:
+    """The request as chat completions have it; an adapter is asked for by its name, as a model of its own."""
+    body: dict[str, Any] = {
+        "model": request.adapter or model,
+        "messages": [{"role": message.role, "content": message.text} for message in request.messages],
+        "temperature": request.sampling.temperature,
+        "top_p": request.sampling.top_p,
+        bound: request.sampling.max_tokens,
+        # Servers differ in how large a seed may be.
+        "seed": request.seed % 2**31,
+    }
+    if schema == "json_schema":
+        named = {"name": re.sub(r"\W", "_", request.prompt)[:64] or "answer", "schema": _parsed(request.schema)}
+        body["response_format"] = {"type": "json_schema", "json_schema": named}
+    elif schema == "json_object":
+        body["response_format"] = {"type": "json_object"}
+    if stream:
+        body |= {"stream": True, "stream_options": {"include_usage": True}}
+    return json.dumps(body, ensure_ascii=False).encode()
+
+
+def completion_of(content: bytes, *, asked: str) -> Completion:
+    """What was answered; an answer without text, because the endpoint refused to say it, is an empty one."""
+    try:
+        answer = json.loads(content)
+        choice = answer["choices"][0]
+        message = choice["message"]
+        usage = answer.get("usage") or {}
+        return Completion(
+            text=message.get("content") or message.get("refusal") or "",
+            model=answer.get("model") or asked,
+            prompt_tokens=usage.get("prompt_tokens", 0),
+            completion_tokens=usage.get("completion_tokens", 0),
+            engine="openai",
+            finish=_FINISHES.get(choice.get("finish_reason"), Finish.FINISH_UNSPECIFIED),
+        )
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
+        raise Broken(f"an answer that is no chat completion: {_words(content)!r}") from error
+
+
+@functools.lru_cache
+def _parsed(schema: str) -> Any:
+    return json.loads(schema)
+
+
+def _words(content: bytes) -> str:
+    """An error in the endpoint's own words, in one line."""
+    text = content.decode("utf-8", "replace")
+    try:
+        answer = json.loads(text)
+    except ValueError:
+        answer = None
+    if isinstance(answer, dict) and "error" in answer:
+        error = answer["error"]
+        text = json.dumps(error, ensure_ascii=False) if isinstance(error, dict) else str(error)
+    return " ".join(text.split())[:MAX_WORDS]

@@ -1,0 +1,90 @@
+"""Our own model service, over gRPC."""
+
+import itertools
+import math
+from collections.abc import AsyncIterable
+
+import grpc
+
+from soliloquy.runtime.model.faults import Broken, EndpointRefuses, Throttled, TimedOut, Unreachable
+from soliloquy.runtime.model.hearing import HEARING, Hear
+from soliloquy.runtime.model.port import ModelRefused
+from soliloquy.runtime.model.settings import Endpoint
+from soliloquy.runtime.traces.spans import carried
+from soliloquy.v1.model_pb2 import Completion, Delta, GenerateRequest
+from soliloquy.v1.model_pb2_grpc import ModelServiceStub
+
+# What a proxy in front of the service takes on one connection.
+STREAMS_A_CHANNEL = 100
+_OPTIONS = (
+    # Channels to one address would share a connection.
+    ("grpc.use_local_subchannel_pool", 1),
+    # The calls are made again by whoever counts them.
+    ("grpc.enable_retries", 0),
+)
+_HOPELESS = {
+    grpc.StatusCode.UNAUTHENTICATED,
+    grpc.StatusCode.PERMISSION_DENIED,
+    grpc.StatusCode.UNIMPLEMENTED,
+    # An adapter or a model that is not there, or does not fit.
+    grpc.StatusCode.NOT_FOUND,
+    grpc.StatusCode.FAILED_PRECONDITION,
+}
+_REFUSED = {grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.OUT_OF_RANGE}
+
+
+class RayLine:
+    """Made inside the event loop that it is used in."""
+
+    def __init__(self, name: str, endpoint: Endpoint) -> None:
+        self._where = f"{name} ({endpoint.address})"
+        self._channels = [
+            grpc.aio.insecure_channel(endpoint.address, options=_OPTIONS)
+            for _ in range(math.ceil(endpoint.max_concurrency / STREAMS_A_CHANNEL))
+        ]
+        self._stubs = itertools.cycle([ModelServiceStub(channel) for channel in self._channels])
+
+    async def ask(self, request: GenerateRequest, seconds: float) -> Completion:
+        stub, metadata = next(self._stubs), tuple(carried().items())
+        try:
+            if hear := HEARING.get()(request):
+                return await _heard(stub.GenerateStream(request, timeout=seconds, metadata=metadata), hear)
+            return await stub.Generate(request, timeout=seconds, metadata=metadata)
+        except grpc.aio.AioRpcError as error:
+            raise self._error(error) from error
+
+    async def close(self) -> None:
+        for channel in self._channels:
+            await channel.close()
+
+    def _error(self, error: grpc.aio.AioRpcError) -> Exception:
+        code, details = error.code(), " ".join((error.details() or "").split())
+        said = f"{code.name}: {details}"
+        if code in _HOPELESS:
+            return EndpointRefuses(f"{self._where} cannot be used ({said})")
+        if code in _REFUSED:
+            return ModelRefused(f"{self._where} refused ({said})")
+        match code:
+            case grpc.StatusCode.UNAVAILABLE:
+                return Unreachable(said)
+            case grpc.StatusCode.RESOURCE_EXHAUSTED:
+                return Throttled(said, _pushback(error))
+            case grpc.StatusCode.DEADLINE_EXCEEDED:
+                return TimedOut(said)
+            case _:
+                return Broken(said)
+
+
+async def _heard(deltas: AsyncIterable[Delta], hear: Hear) -> Completion:
+    async for delta in deltas:
+        if delta.text:
+            hear(delta.text)
+        if delta.HasField("completion"):
+            return delta.completion
+    raise Broken("the answer stops before its end")
+
+
+def _pushback(error: grpc.aio.AioRpcError) -> float:
+    """Seconds for which the service wants to be left alone."""
+    told = dict(error.trailing_metadata() or ()).get("grpc-retry-pushback-ms", "0")
+    return int(told) / 1_000 if isinstance(told, str) and told.isdecimal() else 0.0

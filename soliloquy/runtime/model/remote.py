@@ -1,0 +1,97 @@
+"""A model behind an endpoint: a call waits rather than being lost, and is made again where that may help."""
+
+import asyncio
+import random
+import time
+from typing import Protocol
+
+from soliloquy.runtime.model import metrics
+from soliloquy.runtime.model.faults import EndpointRefuses, ModelFailed, Passing, TimedOut
+from soliloquy.runtime.model.gate import Gate
+from soliloquy.runtime.model.port import ModelRefused
+from soliloquy.runtime.model.settings import Endpoint
+from soliloquy.runtime.traces import spans
+from soliloquy.v1.model_pb2 import Completion, GenerateRequest
+
+# Of a call that may be what the endpoint cannot stand.
+TRIES = 6
+PAUSE_SECONDS = 0.2
+PAUSE_CAP_SECONDS = 10.0
+# What is drawn on top of a wait that the endpoint asks for, so that those who wait do not come back together.
+SPREAD = 0.25
+# An endpoint that refuses so many calls in a row, and answers none between, would refuse them all.
+REFUSALS = 10
+
+
+class Line(Protocol):
+    """One way to speak with an endpoint."""
+
+    async def ask(self, request: GenerateRequest, seconds: float) -> Completion:
+        """Raises Passing, ModelRefused or EndpointRefuses; that nothing came in time may also be a TimeoutError."""
+
+    async def close(self) -> None: ...
+
+
+class RemoteModel:
+    def __init__(self, name: str, endpoint: Endpoint, line: Line) -> None:
+        self.where = f"{name} ({endpoint.base_url or endpoint.address})"
+        self._line = line
+        self._seconds = endpoint.timeout
+        self._gate = Gate(endpoint.max_concurrency)
+        self._refusals = 0
+        self._last = ""
+        self._name = name
+        metrics.IN_FLIGHT.labels(name).set_function(lambda: self._gate.in_flight)
+        metrics.WIDTH.labels(name).set_function(lambda: self._gate.width)
+        metrics.SHUT.labels(name).set_function(lambda: self._gate.is_shut)
+
+    @property
+    def fault(self) -> str:
+        """Why calls wait; empty while they pass."""
+        return f"waits for the model at {self.where}: {self._last}" if self._gate.is_shut else ""
+
+    async def generate(self, request: GenerateRequest) -> Completion:
+        tries, pause = 0, PAUSE_SECONDS
+        while True:
+            fault = await self._tried(request)
+            if not isinstance(fault, Passing):
+                return fault
+            self._last = str(fault)
+            metrics.FAULTS.labels(self._name, fault.kind).inc()
+            spans.event("fault", kind=fault.kind)
+            if fault.against_call and not self._gate.is_shut:
+                tries += 1
+                if tries == TRIES:
+                    raise ModelFailed(f"{self.where} failed at the same call {tries} times: {fault}") from fault
+            told = fault.after * (1 + SPREAD * random.random())
+            await asyncio.sleep(told or pause * random.uniform(0.5, 1.0))
+            pause = min(PAUSE_CAP_SECONDS, 2 * pause)
+
+    async def _tried(self, request: GenerateRequest) -> Completion | Passing:
+        passage = await self._gate.enter()
+        try:
+            async with asyncio.timeout(self._seconds):
+                completion = await self._line.ask(request, self._seconds)
+        except TimeoutError:
+            waited = time.monotonic() - passage.began
+            fault: Passing = TimedOut(f"no answer within {waited:.3g} s")
+        except Passing as passing:
+            fault = passing
+        except ModelRefused as refused:
+            self._gate.answered()
+            self._refusals += 1
+            if self._refusals == REFUSALS:
+                raise EndpointRefuses(f"{self.where} refused {REFUSALS} calls in a row: {refused}") from refused
+            raise
+        except BaseException:
+            self._gate.abandon(passage)
+            raise
+        else:
+            self._gate.answered()
+            self._refusals = 0
+            return completion
+        self._gate.failed(passage, fault)
+        return fault
+
+    async def close(self) -> None:
+        await self._line.close()

@@ -1,0 +1,66 @@
+"""What becomes of an event whose handler fails."""
+
+from dataclasses import dataclass, replace
+
+from soliloquy.runtime.events import Event
+from soliloquy.runtime.seeds import draw
+from soliloquy.runtime.topics import DLQ, RETRY, origin
+
+MAX_ERROR_CHARACTERS = 2000
+
+
+class Transient(Exception):
+    """A fault that is likely to pass within seconds: the event is tried again in place."""
+
+
+class Refused(Exception):
+    """Will never work, however often it is tried: the event goes to the dead letters."""
+
+
+class CannotServe(Exception):
+    """No event can be handled until a person mends something: the service stops, and its events stay where they are."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RetryPolicy:
+    """How often and after how many seconds; each wait doubles up to its cap."""
+
+    tries_in_place: int = 3
+    pause: float = 0.2
+    pause_cap: float = 2.0
+    attempts: int = 5
+    backoff: float = 5.0
+    backoff_cap: float = 300.0
+    # The share of a wait that is drawn at random, so that what failed together does not return together.
+    jitter: float = 0.5
+
+    def pause_after(self, event: Event, tries: int) -> float:
+        return self._jittered(min(self.pause_cap, self.pause * 2 ** (tries - 1)), event, tries)
+
+    def backoff_after(self, event: Event, attempt: int) -> float:
+        return self._jittered(min(self.backoff_cap, self.backoff * 2 ** (attempt - 1)), event, attempt)
+
+    def _jittered(self, seconds: float, event: Event, turn: int) -> float:
+        return seconds * (1 - self.jitter * draw("jitter", event.id, turn).random())
+
+
+def failed(event: Event, error: Exception, policy: RetryPolicy, now: float) -> Event:
+    """The event as it waits for its next attempt, or as a dead letter after its last."""
+    attempt = event.attempt + 1
+    if attempt >= policy.attempts:
+        return dead(event, error)
+    not_before = now + policy.backoff_after(event, attempt)
+    return replace(parked(event), attempt=attempt, not_before=not_before, error=described(error))
+
+
+def parked(event: Event) -> Event:
+    return replace(event, topic=origin(event.topic) + RETRY)
+
+
+def dead(event: Event, error: Exception) -> Event:
+    topic = origin(event.topic) + DLQ
+    return replace(event, topic=topic, attempt=event.attempt + 1, not_before=0.0, error=described(error))
+
+
+def described(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"[:MAX_ERROR_CHARACTERS]

@@ -1,0 +1,270 @@
+"""A stage: one service's handlers between the topics they read and the topics they write."""
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections import Counter, OrderedDict
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from soliloquy.runtime import metrics
+from soliloquy.runtime.cancelled import CancelledRuns
+from soliloquy.runtime.events import Event
+from soliloquy.runtime.handling import HOPELESS, READ_FROM, Handling, NotYet, Service
+from soliloquy.runtime.lanes import Hold, Lanes
+from soliloquy.runtime.logs import SERVICE
+from soliloquy.runtime.passing import messages
+from soliloquy.runtime.retry import CannotServe, dead, failed, parked
+from soliloquy.runtime.topics import DLQ, RETRY, TOPIC_OF, is_retry, origin
+from soliloquy.runtime.transports.port import Delivery, Lag, Partition, Result, Transport, Unanswered
+
+POLL_SECONDS = 1.0
+SAMPLE_SECONDS = 5.0
+# How long running handlers may take when their partition goes to another member.
+REVOKE_SECONDS = 5.0
+REMEMBERED_IDS = 10_000
+# A loop that has not come round for so long is stuck.
+STUCK_SECONDS = 10 * POLL_SECONDS
+
+_log = logging.getLogger(__name__)
+
+
+class Stage:
+    def __init__(self, service: Service, transport: Transport) -> None:
+        self._service = service
+        self._transport = transport
+        self._metrics = metrics.topic_metrics(service.name, service.topics)
+        self._cancelled = CancelledRuns()
+        self._handling = Handling(service, self._metrics, self._cancelled)
+        topics = [topic + suffix for topic in service.topics for suffix in ("", RETRY)]
+        self._consumer = transport.consumer(service.name, topics, self)
+        # Per partition held, the events of each key in its retry partition; both partitions share one counter.
+        self._parked: dict[Partition, Counter[str]] = {}
+        self._paused: set[Partition] = set()
+        self._completed: OrderedDict[str, None] = OrderedDict()
+        self._recalled: OrderedDict[str, None] = OrderedDict()
+        self._outbox: list[Result] = []
+        self._outbox_filled = asyncio.Event()
+        self._committing = 0
+        self._commit_turn = asyncio.Lock()
+        self._stopping = asyncio.Event()
+        self._grace = 0.0
+        self._polled_at = 0.0
+        self._sampled: set[tuple[str, str, int]] = set()
+
+    @property
+    def fault(self) -> str:
+        """Why it does not serve; empty while it does."""
+        name = self._service.name
+        if not self._polled_at:
+            return f"{name} has not begun to read"
+        if self._stopping.is_set():
+            return f"{name} is stopping"
+        if (seconds := time.monotonic() - self._polled_at) > STUCK_SECONDS:
+            return f"{name} has not polled for {seconds:.0f} s"
+        return self._consumer.fault
+
+    async def run(self) -> None:
+        """Serve until stopped; raises what makes the transport unusable, and a handler's CannotServe."""
+        SERVICE.set(self._service.name)
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                self._lanes = Lanes(self._service.max_in_flight, self._run, tasks)
+                metrics.LANES.labels(self._service.name).set(self._service.max_in_flight)
+                metrics.LANES_IN_USE.labels(self._service.name).set_function(lambda: self._lanes.in_use)
+                async with self._consumer:
+                    await self._serve(tasks)
+        except ExceptionGroup as faults:
+            raise faults.exceptions[0] from faults
+
+    async def _serve(self, tasks: asyncio.TaskGroup) -> None:
+        loops = [tasks.create_task(loop()) for loop in (self._poll, self._commit_always, self._sample, self._follow)]
+        await self._stopping.wait()
+        loops[0].cancel()
+        await self._settle(list(self._parked), self._grace)
+        for loop in loops[1:]:
+            loop.cancel()
+
+    def stop(self, grace: float) -> None:
+        """Take nothing more; what runs may finish for `grace` seconds, then its events are left to others."""
+        self._grace = grace
+        self._stopping.set()
+
+    async def assigned(self, partitions: Collection[Partition]) -> None:
+        numbers = {partition.number for partition in partitions}
+        for message, tell in self._service.tables.items():
+            async for _, latest in messages(self._transport.read(TOPIC_OF[message].name, numbers)):
+                tell(latest)
+        for partition in partitions:
+            if is_retry(partition.topic):
+                keys = await self._consumer.unfinished_keys(partition)
+                self._parked[partition] = self._parked[Partition(origin(partition.topic), partition.number)] = keys
+
+    async def revoked(self, partitions: Collection[Partition]) -> None:
+        await self._settle(partitions, REVOKE_SECONDS)
+        self._forget(partitions)
+
+    def lost(self, partitions: Collection[Partition]) -> None:
+        self._lanes.cancel(partitions)
+        self._forget(partitions)
+
+    def recalled(self, event_id: str) -> None:
+        _remember(self._recalled, event_id)
+
+    def _forget(self, partitions: Collection[Partition]) -> None:
+        for partition in partitions:
+            del self._parked[partition]
+        self._paused.difference_update(partitions)
+
+    async def _settle(self, partitions: Collection[Partition], seconds: float) -> None:
+        """Let what runs end within so many seconds, and commit it."""
+        if running := self._lanes.retire(partitions):
+            await asyncio.wait(running, timeout=seconds)
+        self._lanes.cancel(partitions)
+        await self._commit()
+
+    async def _poll(self) -> None:
+        while True:
+            for delivery in await self._consumer.poll(self._service.max_in_flight, POLL_SECONDS):
+                self._metrics[origin(delivery.partition.topic)].received.inc()
+                self._lanes.add(delivery)
+            self._polled_at = time.monotonic()
+            self._throttle()
+
+    def _throttle(self) -> None:
+        """Pause what has enough on its hands and resume the rest; polling goes on either way."""
+        limit = self._service.max_in_flight
+        most = self._service.max_fetched or limit
+        full = self._lanes.ready + len(self._outbox) + self._committing >= 2 * limit
+        enough = {partition for partition in self._parked if full or self._lanes.load[partition] >= most}
+        if more := enough - self._paused:
+            self._consumer.pause(more)
+        if fewer := self._paused - enough:
+            self._consumer.resume(fewer)
+        self._paused = enough
+
+    async def _commit_always(self) -> None:
+        while True:
+            await self._outbox_filled.wait()
+            self._outbox_filled.clear()
+            await self._commit()
+
+    async def _commit(self) -> None:
+        async with self._commit_turn:
+            while self._outbox:
+                results, self._outbox = self._outbox, []
+                self._committing = len(results)
+                for result in await self._consumer.commit(results):
+                    self._metrics[origin(result.delivery.partition.topic)].fenced.inc()
+                    # Whoever holds the partition does it again; so may this stage, if it gets it back.
+                    self._completed.pop(result.delivery.event.id, None)
+                self._committing = 0
+                self._throttle()
+
+    async def _sample(self) -> None:
+        while True:
+            # The consumer's fault tells of a transport that stays silent.
+            with contextlib.suppress(Unanswered):
+                self._tell_lag(await self._consumer.lag())
+                counts = await self._transport.dead_letters()
+                for topic, handles in self._metrics.items():
+                    handles.dead_letters.set(counts.get(topic + DLQ, 0))
+            await asyncio.sleep(SAMPLE_SECONDS)
+
+    def _tell_lag(self, lags: Sequence[Lag]) -> None:
+        held = set()
+        for lag in lags:
+            labels = (self._service.name, lag.partition.topic, lag.partition.number)
+            metrics.LAG.labels(*labels).set(lag.events)
+            metrics.OLDEST.labels(*labels).set(lag.oldest_seconds)
+            held.add(labels)
+        # Whoever holds them is asked about the others.
+        for labels in self._sampled - held:
+            metrics.LAG.remove(*labels)
+            metrics.OLDEST.remove(*labels)
+        self._sampled = held
+
+    async def _follow(self) -> None:
+        await self._cancelled.follow(self._transport)
+
+    async def _run(self, delivery: Delivery) -> Hold | None:
+        READ_FROM.set(delivery)
+        event = delivery.event
+        if is_retry(event.topic):
+            if (seconds := event.not_before - time.time()) > 0:
+                return Hold(delivery=delivery, seconds=seconds)
+        # What is no event of ours is given up where it is found: published again it might pass for one.
+        elif not event.flaw and self._parked[delivery.partition][event.key]:
+            self._forward(delivery, parked(event))
+            return None
+        if self._is_done(event):
+            self._metrics[origin(event.topic)].duplicates.inc()
+            self._finish(delivery, [])
+            return None
+        try:
+            outputs = await self._handling.outputs(event)
+        except NotYet as waiting:
+            return Hold(delivery=delivery, until=waiting.until)
+        except HOPELESS as error:
+            self._bury(delivery, dead(event, error), error)
+        except CannotServe:
+            raise
+        except Exception as error:
+            return self._park(delivery, error)
+        else:
+            _remember(self._completed, event.id)
+            self._metrics[origin(event.topic)].succeeded.inc()
+            self._finish(delivery, outputs)
+        return None
+
+    def _park(self, delivery: Delivery, error: Exception) -> Hold | None:
+        now = time.time()
+        event = failed(delivery.event, error, self._service.retry, now)
+        if not is_retry(event.topic):
+            self._bury(delivery, event, error)
+            return None
+        self._metrics[origin(event.topic)].parked.inc()
+        _log.warning("an event failed and is tried again later", extra=_failure(event, error))
+        behind = self._parked[delivery.partition][event.key]
+        if behind > 1 and is_retry(delivery.partition.topic):
+            # Published again it would come after the events that wait behind it.
+            return Hold(delivery=replace(delivery, event=event), seconds=event.not_before - now)
+        self._forward(delivery, event)
+        return None
+
+    def _forward(self, delivery: Delivery, event: Event) -> None:
+        self._parked[delivery.partition][event.key] += 1
+        self._finish(delivery, [event])
+
+    def _bury(self, delivery: Delivery, letter: Event, error: Exception) -> None:
+        self._metrics[origin(letter.topic)].dead.inc()
+        _log.error("an event is given up: `soliloquy dlq show` says why", extra=_failure(letter, error))
+        self._finish(delivery, [letter])
+
+    def _finish(self, delivery: Delivery, outputs: Sequence[Event]) -> None:
+        if is_retry(delivery.partition.topic):
+            waiting = self._parked[delivery.partition]
+            waiting[delivery.event.key] -= 1
+            if not waiting[delivery.event.key]:
+                del waiting[delivery.event.key]
+        self._outbox.append(Result(delivery=delivery, outputs=outputs))
+        self._outbox_filled.set()
+
+    def _is_done(self, event: Event) -> bool:
+        """Whether another delivery of it was seen to; one that was parked or given up is still to be done."""
+        if event.id in self._completed:
+            return True
+        return event.id in self._recalled and not is_retry(event.topic) and not event.replayed
+
+
+def _remember(ids: OrderedDict[str, None], event_id: str) -> None:
+    ids[event_id] = None
+    if len(ids) > REMEMBERED_IDS:
+        ids.popitem(last=False)
+
+
+def _failure(event: Event, error: Exception) -> dict[str, object]:
+    """What a log line says of it; the error's words stay with the event."""
+    told = {"topic": origin(event.topic), "event": event.id, "attempt": event.attempt, "error": type(error).__name__}
+    return {"fields": told}

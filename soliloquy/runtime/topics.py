@@ -1,0 +1,93 @@
+"""The topics of `topics.toml`, and which message travels on which."""
+
+import functools
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from google.protobuf.message import Message
+
+from soliloquy.v1 import events_pb2
+
+RETRY = ".retry"
+DLQ = ".dlq"
+
+Row = dict[str, str | int | float]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Topic:
+    name: str
+    message: type[Message]
+    key: str
+    keep: str
+    # Of what an event of it is the beginning, and of what the end.
+    begins: str
+    ends: Sequence[str]
+    # In what a Kafka's differs from those kept alike.
+    kafka: Row
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Shape:
+    """What a Kafka is to have of a topic."""
+
+    topic: str
+    partitions: int
+    replication: int
+    # Settings by Kafka's own names.
+    configs: Mapping[str, str]
+
+
+def _load() -> tuple[dict[str, Topic], dict[str, Row]]:
+    table = tomllib.loads(Path(__file__).with_name("topics.toml").read_text("utf-8"))
+    layers = table.pop("kafka")
+    topics = {
+        name: Topic(
+            name=name,
+            message=getattr(events_pb2, row["message"]),
+            key=row["key"],
+            keep=row["keep"],
+            begins=row.get("begins", ""),
+            ends=row.get("ends", ()),
+            kafka=row.get("kafka", {}),
+        )
+        for name, row in table.items()
+    }
+    return topics, layers
+
+
+TOPICS, _LAYERS = _load()
+TOPIC_OF: dict[type[Message], Topic] = {topic.message: topic for topic in TOPICS.values()}
+
+
+@functools.cache
+def origin(topic: str) -> str:
+    """The topic an event was first sent to, for a retry or dead-letter topic."""
+    return topic.removesuffix(RETRY).removesuffix(DLQ)
+
+
+def is_retry(topic: str) -> bool:
+    return topic.endswith(RETRY)
+
+
+def shapes(replication: int | None = None) -> list[Shape]:
+    """Of every topic there is to be, with as many copies of each as the data says where none are named."""
+    every = _LAYERS["every"]
+    wanted: dict[str, Row] = {}
+    for topic in TOPICS.values():
+        kept = every | _LAYERS[topic.keep]
+        wanted[topic.name] = kept | topic.kafka
+        if topic.keep != "latest":
+            wanted[topic.name + RETRY] = kept | topic.kafka
+            wanted[topic.name + DLQ] = kept | _LAYERS["dlq"]
+    return [_shape(name, row, replication) for name, row in wanted.items()]
+
+
+def _shape(topic: str, row: Row, replication: int | None) -> Shape:
+    copies = replication or int(row["replication"])
+    configs = {name: str(value) for name, value in row.items() if name not in ("partitions", "replication")}
+    # Fewer copies than must be written would take no event at all.
+    configs["min.insync.replicas"] = str(min(int(row["min.insync.replicas"]), copies))
+    return Shape(topic=topic, partitions=int(row["partitions"]), replication=copies, configs=configs)

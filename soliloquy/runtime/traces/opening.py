@@ -1,0 +1,21 @@
+"""Traces recorded for as long as a process serves."""
+
+from contextlib import AbstractContextManager, nullcontext
+
+from soliloquy.runtime.traces.settings import TraceSettings
+
+
+class CannotTrace(Exception):
+    """What sends traces is not installed."""
+
+
+def recorded(settings: TraceSettings) -> AbstractContextManager[None]:
+    if not settings.url:
+        return nullcontext()
+    try:
+        from soliloquy.runtime.traces.export import sending
+    except ModuleNotFoundError as error:
+        raise CannotTrace(
+            f"{error.name} is not installed: pip install 'soliloquy[otlp]', or leave out --traces"
+        ) from error
+    return sending(settings)

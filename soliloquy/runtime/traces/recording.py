@@ -1,0 +1,170 @@
+"""Spans made with OpenTelemetry's SDK, which is loaded only where traces are recorded."""
+
+from collections.abc import Iterable, Mapping
+from typing import Self
+
+from opentelemetry.context import Context
+from opentelemetry.sdk.resources import SERVICE_NAME, Resource
+from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
+from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
+from opentelemetry.sdk.trace.sampling import ALWAYS_ON
+from opentelemetry.trace import (
+    Link,
+    NonRecordingSpan,
+    SpanContext,
+    SpanKind,
+    Status,
+    StatusCode,
+    TraceFlags,
+    Tracer,
+    set_span_in_context,
+)
+from opentelemetry.trace import Span as OtelSpan
+
+from soliloquy.runtime.traces.ids import SAMPLED, is_kept, traceparent_of
+from soliloquy.runtime.traces.spans import CURRENT, NOTHING, Attribute, Kind, Span
+
+NANOSECONDS = 1_000_000_000
+# What OpenTelemetry has a name of its own for; all else is named for us.
+_NAMES = {
+    "topic": "messaging.destination.name",
+    "event": "messaging.message.id",
+    "model": "gen_ai.response.model",
+    "prompt_tokens": "gen_ai.usage.input_tokens",
+    "completion_tokens": "gen_ai.usage.output_tokens",
+    "error": "error.type",
+}
+
+
+class _Ids(RandomIdGenerator):
+    """Random, but for the root of a conversation's trace."""
+
+    def __init__(self) -> None:
+        self.next_root: SpanContext | None = None
+
+    def generate_trace_id(self) -> int:
+        return self.next_root.trace_id if self.next_root else super().generate_trace_id()
+
+    def generate_span_id(self) -> int:
+        root, self.next_root = self.next_root, None
+        return root.span_id if root else super().generate_span_id()
+
+
+class Recording:
+    """The spans of every service of a process; each service is a resource of its own."""
+
+    def __init__(self, processor: SpanProcessor, share: float) -> None:
+        self._processor = processor
+        self._share = share
+        self._ids = _Ids()
+        self._tracers: dict[str, Tracer] = {}
+
+    def joined(
+        self, service: str, name: str, kind: Kind, traceparent: str, since: float | None, **attributes: Attribute
+    ) -> Span:
+        parent = self._kept(traceparent)
+        return _started(self._tracer(service), name, kind, parent, attributes, since) if parent else NOTHING
+
+    def begun(self, service: str, name: str, traceparent: str, since: float, **attributes: Attribute) -> None:
+        root = self._kept(traceparent)
+        if root is None:
+            return
+        cause = _context(CURRENT.get().traceparent)
+        self._ids.next_root = root
+        span = self._tracer(service).start_span(
+            name,
+            Context(),
+            SpanKind.CONSUMER,
+            _named(attributes),
+            links=[Link(cause)] if cause else (),
+            start_time=int(since * NANOSECONDS),
+        )
+        span.end()
+
+    def batch(self, service: str, name: str, of: Iterable[str], since: float, **attributes: Attribute) -> None:
+        links = [Link(root) for one in of if (root := self._kept(traceparent_of(one)))]
+        if links:
+            tracer, start = self._tracer(service), int(since * NANOSECONDS)
+            tracer.start_span(name, Context(), attributes=_named(attributes), links=links, start_time=start).end()
+
+    def _kept(self, traceparent: str) -> SpanContext | None:
+        context = _context(traceparent)
+        return context if context and is_kept(context.trace_id, self._share) else None
+
+    def _tracer(self, service: str) -> Tracer:
+        if service not in self._tracers:
+            provider = TracerProvider(
+                # Whether a trace is recorded is decided here, before any span of it is made.
+                sampler=ALWAYS_ON,
+                resource=Resource.create({SERVICE_NAME: service}),
+                id_generator=self._ids,
+                shutdown_on_exit=False,
+            )
+            provider.add_span_processor(self._processor)
+            self._tracers[service] = provider.get_tracer("soliloquy")
+        return self._tracers[service]
+
+
+class _Live:
+    def __init__(self, tracer: Tracer, span: OtelSpan) -> None:
+        self._tracer = tracer
+        self._span = span
+        self._context = span.get_span_context()
+        self._outer: Span = NOTHING
+
+    def __enter__(self) -> Self:
+        self._outer = CURRENT.get()
+        CURRENT.set(self)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        # Not by a token: a generator may be left in another context than it was entered in.
+        CURRENT.set(self._outer)
+        if error is not None:
+            # Its type alone: the words of an error may be a student's.
+            self.note(error=type(error).__name__)
+            self._span.set_status(Status(StatusCode.ERROR))
+        self._span.end()
+
+    def child(self, name: str, kind: Kind, **attributes: Attribute) -> Span:
+        return _started(self._tracer, name, kind, self._context, attributes)
+
+    def note(self, **attributes: Attribute) -> None:
+        self._span.set_attributes(_named(attributes))
+
+    def event(self, name: str, **attributes: Attribute) -> None:
+        self._span.add_event(name, _named(attributes))
+
+    @property
+    def traceparent(self) -> str:
+        return f"00-{self._context.trace_id:032x}-{self._context.span_id:016x}-{SAMPLED}"
+
+
+def _started(
+    tracer: Tracer,
+    name: str,
+    kind: Kind,
+    parent: SpanContext,
+    attributes: Mapping[str, Attribute],
+    since: float | None = None,
+) -> _Live:
+    under = set_span_in_context(NonRecordingSpan(parent), Context())
+    start = None if since is None else int(since * NANOSECONDS)
+    return _Live(tracer, tracer.start_span(name, under, SpanKind[kind.upper()], _named(attributes), start_time=start))
+
+
+def _context(traceparent: str) -> SpanContext | None:
+    """What a traceparent names; None for one that is not sampled, or is none."""
+    version, *rest = traceparent.split("-")
+    if len(version) != 2 or version == "ff" or len(rest) < 3:
+        return None
+    try:
+        trace, span, flags = (int(part, 16) for part in rest[:3])
+    except ValueError:
+        return None
+    context = SpanContext(trace, span, is_remote=True, trace_flags=TraceFlags(flags))
+    return context if context.is_valid and context.trace_flags.sampled else None
+
+
+def _named(attributes: Mapping[str, Attribute]) -> dict[str, Attribute]:
+    return {_NAMES.get(name, f"soliloquy.{name}"): value for name, value in attributes.items()}

@@ -1,0 +1,244 @@
+"""A member of a group over the log: holds leases, fetches, commits under them."""
+
+import asyncio
+import os
+import time
+import uuid
+from collections import Counter, defaultdict
+from collections.abc import Collection, Coroutine, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from types import TracebackType
+from typing import Any, Self
+
+from soliloquy.runtime.events import Event
+from soliloquy.runtime.transports.embedded import leases, records
+from soliloquy.runtime.transports.embedded.log import Log, LogUnavailable
+from soliloquy.runtime.transports.port import Delivery, Lag, Listener, Partition, Result
+from soliloquy.runtime.transports.watermark import Watermark
+
+
+@dataclass(kw_only=True, slots=True)
+class _Held:
+    """A partition while its lease is this member's."""
+
+    epoch: int
+    watermark: Watermark
+    fetched: int
+    leaving: bool = False
+
+
+@dataclass(kw_only=True, slots=True)
+class _Changes:
+    """What a batch of results does to one partition."""
+
+    finished: list[int] = field(default_factory=list)
+    outputs: list[Event] = field(default_factory=list)
+
+
+class EmbeddedConsumer:
+    def __init__(
+        self,
+        log: Log,
+        members: set["EmbeddedConsumer"],
+        *,
+        group: str,
+        topics: Sequence[str],
+        listener: Listener,
+    ) -> None:
+        self._log = log
+        self._members = members
+        self._group = group
+        self._topics = frozenset(topics)
+        self._listener = listener
+        self._name = f"{os.getpid()}-{uuid.uuid4().hex[:8]}"
+        self._held: dict[Partition, _Held] = {}
+        self._paused: set[Partition] = set()
+        self._woken = asyncio.Event()
+        self._failure: BaseException | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def __aenter__(self) -> Self:
+        await self._log.write(
+            partial(leases.join, group=self._group, topics=self._topics, partitions=self._log.partitions)
+        )
+        self._members.add(self)
+        self._start(self._stay())
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._members.discard(self)
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._held.clear()
+        # A log that fails is already being reported, and the lease runs out by itself.
+        with suppress(*[LogUnavailable] if error else []):
+            await self._log.write(partial(leases.leave, group=self._group, member=self._name))
+
+    async def poll(self, limit: int, seconds: float) -> list[Delivery]:
+        deadline = asyncio.get_running_loop().time() + seconds
+        while True:
+            if self._failure:
+                raise self._failure
+            self._log.raise_failure()
+            self._woken.clear()
+            if deliveries := self._fetch(limit):
+                return deliveries
+            try:
+                async with asyncio.timeout_at(deadline):
+                    await self._woken.wait()
+            except TimeoutError:
+                return []
+
+    def reads(self, topics: Collection[str]) -> bool:
+        return not self._topics.isdisjoint(topics)
+
+    def wake(self) -> None:
+        self._woken.set()
+
+    def pause(self, partitions: Collection[Partition]) -> None:
+        self._paused.update(partitions)
+
+    def resume(self, partitions: Collection[Partition]) -> None:
+        self._paused.difference_update(partitions)
+        self.wake()
+
+    async def commit(self, results: Sequence[Result]) -> list[Result]:
+        refused, changes = self._changes(results)
+        advances = []
+        for partition, change in changes.items():
+            held = self._held[partition]
+            ahead = held.watermark.ahead.copy()
+            for offset in change.finished:
+                held.watermark.finish(offset)
+            advance = leases.Advance(
+                partition=partition,
+                epoch=held.epoch,
+                watermark=held.watermark.position,
+                ahead=[offset for offset in change.finished if offset in held.watermark.ahead],
+                overtakes=not ahead <= held.watermark.ahead,
+                outputs=change.outputs,
+            )
+            advances.append(advance)
+        job = partial(
+            leases.commit, group=self._group, member=self._name, advances=advances, partitions=self._log.partitions
+        )
+        if advances and (fenced := await self._log.write(job)):
+            self._lose(fenced)
+            refused += [result for result in results if result.delivery.partition.number in fenced]
+        return refused
+
+    async def unfinished_keys(self, partition: Partition) -> Counter[str]:
+        return self._log.read(partial(records.unfinished_keys, group=self._group, partition=partition))
+
+    async def lag(self) -> list[Lag]:
+        return self._log.read(partial(records.lag, group=self._group, partitions=list(self._held)))
+
+    @property
+    def fault(self) -> str:
+        return str(self._failure or "")
+
+    def _changes(self, results: Sequence[Result]) -> tuple[list[Result], dict[Partition, _Changes]]:
+        refused: list[Result] = []
+        changes: defaultdict[Partition, _Changes] = defaultdict(_Changes)
+        for result in results:
+            delivery = result.delivery
+            held = self._held.get(delivery.partition)
+            # An offset that is not open was delivered under an earlier lease.
+            if held is None or not held.watermark.is_open(delivery.offset):
+                refused.append(result)
+                continue
+            change = changes[delivery.partition]
+            change.finished.append(delivery.offset)
+            change.outputs.extend(result.outputs)
+        return refused, changes
+
+    def _fetch(self, limit: int) -> list[Delivery]:
+        behind = [
+            (partition, held)
+            for partition, held in self._held.items()
+            if not held.leaving and partition not in self._paused and self._log.ends.get(partition, 0) > held.fetched
+        ]
+        if not behind:
+            return []
+        ends = {partition: self._log.ends[partition] for partition, _ in behind}
+        places = [(partition, held.fetched) for partition, held in behind]
+        found = self._log.read(partial(records.fetch, places=places, limit=limit))
+        owners = dict(behind)
+        fresh: list[Delivery] = []
+        for partition, deliveries in found:
+            held = owners[partition]
+            if self._held.get(partition) is not held or held.leaving or partition in self._paused:
+                continue
+            # What is missing below the end that was known is finished with and removed.
+            last = deliveries[-1].offset if deliveries else ends[partition]
+            held.fetched = last
+            fresh += [delivery for delivery in deliveries if held.watermark.take(delivery.offset)]
+            # Whoever was fetched goes to the back, so that a busy partition does not starve the others.
+            self._held[partition] = self._held.pop(partition)
+        return fresh
+
+    async def _stay(self) -> None:
+        while True:
+            job = partial(leases.renew, group=self._group, member=self._name, now=time.time())
+            await self._follow(await self._log.write(job))
+            await asyncio.sleep(leases.RENEW_SECONDS)
+
+    async def _follow(self, share: leases.Share) -> None:
+        """Make what is held what the leases say."""
+        epochs = {partition.number: held.epoch for partition, held in self._held.items()}
+        self._lose({number for number, epoch in epochs.items() if share.epochs.get(number) != epoch})
+        if gained := share.epochs.keys() - {partition.number for partition in self._held}:
+            await self._gain({number: share.epochs[number] for number in gained})
+        surplus = self._partitions(share.surplus)
+        if fresh := [partition for partition in surplus if not self._held[partition].leaving]:
+            self._start(self._give_up(fresh))
+
+    async def _gain(self, epochs: dict[int, int]) -> None:
+        partitions = [Partition(topic, number) for topic in self._topics for number in sorted(epochs)]
+        positions = self._log.read(partial(leases.positions, group=self._group, partitions=partitions))
+        await self._listener.assigned(partitions)
+        for partition, (watermark, ahead) in zip(partitions, positions, strict=True):
+            self._held[partition] = _Held(
+                epoch=epochs[partition.number], watermark=Watermark(watermark, ahead), fetched=watermark
+            )
+        self.wake()
+
+    async def _give_up(self, partitions: list[Partition]) -> None:
+        leaving = {partition: self._held[partition] for partition in partitions}
+        for held in leaving.values():
+            held.leaving = True
+        await self._listener.revoked(partitions)
+        # One that was lost meanwhile may have been gained again.
+        ready = [partition for partition, held in leaving.items() if self._held.get(partition) is held]
+        self._drop(ready)
+        numbers = {partition.number for partition in ready}
+        await self._log.write(partial(leases.release, group=self._group, member=self._name, numbers=numbers))
+
+    def _lose(self, numbers: Collection[int]) -> None:
+        if partitions := self._partitions(numbers):
+            self._drop(partitions)
+            self._listener.lost(partitions)
+
+    def _drop(self, partitions: Iterable[Partition]) -> None:
+        for partition in partitions:
+            del self._held[partition]
+            self._paused.discard(partition)
+
+    def _partitions(self, numbers: Collection[int]) -> list[Partition]:
+        return [partition for partition in self._held if partition.number in numbers]
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()):
+            self._failure = error
+            self.wake()

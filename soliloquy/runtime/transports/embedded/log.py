@@ -1,0 +1,240 @@
+"""The log's file: written by a thread of its own, so that the event loop never waits for a transaction."""
+
+import asyncio
+import queue
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Collection
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from soliloquy.runtime.transports.embedded import records
+
+T = TypeVar("T")
+Job = Callable[[sqlite3.Connection], T]
+
+PARTITIONS = 8
+FORMAT = 2
+BUSY_SECONDS = 10.0
+PURGE_EVERY_SECONDS = 0.25
+# How long the thread waits for a job before it looks for commits of other processes: short while there are any.
+SHORTEST_WAIT_SECONDS = 0.01
+LONGEST_WAIT_SECONDS = 0.02
+# Beyond this the write-ahead file is cut back at a checkpoint.
+WAL_BYTES = 64 * 1024 * 1024
+
+
+class LogUnavailable(Exception):
+    """The log cannot be read or written; the message says why and what to do."""
+
+
+@dataclass(kw_only=True, slots=True)
+class _Request:
+    job: Job[Any]
+    answer: "asyncio.Future[Any]"
+
+
+@dataclass(kw_only=True, slots=True)
+class _Answer:
+    future: "asyncio.Future[Any]"
+    value: Any = None
+    error: BaseException | None = None
+
+
+class Log:
+    """Runs jobs on the file; all that wait to write while a transaction runs share the next one.
+
+    Reads run where they are called: in WAL mode they wait for nobody, and a hop to the thread costs more than they do.
+    """
+
+    def __init__(self, path: Path, *, on_append: Callable[[Collection[str]], None]) -> None:
+        self.path = path
+        # The last offset of each partition that holds an event.
+        self.ends: dict[tuple[str, int], int] = {}
+        self.partitions = PARTITIONS
+        self._on_append = on_append
+        self._requests: queue.SimpleQueue[_Request | None] = queue.SimpleQueue()
+        self._loop = asyncio.get_running_loop()
+        self._failure: LogUnavailable | None = None
+        # Up to where the partitions are rid of what nobody will read.
+        self._purged: dict[tuple[str, int], int] = {}
+        self._thread = threading.Thread(target=self._serve, name="soliloquy-log", daemon=True)
+        self._opened: asyncio.Future[None] = self._loop.create_future()
+
+    async def open(self) -> None:
+        self._thread.start()
+        await self._opened
+        self._reader = _connected(self.path)
+
+    async def close(self) -> None:
+        self._reader.close()
+        self._requests.put(None)
+        await asyncio.to_thread(self._thread.join)
+
+    def read(self, job: Job[T]) -> T:
+        self.raise_failure()
+        try:
+            return job(self._reader)
+        except sqlite3.Error as error:
+            raise unavailable(self.path, error) from error
+
+    def write(self, job: Job[T]) -> "asyncio.Future[T]":
+        self.raise_failure()
+        answer: asyncio.Future[T] = self._loop.create_future()
+        self._requests.put(_Request(job=job, answer=answer))
+        return answer
+
+    def raise_failure(self) -> None:
+        if self._failure:
+            raise self._failure
+
+    # Below here, all but _deliver and _append runs in the thread.
+
+    def _serve(self) -> None:
+        try:
+            connection = _connected(self.path)
+        except sqlite3.Error as error:
+            self._post([_Answer(future=self._opened, error=unavailable(self.path, error))])
+            return
+        with closing(connection):
+            try:
+                self.partitions = _prepared(connection, self.path)
+                end, version, fresh = self._noticed(connection, 0, -1)
+            except (sqlite3.Error, LogUnavailable) as error:
+                self._post([_Answer(future=self._opened, error=unavailable(self.path, error))])
+                return
+            self._post([_Answer(future=self._opened)], fresh)
+            self._serve_requests(connection, end, version)
+
+    def _serve_requests(self, connection: sqlite3.Connection, end: int, version: int) -> None:
+        wait, purge_at, open_for_more = SHORTEST_WAIT_SECONDS, 0.0, True
+        while open_for_more:
+            requests, open_for_more = self._waiting_requests(wait)
+            answers = self._answers(connection, requests) if requests else []
+            try:
+                end, version, fresh = self._noticed(connection, end, -1 if requests else version)
+                if requests and time.monotonic() >= purge_at:
+                    self._transact(connection, [partial(records.purge, purged=self._purged)])
+                    purge_at = time.monotonic() + PURGE_EVERY_SECONDS
+            except sqlite3.Error as error:
+                self._failure, fresh = unavailable(self.path, error), {}
+            wait = SHORTEST_WAIT_SECONDS if requests or fresh else min(2 * wait, LONGEST_WAIT_SECONDS)
+            if answers or fresh or self._failure:
+                self._post(answers, fresh)
+
+    def _waiting_requests(self, wait: float) -> tuple[list[_Request], bool]:
+        """Every request there is, and whether there may be more later."""
+        requests: list[_Request] = []
+        try:
+            request = self._requests.get(timeout=wait)
+            while request is not None:
+                requests.append(request)
+                request = self._requests.get_nowait()
+        except queue.Empty:
+            return requests, True
+        return requests, False
+
+    def _answers(self, connection: sqlite3.Connection, requests: list[_Request]) -> list[_Answer]:
+        try:
+            values = self._transact(connection, [request.job for request in requests])
+        except Exception as error:
+            return [_Answer(future=request.answer, error=self._explained(error)) for request in requests]
+        return [_Answer(future=request.answer, value=value) for request, value in zip(requests, values, strict=True)]
+
+    def _explained(self, error: Exception) -> Exception:
+        return unavailable(self.path, error) if isinstance(error, sqlite3.Error) else error
+
+    def _transact(self, connection: sqlite3.Connection, jobs: list[Job[Any]]) -> list[Any]:
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            values = [job(connection) for job in jobs]
+            connection.execute("COMMIT")
+        except BaseException:
+            # A full disk has rolled back already.
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+        return values
+
+    def _noticed(
+        self, connection: sqlite3.Connection, end: int, version: int
+    ) -> tuple[int, int, dict[tuple[str, int], int]]:
+        """What was appended since `end`, if anything was; `version` changes with commits of other processes only."""
+        (seen,) = connection.execute("PRAGMA data_version").fetchone()
+        if seen == version:
+            return end, version, {}
+        fresh = records.ends_after(connection, end)
+        return max(fresh.values(), default=end), seen, fresh
+
+    def _post(self, answers: list[_Answer], fresh: dict[tuple[str, int], int] | None = None) -> None:
+        self._loop.call_soon_threadsafe(self._deliver, answers, fresh or {})
+
+    def _deliver(self, answers: list[_Answer], fresh: dict[tuple[str, int], int]) -> None:
+        self.ends.update(fresh)
+        for answer in answers:
+            if answer.future.done():
+                continue
+            if answer.error:
+                answer.future.set_exception(answer.error)
+            else:
+                answer.future.set_result(answer.value)
+        if fresh or self._failure:
+            self._on_append({topic for topic, _ in fresh})
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, cached_statements=256)
+
+
+def _prepared(connection: sqlite3.Connection, path: Path) -> int:
+    """Make the file a log unless it is one; its number of partitions."""
+    _write_ahead(connection)
+    connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute(f"PRAGMA journal_size_limit = {WAL_BYTES}")
+    connection.execute("PRAGMA cache_size = -16000")
+    connection.execute("BEGIN IMMEDIATE")
+    for statement in records.SCHEMA:
+        connection.execute(statement)
+    connection.execute("INSERT OR IGNORE INTO setting VALUES ('format', ?), ('partitions', ?)", (FORMAT, PARTITIONS))
+    settings = dict(connection.execute("SELECT name, value FROM setting"))
+    connection.execute("COMMIT")
+    if settings["format"] != FORMAT:
+        raise LogUnavailable(
+            f"{path}: the log has format {settings['format']}, this version reads {FORMAT}: "
+            "finish the run with the version that began it, or start in another folder"
+        )
+    return int(settings["partitions"])
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Switch to WAL; SQLite does not wait by itself when several processes do so at once."""
+    deadline = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(SHORTEST_WAIT_SECONDS)
+
+
+def unavailable(path: Path, error: BaseException) -> LogUnavailable:
+    """One clear line for what SQLite says."""
+    if isinstance(error, LogUnavailable):
+        return error
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    advice = {
+        sqlite3.SQLITE_FULL: "the disk is full: free some space and start again, nothing that was finished is lost",
+        sqlite3.SQLITE_BUSY: f"another program keeps it locked for over {BUSY_SECONDS:g} s: close what holds it open",
+        sqlite3.SQLITE_NOTADB: "it is not an event log: move the file away or choose another folder",
+        sqlite3.SQLITE_CORRUPT: "it is damaged: move the file away and start again; finished shards are kept",
+        sqlite3.SQLITE_CANTOPEN: "it cannot be opened: check that its folder exists and that you may write there",
+        sqlite3.SQLITE_READONLY: "it cannot be written: check the permissions of the file and its folder",
+        sqlite3.SQLITE_IOERR: "the disk does not answer: check its health and free space, then start again",
+    }.get(code, "the log cannot be used")
+    return LogUnavailable(f"{path}: {advice} ({error})")

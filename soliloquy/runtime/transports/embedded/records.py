@@ -1,0 +1,243 @@
+"""The log's events in SQL: append, fetch, count, remove."""
+
+import json
+import sqlite3
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from soliloquy.runtime.events import Event
+from soliloquy.runtime.seeds import seed
+from soliloquy.runtime.topics import DLQ, RETRY, TOPICS, origin
+from soliloquy.runtime.transports.port import Backlog, Delivery, Lag, Partition
+
+SCHEMA = [
+    statement for statement in Path(__file__).with_name("schema.sql").read_text("utf-8").split(";\n") if statement
+]
+
+COLUMNS = "offset, topic, partition, id, key, source, time, traceparent, began, attempt, not_before, error, payload"
+_VALUES = "(NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+# Of one statement: each number of them is a statement of its own to prepare.
+_MOST_ROWS = 64
+READ_PAGE = 256
+PURGE_LIMIT = 8000
+
+_Row = tuple[int, str, int, str, str, str, float, str, str, int, float, str, bytes]
+
+
+def partition_of(key: str, partitions: int) -> int:
+    return seed(key) % partitions
+
+
+def _row(event: Event, partitions: int) -> tuple[str | int | float | bytes, ...]:
+    return (
+        event.topic,
+        partition_of(event.key, partitions),
+        event.id,
+        event.key,
+        event.source,
+        event.time,
+        event.traceparent,
+        json.dumps(event.began),
+        event.attempt,
+        event.not_before,
+        event.error,
+        event.payload,
+    )
+
+
+def append(connection: sqlite3.Connection, events: Sequence[Event], partitions: int) -> None:
+    for start in range(0, len(events), _MOST_ROWS):
+        some = events[start : start + _MOST_ROWS]
+        # One statement for many rows: the lock of the interpreter is let go and waited for once a row otherwise.
+        connection.execute(
+            f"INSERT INTO event ({COLUMNS}) VALUES {', '.join([_VALUES] * len(some))}",
+            [value for event in some for value in _row(event, partitions)],
+        )
+    latest = {(event.topic, event.key) for event in events if _keep(event.topic) == "latest"}
+    for topic, key in latest:
+        place = {"topic": topic, "partition": partition_of(key, partitions), "key": key}
+        connection.execute(
+            """
+            DELETE FROM event WHERE topic = :topic AND partition = :partition AND key = :key AND offset < (
+              SELECT max(offset) FROM event WHERE topic = :topic AND partition = :partition AND key = :key
+            )
+            """,
+            place,
+        )
+
+
+def fetch(
+    connection: sqlite3.Connection, places: Sequence[tuple[Partition, int]], limit: int
+) -> list[tuple[Partition, list[Delivery]]]:
+    """At most `limit` deliveries of the partitions, each after the offset given with it."""
+    found = []
+    for partition, after in places:
+        rows = connection.execute(
+            f"SELECT {COLUMNS} FROM event WHERE topic = ? AND partition = ? AND offset > ? ORDER BY offset LIMIT ?",
+            (*partition, after, limit),
+        ).fetchall()
+        found.append((partition, [delivery(row, partition) for row in rows]))
+        limit -= len(rows)
+        if limit <= 0:
+            break
+    return found
+
+
+def page(
+    topic: str, after: int, until: int, numbers: Collection[int] | None = None, starts: Mapping[int, int] | None = None
+) -> Callable[[sqlite3.Connection], list[Delivery]]:
+    """The next deliveries of a whole topic, or of those of its partitions, in the order they were published.
+
+    Of a partition that has a start, those from there on.
+    """
+    chosen = f"AND partition IN ({', '.join(str(int(number)) for number in numbers)})" if numbers is not None else ""
+    for number, start in (starts or {}).items():
+        chosen += f" AND NOT (partition = {int(number)} AND offset < {int(start)})"
+
+    def select(connection: sqlite3.Connection) -> list[Delivery]:
+        # In offset order without the index: its order within a topic is by partition.
+        rows = connection.execute(
+            f"SELECT {COLUMNS} FROM event NOT INDEXED"
+            f" WHERE offset > ? AND offset <= ? AND topic = ? {chosen} ORDER BY offset LIMIT ?",
+            (after, until, topic, READ_PAGE),
+        )
+        return [delivery(row, Partition(row[1], row[2])) for row in rows]
+
+    return select
+
+
+def delivery(row: _Row, partition: Partition) -> Delivery:
+    offset, topic, _, id_, key, source, time_, traceparent, began, attempt, not_before, error, payload = row
+    event = Event(
+        id=id_,
+        topic=topic,
+        key=key,
+        payload=payload,
+        source=source,
+        time=time_,
+        traceparent=traceparent,
+        began=json.loads(began),
+        attempt=attempt,
+        not_before=not_before,
+        error=error,
+    )
+    return Delivery(event=event, partition=partition, offset=offset)
+
+
+def end(connection: sqlite3.Connection) -> int:
+    ((last,),) = connection.execute("SELECT coalesce(max(offset), 0) FROM event")
+    return int(last)
+
+
+def ends_after(connection: sqlite3.Connection, offset: int) -> dict[tuple[str, int], int]:
+    """The last offset of each partition that has grown beyond `offset`."""
+    rows = connection.execute(
+        "SELECT topic, partition, max(offset) FROM event NOT INDEXED WHERE offset > ? GROUP BY topic, partition",
+        (offset,),
+    )
+    return {(topic, partition): last for topic, partition, last in rows}
+
+
+def unfinished_keys(connection: sqlite3.Connection, group: str, partition: Partition) -> Counter[str]:
+    rows = connection.execute(
+        """
+        SELECT key, count(*) FROM event JOIN position USING (topic, partition)
+        WHERE topic = :topic AND partition = :partition AND grp = :group AND offset > watermark
+          AND offset NOT IN (
+            SELECT offset FROM ahead WHERE grp = :group AND topic = :topic AND partition = :partition
+          )
+        GROUP BY key
+        """,
+        {"group": group, **partition._asdict(), "partition": partition.number},
+    )
+    return Counter(dict(rows))
+
+
+def backlog(connection: sqlite3.Connection) -> list[Backlog]:
+    """Of every group and topic it reads."""
+    counted: dict[tuple[str, str], tuple[int, float]] = {}
+    for group, topic, number, watermark in connection.execute("SELECT * FROM position").fetchall():
+        of_partition = _lag(connection, group, Partition(topic, number), watermark)
+        events, oldest = counted.get((group, topic), (0, 0.0))
+        counted[group, topic] = (events + of_partition.events, max(oldest, of_partition.oldest_seconds))
+    return [
+        Backlog(group=group, topic=topic, events=events, oldest_seconds=oldest)
+        for (group, topic), (events, oldest) in counted.items()
+    ]
+
+
+def lag(connection: sqlite3.Connection, group: str, partitions: Collection[Partition]) -> list[Lag]:
+    """Of partitions that a group reads."""
+    watermarks = {
+        Partition(topic, number): watermark
+        for topic, number, watermark in connection.execute(
+            "SELECT topic, partition, watermark FROM position WHERE grp = ?", (group,)
+        )
+    }
+    return [_lag(connection, group, partition, watermarks[partition]) for partition in partitions]
+
+
+def _lag(connection: sqlite3.Connection, group: str, partition: Partition, watermark: int) -> Lag:
+    ((events,),) = connection.execute(
+        "SELECT count(*) FROM event WHERE topic = ? AND partition = ? AND offset > ?", (*partition, watermark)
+    )
+    ((ahead,),) = connection.execute(
+        "SELECT count(*) FROM ahead WHERE grp = ? AND topic = ? AND partition = ?", (group, *partition)
+    )
+    first = connection.execute(
+        "SELECT time FROM event WHERE topic = ? AND partition = ? AND offset > ? ORDER BY offset LIMIT 1",
+        (*partition, watermark),
+    ).fetchone()
+    age = max(0.0, time.time() - first[0]) if first and events > ahead else 0.0
+    return Lag(partition=partition, events=events - ahead, oldest_seconds=age)
+
+
+def dead_letters(connection: sqlite3.Connection) -> dict[str, int]:
+    counts = {
+        topic + DLQ: connection.execute("SELECT count(*) FROM event WHERE topic = ?", (topic + DLQ,)).fetchone()[0]
+        for topic in TOPICS
+    }
+    return {topic: count for topic, count in counts.items() if count}
+
+
+def replay(connection: sqlite3.Connection, letters: Sequence[Delivery], partitions: int) -> None:
+    for letter in letters:
+        removed = connection.execute(
+            "DELETE FROM event WHERE offset = ? AND id = ?", (letter.offset, letter.event.id)
+        ).rowcount
+        # Zero when somebody else replays it at this moment.
+        if removed:
+            first = replace(letter.event, topic=origin(letter.event.topic), attempt=0, not_before=0.0, error="")
+            append(connection, [first], partitions)
+
+
+def purge(connection: sqlite3.Connection, purged: dict[tuple[str, int], int]) -> None:
+    """Remove what every group that reads a topic is past, a bounded number at a time; the file reuses its pages.
+
+    `purged` is up to where that is done with already, and is brought up to date.
+    """
+    passed = connection.execute("SELECT topic, partition, min(watermark) FROM position GROUP BY topic, partition")
+    left = PURGE_LIMIT
+    for topic, partition, watermark in passed.fetchall():
+        if left > 0 and _keep(topic) == "until-read" and purged.get((topic, partition), 0) < watermark:
+            removed = connection.execute(
+                """
+                DELETE FROM event WHERE offset IN (
+                  SELECT offset FROM event WHERE topic = ? AND partition = ? AND offset <= ? ORDER BY offset LIMIT ?
+                )
+                """,
+                (topic, partition, watermark, left),
+            ).rowcount
+            if removed < left:
+                purged[topic, partition] = watermark
+            left -= removed
+
+
+def _keep(topic: str) -> str:
+    """How long its events are kept; dead letters stay until they are replayed."""
+    if topic.endswith(RETRY):
+        return "until-read"
+    return TOPICS[topic].keep if topic in TOPICS else "until-replayed"

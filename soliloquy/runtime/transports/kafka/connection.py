@@ -1,0 +1,180 @@
+"""Reaching a Kafka: what its clients are given, and in words why it cannot be reached."""
+
+import asyncio
+import logging
+import socket
+import ssl
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any
+
+from aiokafka import errors
+from aiokafka.conn import AIOKafkaConnection, collect_hosts
+from aiokafka.protocol.metadata import MetadataRequest
+
+from soliloquy.runtime.transports.kafka.settings import KafkaSettings, KafkaUnavailable
+
+REACH_SECONDS = 8.0
+# Where a length is expected, TLS begins with the kind of its record: 21 is an alert.
+_TLS_ALERT = 21
+_LOG = logging.getLogger("aiokafka")
+_levels: list[int] = []
+
+
+def client_options(settings: KafkaSettings) -> dict[str, Any]:
+    """What each of aiokafka's clients takes."""
+    return {
+        "bootstrap_servers": settings.bootstrap.split(","),
+        "security_protocol": settings.security,
+        "ssl_context": ssl_context(settings),
+        "sasl_mechanism": settings.mechanism,
+        "sasl_plain_username": settings.username,
+        "sasl_plain_password": settings.password,
+    }
+
+
+@asynccontextmanager
+async def connecting(settings: KafkaSettings) -> AsyncIterator[None]:
+    """Entered once Kafka takes this client; what it refuses within is a KafkaUnavailable, and nothing is logged."""
+    with _silence():
+        await reach(settings)
+        try:
+            yield
+        except (errors.KafkaError, OSError, TimeoutError) as error:
+            raise KafkaUnavailable(described(error, settings)) from error
+
+
+async def reach(settings: KafkaSettings) -> None:
+    """Returns as soon as one of the addresses has taken this client and answered it."""
+    options = client_options(settings)
+    addresses = options.pop("bootstrap_servers")
+    attempts = [asyncio.create_task(_attempt(settings, address, options)) for address in addresses]
+    try:
+        with _silence():
+            faults = []
+            for attempt in asyncio.as_completed(attempts):
+                if (fault := await attempt) is None:
+                    return
+                faults.append(fault)
+        raise KafkaUnavailable("; ".join(faults))
+    finally:
+        for task in attempts:
+            task.cancel()
+        await asyncio.gather(*attempts, return_exceptions=True)
+
+
+def described(error: BaseException, settings: KafkaSettings, address: str = "") -> str:
+    """In one line, what a client's error says of a Kafka and what can be done about it."""
+    where = address or settings.bootstrap
+    # What ends a connection that is open comes wrapped.
+    opening = isinstance(error, OSError)
+    for cause in reversed(list(_causes(error))):
+        if known := _known(cause, settings, opening=opening):
+            return f"{where} {known}"
+    return f"{where} cannot be used: {' '.join(str(error).split()) or type(error).__name__}"
+
+
+async def _attempt(settings: KafkaSettings, address: str, options: Mapping[str, Any]) -> str | None:
+    """What is wrong with an address; None where nothing is."""
+    [(host, port, _)] = collect_hosts(address)
+    try:
+        async with asyncio.timeout(REACH_SECONDS):
+            connection = AIOKafkaConnection(host, port, **options)
+            try:
+                await connection.connect()
+                # One that wants a password takes its first question without one, and hangs up at the second.
+                await connection.send(MetadataRequest([]))
+            finally:
+                connection.close()
+    except (errors.KafkaError, OSError, TimeoutError) as error:
+        return described(error, settings, address)
+    return None
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _known(error: BaseException, settings: KafkaSettings, *, opening: bool) -> str:
+    who = f"the user {settings.username!r}" if settings.sasl else "this client"
+    match error:
+        case errors.SaslAuthenticationFailed():
+            return f"does not take {who} with this password: check --kafka-username and the password"
+        case errors.UnsupportedSaslMechanismError():
+            return f"does not take passwords by {settings.mechanism}: choose another --kafka-mechanism"
+        case errors.IllegalSaslStateError():
+            return f"asks for no password: use --kafka-security {settings.security.removeprefix('SASL_')}"
+        case ssl.SSLCertVerificationError():
+            return (
+                f"has a certificate that is not trusted ({error.verify_message.rstrip('.')}): "
+                "name the authority that signed it with --kafka-ca-file"
+            )
+        case ssl.SSLError() if "ALERT" in (error.reason or "") and "CERTIFICATE" in (error.reason or ""):
+            return (
+                "asks for a client certificate that it trusts: "
+                "name one with --kafka-certificate-file and its key with --kafka-key-file"
+            )
+        case ssl.SSLError() | ConnectionResetError() | ConnectionAbortedError() if opening and settings.tls:
+            return f"does not speak TLS: use --kafka-security {settings.security.replace('SSL', 'PLAINTEXT')}"
+        case asyncio.IncompleteReadError() if (error.expected or 0) >> 24 == _TLS_ALERT:
+            return f"speaks TLS: use --kafka-security {settings.security.replace('PLAINTEXT', 'SSL')}"
+        case asyncio.IncompleteReadError() if error.partial:
+            return "does not speak as a Kafka does: check --kafka"
+        case asyncio.IncompleteReadError() if not settings.sasl:
+            return "hung up: it is ending, or it wants a user name and a password (--kafka-security SASL_SSL)"
+        case errors.NodeNotReadyError():
+            return "answers, but a broker that it names does not: check the brokers' advertised.listeners"
+        case (
+            errors.TopicAuthorizationFailedError()
+            | errors.GroupAuthorizationFailedError()
+            | errors.ClusterAuthorizationFailedError()
+        ):
+            return f"does not allow {who} to do this ({' '.join(map(str, error.args))}): grant it by an ACL"
+        case errors.UnknownTopicOrPartitionError():
+            return f"lacks a topic: run `soliloquy topics apply --kafka {settings.bootstrap}`"
+        case socket.gaierror():
+            return f"has a host name that is not known ({error.strerror}): check --kafka"
+        case ConnectionRefusedError():
+            return "refuses connections: is Kafka running there? Check --kafka"
+        case TimeoutError() | errors.KafkaTimeoutError() | errors.RequestTimedOutError():
+            return "does not answer in time: check --kafka, and what is between here and there"
+        case OSError():
+            return f"cannot be reached ({error.strerror or error}): check --kafka"
+        case _:
+            return ""
+
+
+def ssl_context(settings: KafkaSettings) -> ssl.SSLContext | None:
+    if not settings.tls:
+        return None
+    try:
+        context = ssl.create_default_context(cafile=settings.ca_file)
+    except OSError as error:
+        raise KafkaUnavailable(f"{settings.ca_file} holds no certificate of an authority ({_reason(error)})") from error
+    if settings.certificate_file is not None:
+        try:
+            # An empty password, so that nobody is asked for one.
+            context.load_cert_chain(settings.certificate_file, settings.key_file, password="")
+        except OSError as error:
+            files = " and ".join(str(file) for file in (settings.certificate_file, settings.key_file) if file)
+            raise KafkaUnavailable(
+                f"{files} are no certificate and its key, without a password on it, as PEM ({_reason(error)})"
+            ) from error
+    return context
+
+
+def _reason(error: OSError) -> str:
+    return (error.reason if isinstance(error, ssl.SSLError) else error.strerror) or str(error)
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    """What aiokafka would log is said by the error that is raised; silent as long as anybody is within."""
+    _levels.append(_LOG.level)
+    _LOG.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        _LOG.setLevel(_levels.pop())

@@ -1,0 +1,342 @@
+"""A member of a Kafka group, fed by a FastStream subscriber; commits at the contiguous watermark."""
+
+import asyncio
+import contextlib
+import itertools
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from functools import partial
+from types import TracebackType
+from typing import Any, Self
+
+from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, TopicPartition
+from aiokafka.coordinator.assignors.range import RangePartitionAssignor
+from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
+from faststream import AckPolicy
+from faststream.kafka import KafkaBroker
+
+from soliloquy.runtime.events import Event
+from soliloquy.runtime.topics import is_retry
+from soliloquy.runtime.transports.kafka.batches import undecoded, unparsed
+from soliloquy.runtime.transports.kafka.held import Held
+from soliloquy.runtime.transports.kafka.names import Names
+from soliloquy.runtime.transports.kafka.positions import position_of
+from soliloquy.runtime.transports.kafka.reader import ANSWER_SECONDS, Reader, patiently
+from soliloquy.runtime.transports.kafka.records import Record, delivery_of
+from soliloquy.runtime.transports.kafka.settings import KafkaSettings, KafkaUnavailable
+from soliloquy.runtime.transports.port import Delivery, Lag, Listener, Partition, Result
+from soliloquy.runtime.transports.watermark import Watermark
+
+Publish = Callable[[Sequence[Event]], Awaitable[None]]
+
+WAIT_SECONDS = 1.0
+BATCH_RECORDS = 256
+# Events of a partition that wait here while the stage is busy; beyond that the partition is paused.
+FETCHED_AHEAD = 256
+# Finished events of a partition whose ids are recalled when it is assigned: what a crash repeats comes soon after.
+RECALLED = 256
+# Positions are committed at most so often: what finished since is done again after a kill, and known by its id.
+COMMIT_SECONDS = 0.1
+SILENT_SECONDS = 3 * ANSWER_SECONDS
+
+
+class KafkaConsumer(ConsumerRebalanceListener):
+    def __init__(
+        self,
+        broker: KafkaBroker,
+        reader: Reader,
+        publish: Publish,
+        settings: KafkaSettings,
+        *,
+        group: str,
+        topics: Sequence[str],
+        listener: Listener,
+    ) -> None:
+        self._reader = reader
+        self._names = Names(settings.prefix)
+        self._publish = publish
+        self._group = group
+        self._listener = listener
+        self._held: dict[Partition, Held] = {}
+        self._woken = asyncio.Event()
+        self._failure: BaseException | None = None
+        self._joined = False
+        self._answered_at = time.monotonic()
+        self._moved: set[Partition] = set()
+        self._any_moved = asyncio.Event()
+        self._commit_turn = asyncio.Lock()
+        self._broker = broker
+        self._subscriber = broker.subscriber(
+            *[settings.prefix + topic for topic in topics],
+            group_id=settings.prefix + group,
+            group_instance_id=f"{group}-{settings.instance}" if settings.instance else None,
+            batch=True,
+            auto_offset_reset="earliest",
+            ack_policy=AckPolicy.MANUAL,
+            # The partitions of one number go together: a retry topic's with its origin's.
+            partition_assignment_strategy=[RangePartitionAssignor],
+            session_timeout_ms=int(1000 * settings.session_seconds),
+            heartbeat_interval_ms=int(1000 * settings.session_seconds / 5),
+            max_poll_interval_ms=int(1000 * settings.poll_seconds),
+            rebalance_timeout_ms=int(1000 * settings.rebalance_seconds),
+            listener=self,
+            persistent=False,
+            parser=unparsed,
+            decoder=undecoded,
+        )
+        self._subscriber(self._receive)
+        self._subscriber.get_msg = self._batch  # type: ignore[method-assign]
+
+    async def __aenter__(self) -> Self:
+        await self._subscriber.start()
+        self._committing = asyncio.create_task(self._commit_regularly())
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._committing.cancel()
+        # What cannot be committed is left to the next member.
+        with contextlib.suppress(*[KafkaUnavailable] if error else []):
+            await self._commit_positions()
+        self._held.clear()
+        await self._subscriber.stop()
+
+    @property
+    def fault(self) -> str:
+        if self._failure:
+            return str(self._failure)
+        if not self._joined:
+            return f"{self._group} has not joined its group"
+        if (seconds := time.monotonic() - self._answered_at) > SILENT_SECONDS:
+            return f"no broker has answered {self._group} for {seconds:.0f} s"
+        if all(task.done() for task in self._subscriber.tasks):
+            return f"the subscriber of {self._group} has ended"
+        return ""
+
+    async def poll(self, limit: int, seconds: float) -> list[Delivery]:
+        deadline = asyncio.get_running_loop().time() + seconds
+        while True:
+            if self._failure:
+                raise self._failure
+            self._woken.clear()
+            if deliveries := self._take(limit):
+                return deliveries
+            try:
+                async with asyncio.timeout_at(deadline):
+                    await self._woken.wait()
+            except TimeoutError:
+                return []
+
+    def pause(self, partitions: Collection[Partition]) -> None:
+        for partition in partitions:
+            if held := self._held.get(partition):
+                held.paused = True
+                self._regulate(partition, held)
+
+    def resume(self, partitions: Collection[Partition]) -> None:
+        for partition in partitions:
+            if held := self._held.get(partition):
+                held.paused = False
+                self._regulate(partition, held)
+        self._woken.set()
+
+    async def commit(self, results: Sequence[Result]) -> list[Result]:
+        """Returns when outputs are durable; positions follow. Raises KafkaUnavailable where no broker takes them."""
+        held_before = dict(self._held)
+        fresh = [result for result in results if self._is_open(result)]
+        await self._publish([output for result in fresh for output in result.outputs])
+        self._expect_retries(fresh)
+        accepted = set()
+        for result in fresh:
+            partition = result.delivery.partition
+            # It may have been lost, and even gained again, while the outputs were on their way.
+            if self._held.get(partition) is held_before[partition] and self._is_open(result):
+                self._finish(self._held[partition], result.delivery.offset)
+                self._moved.add(partition)
+                accepted.add(id(result))
+        self._any_moved.set()
+        return [result for result in results if id(result) not in accepted]
+
+    async def unfinished_keys(self, partition: Partition) -> Counter[str]:
+        watermark = self._held[partition].watermark
+        starts = {partition: watermark.position + 1}
+        return Counter(
+            [
+                delivery.event.key
+                async for delivery in self._reader.deliveries(starts)
+                if delivery.offset not in watermark.ahead
+            ]
+        )
+
+    async def lag(self) -> list[Lag]:
+        held, asked_at = dict(self._held), time.monotonic()
+        ends = await self._reader.ends(held)
+        self._answered_at = time.monotonic()
+        now = time.time()
+        for partition, known in self._held.items():
+            if is_retry(partition.topic) and held.get(partition) is known and known.filled_at < asked_at:
+                known.empty = known.next_offset >= ends[partition]
+                self._regulate(partition, known)
+        return [
+            Lag(
+                partition=partition,
+                events=(events := known.watermark.unfinished(ends[partition])),
+                oldest_seconds=now - next(iter(known.made.values()), known.moved_at) if events else 0.0,
+            )
+            for partition, known in held.items()
+        ]
+
+    async def on_partitions_assigned(self, assigned: Collection[TopicPartition]) -> None:
+        try:
+            gained = [self._names.here(*partition) for partition in assigned]
+            await patiently(partial(self._gain, gained))
+        except Exception as error:
+            self._fail(error)
+        self._joined = True
+
+    async def on_partitions_revoked(self, revoked: Collection[TopicPartition]) -> None:
+        partitions = [partition for there in revoked if (partition := self._names.here(*there)) in self._held]
+        for partition in partitions:
+            self._held[partition].ready = False
+        try:
+            if self._is_member():
+                await self._listener.revoked(partitions)
+                await self._commit_positions()
+            else:
+                self._listener.lost(partitions)
+        except Exception as error:
+            self._fail(error)
+        for partition in partitions:
+            self._held.pop(partition, None)
+
+    async def _gain(self, assigned: Collection[Partition]) -> None:
+        begins, ends = await self._reader.begins(assigned), await self._reader.ends(assigned)
+        committed = await self._reader.watermarks(self._group, assigned)
+        for partition in assigned:
+            begin = begins[partition] - 1
+            found = committed.get(partition)
+            # What lies before the first event has been removed; beyond the last it was another topic of this name.
+            known = found if found and begin <= found.position < ends[partition] else Watermark(begin)
+            recalled = 0 if is_retry(partition.topic) else RECALLED
+            start = max(begin + 1, known.position + 1 - recalled)
+            self._consumer.seek(self._names.there(partition), start)
+            self._consumer.resume(self._names.there(partition))
+            empty = is_retry(partition.topic) and start >= ends[partition]
+            self._held[partition] = Held(watermark=known, next_offset=start, empty=empty)
+            self._regulate(partition, self._held[partition])
+        # A group without positions is invisible to whoever scales by its lag.
+        fresh = {
+            self._names.there(partition): begins[partition] for partition in assigned if partition not in committed
+        }
+        if fresh:
+            # Where the group has passed on meanwhile, whoever has the partitions then does it.
+            with contextlib.suppress(CommitFailedError, IllegalStateError):
+                await self._consumer.commit(fresh)
+        await self._listener.assigned(assigned)
+        for partition in assigned:
+            self._held[partition].ready = True
+        self._woken.set()
+
+    async def _batch(self, consumer: AIOKafkaConsumer) -> tuple[Record, ...]:
+        """FastStream's own sleeps after a wait for nothing, as long as it waited: events would lie there meanwhile."""
+        while True:
+            found = await consumer.getmany(timeout_ms=int(1000 * WAIT_SECONDS), max_records=BATCH_RECORDS)
+            if found:
+                return tuple(itertools.chain.from_iterable(found.values()))
+
+    async def _receive(self, _: object) -> None:
+        records: Sequence[Record] = self._broker.context.get_local("message").raw_message
+        for record in records:
+            partition = self._names.here(record.topic, record.partition)
+            held = self._held.get(partition)
+            if held is None or record.offset < held.next_offset:
+                continue
+            held.next_offset = record.offset + 1
+            delivery = delivery_of(record, partition)
+            if record.offset <= held.watermark.position or not held.watermark.take(record.offset):
+                self._listener.recalled(delivery.event.id)
+                continue
+            held.made[record.offset] = delivery.event.time
+            held.waiting.append(delivery)
+            self._regulate(partition, held)
+        self._woken.set()
+
+    def _take(self, limit: int) -> list[Delivery]:
+        taken: list[Delivery] = []
+        for partition, held in list(self._held.items()):
+            if held.paused or not held.ready or not held.waiting:
+                continue
+            while held.waiting and len(taken) < limit:
+                taken.append(held.waiting.popleft())
+            self._regulate(partition, held)
+            # Whoever was served goes to the back, so that a busy partition does not starve the others.
+            self._held[partition] = self._held.pop(partition)
+            if len(taken) == limit:
+                break
+        return taken
+
+    def _regulate(self, partition: Partition, held: Held) -> None:
+        """Fetch no more of a partition that has enough, or nothing; polling goes on either way."""
+        stop = held.paused or held.empty or len(held.waiting) >= FETCHED_AHEAD
+        if stop != held.stopped:
+            held.stopped = stop
+            (self._consumer.pause if stop else self._consumer.resume)(self._names.there(partition))
+
+    def _expect_retries(self, results: Sequence[Result]) -> None:
+        """What a stage puts off is in the retry partition of the same number, which goes to the same member."""
+        for result in results:
+            for topic in {output.topic for output in result.outputs if is_retry(output.topic)}:
+                partition = Partition(topic, result.delivery.partition.number)
+                if held := self._held.get(partition):
+                    held.empty, held.filled_at = False, time.monotonic()
+                    self._regulate(partition, held)
+
+    def _is_open(self, result: Result) -> bool:
+        held = self._held.get(result.delivery.partition)
+        return held is not None and held.watermark.is_open(result.delivery.offset)
+
+    def _finish(self, held: Held, offset: int) -> None:
+        held.watermark.finish(offset)
+        del held.made[offset]
+        held.moved_at = time.time()
+
+    async def _commit_regularly(self) -> None:
+        while True:
+            await self._any_moved.wait()
+            self._any_moved.clear()
+            try:
+                await self._commit_positions()
+            except KafkaUnavailable as error:
+                self._fail(error)
+            await asyncio.sleep(COMMIT_SECONDS)
+
+    async def _commit_positions(self) -> None:
+        async with self._commit_turn:
+            moved, self._moved = self._moved & self._held.keys(), set()
+            if not moved:
+                return
+            try:
+                await self._consumer.commit(
+                    {self._names.there(partition): position_of(self._held[partition].watermark) for partition in moved}
+                )
+            except (CommitFailedError, IllegalStateError):
+                # The group has passed on without this member.
+                lost = list(self._held)
+                self._held.clear()
+                self._listener.lost(lost)
+            except KafkaError as error:
+                raise KafkaUnavailable(f"the position of {self._group} cannot be committed: {error}") from error
+
+    def _is_member(self) -> bool:
+        """False after a session that expired: aiokafka has no other word for it, and revokes what others have."""
+        return bool(self._consumer._coordinator.generation > 0)
+
+    def _fail(self, error: BaseException) -> None:
+        self._failure = error
+        self._woken.set()
+
+    @property
+    def _consumer(self) -> Any:
+        return self._subscriber.consumer

@@ -1,0 +1,185 @@
+"""The topics that a Kafka is to have, and the steps from those it has."""
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from soliloquy.runtime.topics import TOPICS, Shape, is_retry, origin, shapes
+from soliloquy.runtime.transports.kafka.admin import Admin, Found, admin
+from soliloquy.runtime.transports.kafka.settings import KafkaSettings, KafkaUnavailable
+
+# For changes to be known to every broker, and for every partition to have a leader.
+SETTLE_SECONDS = 30.0
+# What one broker was told a moment ago another may not have heard of.
+PATIENCE_SECONDS = 1.0
+PAUSE_SECONDS = 0.1
+_NAMED_AT_MOST = 3
+
+
+class LayoutRefused(Exception):
+    """Nothing is changed: what is wanted cannot be had of this cluster, or not without harm; the message says why."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Change:
+    wanted: Shape
+    # None where the topic is missing.
+    found: Found | None
+
+    @property
+    def action(self) -> str:
+        if self.found is None:
+            return "create"
+        return "grow" if self.grows else "configure"
+
+    @property
+    def grows(self) -> bool:
+        return self.found is not None and self.found.partitions < self.wanted.partitions
+
+    @property
+    def configures(self) -> bool:
+        return self.found is not None and not self.wanted.configs.items() <= self.found.configs.items()
+
+    def differences(self) -> dict[str, tuple[str, str]]:
+        """By name, what there is, empty for a missing topic, and what there is to be."""
+        before = _facts(self.found) if self.found else {}
+        return {
+            name: (before.get(name, ""), value)
+            for name, value in _facts(self.wanted).items()
+            if before.get(name) != value
+        }
+
+
+async def plan(settings: KafkaSettings, *, replication: int | None = None, grow: bool = False) -> list[Change]:
+    """What `apply` has to do."""
+    async with admin(settings) as cluster:
+        return await _changes(cluster, shapes(replication), grow=grow)
+
+
+async def apply(settings: KafkaSettings, *, replication: int | None = None, grow: bool = False) -> list[Change]:
+    """Returns what there was to do once all of it is done; two at the same moment do each other no harm."""
+    wanted = shapes(replication)
+    topics = {shape.topic for shape in wanted}
+    async with admin(settings) as cluster:
+        changes = left = await _changes(cluster, wanted, grow=grow)
+        sent: list[Change] = []
+        deadline = time.monotonic() + SETTLE_SECONDS
+        while left or not await cluster.led(topics):
+            if time.monotonic() > deadline:
+                raise KafkaUnavailable(f"{settings.bootstrap}: {_unsettled(left)}: are all brokers up?")
+            # What was sent may only be slow to show; what somebody else has made meanwhile shows differently.
+            await _carry_out(cluster, [change for change in left if change not in sent])
+            sent += left
+            await asyncio.sleep(PAUSE_SECONDS)
+            left = await _changes(cluster, wanted, grow=grow)
+    return changes
+
+
+async def check(settings: KafkaSettings, topics: Sequence[str]) -> None:
+    """Raises KafkaUnavailable where the topics of a group are not such that it can do its work."""
+    async with admin(settings) as cluster:
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while fault := _fault(topics, await cluster.partitions(), settings):
+            if time.monotonic() > deadline:
+                raise KafkaUnavailable(f"{settings.bootstrap}: {fault}")
+            await asyncio.sleep(PAUSE_SECONDS)
+
+
+async def _changes(cluster: Admin, wanted: Sequence[Shape], *, grow: bool) -> list[Change]:
+    found = await cluster.find({shape.topic for shape in wanted})
+    changes = [Change(wanted=shape, found=found.get(shape.topic)) for shape in wanted]
+    if any(change.found is None for change in changes):
+        _refuse_too_few_brokers(await cluster.brokers(), wanted[0].replication)
+    _refuse_harm(changes, grow=grow)
+    return [change for change in changes if change.differences()]
+
+
+async def _carry_out(cluster: Admin, changes: Sequence[Change]) -> None:
+    if missing := [change.wanted for change in changes if change.found is None]:
+        await cluster.create(missing)
+    await cluster.grow([change.wanted for change in changes if change.grows])
+    configs = {
+        change.wanted.topic: {**change.found.own_configs, **change.wanted.configs}
+        for change in changes
+        if change.found and change.configures
+    }
+    if configs:
+        await cluster.configure(configs)
+
+
+def _refuse_too_few_brokers(brokers: int, copies: int) -> None:
+    if copies > brokers:
+        have = "one broker" if brokers == 1 else f"{brokers} brokers"
+        raise LayoutRefused(
+            f"{copies} copies of each topic are wanted and this cluster has {have}: "
+            f"start more of them, or use --replication {brokers}"
+        )
+
+
+def _refuse_harm(changes: Sequence[Change], *, grow: bool) -> None:
+    there = [(change.wanted, change.found) for change in changes if change.found]
+    if fewer := [_counts(wanted, found) for wanted, found in there if found.partitions > wanted.partitions]:
+        raise LayoutRefused(
+            f"{_some(fewer)}: Kafka cannot take partitions away. Write the number there is into "
+            "soliloquy/runtime/topics.toml, or delete the topic once nothing in it is needed"
+        )
+    if unlike := [
+        f"{wanted.topic} is kept {_times(found.replication)}, not {_times(wanted.replication)}"
+        for wanted, found in there
+        if found.replication != wanted.replication
+    ]:
+        raise LayoutRefused(
+            f"{_some(unlike)}: use --replication with the number there is, "
+            "or move the partitions with Kafka's own kafka-reassign-partitions.sh"
+        )
+    more = [_counts(wanted, found) for wanted, found in there if found.partitions < wanted.partitions]
+    if more and not grow:
+        raise LayoutRefused(
+            f"{_some(more)}: among more partitions the next events of a key go elsewhere than those before, "
+            "and may overtake them. Let every run end, then use --grow"
+        )
+
+
+def _times(copies: int) -> str:
+    return "once" if copies == 1 else f"{copies} times"
+
+
+def _counts(wanted: Shape, found: Found) -> str:
+    return f"{wanted.topic} has {found.partitions} partitions, not {wanted.partitions}"
+
+
+def _fault(topics: Sequence[str], partitions: Mapping[str, int], settings: KafkaSettings) -> str:
+    """What keeps a group from its work on these topics; empty where nothing does."""
+    reach = f"--kafka {settings.bootstrap}" + (f" --kafka-prefix {settings.prefix}" if settings.prefix else "")
+    if missing := [topic for topic in topics if topic not in partitions]:
+        are = "is" if len(missing) == 1 else "are"
+        hidden = f", or kept from the user {settings.username!r}" if settings.sasl else ""
+        return f"{_some(missing)} {are} missing{hidden}: run `soliloquy topics apply {reach}`"
+    for topic in topics:
+        count, first = partitions[topic], origin(topic)
+        if is_retry(topic) and count != partitions.get(first):
+            return (
+                f"{topic} has {count} partitions and {first} has {partitions.get(first, 0)}, "
+                f"so that events would overtake others of their key: run `soliloquy topics plan {reach}`"
+            )
+    of_runs = {topic: partitions[topic] for topic in topics if topic in TOPICS and TOPICS[topic].key == "run"}
+    if len(set(of_runs.values())) > 1:
+        counts = ", ".join(f"{topic} has {count}" for topic, count in of_runs.items())
+        return f"{counts} partitions, so that no member would have all of a run: run `soliloquy topics plan {reach}`"
+    return ""
+
+
+def _unsettled(left: Sequence[Change]) -> str:
+    if not left:
+        return f"some partitions have no leader after {SETTLE_SECONDS:g} s"
+    return f"still to change after {SETTLE_SECONDS:g} s: {_some([change.wanted.topic for change in left])}"
+
+
+def _facts(topic: Shape | Found) -> dict[str, str]:
+    return {"partitions": str(topic.partitions), "replication": str(topic.replication), **topic.configs}
+
+
+def _some(sentences: Sequence[str]) -> str:
+    more = len(sentences) - _NAMED_AT_MOST
+    return ", ".join(sentences[:_NAMED_AT_MOST]) + (f" and {more} more" if more > 0 else "")

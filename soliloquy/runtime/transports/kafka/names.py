@@ -1,0 +1,21 @@
+"""Our names of topics, partitions and groups, and what the cluster calls them."""
+
+from dataclasses import dataclass
+
+from aiokafka import TopicPartition
+
+from soliloquy.runtime.transports.port import Partition
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    prefix: str
+
+    def there(self, partition: Partition) -> TopicPartition:
+        return TopicPartition(self.prefix + partition.topic, partition.number)
+
+    def here(self, topic: str, number: int) -> Partition:
+        return Partition(topic.removeprefix(self.prefix), number)
+
+    def is_ours(self, name: str) -> bool:
+        return name.startswith(self.prefix)

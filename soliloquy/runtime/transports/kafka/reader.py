@@ -1,0 +1,198 @@
+"""Reads topics from any offset, as a member of no group, and asks the cluster how far its groups are."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from types import TracebackType
+from typing import Self, TypeVar
+
+from aiokafka import AIOKafkaConsumer
+from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.errors import (
+    ConsumerStoppedError,
+    GroupCoordinatorNotAvailableError,
+    GroupLoadInProgressError,
+    KafkaError,
+    NotCoordinatorForGroupError,
+)
+
+from soliloquy.runtime.transports.kafka.connection import client_options
+from soliloquy.runtime.transports.kafka.names import Names
+from soliloquy.runtime.transports.kafka.positions import decoded
+from soliloquy.runtime.transports.kafka.records import delivery_of
+from soliloquy.runtime.transports.kafka.settings import KafkaSettings
+from soliloquy.runtime.transports.port import Delivery, Partition, Unanswered
+from soliloquy.runtime.transports.watermark import Watermark
+
+T = TypeVar("T")
+
+PAGE_SECONDS = 0.2
+WAIT_SECONDS = 2.0
+# A follower whose broker fell silent learns so soon who leads instead.
+METADATA_MS = 3000
+PAGE_RECORDS = 500
+# Long enough for a leader to be elected, short enough to tell that there is none.
+ANSWER_SECONDS = 5.0
+PAUSE_SECONDS = 0.5
+# For a moment after a coordinator began, or moved.
+_LOADING = (GroupLoadInProgressError, GroupCoordinatorNotAvailableError, NotCoordinatorForGroupError)
+
+
+class Reader:
+    def __init__(self, settings: KafkaSettings) -> None:
+        self._names = Names(settings.prefix)
+        self._options = client_options(settings) | {"request_timeout_ms": int(1000 * ANSWER_SECONDS)}
+        self._begun = False
+        self._renewing = asyncio.Lock()
+        self._partitions: dict[str, list[Partition]] = {}
+
+    async def __aenter__(self) -> Self:
+        await self._begin()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._begun:
+            await self._end()
+
+    async def _begin(self) -> None:
+        self._admin = AIOKafkaAdminClient(**self._options)
+        self._looking = self._consumer()
+        self._begun = True
+        try:
+            await self._admin.start()
+            await self._looking.start()
+        except BaseException:
+            await self._end()
+            raise
+
+    async def _end(self) -> None:
+        self._begun = False
+        await self._looking.stop()
+        await self._admin.close()
+
+    async def partitions(self, topics: Sequence[str]) -> list[Partition]:
+        """Of the topics that exist."""
+        if unknown := [topic for topic in topics if topic not in self._partitions]:
+            async with self._answered():
+                there = set(await self._admin.list_topics())
+                wanted = [self._names.prefix + topic for topic in unknown]
+                described = await self._admin.describe_topics([topic for topic in wanted if topic in there])
+            # One that is missing is remembered too: to ask for them all costs a cluster with many topics dear.
+            self._partitions |= {topic: [] for topic in unknown}
+            for topic in described:
+                found = [self._names.here(topic["topic"], partition["partition"]) for partition in topic["partitions"]]
+                self._partitions[topic["topic"].removeprefix(self._names.prefix)] = sorted(found)
+        return [partition for topic in topics for partition in self._partitions.get(topic, ())]
+
+    async def begins(self, partitions: Collection[Partition]) -> dict[Partition, int]:
+        there = {self._names.there(partition): partition for partition in partitions}
+        async with self._answered():
+            offsets = await self._looking.beginning_offsets(list(there)) if there else {}
+        return {there[partition]: offset for partition, offset in offsets.items()}
+
+    async def ends(self, partitions: Collection[Partition]) -> dict[Partition, int]:
+        """The offset that each partition's next event will have."""
+        there = {self._names.there(partition): partition for partition in partitions}
+        async with self._answered():
+            offsets = await self._looking.end_offsets(list(there)) if there else {}
+        return {there[partition]: offset for partition, offset in offsets.items()}
+
+    async def groups(self) -> list[str]:
+        groups = await patiently(self._all_groups)
+        return sorted(group.removeprefix(self._names.prefix) for group in groups if self._names.is_ours(group))
+
+    async def _all_groups(self) -> set[str]:
+        async with self._answered():
+            return {group for group, *_ in await self._admin.list_consumer_groups()}
+
+    async def watermarks(
+        self, group: str, partitions: Collection[Partition] | None = None
+    ) -> dict[Partition, Watermark]:
+        """How far a group is: in these partitions, or wherever it has committed anything."""
+        if partitions is not None and not partitions:
+            return {}
+        asked = None if partitions is None else [self._names.there(partition) for partition in partitions]
+        async with self._answered():
+            committed = await self._admin.list_consumer_group_offsets(self._names.prefix + group, partitions=asked)
+        return {
+            self._names.here(*partition): Watermark(found.offset - 1, decoded(found.offset, found.metadata))
+            for partition, found in committed.items()
+            if found.offset >= 0 and self._names.is_ours(partition.topic)
+        }
+
+    async def deliveries(self, starts: Mapping[Partition, int]) -> AsyncGenerator[Delivery, None]:
+        """Those from each start to the end there was at the call; each partition's in order."""
+        ends = await self.ends(starts)
+        unread = {partition for partition, start in starts.items() if start < ends[partition]}
+        if not unread:
+            return
+        async with self._reading({partition: starts[partition] for partition in unread}) as consumer:
+            while unread:
+                for delivery in await self._page(consumer):
+                    if delivery.offset < ends[delivery.partition]:
+                        yield delivery
+                for partition in list(unread):
+                    # The last offsets may belong to nothing: compaction and transactions leave gaps.
+                    if await consumer.position(self._names.there(partition)) >= ends[partition]:
+                        unread.remove(partition)
+                        consumer.pause(self._names.there(partition))
+
+    async def endless_deliveries(self, starts: Mapping[Partition, int]) -> AsyncGenerator[Delivery, None]:
+        """All there are from each start on, and all that come."""
+        async with self._reading(starts, metadata_max_age_ms=METADATA_MS) as consumer:
+            while True:
+                for delivery in await self._page(consumer, WAIT_SECONDS):
+                    yield delivery
+
+    async def _page(self, consumer: AIOKafkaConsumer, seconds: float = PAGE_SECONDS) -> list[Delivery]:
+        pages = await consumer.getmany(timeout_ms=int(1000 * seconds), max_records=PAGE_RECORDS)
+        return [
+            delivery_of(record, self._names.here(*partition)) for partition, page in pages.items() for record in page
+        ]
+
+    @contextlib.asynccontextmanager
+    async def _reading(self, starts: Mapping[Partition, int], **options: int) -> AsyncIterator[AIOKafkaConsumer]:
+        consumer = self._consumer(**options)
+        try:
+            async with self._answered():
+                await consumer.start()
+            consumer.assign([self._names.there(partition) for partition in starts])
+            for partition, start in starts.items():
+                consumer.seek(self._names.there(partition), start)
+            yield consumer
+        finally:
+            await consumer.stop()
+
+    def _consumer(self, **options: int) -> AIOKafkaConsumer:
+        return AIOKafkaConsumer(**self._options, enable_auto_commit=False, auto_offset_reset="earliest", **options)
+
+    @contextlib.asynccontextmanager
+    async def _answered(self) -> AsyncIterator[None]:
+        async with self._renewing:
+            if not self._begun:
+                try:
+                    await self._begin()
+                except KafkaError as error:
+                    raise Unanswered(f"Kafka does not answer: {error}") from error
+        admin = self._admin
+        try:
+            yield
+        except _LOADING as error:
+            raise Unanswered(f"Kafka is not ready to answer: {error}") from error
+        except (KafkaError, ConsumerStoppedError) as error:
+            async with self._renewing:
+                # A client whose broker fell silent never asks another who leads: one that begins anew does.
+                if self._begun and self._admin is admin:
+                    await self._end()
+            raise Unanswered(f"Kafka does not answer: {error}") from error
+
+
+async def patiently(ask: Callable[[], Awaitable[T]]) -> T:
+    """Asks again for as long as nothing answers."""
+    while True:
+        try:
+            return await ask()
+        except Unanswered:
+            await asyncio.sleep(PAUSE_SECONDS)

@@ -1,0 +1,253 @@
+"""The transport port over a Kafka cluster."""
+
+import asyncio
+import contextlib
+import itertools
+import time
+from collections import defaultdict
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from types import TracebackType
+from typing import Self
+
+from aiokafka import AIOKafkaConsumer
+from aiokafka.errors import KafkaError
+from faststream.kafka import KafkaBroker
+from faststream.kafka.prometheus import KafkaPrometheusMiddleware
+from prometheus_client import REGISTRY
+
+from soliloquy.runtime.events import Event, checked
+from soliloquy.runtime.topics import DLQ, TOPICS, origin
+from soliloquy.runtime.transports.kafka.connection import client_options, connecting, described
+from soliloquy.runtime.transports.kafka.consumer import KafkaConsumer
+from soliloquy.runtime.transports.kafka.names import Names
+from soliloquy.runtime.transports.kafka.positions import position_of
+from soliloquy.runtime.transports.kafka.publishing import EventProducer, Unpublished
+from soliloquy.runtime.transports.kafka.reader import PAUSE_SECONDS, Reader, patiently
+from soliloquy.runtime.transports.kafka.security import faststream_security
+from soliloquy.runtime.transports.kafka.settings import KafkaSettings, KafkaUnavailable
+from soliloquy.runtime.transports.port import Backlog, Delivery, Listener, Partition, Unanswered
+from soliloquy.runtime.transports.watermark import Watermark
+
+DEAD_LETTER_TOPICS = [topic.name + DLQ for topic in TOPICS.values() if topic.keep != "latest"]
+# Its position in a dead-letter topic says which letters were replayed: Kafka cannot take out a record.
+REPLAYED = "soliloquy-replayed"
+
+
+class KafkaTransport:
+    """Shared by all stages of a process."""
+
+    def __init__(self, settings: KafkaSettings) -> None:
+        self._settings = settings
+        self.broker = KafkaBroker(
+            settings.bootstrap.split(","),
+            security=faststream_security(settings),
+            request_timeout_ms=int(1000 * settings.request_seconds),
+            enable_idempotence=True,
+            acks="all",
+            compression_type="lz4",
+            allow_auto_create_topics=False,
+            # Our handlers take no injected parameters: each costs a thread hop an event.
+            apply_types=False,
+            logger=None,
+            # Its telemetry would make a second tree, of batches: the spans of events are the stage's.
+            middlewares=[KafkaPrometheusMiddleware(registry=REGISTRY)],
+        )
+        self.broker.config.broker_config.producer = EventProducer(parser=None, decoder=None)
+        self._reader = Reader(settings)
+
+    async def __aenter__(self) -> Self:
+        async with contextlib.AsyncExitStack() as stack:
+            async with connecting(self._settings):
+                await stack.enter_async_context(self._reader)
+                stack.push_async_callback(self.broker.stop)
+                await self.broker.start()
+            self._open = stack.pop_all()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._open.aclose()
+
+    async def publish(self, events: Sequence[Event]) -> None:
+        for event in events:
+            checked(event)
+        await self._publish(events)
+
+    def consumer(self, group: str, topics: Sequence[str], listener: Listener) -> KafkaConsumer:
+        return KafkaConsumer(
+            self.broker,
+            self._reader,
+            self._publish,
+            self._settings,
+            group=group,
+            topics=topics,
+            listener=listener,
+        )
+
+    async def read(
+        self, topic: str, numbers: Collection[int] | None = None, starts: Mapping[int, int] | None = None
+    ) -> AsyncGenerator[Delivery, None]:
+        partitions = [
+            partition
+            for partition in await self._reader.partitions([topic])
+            if numbers is None or partition.number in numbers
+        ]
+        replayed = await self._reader.watermarks(REPLAYED, partitions) if topic.endswith(DLQ) else {}
+        chosen = _chosen(await self._reader.begins(partitions), starts)
+        async with contextlib.aclosing(self._reader.deliveries(chosen)) as deliveries:
+            async for delivery in deliveries:
+                known = replayed.get(delivery.partition)
+                if known is None or not known.is_finished(delivery.offset):
+                    yield delivery
+
+    async def follow(self, topic: str, starts: Mapping[int, int] | None = None) -> AsyncGenerator[Delivery, None]:
+        chosen = _chosen(await patiently(partial(self._begins, topic)), starts)
+        while True:
+            try:
+                async with contextlib.aclosing(self._reader.endless_deliveries(chosen)) as deliveries:
+                    async for delivery in deliveries:
+                        yield delivery
+                        chosen[delivery.partition] = delivery.offset + 1
+            except Unanswered:
+                await asyncio.sleep(PAUSE_SECONDS)
+
+    async def ends(self, topic: str) -> dict[int, int]:
+        """The offset that the next event of each partition will have."""
+        ends = await self._reader.ends(await self._reader.partitions([topic]))
+        return {partition.number: end for partition, end in ends.items()}
+
+    async def backlog(self) -> list[Backlog]:
+        return [
+            backlog
+            for group in await self._reader.groups()
+            if group != REPLAYED
+            for backlog in await self._backlog_of(group)
+        ]
+
+    async def dead_letters(self) -> Mapping[str, int]:
+        partitions = await self._reader.partitions(DEAD_LETTER_TOPICS)
+        begins, ends = await self._reader.begins(partitions), await self._reader.ends(partitions)
+        filled = [partition for partition in partitions if begins[partition] < ends[partition]]
+        replayed = await self._reader.watermarks(REPLAYED, filled)
+        counts: defaultdict[str, int] = defaultdict(int)
+        for partition in filled:
+            known = replayed.get(partition)
+            left = known.unfinished(ends[partition]) if known else ends[partition] - begins[partition]
+            counts[partition.topic] += left
+        return {topic: count for topic, count in counts.items() if count}
+
+    async def replay(self, letters: Sequence[Delivery]) -> None:
+        await self._publish(
+            [
+                replace(
+                    letter.event, topic=origin(letter.event.topic), attempt=0, not_before=0.0, error="", replayed=True
+                )
+                for letter in letters
+            ]
+        )
+        partitions = {letter.partition for letter in letters}
+        begins, replayed = await self._reader.begins(partitions), await self._reader.watermarks(REPLAYED, partitions)
+        watermarks = {partition: replayed.get(partition, Watermark(begins[partition] - 1)) for partition in partitions}
+        for letter in letters:
+            watermarks[letter.partition].skip(letter.offset)
+        await self._commit(REPLAYED, watermarks)
+
+    async def _begins(self, topic: str) -> Mapping[Partition, int]:
+        return await self._reader.begins(await self._reader.partitions([topic]))
+
+    async def _publish(self, events: Sequence[Event]) -> None:
+        """What a table says has happened: its events go after all others are durable."""
+        first: list[Event] = []
+        tables: list[Event] = []
+        for event in events:
+            (tables if TOPICS[origin(event.topic)].keep == "latest" else first).append(event)
+        await self._send(first)
+        await self._send(tables)
+
+    async def _send(self, events: Sequence[Event]) -> None:
+        """Again and again while no broker takes them; with an event that failed go all those of its key."""
+        while events:
+            # At once: what goes to one broker goes in one request.
+            failures = await asyncio.gather(*[self._send_batch(*batch) for batch in _by_topic(events).items()])
+            failed = {key: answer for failure in failures for key, answer in failure.items()}
+            for answer in failed.values():
+                if not (isinstance(answer, KafkaError) and answer.retriable):
+                    raise KafkaUnavailable(described(answer, self._settings)) from answer
+            events = [event for event in events if event.key in failed]
+            if events:
+                await asyncio.sleep(PAUSE_SECONDS)
+
+    async def _send_batch(self, topic: str, batch: Sequence[Event]) -> dict[str, BaseException]:
+        """What came of the events that are not durable, by their keys."""
+        try:
+            await self.broker.publish_batch(*batch, topic=self._settings.prefix + topic)
+        except Unpublished as unpublished:
+            return {
+                event.key: answer
+                for event, answer in zip(batch, unpublished.answers, strict=True)
+                if isinstance(answer, BaseException)
+            }
+        return {}
+
+    async def _backlog_of(self, group: str) -> list[Backlog]:
+        watermarks = {
+            partition: known
+            for partition, known in (await self._reader.watermarks(group)).items()
+            if origin(partition.topic) in TOPICS
+        }
+        ends = await self._reader.ends(watermarks)
+        left = {partition: known.unfinished(ends[partition]) for partition, known in watermarks.items()}
+        oldest = await self._oldest({partition: watermarks[partition] for partition in left if left[partition]})
+        by_topic = itertools.groupby(sorted(watermarks), key=lambda partition: partition.topic)
+        return [
+            Backlog(
+                group=group,
+                topic=topic,
+                events=sum(left[partition] for partition in partitions),
+                oldest_seconds=max(oldest.get(partition, 0.0) for partition in partitions),
+            )
+            for topic, partitions in ((topic, list(partitions)) for topic, partitions in by_topic)
+        ]
+
+    async def _oldest(self, watermarks: Mapping[Partition, Watermark]) -> dict[Partition, float]:
+        """How many seconds ago the first unfinished event of each was made."""
+        found: dict[Partition, float] = {}
+        starts = {partition: known.position + 1 for partition, known in watermarks.items()}
+        async with contextlib.aclosing(self._reader.deliveries(starts)) as deliveries:
+            async for delivery in deliveries:
+                partition = delivery.partition
+                if partition not in found and not watermarks[partition].is_finished(delivery.offset):
+                    found[partition] = max(0.0, time.time() - delivery.event.time)
+                    if len(found) == len(watermarks):
+                        break
+        return found
+
+    async def _commit(self, group: str, watermarks: Mapping[Partition, Watermark]) -> None:
+        """For a group that has no members at the moment."""
+        names = Names(self._settings.prefix)
+        consumer = AIOKafkaConsumer(
+            **client_options(self._settings), group_id=self._settings.prefix + group, enable_auto_commit=False
+        )
+        await consumer.start()
+        try:
+            consumer.assign([names.there(partition) for partition in watermarks])
+            await consumer.commit(
+                {names.there(partition): position_of(known) for partition, known in watermarks.items()}
+            )
+        finally:
+            await consumer.stop()
+
+
+def _chosen(begins: Mapping[Partition, int], starts: Mapping[int, int] | None) -> dict[Partition, int]:
+    """Where each partition is read from: what came before its first event is gone."""
+    return {place: max(begin, (starts or {}).get(place.number, begin)) for place, begin in begins.items()}
+
+
+def _by_topic(events: Sequence[Event]) -> dict[str, list[Event]]:
+    batches: defaultdict[str, list[Event]] = defaultdict(list)
+    for event in events:
+        batches[event.topic].append(event)
+    return batches

@@ -1,0 +1,96 @@
+"""Laws as algebra, by sympy: whether an expression is what a law gives for one of its symbols."""
+
+import ast
+import math
+from itertools import permutations
+from typing import Any
+
+import sympy
+
+from soliloquy.truth.expressions import Expression, Unworkable
+from soliloquy.truth.laws import Law
+
+# Of sums and products of floats that are the same number.
+_EXACT = 1e-9
+
+
+def is_solved_by(law: Law, symbol: str, expression: Expression) -> bool:
+    """Whether the law becomes an identity with the expression in the place of the symbol."""
+    first, *others = [_symbolic(side.tree) for side in law.sides]
+    solution = {_symbol(symbol): _symbolic(expression.tree)}
+    return all(sympy.simplify((first - other).subs(solution)) == 0 for other in others)
+
+
+def are_equivalent(one: Law, other: Law) -> bool | None:
+    """Whether two laws hold for the same values; None where they are of other symbols, or cannot be solved."""
+    if one.symbols != other.symbols:
+        return None
+    # Algebra takes its time, with exponentials half a minute; most laws that differ do so at any point.
+    if _meet(one, other) is False:
+        return False
+    differences = [_symbolic(law.sides[0].tree) - _symbolic(law.sides[1].tree) for law in (one, other)]
+    for symbol in map(_symbol, sorted(one.symbols)):
+        try:
+            solved = [sympy.solve(difference, symbol) for difference in differences]
+        except NotImplementedError:
+            continue
+        if all(solved):
+            crossed = zip(solved, reversed(differences), strict=True)
+            return all(_vanishes(law.subs(symbol, root)) for roots, law in crossed for root in roots)
+    return None
+
+
+def _meet(one: Law, other: Law) -> bool | None:
+    """Whether the second law holds at a point of the first; None where such a point is not at hand."""
+    for name, expression in permutations(one.sides, 2):
+        if isinstance(name.tree, ast.Name) and name.tree.id not in expression.symbols:
+            values = {symbol: 1 / (place + math.e) for place, symbol in enumerate(expression.symbols)}
+            try:
+                values[name.tree.id] = expression.value(values)
+                return other.holds(values, _EXACT)
+            except Unworkable:
+                return None
+    return None
+
+
+def _vanishes(difference: Any) -> bool:
+    return bool(sympy.simplify(difference) == 0)
+
+
+def _symbol(name: str) -> sympy.Symbol:
+    return sympy.Symbol(name, positive=True)
+
+
+def _symbolic(node: ast.expr) -> Any:
+    match node:
+        case ast.Constant(value=number):
+            return sympy.nsimplify(number, rational=True)
+        case ast.Attribute(attr=name):
+            return {"pi": sympy.pi, "e": sympy.E}[name]
+        case ast.Name(id=symbol):
+            return _symbol(symbol)
+        case ast.UnaryOp(operand=operand):
+            return -_symbolic(operand)
+        case ast.BinOp(left=left, op=op, right=right):
+            return _operation(op, _symbolic(left), _symbolic(right))
+        case ast.Call(func=ast.Attribute(attr="radians" | "degrees"), args=[argument]):
+            # In a law every angle is in radians.
+            return _symbolic(argument)
+        case ast.Call(func=ast.Attribute(attr="log10"), args=[argument]):
+            return sympy.log(_symbolic(argument), 10)
+        case ast.Call(func=ast.Attribute(attr=name), args=[argument]):
+            return getattr(sympy, name)(_symbolic(argument))
+    raise AssertionError(f"{ast.dump(node)} passed the whitelist but has no symbolic form")
+
+
+def _operation(op: ast.operator, left: Any, right: Any) -> Any:
+    match op:
+        case ast.Add():
+            return left + right
+        case ast.Sub():
+            return left - right
+        case ast.Mult():
+            return left * right
+        case ast.Div():
+            return left / right
+    return left**right

@@ -1,0 +1,226 @@
+"""Arithmetic in Python's notation: checked against a whitelist, calculated without `eval`, written as textbooks do."""
+
+import ast
+import math
+import operator
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from soliloquy.truth.figures import written
+
+MAX_LENGTH = 300
+# Quotes and escapes have no place in arithmetic, and the parser warns about some of them.
+FOREIGN = frozenset("\\\"'#\n\r\0")
+_SLOT = re.compile(r"\{([^{}]+)\}")
+
+Values = Mapping[str, float]
+Calculation = Callable[[Values], float]
+
+FUNCTIONS: dict[str, Callable[[float], float]] = {
+    name: getattr(math, name)
+    for name in ("sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "radians", "degrees", "exp", "log", "log10")
+}
+CONSTANTS = {"pi": math.pi, "e": math.e}
+# `math.pow`, because `**` makes a complex number of a negative base.
+OPERATORS: dict[type[ast.operator], Callable[[float, float], float]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.Pow: math.pow,
+}
+
+
+class BadExpression(ValueError):
+    """The text is not arithmetic that may be calculated here."""
+
+
+class Unworkable(ArithmeticError):
+    """The expression has no finite value for these numbers."""
+
+
+# What a calculation raises where it has no value.
+UNWORKABLE = (ArithmeticError, ValueError)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Expression:
+    """Each form of it is worked out when it is first asked for: of most wrong ways to a result none ever is."""
+
+    # Built by `compiled` and `from_tree`, or of their trees' parts: nothing but what the whitelist names.
+    tree: ast.expr
+
+    @cached_property
+    def text(self) -> str:
+        return ast.unparse(self.tree)
+
+    @cached_property
+    def symbols(self) -> Sequence[str]:
+        return tuple(sorted(set(_symbols(self.tree))))
+
+    @cached_property
+    def calculation(self) -> Calculation:
+        return _calculation(self.tree)
+
+    @cached_property
+    def template(self) -> str:
+        """The textbook's notation with a slot for each symbol: "{m} × {a}"."""
+        return _textbook(self.tree)
+
+    @cached_property
+    def formula(self) -> str:
+        """The same with the symbols themselves: "m × a"."""
+        return _SLOT.sub(r"\1", self.template) if self.symbols else self.template
+
+    @cached_property
+    def working(self) -> str:
+        """What is written down to calculate it: "m × a = {m} × {a}"; empty for a bare number."""
+        bare = self.tree.operand if isinstance(self.tree, ast.UnaryOp) else self.tree
+        if isinstance(bare, ast.Constant):
+            return ""
+        return f"{self.formula} = {self.template}" if self.symbols else self.template
+
+    def value(self, values: Values) -> float:
+        try:
+            value = self.calculation(values)
+        except KeyError as error:
+            raise Unworkable(f"{self.text}: no value for {error.args[0]}") from error
+        except UNWORKABLE as error:
+            raise Unworkable(f"{self.text}: {error}") from error
+        if not math.isfinite(value):
+            raise Unworkable(f"{self.text}: the result is not finite")
+        return value
+
+
+# An import meets each expression twice: in its source's notation, and in ours.
+@lru_cache(1024)
+def compiled(text: str) -> Expression:
+    if len(text) > MAX_LENGTH:
+        raise BadExpression(f"{text[:20]!r}.. has {len(text)} characters; {MAX_LENGTH} are allowed")
+    if not FOREIGN.isdisjoint(text):
+        raise BadExpression(f"{text!r} is no arithmetic: it holds a quote, a comment, an escape or a line break")
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as error:
+        raise BadExpression(f"{text!r} is no Python expression") from error
+    return from_tree(tree)
+
+
+def from_tree(tree: ast.expr) -> Expression:
+    """The expression of a tree that may hold anything; what is no arithmetic is refused."""
+    expression = Expression(tree=tree)
+    _ = expression.calculation
+    return expression
+
+
+def _symbols(node: ast.expr) -> Iterator[str]:
+    """Those of a tree that holds nothing but what the whitelist names."""
+    match node:
+        case ast.BinOp(left=left, right=right):
+            yield from _symbols(left)
+            yield from _symbols(right)
+        case ast.Name(id=symbol):
+            yield symbol
+        case ast.UnaryOp(operand=inner) | ast.Call(args=[inner]):
+            yield from _symbols(inner)
+
+
+def _calculation(node: ast.expr) -> Calculation:
+    """A closure a node: refuses whatever the whitelist does not name."""
+    match node:
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATORS:
+            return _binary(OPERATORS[type(op)], _calculation(left), _calculation(right))
+        case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
+            return _constant(number)
+        case ast.Name(id="math"):
+            raise BadExpression("math is no quantity; write math.pi or math.sqrt(..)")
+        case ast.Name(id=symbol):
+            return operator.itemgetter(symbol)
+        case ast.Attribute(value=ast.Name(id="math"), attr=name) if name in CONSTANTS:
+            return _constant(CONSTANTS[name])
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            inner = _calculation(operand)
+            return lambda values: -inner(values)
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="math"), attr=name), args=[argument], keywords=[]) if (
+            name in FUNCTIONS
+        ):
+            function, inner = FUNCTIONS[name], _calculation(argument)
+            return lambda values: function(inner(values))
+        case ast.Call(func=ast.Name(id=name)) if name in FUNCTIONS:
+            raise BadExpression(f"{name}(..) is unknown; write math.{name}(..)")
+    raise BadExpression(f"{ast.unparse(node)!r} is not allowed; use numbers, symbols, + - * / ** and functions of math")
+
+
+def _constant(number: float) -> Calculation:
+    try:
+        constant = float(number)
+    except OverflowError as error:
+        raise BadExpression(f"a number of {len(str(number))} digits is too large") from error
+    if not math.isfinite(constant):
+        raise BadExpression("a number is too large")
+    return lambda values: constant
+
+
+def _binary(function: Callable[[float, float], float], left: Calculation, right: Calculation) -> Calculation:
+    return lambda values: function(left(values), right(values))
+
+
+SIGNS: dict[type[ast.operator], tuple[str, int]] = {
+    ast.Add: (" + ", 1),
+    ast.Sub: (" - ", 1),
+    ast.Mult: (" × ", 2),
+    ast.Div: (" / ", 2),
+    ast.Pow: ("^", 4),
+}
+NEGATION, ATOM = 3, 5
+TRIGONOMETRY = {"sin": "sin", "cos": "cos", "tan": "tan", "asin": "arcsin", "acos": "arccos", "atan": "arctan"}
+NAMES = {"sqrt": "√", "log": "ln", "log10": "log", "exp": "exp", **TRIGONOMETRY}
+RAISED = {2: "²", 3: "³"}
+
+
+def _textbook(node: ast.expr) -> str:
+    return _rendered(node)[0]
+
+
+def _rendered(node: ast.expr) -> tuple[str, int]:
+    """The text of a node and how tightly it binds."""
+    match node:
+        case ast.BinOp(left=left, op=ast.Pow(), right=ast.Constant(value=int() as exponent)) if exponent in RAISED:
+            return f"{_in_brackets(left, ATOM)}{RAISED[exponent]}", SIGNS[ast.Pow][1]
+        case ast.BinOp(left=left, op=ast.Pow(), right=right):
+            return f"{_in_brackets(left, ATOM)}^{_in_brackets(right, ATOM)}", SIGNS[ast.Pow][1]
+        case ast.BinOp(left=left, op=op, right=right):
+            sign, binding = SIGNS[type(op)]
+            return f"{_in_brackets(left, binding)}{sign}{_in_brackets(right, binding + 1)}", binding
+        case ast.Constant(value=int() | float() as number):
+            return written(float(number)), ATOM
+        case ast.Name(id=symbol):
+            return f"{{{symbol}}}", ATOM
+        case ast.Attribute(attr=name):
+            return {"pi": "π"}.get(name, name), ATOM
+        case ast.UnaryOp(operand=operand):
+            return f"-{_in_brackets(operand, NEGATION + 1)}", NEGATION
+        case ast.Call(func=ast.Attribute(attr="radians"), args=[argument]):
+            return f"{_in_brackets(argument, ATOM)}°", ATOM
+        case ast.Call(func=ast.Attribute(attr="degrees"), args=[argument]):
+            return _rendered(argument)
+        case ast.Call(func=ast.Attribute(attr=name), args=[argument]):
+            return f"{NAMES[name]}({_textbook(argument)})", ATOM
+    raise AssertionError(f"{ast.dump(node)} passed the whitelist but cannot be written")
+
+
+def _in_brackets(node: ast.expr, binding: int) -> str:
+    text, own = _rendered(node)
+    return text if own >= binding else f"({text})"
+
+
+def in_working(value: float) -> str:
+    """A number as it stands inside a written calculation."""
+    return in_brackets(written(value))
+
+
+def in_brackets(number: str) -> str:
+    """A written number, set apart where its own sign or exponent would be read with what is around it."""
+    return f"({number})" if number[0] == "-" or "e" in number else number

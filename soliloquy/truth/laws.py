@@ -1,0 +1,142 @@
+"""Equations as people write them, held against the values that their symbols have."""
+
+import ast
+import functools
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from soliloquy.truth.expressions import BadExpression, Expression, Unworkable, from_tree
+from soliloquy.truth.numbers import numbers_in
+from soliloquy.truth.units import unit_after
+
+_SAME = 0.01
+_TERM = r"[\w\s().^*/+\-−×·⋅√²³⁴½Δ\\{}]"
+# It ends with its sentence, with the next sign of equality, or where words go on: never behind an operator.
+_WORDS = r"(?:and|so|with|where|but|is|which|because|for|since|then|right|I|to|or|as)\b"
+_END = rf"(?=[=≈]|[,;:?!]|\.(?:\s|$)|$|\s(?<![-+−*×·⋅/^]\s){_WORDS})"
+_EQUATION = re.compile(rf"(?<![\w=])((?:1\s*/\s*)?[^\W\d]{_TERM}*?)\s*[=≈]\s*({_TERM}+?){_END}")
+_PYTHON = {
+    "\\times": "*",
+    "\\cdot": "*",
+    **dict(zip("×·⋅−^πΔ{}", ("*", "*", "*", "-", "**", "pi", "d", "(", ")"), strict=True)),
+    **{"²": "**2", "³": "**3", "⁴": "**4", "½": "0.5*"},
+}
+_FUNCTIONS = {"sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "exp", "log", "log10", "radians"}
+_NAMES = {"arcsin": "asin", "arccos": "acos", "arctan": "atan", "ln": "log", "log": "log10"}
+_SYMBOL = re.compile(r"[^\W\d]\w*")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Law:
+    text: str
+    # What is equal: "p / T = q / U = r / S" has three.
+    sides: Sequence[Expression]
+
+    @property
+    def symbols(self) -> set[str]:
+        return {symbol for side in self.sides for symbol in side.symbols}
+
+    def holds(self, values: Mapping[str, float], tolerance: float) -> bool:
+        first, *others = [side.value(values) for side in self.sides]
+        return all(math.isclose(first, other, rel_tol=tolerance) for other in others)
+
+
+def law(formula: str) -> Law:
+    """The law that a formula is, whatever its symbols are."""
+    sides = [_read(side, None) for side in formula.split("=")]
+    read = [side for side in sides if side is not None]
+    if len(read) < max(len(sides), 2):
+        raise BadExpression(f"the law {formula!r} is no equation")
+    return Law(text=formula, sides=read)
+
+
+def expression(text: str) -> Expression | None:
+    """What a text writes down to calculate: "3/4 × 100", "2π"; None where it is more than that, or no arithmetic."""
+    return _read(text, None)
+
+
+def laws_in(text: str) -> Iterator[tuple[str, str]]:
+    """Both sides of every equation between symbols in a text, and what stands around them."""
+    for found in _EQUATION.finditer(text.replace("**", "^")):
+        yield found[1].strip(), found[2].strip()
+
+
+def law_between(left: str, right: str, symbols: Iterable[str]) -> Law | None:
+    """The law of two sides that the sentence around it runs into; None where one cannot be read with these symbols."""
+    known = tuple(sorted(symbols))
+    before, after = left.split(), right.split()
+    one = _first(_read(" ".join(before[start:]), known) for start in range(len(before)))
+    other = _first(_read(" ".join(after[:end]), known) for end in range(len(after), 0, -1))
+    return Law(text=f"{left} = {right}", sides=[one, other]) if one and other else None
+
+
+def holds(left: str, right: str, values: Mapping[str, float]) -> bool | None:
+    """Whether both sides have the same value; None where a side cannot be read or a symbol is unknown."""
+    found = law_between(left, right, values)
+    if found is None or not all(side.symbols for side in found.sides) or _is_quantity(right):
+        return None
+    try:
+        return found.holds(values, _SAME)
+    except Unworkable:
+        return None
+
+
+def _first(sides: Iterable[Expression | None]) -> Expression | None:
+    """The longest side that can be read, if possible one with a symbol."""
+    bare = None
+    for side in sides:
+        if side is not None and side.symbols:
+            return side
+        bare = bare or side
+    return bare
+
+
+def _is_quantity(text: str) -> bool:
+    """A number with a unit looks like one times a symbol."""
+    number, _, rest = text.partition(" ")
+    found = next(iter(numbers_in(number)), None)
+    return found is not None and found.end == len(number) and " " not in rest and unit_after(rest, 0)[1] == len(rest)
+
+
+@functools.lru_cache(8192)
+def _read(side: str, symbols: tuple[str, ...] | None) -> Expression | None:
+    """None where it is no arithmetic of these symbols, or of any where none are given."""
+    plain = re.sub(r"\bmath\.log\b", "ln", side)
+    for sign, python in _PYTHON.items():
+        plain = plain.replace(sign, python)
+    plain = re.sub(r"√\s*(\w+)", r"sqrt(\1)", plain).replace("√", "sqrt")
+    plain = re.sub(r"\bmath\.", "", plain)
+    plain = _SYMBOL.sub(lambda name: _NAMES.get(name[0], name[0]), plain)
+    if symbols is not None:
+        plain = _SYMBOL.sub(lambda name: _parted(name[0], set(symbols)), plain)
+    # Side by side means times: 2 h, (a) (b), m g.
+    plain = re.sub(r"(?<=[\w)])\s+(?=[\w(])|(?<=\d)(?=[^\W\d_(])(?![eE][-+]?\d)|(?<=\))(?=[\w(])", "*", plain.strip())
+    plain = re.sub(r"(?<=\d)(?=\()", "*", plain)
+    for function in _FUNCTIONS:
+        plain = re.sub(rf"\b{function}\*\(", f"{function}(", plain)
+        plain = re.sub(rf"\b{function}\*(\w+)", rf"{function}(\1)", plain)
+        plain = re.sub(rf"\b{function}\(", f"math.{function}(", plain)
+    plain = re.sub(r"\bpi\b", "math.pi", plain)
+    try:
+        expression = from_tree(ast.parse(plain.strip(" *"), mode="eval").body)
+    except (SyntaxError, BadExpression, ValueError, RecursionError):
+        return None
+    return expression if symbols is None or set(symbols).issuperset(expression.symbols) else None
+
+
+def _parted(name: str, known: set[str]) -> str:
+    """A run of letters that is no symbol but several of them: "mgh"."""
+    if name in known or name in _FUNCTIONS or name in ("pi", "e"):
+        return name
+    # A subscript is written with or without its line: p_1 is p1.
+    name = name.replace("_", "")
+    parts, rest = [], name
+    while rest:
+        part = next((rest[:length] for length in range(len(rest), 0, -1) if rest[:length] in known), None)
+        if part is None:
+            return name
+        parts.append(part)
+        rest = rest[len(part) :]
+    return "*".join(parts)

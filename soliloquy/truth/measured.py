@@ -1,0 +1,100 @@
+"""Calculations with units, by pint: whether an expression of quantities yields the unit that is said."""
+
+import ast
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+import pint
+
+from soliloquy.truth.expressions import CONSTANTS, FUNCTIONS, OPERATORS, Expression
+from soliloquy.truth.units import NO_UNIT, unit
+
+# pint's own types depend on the registry.
+Quantity = Any
+
+
+class UnknownUnit(ValueError):
+    """Not a unit of measurement: it counts things, or is misspelt."""
+
+
+class UnitsDisagree(ValueError):
+    """Quantities are added, converted or put into a function as their units do not allow."""
+
+
+@functools.cache
+def registered() -> "pint.UnitRegistry[float]":
+    """The one registry that all quantities are of."""
+    registry: pint.UnitRegistry[float] = pint.UnitRegistry(autoconvert_offset_to_baseunit=True)
+    registry.define("dollar = [money]")
+    registry.define("cent = 0.01 dollar")
+    return registry
+
+
+def converted(value: float, own: str, to: str) -> float:
+    return _in_unit(registered().Quantity(value, _measure(own)), to)
+
+
+def calculated(expression: Expression, quantities: Mapping[str, tuple[float, str]], own: str) -> float:
+    """The value of an expression in a unit, worked out with the units of its quantities."""
+    values = {
+        symbol: registered().Quantity(value, _measure(_step_of(stated)))
+        for symbol, (value, stated) in quantities.items()
+    }
+    try:
+        return _in_unit(_worked(expression.tree, values), _step_of(own))
+    except pint.PintError as error:
+        raise UnitsDisagree(f"{expression.text}: {error}") from error
+
+
+def _step_of(own: str) -> str:
+    """Outside a conversion only differences of temperatures in °C are calculated with: a degree is a kelvin."""
+    return "K" if own == "°C" else own
+
+
+@functools.cache
+def _measure(text: str) -> Any:
+    known = unit(text)
+    if not known.measure and known != NO_UNIT:
+        raise UnknownUnit(f"{text!r} is no unit of measurement")
+    return registered().Unit(known.measure)
+
+
+def _in_unit(found: Quantity, own: str) -> float:
+    try:
+        return float(registered().Quantity(found).to(_measure(own)).magnitude)
+    except pint.DimensionalityError as error:
+        raise UnitsDisagree(f"{found:.6g} cannot be expressed in {own or 'a plain number'}") from error
+
+
+def _worked(node: ast.expr, values: Mapping[str, Quantity]) -> Quantity:
+    match node:
+        case ast.Constant(value=number):
+            return registered().Quantity(number)
+        case ast.Attribute(attr=name):
+            return registered().Quantity(CONSTANTS[name])
+        case ast.Name(id=symbol):
+            return values[symbol]
+        case ast.UnaryOp(operand=operand):
+            return -_worked(operand, values)
+        case ast.BinOp(left=left, op=ast.Pow(), right=right):
+            return _worked(left, values) ** _in_unit(_worked(right, values), "")
+        case ast.BinOp(left=left, op=op, right=right):
+            return OPERATORS[type(op)](_worked(left, values), _worked(right, values))
+        case ast.Call(func=ast.Attribute(attr=name), args=[argument]):
+            return _function(name, _worked(argument, values))
+    raise AssertionError(f"{ast.dump(node)} passed the whitelist but cannot be calculated with units")
+
+
+def _function(name: str, argument: Quantity) -> Quantity:
+    match name:
+        case "sqrt":
+            return argument**0.5
+        case "radians":
+            return argument.to("radian")
+        case "degrees":
+            return argument.to("degree")
+        case "asin" | "acos" | "atan":
+            return registered().Quantity(FUNCTIONS[name](_in_unit(argument, "")), "radian")
+    # Radians are plain numbers to pint.
+    return registered().Quantity(FUNCTIONS[name](_in_unit(argument, "")))

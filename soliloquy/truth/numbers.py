@@ -1,0 +1,127 @@
+"""Numbers as people write them in a sentence."""
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from soliloquy.truth.spelled import BEGINS_SPELLED, FRACTIONS, MAGNITUDES, SPELLED, has_any, value_of
+
+# The digits of what is not rounded: a fraction, a word.
+EXACT = 15
+
+_SEPARATOR = re.compile("[,\u202f\u00a0 ]")
+_SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
+# Not the digits of a name (v2), of an exponent, of a longer number; not the minus of a difference.
+_SIGN = r"(?P<sign>(?<![\d)\w])(?:[-−]|(?<![\d)\w]\s)[-−]\s)(?=[\d.]))?"
+_BEGINS = rf"(?<![\w^.\u2070-\u207b])(?<![^\W\d_]-)(?<!\^[-−{{(]){_SIGN}"
+_FRACTION_ENDS = r"(?!\w|\.\d|[\^²³]|\s?[/⁄*×(])"
+# A quotient of decimals is a calculation, unless a unit makes it a value.
+_UNIT_FOLLOWS = r"(?=\s?(?!is|and|so|to|we|or|if|I\b|a\b|in|as|but|for)[A-Za-zµΩ°%]{1,3}(?![A-Za-z]))"
+_FRACTION = (
+    r"(?:(?P<whole>\d+)\s+(?:and\s+)?)?(?:\\[dt]?frac\{(?P<top>\d+)\}\{(?P<bottom>\d+)\}"
+    rf"|(?P<over>\d+)\s?[/⁄]\s?(?P<under>\d+){_FRACTION_ENDS}"
+    rf"|(?P<above>\d+(?:\.\d+)?)/(?P<below>\d+(?:\.\d+)?){_FRACTION_ENDS}{_UNIT_FOLLOWS}|(?P<vulgar>[½⅓⅔¼¾⅕⅛]))"
+)
+_POWER_OF_TEN = r"(?P<power>10)\s*(?:\^|\*\*)\s*[({]?\s*(?P<lone>[-−+]?\d+)[)}]?"
+_DECIMAL = (
+    r"(?P<mantissa>(?:\d{1,3}(?:[,\u202f\u00a0 ]\d{3})+(?!\d)|\d+)(?:\.\d+)?|\.\d+)"
+    r"(?:[eE](?P<e>[-+−]?\d+)(?![\d.]\d)|\s*(?:[×x*·]|\\times|\\cdot)\s*10\s*"
+    r"(?:(?:\^|\*\*)\s*[({]?\s*(?P<ten>[-−+]?\s?\d+)\s*[)}]?|(?P<raised>[⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺]+)))?"
+)
+_IN_DIGITS = rf"{_FRACTION}|{_POWER_OF_TEN}|{_DECIMAL}"
+# Two thousand; three quarters of an hour; half a minute.
+_GOES_ON = rf"(?:\s+(?P<magnitude>{'|'.join(MAGNITUDES)})s?\b)?(?:\s+(?:of\s+)?an?(?=\s))?"
+# What a number begins with in digits: most places of a text are passed over by it.
+_MAY_BEGIN = rf"\-−.\d\\{''.join(FRACTIONS)}"
+_NUMBER = re.compile(rf"(?=[{_MAY_BEGIN}]){_BEGINS}(?:{_IN_DIGITS}|(?P<word>\b\B)){_GOES_ON}", re.IGNORECASE)
+_OR_WORD = re.compile(rf"{_BEGINS}(?:{_IN_DIGITS}|\b(?P<word>{SPELLED})\b){_GOES_ON}", re.IGNORECASE)
+_MAY_BE_OR_WORD = re.compile(rf"[{_MAY_BEGIN}]|{BEGINS_SPELLED}", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    value: float
+    # Half a unit of its last digit: what rounding to it may have hidden.
+    half: float
+    # Significant digits as written; a fraction and a word are exact.
+    digits: int
+    start: int
+    end: int
+    spelled: bool = False
+
+
+# Several rules ask the same of a text.
+@lru_cache(256)
+def numbers_in(text: str) -> Sequence[Number]:
+    """Every number of a text, in order: signs, separators, powers of ten, fractions and small words understood."""
+    return tuple(_numbers(_with_words(text) if has_any(text) else _NUMBER.finditer(text)))
+
+
+def numbers_in_digits(text: str) -> Iterator[Number]:
+    """The same without those in words, which are more often pronouns than numbers."""
+    return _numbers(_NUMBER.finditer(text))
+
+
+def _with_words(text: str) -> Iterator[re.Match[str]]:
+    at = 0
+    while may_be := _MAY_BE_OR_WORD.search(text, at):
+        found = _OR_WORD.match(text, may_be.start())
+        at = found.end() if found else may_be.start() + 1
+        if found:
+            yield found
+
+
+def _numbers(matches: Iterable[re.Match[str]]) -> Iterator[Number]:
+    for found in matches:
+        number = _number(found)
+        if number is not None:
+            yield number
+
+
+def _number(found: re.Match[str]) -> Number | None:
+    start = found.start() + len(found[0]) - len(found[0].lstrip())
+    sign = -1.0 if found["sign"] else 1.0
+    scale = MAGNITUDES[found["magnitude"].lower()] if found["magnitude"] else 1.0
+    if found["mantissa"]:
+        value, half, digits = _decimal(found)
+    elif found["word"]:
+        value, half = value_of(found["word"])
+        digits = EXACT
+    elif found["power"]:
+        value, half, digits = 10.0 ** _int(found["lone"]), 0.0, EXACT
+    else:
+        value, half, digits = _fraction(found), 0.0, EXACT
+    if not math.isfinite(value):
+        return None
+    return Number(sign * value * scale, half * scale, digits, start, found.end(), bool(found["word"]))
+
+
+def _decimal(found: re.Match[str]) -> tuple[float, float, int]:
+    mantissa = _SEPARATOR.sub("", found["mantissa"])
+    power = found["e"] or found["ten"] or (found["raised"] or "0").translate(_SUPERSCRIPTS)
+    exponent = _int(power)
+    if abs(exponent) > 300:
+        return math.inf, 0.0, 0
+    whole, _, decimals = mantissa.partition(".")
+    plain = (whole + decimals).lstrip("0")
+    # Zeros at the end of a whole number may only hold its place.
+    digits = len(plain if decimals else plain.rstrip("0"))
+    place = -len(decimals) if decimals else len(plain) - len(plain.rstrip("0"))
+    return float(f"{mantissa}e{exponent}"), 0.5 * 10.0 ** (place + exponent), max(digits, 1)
+
+
+def _fraction(found: re.Match[str]) -> float:
+    whole = float(found["whole"] or 0)
+    if found["vulgar"]:
+        return whole + FRACTIONS[found["vulgar"]]
+    top, bottom = (
+        float(found["top"] or found["over"] or found["above"]),
+        float(found["bottom"] or found["under"] or found["below"]),
+    )
+    return whole + top / bottom if bottom else math.inf
+
+
+def _int(text: str) -> int:
+    return int(text.replace("−", "-").replace(" ", ""))

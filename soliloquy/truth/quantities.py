@@ -1,0 +1,172 @@
+"""Numbers with their units, as a text gives them."""
+
+import functools
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from soliloquy.truth.cues import BEFORE, LABELS, STATES
+from soliloquy.truth.expressions import BadExpression, Unworkable, compiled
+from soliloquy.truth.numbers import EXACT, Number, numbers_in
+from soliloquy.truth.units import Unit, unit, unit_after
+
+_WORD = re.compile(r"[\s-]*([^\W\d_]+)")
+_GOES_ON = re.compile(r"\s*(?:[×*/+^·⋅=π√²³]|[-−]\s?[\w(])")
+_SUBTRACTS = re.compile(r"\s+[-−]\s")
+_FORMULA = re.compile(r"\$([^$]*[\\=^_][^$]*)\$")
+_OPERAND = r"\(*\s?\d+(?:\.\d+)?(?:[eE]-?\d+)?(?:[²³]|\s?(?:\*\*|\^)\s?\d)?\)*"
+_CALCULATION = re.compile(rf"(?<![\w.^]){_OPERAND}(?:\s?[-+−*×·⋅/]\s?{_OPERAND})+(?![\w.(^²³]*[\w(^²³])")
+_CURRENCIES = tuple("$€£")
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A number with its unit, and how it stands in the text."""
+
+    value: float
+    half: float
+    digits: int
+    unit: Unit | None
+    # The word behind it where no unit is: "apples".
+    word: str
+    # Whether the text gives it as a result: "= 6", "I got 6".
+    stated: bool
+    # Whether it is a term of a calculation or formula.
+    term: bool
+    start: int
+    end: int
+
+
+def quantities_in(text: str) -> list[Written]:
+    """In the order of the text; "2 min 25 s" is one quantity."""
+    text = _without_dollars(text)
+    found: list[Written] = []
+    for one in _quantities(text):
+        if found and (whole := _joined(found[-1], one, text[found[-1].end : one.start])):
+            found[-1] = whole
+        else:
+            found.append(one)
+    return found
+
+
+def calculations_in(text: str) -> Iterator[Written]:
+    """What the bare calculations of a text come to: "0.45·4.19·18 kJ"."""
+    text = _without_dollars(text)
+    for found in _CALCULATION.finditer(text):
+        try:
+            value = compiled(_in_python(found[0])).value({})
+        except (BadExpression, Unworkable):
+            continue
+        known, end = unit_after(text, found.end())
+        yield Written(value, 0.0, EXACT, known, "", stated=True, term=False, start=found.start(), end=end)
+
+
+def _without_dollars(text: str) -> str:
+    """Those that enclose a formula are no money; every character keeps its place."""
+    return _FORMULA.sub(r" \1 ", text) if "$" in text else text
+
+
+def _in_python(calculation: str) -> str:
+    plain = calculation.replace("^", "**").replace("−", "-").replace("²", "**2").replace("³", "**3")
+    return re.sub(r"[×·⋅]", "*", plain)
+
+
+def _joined(before: Written, rest: Written, between: str) -> Written | None:
+    """Two parts of one quantity: hours and minutes, dollars and cents."""
+    if before.unit is None or before.unit.kind not in _compounds() or between.strip() not in ("", "and"):
+        return None
+    smaller = rest.unit or (_below().get(before.unit.measure) if not rest.word.endswith("s") else None)
+    if smaller is None or smaller.kind != before.unit.kind or smaller.factor >= before.unit.factor:
+        return None
+    scale = smaller.factor / before.unit.factor
+    if rest.value < 0 or rest.value * scale >= 1:
+        return None
+    value = before.value + rest.value * scale
+    return replace(before, value=value, half=rest.half * scale, digits=EXACT, end=rest.end)
+
+
+@functools.cache
+def _compounds() -> set[str]:
+    """Kinds of units whose parts are told together."""
+    return {unit("s").kind, unit("$").kind, unit("m").kind}
+
+
+@functools.cache
+def _below() -> dict[str, Unit]:
+    """What the second part of "2 minutes 25" is told in."""
+    return {unit("min").measure: unit("s"), unit("h").measure: unit("min"), unit("$").measure: unit("ct")}
+
+
+def _quantities(text: str) -> Iterator[Written]:
+    last_end = 0
+    for number in numbers_in(text):
+        before = text[max(0, number.start - BEFORE) : number.start]
+        if LABELS.search(before):
+            continue
+        # The T of "1 - T" is no unit.
+        subtracts = _SUBTRACTS.match(text, number.end)
+        known, end = (None, number.end) if subtracts else unit_after(text, number.end)
+        if known is None and before.rstrip()[-1:] in _CURRENCIES:
+            known = unit("$")
+        last, last_end = last_end, end
+        word = "" if known else _word_after(text, number.end)
+        stated = STATES.search(before) is not None
+        # "one" and its like are more often words than numbers.
+        goes_on = last and not text[last : number.start].strip()
+        simple = number.spelled and not goes_on and text[number.start : number.end].isalpha()
+        if simple and known is None and not stated and not word.endswith("s"):
+            continue
+        yield Written(
+            value=number.value,
+            half=number.half,
+            digits=number.digits,
+            unit=known,
+            word=word,
+            stated=stated,
+            term=_is_term(text, number, before, end),
+            start=number.start,
+            end=end,
+        )
+
+
+def _is_term(text: str, number: Number, before: str, end: int) -> bool:
+    last = before.rstrip()[-1:]
+    return bool(last and last in "×*/+-−^(√·⋅") or _GOES_ON.match(text, end) is not None
+
+
+def _word_after(text: str, at: int) -> str:
+    found = _WORD.match(text, at)
+    return found[1].lower() if found else ""
+
+
+def is_same(written: Written, value: float, stated_unit: str, tolerance: float, *, least_digits: int = 2) -> bool:
+    """Whether a text's quantity is this one: within the tolerance or rounded to it, in any unit of its kind."""
+    wanted = unit(stated_unit)
+    if written.unit is None or not written.unit.kind:
+        if wanted.kind.startswith("counted ") and _names_another_thing(written.word, wanted):
+            return False
+        # Two fifths are 40 %.
+        share = wanted.kind == "dimensionless" and written.digits == EXACT and abs(written.value) <= 1
+        told = written.value / wanted.factor if share else written.value
+        return _near(written, value, told, written.half, tolerance, least_digits)
+    # A bare ratio may be told as a percentage.
+    ratio = not wanted.kind and written.unit.kind == "dimensionless"
+    if written.unit.kind != wanted.kind and not ratio:
+        return False
+    if _near(written, written.unit.of(value, wanted), written.value, written.half, tolerance, least_digits):
+        return True
+    # A difference of temperatures has no zero point.
+    if written.unit.offset != wanted.offset:
+        return _near(written, value * wanted.factor / written.unit.factor, written.value, written.half, 0.0, 3)
+    return False
+
+
+def _near(written: Written, wanted: float, value: float, half: float, tolerance: float, least_digits: int) -> bool:
+    if abs(value - wanted) <= tolerance * abs(wanted):
+        return True
+    return written.digits >= least_digits and abs(value - wanted) <= 1.0000001 * half and half <= 0.05 * abs(wanted)
+
+
+def _names_another_thing(word: str, wanted: Unit) -> bool:
+    thing = wanted.kind.removeprefix("counted ")
+    return bool(word) and len(word) > 3 and word.endswith("s") and not word.startswith(thing)

@@ -1,0 +1,120 @@
+"""What the checked turns of a dataset come to."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from soliloquy.truth.likeness import Likeness, Pair
+from soliloquy.truth.utterances import bigram_entropy, words
+
+# A fault that names its turn: the rule, the turn, the evidence.
+_LOCATED = re.compile(r"([^:]+): turn (\d+): (.+)", re.DOTALL)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CheckedTurn:
+    """What is said of one turn: by its labels, and by the check."""
+
+    # Whether the student was to err, and did; None where its message answers nobody or is neither right nor wrong.
+    meant_wrong: bool | None
+    right: bool | None
+    # Whether the tutor's verdict is true; None where there is none, or nothing that it could be held against.
+    verdict_true: bool | None
+    # The recipe's labels of the reply, in its order: evaluation "a", action "1", state "q".
+    codes: Mapping[str, str]
+    message: str
+    reply: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Checked:
+    turns: Sequence[CheckedTurn]
+    faults: Sequence[str]
+
+
+def located(faults: Iterable[str]) -> Iterator[tuple[int, str, str]]:
+    """Turn, rule and evidence of the faults that name a turn."""
+    for fault in faults:
+        if parts := _LOCATED.fullmatch(fault):
+            yield int(parts[2]), parts[1], parts[3]
+
+
+@dataclass(kw_only=True)
+class Report:
+    conversations: int = 0
+    turns: int = 0
+    # The student's messages but for those that open a conversation.
+    replies: int = 0
+    meant_wrong: int = 0
+    found_wrong: int = 0
+    unlike_meant: int = 0
+    # How often each combination of codes occurs, and what each of its places stands for.
+    codes: Counter[tuple[str, ...]] = field(default_factory=Counter)
+    labels: tuple[str, ...] = ()
+    rules: Counter[str] = field(default_factory=Counter)
+    faults: list[tuple[str, str]] = field(default_factory=list)
+    likeness: Likeness = field(default_factory=Likeness)
+    _entropy: float = 0.0
+
+    def add(self, conversation: str, checked: Checked) -> None:
+        self.conversations += 1
+        for turn in checked.turns:
+            self.turns += 1
+            self._entropy += bigram_entropy(words(turn.reply))
+            self.labels = tuple(turn.codes)
+            self.codes[tuple(turn.codes.values())] += 1
+            if turn.meant_wrong is None:
+                continue
+            self.replies += 1
+            self.meant_wrong += turn.meant_wrong
+            self.found_wrong += turn.right is False
+            self.unlike_meant += turn.right is not None and turn.right == turn.meant_wrong
+        self.rules.update(fault.partition(":")[0] for fault in checked.faults)
+        self.faults += [(conversation, fault) for fault in checked.faults]
+        self.likeness.add(conversation, [text for turn in checked.turns for text in (turn.message, turn.reply)])
+
+    def occurring(self, label: str) -> Counter[str]:
+        """How often each code of one label occurs."""
+        place = self.labels.index(label)
+        found: Counter[str] = Counter()
+        for codes, count in self.codes.items():
+            found[codes[place]] += count
+        return found
+
+    def figures(self) -> dict[str, float]:
+        closest = self.likeness.closest
+        return {
+            "conversations": self.conversations,
+            "turns": self.turns,
+            "student_replies": self.replies,
+            # Of all replies to the tutor, as the paper counts: one in ten is to be wrong, whatever else they may be.
+            "intended_error_rate": self.meant_wrong / max(self.replies, 1),
+            "realised_error_rate": self.found_wrong / max(self.replies, 1),
+            "unlike_meant": self.unlike_meant,
+            "bigram_entropy": self._entropy / max(self.turns, 1),
+            "compared_in_wording": self.likeness.compared,
+            "most_alike": closest.likeness if closest else 0.0,
+            "alike_pairs": len(self.likeness.alike),
+            "faults": len(self.faults),
+        }
+
+    def as_json(self) -> dict[str, Any]:
+        closest = self.likeness.closest
+        return {
+            "figures": self.figures(),
+            "codes": {label: dict(sorted(self.occurring(label).items())) for label in self.labels},
+            "combinations": [
+                {**dict(zip(self.labels, codes, strict=True)), "turns": count}
+                for codes, count in sorted(self.codes.items())
+            ],
+            "most_alike": _pair(closest) if closest else None,
+            "alike": [_pair(pair) for pair in self.likeness.alike],
+            "rules": dict(sorted(self.rules.items())),
+            "faults": [{"conversation": name, "fault": fault} for name, fault in self.faults],
+        }
+
+
+def _pair(pair: Pair) -> dict[str, Any]:
+    return {"conversations": [pair.one, pair.other], "likeness": pair.likeness}

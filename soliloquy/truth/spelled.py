@@ -1,0 +1,73 @@
+"""Numbers in words: "one hundred and fifty", "three point seven", "two fifths", "half a", "minus thirteen"."""
+
+import re
+import tomllib
+from pathlib import Path
+
+from soliloquy.truth.phrases import words_of
+
+_TABLE = tomllib.loads(Path(__file__).with_name("numbers.toml").read_text("utf-8"))
+MAGNITUDES: dict[str, float] = _TABLE["magnitudes"]
+FRACTIONS: dict[str, float] = {sign: top / bottom for sign, (top, bottom) in _TABLE["fractions"].items()}
+_UNITS = {word: float(value) for value, word in enumerate(_TABLE["ones"])}
+_TENS = {word: 10.0 * tens for tens, word in enumerate(_TABLE["tens"], start=2)}
+_PARTS: dict[str, int] = _TABLE["parts"]
+
+_ONE, _TEN, _LARGE, _PART = ("|".join(words) for words in (_UNITS, _TENS, MAGNITUDES, _PARTS))
+_SMALL = rf"(?:(?:{_TEN})(?:[-\s](?:{_ONE}))?|(?:{_ONE}))"
+_WHOLE = rf"(?:{_SMALL}|an?(?=\s(?:{_LARGE})))(?:(?:\s(?:{_LARGE})s?)+(?:\s(?:and\s)?{_SMALL})?)*"
+SPELLED = (
+    r"(?:(?:minus|negative)\s)?"
+    rf"(?:(?:{_WHOLE})(?:\spoint(?:\s(?:{_ONE}))+)?(?:\sand\s(?:an?\s|(?:{_ONE})\s)(?:{_PART})s?)?(?:[-\s](?:{_PART})s?)?"
+    rf"|an?\s(?:{_PART})(?=\s(?:of|an?)\b)|half(?=\san?\s))"
+)
+# What SPELLED begins with.
+BEGINS_SPELLED = rf"\b(?:minus|negative|an?|half|{_TEN}|{_ONE})"
+_ANY_WORD = re.compile(rf"\b(?:{_ONE}|{_TEN}|{_PART}|(?:an?)\s(?:{_LARGE}))\b", re.IGNORECASE)
+_WORDS = {*_UNITS, *_TENS, *_PARTS, *MAGNITUDES}
+_TOKEN = re.compile(r"[a-z]+")
+
+
+def has_any(text: str) -> bool:
+    """Whether a text holds a word that is a number, or a part of one."""
+    # Looking for one at each place is dear, and most texts have none of the words.
+    return not _WORDS.isdisjoint(words_of(text)) and _ANY_WORD.search(text) is not None
+
+
+def value_of(text: str) -> tuple[float, float]:
+    """The number that words stand for, and half a unit of its last digit."""
+    total = current = 0.0
+    sign, scale, half = 1.0, 0.0, 0.5
+    words = _TOKEN.findall(text.lower())
+    parts = None
+    for position, word in enumerate(words):
+        singular = word.removesuffix("s")
+        if word in ("minus", "negative"):
+            sign = -1.0
+        elif word == "point":
+            scale = 1.0
+        elif word in _UNITS and scale:
+            scale /= 10
+            current += _UNITS[word] * scale
+            half = scale / 2
+        elif word in _UNITS or word in _TENS:
+            current += _UNITS.get(word, 0.0) + _TENS.get(word, 0.0)
+        elif singular in MAGNITUDES:
+            current = (current or 1.0) * MAGNITUDES[singular]
+            half = max(half, MAGNITUDES[singular] / 2)
+            if MAGNITUDES[singular] > 100:
+                total, current = total + current, 0.0
+        elif word in _PARTS or singular in _PARTS:
+            parts = _PARTS.get(word) or _PARTS[singular]
+            total, current, half = _divided(words[:position], total + current, parts), 0.0, 0.0
+    return sign * (total + current), half
+
+
+def _divided(before: list[str], count: float, parts: int) -> float:
+    """ "two and a half" or "two fifths": what was counted so far is whole, or of the parts."""
+    if "and" in before:
+        last = before[len(before) - before[::-1].index("and") :]
+        of = _UNITS.get(last[0], 1.0) if last else 1.0
+        whole = count - (of if last and last[0] in _UNITS else 0.0)
+        return whole + of / parts
+    return (count or 1.0) / parts

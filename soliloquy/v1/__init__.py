@@ -1,0 +1,1 @@
+"""The protobuf contract, generated from protos/ when the project is installed."""

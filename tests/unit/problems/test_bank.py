@@ -1,0 +1,134 @@
+"""Promises of a bank as a whole: what it draws, how fast it starts, and how it knows a question again."""
+
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+from soliloquy.problems.bank.bank import FAMILIES, Bank, bank_in, bank_names, load_bank
+from soliloquy.problems.bank.checks import STRIDE
+from soliloquy.problems.bank.family_file import BadFamily
+from soliloquy.problems.bank.rows import Lines
+from soliloquy.problems.files.problem_of_row import problem_of
+from soliloquy.problems.files.problem_rows import ProblemRow
+from soliloquy.v1 import conversation_pb2 as pb
+
+BANK = load_bank("physics")
+
+each_bank = pytest.mark.parametrize("bank", [load_bank(name) for name in bank_names()], ids=lambda bank: bank.name)
+
+
+@each_bank
+def test_a_question_leads_back_to_its_problem(bank: Bank) -> None:
+    for number in range(250):
+        problem = bank.draw(number)
+        assert bank.book.recognise(problem.question.replace(" ", "\n", 1)) == problem
+
+
+@pytest.mark.parametrize("question", ["", "What is love?", "A sledge of mass 7.77 kg is pulled."])
+def test_a_foreign_question_is_not_recognised(question: str) -> None:
+    assert BANK.book.recognise(question) is None
+
+
+def test_a_value_off_the_grid_is_not_recognised() -> None:
+    question = BANK.family("echo_sounder").problem(0).question
+    assert BANK.book.recognise(question) is not None
+    assert BANK.book.recognise(re.sub(r"[\d.]+ ms", "31.7 ms", question)) is None
+
+
+def test_thousands_of_seeds_give_different_questions() -> None:
+    assert len({BANK.draw(number).question for number in range(2000)}) >= 1800
+
+
+@pytest.mark.parametrize("number", [0, -1, 2**64, 10**30])
+def test_any_seed_has_a_problem_and_always_the_same_one(number: int) -> None:
+    assert BANK.draw(number) == bank_in(FAMILIES / "physics").draw(number)
+
+
+def test_a_source_names_the_problem_itself() -> None:
+    problem = BANK.problem(7, 11)
+    bank, family, number = re.split("[/#]", problem.source)
+    assert load_bank(bank).family(family).problem(int(number)) == problem
+
+
+@each_bank
+def test_a_line_of_a_file_gives_back_all_of_its_problem(bank: Bank) -> None:
+    for name in bank.names:
+        family = bank.family(name)
+        lines = Lines(family=family)
+        for number in (0, family.count - 1, *(STRIDE * place % family.count for place in (1, 2, 3))):
+            row = ProblemRow.model_validate_json(lines.line(number))
+            problem = family.problem(number)
+            assert problem_of(row, problem.source) == problem
+            assert row.extra == {"source": problem.source, "difficulty": family.difficulty}
+
+
+def test_a_bank_reads_only_the_families_it_draws_from(tmp_path: Path) -> None:
+    _write(tmp_path / "mechanics" / "broken.toml", "this is no family")
+    _write(tmp_path / "mechanics" / "fall.toml", _family("falling_object"))
+    bank = bank_in(tmp_path)
+    assert bank.family("fall").problem(3).topic == "mechanics"
+    with pytest.raises(BadFamily, match=r"broken\.toml"):
+        bank.family("broken")
+
+
+def test_a_name_occurs_once_in_a_bank(tmp_path: Path) -> None:
+    for topic in ("mechanics", "heat"):
+        _write(tmp_path / topic / "fall.toml", _family("falling_object"))
+    with pytest.raises(BadFamily, match="another family of this name"):
+        bank_in(tmp_path)
+
+
+def test_the_digest_follows_the_files_and_their_topics(tmp_path: Path) -> None:
+    digests = set()
+    for topic, text in (("mechanics", "falling_object"), ("heat", "falling_object"), ("heat", "pulled_load")):
+        folder = tmp_path / f"{topic}-{text}"
+        _write(folder / topic / "fall.toml", _family(text))
+        digests.add(bank_in(folder).digest)
+    assert len(digests) == 3
+
+
+def test_a_bank_starts_at_once_and_knows_a_question_fast() -> None:
+    """Generous to a busy machine: alone, it takes a fifth of these times."""
+    question = BANK.draw(5).question
+    start = time.process_time()
+    bank = bank_in(FAMILIES / "physics")
+    bank.draw(5)
+    started = time.process_time()
+    assert bank.book.recognise(question) is not None
+    known = time.process_time()
+    for number in range(200):
+        bank.book.recognise(f"A question that is none, number {number}")
+    asked = time.process_time()
+    assert started - start < 0.2
+    assert known - started < 1.5
+    assert asked - known < 0.2
+
+
+def test_the_physics_bank_is_broad() -> None:
+    families = [BANK.family(name) for name in BANK.names]
+    kinds = [{step.outline.kind for step in family.steps} for family in families]
+    assert len(families) >= 150
+    assert sum(pb.STEP_KIND_REARRANGE in kind for kind in kinds) >= len(kinds) / 3
+    assert sum(pb.STEP_KIND_CONVERT in kind for kind in kinds) >= len(kinds) / 3
+    assert sum(pb.STEP_KIND_CONCEPT in kind for kind in kinds) >= 20
+    assert {family.difficulty for family in families} == {1, 2, 3}
+    topics = ("mechanics", "fluids", "heat", "waves", "optics", "electricity", "magnetism", "modern")
+    assert set(BANK.by_topic) == set(topics)
+
+
+def test_the_arithmetic_bank_is_broad() -> None:
+    bank = load_bank("arithmetic")
+    assert len(bank.names) >= 60
+    topics = ("adding", "subtracting", "multiplying", "dividing", "fractions", "decimals", "percentages")
+    assert set(topics) <= set(bank.by_topic)
+
+
+def _family(name: str) -> str:
+    return BANK.files[name].read_text("utf-8")
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, "utf-8")

@@ -1,0 +1,302 @@
+"""Promises of the importers: each published format becomes problems that a run takes, and nothing of it is lost."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from soliloquy.problems.files.problem_file import read_problems
+from soliloquy.problems.files.reading.rows import Unreadable
+from tests.unit.problems.imports import as_csv, as_parquet, imported, jsonl, saved_split
+
+PLAIN = [
+    {"question": "What is 2 + 3?", "solution": "2 + 3 = 5", "answer": 5, "grade": 1},
+    {"question": "What is 4 · 3?", "solution": "4 · 3 = 12", "answer": 12, "grade": None},
+    {"question": "And 9 - 1?", "solution": "9 - 1 = 8", "answer": 8, "grade": 2},
+]
+
+
+def test_the_same_rows_are_the_same_problems_in_every_container(tmp_path: Path) -> None:
+    sources = {
+        "jsonl": jsonl(tmp_path / "a.jsonl", *PLAIN),
+        "csv": as_csv(tmp_path / "a.csv", PLAIN),
+        "parquet": as_parquet(tmp_path / "a.parquet", PLAIN),
+        "datasets": saved_split(tmp_path / "saved", PLAIN[:1], PLAIN[1:]),
+    }
+    read = {}
+    for name, source in sources.items():
+        outcome = imported(source, name)
+        assert outcome.counts.written == 3, name
+        read[name] = [(p.id, p.question, p.answer.value) for p in read_problems(outcome.target)]
+    assert read["csv"] == read["parquet"] == read["datasets"] == read["jsonl"]
+    assert [value for _, _, value in read["jsonl"]] == [5, 12, 8]
+
+
+def test_what_our_rows_have_no_place_for_is_kept(tmp_path: Path) -> None:
+    row = {**PLAIN[0], "source": {"book": "mine", "page": [7, None]}, "split": "a", "solve_rate": "0.25"}
+    (kept,) = imported(jsonl(tmp_path / "a.jsonl", row), "jsonl").rows
+    assert kept["extra"] == {
+        "solve_rate": 0.25,
+        "grade": 1,
+        "source": {"book": "mine", "page": [7, None]},
+        "split": "a",
+    }
+
+
+def test_an_imported_file_imports_as_itself(tmp_path: Path) -> None:
+    (tmp_path / "again").mkdir()
+    steps = [{"explanation": "Add.", "expression": "2 + 3", "result": {"symbol": "s"}}]
+    first = imported(jsonl(tmp_path / "a.jsonl", {**PLAIN[0], "steps": steps, "tolerance": 0.02}), "jsonl")
+    moved = first.target.rename(tmp_path / "again" / "b.jsonl")
+    assert imported(moved, "jsonl").target.read_bytes() == moved.read_bytes()
+
+
+def test_a_column_map_finds_columns_of_another_name(tmp_path: Path) -> None:
+    rows = [{"Frage": "Was ist 2 + 3?", "Loesung": "2 + 3 = 5", "Thema": "plus"}]
+    source = as_csv(tmp_path / "a.csv", rows, delimiter=";")
+    (kept,) = imported(source, "csv", columns={"question": "Frage", "solution": "Loesung", "topic": "Thema"}).rows
+    assert (kept["question"], kept["solution"], kept["topic"]) == ("Was ist 2 + 3?", "2 + 3 = 5", "plus")
+    with pytest.raises(Unreadable, match="no column 'Note'; there are: 'Frage', 'Loesung', 'Thema'"):
+        imported(source, "csv", columns={"question": "Frage", "solution": "Loesung", "answer": "Note"})
+
+
+def test_a_column_in_the_way_of_ours_is_kept_under_another_name(tmp_path: Path) -> None:
+    row = {**PLAIN[0], "solve_rate": 0.5, "rate": 0.75}
+    (kept,) = imported(jsonl(tmp_path / "a.jsonl", row), "jsonl", columns={"solve_rate": "rate"}).rows
+    assert kept["extra"] == {"solve_rate": 0.75, "grade": 1, "source solve_rate": 0.5}
+
+
+def test_a_dictionary_of_splits_keeps_their_names(tmp_path: Path) -> None:
+    folder = tmp_path / "saved"
+    saved_split(folder / "train", PLAIN[:2])
+    saved_split(folder / "test", PLAIN[2:])
+    (folder / "dataset_dict.json").write_text('{"splits": ["train", "test"]}', "utf-8")
+    rows = imported(folder, "datasets").rows
+    assert [row["extra"]["split"] for row in rows] == ["train", "train", "test"]
+
+
+@pytest.mark.parametrize("container", ["csv", "jsonl", "array"])
+def test_the_published_physics_set_keeps_its_detailed_solutions_and_outlines(tmp_path: Path, container: str) -> None:
+    row = {
+        "Question": "A pump lifts 20 kg of water by 3 m. Which energy does that take?",
+        "Original Solution": "E = m g h = 20 × 9.81 × 3 = 588.6 J",
+        "Detailed Solution": 'Step 1) List what is known.\nStep 2) "E = m g h", so E = 588.6 J.',
+        "Solution Outline": "Step 1) Knowns.\nStep 2) E = m g h",
+    }
+    path = tmp_path / ("a.csv" if container == "csv" else "a.json")
+    match container:
+        case "csv":
+            as_csv(path, [row])
+        case "jsonl":
+            jsonl(path, row)
+        case "array":
+            path.write_text(json.dumps([row], indent=1), "utf-8")
+    outcome = imported(path, "physics")
+    assert outcome.rows[0]["extra"] == {
+        "detailed_solution": row["Detailed Solution"],
+        "solution_outline": row["Solution Outline"],
+    }
+    (problem,) = read_problems(outcome.target)
+    assert problem.solution == row["Original Solution"]
+    assert (problem.answer.value, problem.answer.unit) == (588.6, "J")
+
+
+BAKER = {
+    "question": "A baker fills 12 boxes with 6 rolls each and eats a quarter of one box. How many rolls are left?",
+    "answer": (
+        "There are 12*6=<<12*6=72>>72 rolls.\n"
+        "A quarter of a box is 6/4=<<6/4=1.5>>1.5 rolls, so 72-1.5=<<72-1.5=70.5>>70.5 rolls are left.\n#### 70.5"
+    ),
+}
+
+
+def test_marked_calculations_become_steps_with_expressions(tmp_path: Path) -> None:
+    outcome = imported(jsonl(tmp_path / "a.jsonl", BAKER), "gsm8k")
+    (problem,) = read_problems(outcome.target)
+    assert [(step.expression, step.result.value) for step in problem.steps] == [
+        ("12 * 6", 72),
+        ("6 / 4", 1.5),
+        ("72 - 1.5", 70.5),
+    ]
+    assert problem.steps[1].explanation == "A quarter of a box is 6/4=1.5"
+    assert problem.answer.value == 70.5
+    assert "<<" not in problem.solution
+    assert "####" not in problem.solution
+
+
+@pytest.mark.parametrize(
+    ("answer", "steps", "value"),
+    [
+        # The last calculation is not the answer.
+        ("It is <<2*3=6>>6 cm.\n#### 60", [("2 * 3", 6), ("", 60)], 60),
+        ("That is $<<1,000*2=2000>>2000\n#### $2,000", [("1000 * 2", 2000)], 2000),
+        # No arithmetic in our notation: its result is believed.
+        ("That is <<20%*5=1>>1.\n#### 1", [("", 1)], 1),
+        ("He has .5*4=<<.5*4=2>>2 left.\n#### 2", [("0.5 * 4", 2)], 2),
+        ("First look.\nThen <<5-8=-3>>-3.\n#### -3", [("", 0), ("5 - 8", -3)], -3),
+        ("So <<=>> what.\n#### 4", [("", 0), ("", 4)], 4),
+    ],
+)
+def test_odd_marks_cost_no_problem(tmp_path: Path, answer: str, steps: list[tuple[str, float]], value: float) -> None:
+    outcome = imported(jsonl(tmp_path / "a.jsonl", {**BAKER, "answer": answer}), "gsm8k")
+    (problem,) = read_problems(outcome.target)
+    assert [(step.expression, step.result.value) for step in problem.steps] == steps
+    assert problem.answer.value == value
+
+
+def test_a_socratic_line_gives_the_question_that_leads_to_its_step(tmp_path: Path) -> None:
+    answer = "How many rolls are there? ** There are <<12*6=72>>72 rolls.\n#### 72"
+    (row,) = imported(jsonl(tmp_path / "a.jsonl", {**BAKER, "answer": answer}), "gsm8k").rows
+    (step,) = row["steps"]
+    assert (step["ask"], step["explanation"]) == ("How many rolls are there?", "There are 72 rolls.")
+
+
+def test_a_marked_calculation_that_is_wrong_is_refused(tmp_path: Path) -> None:
+    wrong = {**BAKER, "question": "Wrong?", "answer": "It is <<2*3=7>>7\n#### 7"}
+    outcome = imported(jsonl(tmp_path / "a.jsonl", BAKER, wrong), "gsm8k")
+    assert outcome.complaints == ["a.jsonl:2: steps.0.result.value: is 7, but 2*3 gives 6"]
+
+
+DIALOGUE = {
+    "qid": 5000012,
+    "scenario": 1,
+    "question": "Ida reads 12 pages a day for 5 days. How many pages is that?",
+    "ground_truth": "She reads 12 * 5 = 60 pages.\n 60",
+    "student_incorrect_solution": "12 + 5 = 17",
+    "student_profile": "A 7th grade student.",
+    "teacher_described_confusion": None,
+    "self-correctness": "Yes",
+    "conversation": "Teacher: (probing)How did you start?|EOM|Ida: I added.|EOM|Teacher: ",
+}
+
+
+def test_every_dialogue_about_a_problem_can_be_kept(tmp_path: Path) -> None:
+    other = {**DIALOGUE, "conversation": "Teacher: (generic)Hello!|EOM|"}
+    source = jsonl(tmp_path / "a.jsonl", DIALOGUE, other)
+    kept = imported(source, "mathdial", keep_repeats=True)
+    assert [row["id"] for row in kept.rows] == ["5000012", "5000012"]
+    assert [row["extra"]["conversation"] for row in kept.rows] == [DIALOGUE["conversation"], other["conversation"]]
+    assert set(kept.rows[0]["extra"]) == set(DIALOGUE) - {"qid", "question", "ground_truth"}
+    assert kept.rows[0]["answer"] == {"value": 60.0}
+    assert (kept.counts.written, kept.counts.repeated) == (2, 1)
+
+    single = imported(source, "mathdial")
+    assert single.complaints == ["a.jsonl:2: question: the same as at a.jsonl:1"]
+    (problem,) = read_problems(single.target)
+    assert [(step.expression, step.result.value) for step in problem.steps] == [("12 * 5", 60)]
+
+
+PROGRAM = """def solution():
+    #Ben sells 3 cakes at 4.50 each
+    cakes = 3
+    price = 4.50
+    #He pays 2.50 for flour
+    flour = 2.50
+    #The income is cakes times price
+    income = cakes * price
+    #What is left is income minus flour
+    answer = income - flour
+    return answer"""
+
+
+def test_a_program_is_kept_as_it_is_and_read_as_steps(tmp_path: Path) -> None:
+    row = {"question": "Ben sells cakes. What is left?", "solution": PROGRAM, "answer": 11.0, "topic": "baking"}
+    outcome = imported(as_csv(tmp_path / "a.csv", [row]), "sgsm")
+    (problem,) = read_problems(outcome.target)
+    assert problem.solution == PROGRAM
+    assert problem.topic == "baking"
+    assert [(s.explanation, s.expression, s.result.value) for s in problem.steps] == [
+        ("The income is cakes times price", "cakes * price", 13.5),
+        ("What is left is income minus flour", "income - flour", 11),
+    ]
+    assert [(i.symbol, i.value) for i in problem.steps[0].inputs] == [("cakes", 3), ("price", 4.5)]
+
+
+def test_no_program_is_ever_run(tmp_path: Path) -> None:
+    mark = tmp_path / "ran"
+    touch = f"open({str(mark)!r}, 'w')"
+    code = f"{touch}\ndef solution():\n    #Touch it\n    return {touch}"
+    outcome = imported(jsonl(tmp_path / "a.jsonl", {"question": "Run?", "solution": code, "answer": 3}), "sgsm")
+    assert not mark.exists()
+    (problem,) = read_problems(outcome.target)
+    assert [(step.explanation, step.result.value) for step in problem.steps] == [
+        ("Touch it", 0),
+        ("State the answer to the question.", 3),
+    ]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def solution(:",
+        "pass",
+        "def solution():\n    return 5",
+        "def solution():\n    x = max(2, 3)\n    return x",
+        "\\d",
+    ],
+)
+def test_a_program_that_cannot_be_read_costs_its_steps_only(tmp_path: Path, code: str) -> None:
+    row = {"question": "What?", "solution": code, "answer": "3.0"}
+    (problem,) = read_problems(imported(jsonl(tmp_path / "a.jsonl", row), "sgsm").target)
+    assert (problem.solution, problem.answer.value) == (code, 3)
+
+
+def test_big_math_keeps_solve_rates_and_answers_that_are_no_number(tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = [
+        {
+            "problem": "What is 2 + 3?",
+            "answer": "5",
+            "source": "own",
+            "domain": ["Mathematics -> Arithmetic", "Other"],
+            "llama8b_solve_rate": 0.875,
+        },
+        {
+            "problem": "Halve x.",
+            "answer": "\\frac{x}{2}",
+            "source": "own",
+            "domain": ["Mathematics -> Algebra"],
+            "llama8b_solve_rate": None,
+        },
+    ]
+    outcome = imported(as_parquet(tmp_path / "a.parquet", rows), "bigmath")
+    number, worded = outcome.rows
+    assert (number["topic"], number["answer"]) == ("Mathematics -> Arithmetic", {"value": 5.0})
+    assert number["extra"] == {"solve_rate": 0.875, "source": "own", "domain": rows[0]["domain"]}
+    assert "answer" not in worded
+    assert worded["extra"]["answer"] == "\\frac{x}{2}"
+    assert worded["extra"]["solve_rate"] is None
+    assert [problem.HasField("answer") for problem in read_problems(outcome.target)] == [True, False]
+
+
+def test_the_unit_of_an_answer_goes_with_it(tmp_path: Path) -> None:
+    numbers, words = (
+        imported(jsonl(tmp_path / "a.jsonl", {**PLAIN[0], "answer": answer, "unit": "kg"}), "jsonl").rows[0]
+        for answer in (5, "five")
+    )
+    assert numbers["answer"] == {"value": 5.0, "unit": "kg"}
+    assert words["extra"] == {"answer": "five", "unit": "kg", "grade": 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "kept"),
+    [
+        ("72", {"value": 72}, None),
+        (" 1,200 ", {"value": 1200}, " 1,200 "),
+        ("$5.50", {"value": 5.5}, "$5.50"),
+        ("40%", {"value": 40, "unit": "%"}, "40%"),
+        ("-3/4", {"value": -0.75}, "-3/4"),
+        ("3x", None, "3x"),
+        ("1/0", None, "1/0"),
+        ("(2, 3)", None, "(2, 3)"),
+        ("2 \\pi", None, "2 \\pi"),
+        ("", None, None),
+    ],
+)
+def test_an_answer_is_a_number_only_where_it_is_nothing_else(
+    tmp_path: Path, text: str, value: dict[str, Any] | None, kept: str | None
+) -> None:
+    row = {"question": "What?", "solution": "Think.", "answer": text}
+    (read,) = imported(as_csv(tmp_path / "a.csv", [row]), "csv").rows
+    assert read.get("answer") == value
+    assert read.get("extra", {}).get("answer") == kept

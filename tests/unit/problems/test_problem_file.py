@@ -1,0 +1,281 @@
+"""Promises of problem files: what is read from them, and how each mistake in them is reported."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from soliloquy.problems.files.problem_file import BadProblemFile, ProblemFile, read_problems
+from soliloquy.problems.sources import UnknownProblems, problem_source
+from soliloquy.v1 import conversation_pb2 as pb
+
+FORCE = {
+    "question": "Which force gives 50 kg an acceleration of 10 m/s²?",
+    "solution": "Step 1) Use Newton's second law. Step 2) The force is F = m × a = 50 kg × 10 m/s² = 500 N.",
+}
+MASS = {"symbol": "m", "name": "mass", "value": 50, "unit": "kg"}
+STEP = {
+    "explanation": "Multiply.",
+    "expression": "m * 10",
+    "inputs": [MASS],
+    "result": {"symbol": "F", "name": "force", "unit": "N"},
+}
+
+
+def file_of(folder: Path, *rows: Any) -> Path:
+    path = folder / "problems.jsonl"
+    path.write_text("".join(row if isinstance(row, str) else json.dumps(row) + "\n" for row in rows), "utf-8")
+    return path
+
+
+def read_one(folder: Path, **fields: Any) -> pb.Problem:
+    return read_problems(file_of(folder, {**FORCE, **fields}))[0]
+
+
+def test_steps_are_derived_from_a_numbered_solution(tmp_path: Path) -> None:
+    law, force = read_one(tmp_path).steps
+    assert not law.HasField("result")
+    assert (force.expression, force.result.symbol, force.result.value, force.result.unit) == ("50 * 10", "F", 500, "N")
+    assert "500" not in force.ask
+    assert [slip.strategy for slip in force.slips] == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("solution", "expression", "value", "unit"),
+    [
+        ("So T = 20 − 5 = 15 °C", "20 - 5", 15, "°C"),
+        ("E = ½ · 2 kg · (3 m/s)² = 9 J", "0.5 * 2 * 3 ** 2", 9, "J"),
+        ("v = √(2 · 9.81 · 20) ≈ 19.8 m/s.", "math.sqrt(2 * 9.81 * 20)", 19.8, "m/s"),
+        ("The area is 3^2 * pi = 28.27 cm^2", "3 ** 2 * math.pi", 28.27, "cm²"),
+        ("c = 4190 J/(kg·K) × 2 kg = 8380 J/K", "4190 * 2", 8380, "J/K"),
+        ("There are 1,200 / 4 = 300 apples.", "1200 / 4", 300, "apples"),
+        ("She buys 3 x 4 = 12 and goes home", "3 * 4", 12, ""),
+        ("x = -5 + 3 = -2 m", "-5 + 3", -2, "m"),
+        ("Wrong: 5 * 3 = 16 J", "", 16, "J"),
+        ("The 2nd law gives a speed of 20 m/s", "", 20, "m/s"),
+    ],
+)
+def test_a_sentence_with_arithmetic_becomes_a_step(
+    tmp_path: Path, solution: str, expression: str, value: float, unit: str
+) -> None:
+    step = read_one(tmp_path, solution=solution).steps[0]
+    assert (step.expression, step.result.value, step.result.unit) == (expression, value, unit)
+
+
+@pytest.mark.parametrize(
+    ("solution", "count"),
+    [
+        ("First add: 1 + 2 = 3.\nThen 3 * 2 = 6.", 2),
+        ("Add 1 + 2 = 3. Then double it. It is 6.", 3),
+        ("1. Add\n2. Go", 2),
+        ("It is 3) or 4) or so", 1),
+        ("Steps: 1) add 2) go", 2),
+    ],
+)
+def test_a_solution_is_cut_by_numbers_lines_or_sentences(tmp_path: Path, solution: str, count: int) -> None:
+    assert len(read_one(tmp_path, solution=solution).steps) == count
+
+
+def test_an_answer_that_the_prose_leaves_out_becomes_the_last_step(tmp_path: Path) -> None:
+    problem = read_one(tmp_path, solution="Think hard.", answer={"value": 40, "unit": "m"})
+    assert problem.steps[-1].result == problem.answer
+    assert (problem.answer.value, problem.answer.unit) == (40, "m")
+
+
+def test_stated_steps_use_inputs_and_earlier_results(tmp_path: Path) -> None:
+    double = {"explanation": "Double it.", "expression": "2 * F", "result": {"symbol": "D", "unit": "N"}}
+    problem = read_one(tmp_path, steps=[STEP, double], answer={"value": 1000, "unit": "N"})
+    assert problem.answer == problem.steps[1].result
+    assert [i.symbol for i in problem.steps[1].inputs] == ["F"]
+
+
+def test_a_file_may_say_what_kind_a_step_is_and_how_it_goes_wrong(tmp_path: Path) -> None:
+    wrong = [
+        {"strategy": "conversion", "working": "F = 0.5", "value": 0.5},
+        {"working": "F = 7 J", "value": 7, "unit": "J"},
+    ]
+    knowns = {"kind": "knowns", "explanation": "List what is known.", "inputs": [MASS]}
+    stated, worked = read_one(tmp_path, steps=[knowns, {**STEP, "kind": "rearrange", "slips": wrong}]).steps
+    assert (stated.kind, worked.kind) == (pb.STEP_KIND_KNOWNS, pb.STEP_KIND_REARRANGE)
+    assert [known.symbol for known in stated.inputs] == ["m"]
+    assert list(worked.slips) == [
+        pb.Slip(strategy=pb.ERROR_STRATEGY_CONVERSION, working="F = 0.5", value=0.5, unit="N"),
+        pb.Slip(working="F = 7 J", value=7, unit="J"),
+    ]
+    assert not read_one(tmp_path, steps=[{**STEP, "slips": []}]).steps[0].slips
+
+
+def test_small_numbers_are_not_all_the_same(tmp_path: Path) -> None:
+    charge = {"symbol": "e", "value": 1.6e-19}
+    step = {**STEP, "expression": "2 * e", "inputs": [charge], "result": {"symbol": "q", "value": 1.6e-19}}
+    with pytest.raises(BadProblemFile, match=r"steps\.0\.result\.value: is 1\.6e-19, but 2 \* e gives 3\.2e-19"):
+        read_one(tmp_path, steps=[step])
+    sine = {**STEP, "expression": "math.sin(math.pi)", "inputs": [], "result": {"symbol": "s", "value": 0}}
+    assert read_one(tmp_path, steps=[sine]).steps[0].result.value == 0
+
+
+def test_what_a_source_says_besides_changes_no_problem(tmp_path: Path) -> None:
+    extra = {"book": "mine", "pages": [3, None]}
+    assert read_one(tmp_path, extra=extra) == read_one(tmp_path)
+
+
+def test_an_answer_that_is_kept_as_text_is_no_number_of_the_steps(tmp_path: Path) -> None:
+    problem = read_one(tmp_path, extra={"answer": "five hundred newtons"})
+    assert problem.steps[-1].result.value == 500
+    assert not problem.HasField("answer")
+
+
+def changed(**fields: Any) -> dict[str, Any]:
+    return {**FORCE, "steps": [{**STEP, **fields}]}
+
+
+@pytest.mark.parametrize(
+    ("row", "complaint"),
+    [
+        ("{", ":1: text: not JSON"),
+        ("[]", ":1: text:"),
+        ({"solution": "x"}, ":1: question: Field required"),
+        ({**FORCE, "question": "  "}, ":1: question:"),
+        ({**FORCE, "solution": 5}, ":1: solution:"),
+        ({**FORCE, "answers": 5}, ":1: answers:"),
+        ({**FORCE, "tolerance": 0.5}, ":1: tolerance:"),
+        ({**FORCE, "answer": {"value": "5"}}, ":1: answer.value:"),
+        ({**FORCE, "answer": {"value": float("nan")}}, ":1: answer.value:"),
+        ({**FORCE, "answer": {"value": float("inf")}}, ":1: answer.value:"),
+        ({**FORCE, "answer": {"value": 10**400}}, ":1: answer.value:"),
+        ({**FORCE, "steps": []}, ":1: steps:"),
+        (changed(expression="m *"), ":1: steps.0.expression: 'm *' is no Python expression"),
+        (changed(expression="open(m)"), ":1: steps.0.expression:"),
+        (changed(expression="m / 0"), ":1: steps.0.expression:"),
+        (changed(expression="m * g"), ":1: steps.0.expression: g is neither"),
+        (changed(result=None), ":1: steps.0.result: is missing"),
+        (changed(expression=""), ":1: steps.0.result.value: is missing"),
+        (changed(result={"symbol": "F", "value": 7}), ":1: steps.0.result.value: is 7, but m * 10 gives 500"),
+        (changed(kind="guess"), ":1: steps.0.kind:"),
+        (changed(slips=[{"working": "F = 5"}]), ":1: steps.0.slips.0.value: is missing"),
+        (
+            changed(slips=[{"working": "F = 500", "value": 500.1}]),
+            ":1: steps.0.slips.0.value: is 500.1, which is right",
+        ),
+        (changed(slips=[{"working": "F = 5", "value": 5, "strategy": "luck"}]), ":1: steps.0.slips.0.strategy:"),
+        ({**FORCE, "extra": ["x"]}, ":1: extra:"),
+        (changed(inputs=[{**MASS, "symbol": "lambda"}]), ":1: steps.0.inputs.0.symbol:"),
+        ({**changed(), "answer": {"value": 7}}, ":1: answer: is 7, but"),
+        ({**changed(), "answer": {"value": 500, "unit": "J"}}, ":1: answer: is 500 J, but"),
+    ],
+)
+def test_a_mistake_is_reported_in_one_line_with_its_place(tmp_path: Path, row: Any, complaint: str) -> None:
+    with pytest.raises(BadProblemFile) as caught:
+        read_problems(file_of(tmp_path, row))
+    assert complaint in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_line_of_a_mistake_counts_blank_lines(tmp_path: Path) -> None:
+    with pytest.raises(BadProblemFile, match=r"problems\.jsonl:3: question"):
+        read_problems(file_of(tmp_path, FORCE, "\n", {"solution": "x"}))
+
+
+@pytest.mark.parametrize("field", ["id", "question"])
+def test_a_problem_given_twice_is_reported(tmp_path: Path, field: str) -> None:
+    other = {**FORCE, "id": "a", "question": "Another?"} if field == "id" else {**FORCE, "id": "b"}
+    with pytest.raises(BadProblemFile, match=f":2: {field}: the same as on line 1"):
+        read_problems(file_of(tmp_path, {**FORCE, "id": "a"}, other))
+
+
+def test_files_that_hold_no_readable_text_are_reported(tmp_path: Path) -> None:
+    path = tmp_path / "p.jsonl"
+    with pytest.raises(BadProblemFile, match="cannot be read"):
+        read_problems(path)
+    with pytest.raises(BadProblemFile, match="cannot be read"):
+        read_problems(tmp_path)
+    path.write_bytes(b"\n\n")
+    with pytest.raises(BadProblemFile, match="holds no problem"):
+        read_problems(path)
+    path.write_bytes(json.dumps(FORCE).encode() + b"\n\xff\n")
+    with pytest.raises(BadProblemFile, match=":2: text: not UTF-8"):
+        read_problems(path)
+
+
+@given(content=st.binary(max_size=80) | st.text(max_size=80).map(lambda text: text.encode("utf-8", "surrogatepass")))
+def test_garbage_is_reported_and_never_crashes(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
+    path = tmp_path_factory.getbasetemp() / "garbage.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(BadProblemFile):
+        read_problems(path)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from([*STEP, *MASS]), inner, max_size=4),
+    max_leaves=8,
+)
+
+
+@given(fields=st.dictionaries(st.sampled_from(["id", "topic", "answer", "tolerance", "steps", "extra"]), JSON))
+def test_any_json_is_read_or_reported(tmp_path_factory: pytest.TempPathFactory, fields: dict[str, Any]) -> None:
+    path = file_of(tmp_path_factory.getbasetemp(), {**FORCE, **fields})
+    try:
+        problems = read_problems(path)
+    except BadProblemFile:
+        return
+    assert problems[0].question == FORCE["question"]
+
+
+WORDS = st.sampled_from(
+    ["F", "m", "=", "*", "×", "/", "(", ")", "5", "3.5", "kg", "²", "√", "pi", "Step 1)", ".", "-", "1e308", "^", "\n"]
+)
+
+
+@given(solution=st.lists(WORDS, min_size=1, max_size=14).map(" ".join) | st.text(min_size=1, max_size=60))
+def test_any_prose_becomes_steps_whose_numbers_agree(tmp_path_factory: pytest.TempPathFactory, solution: str) -> None:
+    path = file_of(tmp_path_factory.getbasetemp(), {**FORCE, "solution": solution})
+    try:
+        (problem,) = read_problems(path)
+    except BadProblemFile:
+        return
+    assert problem.steps
+    for step in problem.steps:
+        if step.HasField("result"):
+            assert [slip.strategy for slip in step.slips] == [1, 2, 3, 4]
+            right = step.result.value
+            assert all(abs(slip.value - right) > 0.03 * abs(right) for slip in step.slips)
+
+
+def test_a_file_gives_its_problems_in_order_and_starts_again(tmp_path: Path) -> None:
+    source = problem_source(str(file_of(tmp_path, FORCE, {**FORCE, "question": "And 60 kg?"})))
+    assert source.count == 2
+    assert [source.problem(9, ordinal).source for ordinal in range(3)] == [
+        "problems.jsonl:1",
+        "problems.jsonl:2",
+        "problems.jsonl:1",
+    ]
+    assert source.book.recognise(f"  {FORCE['question']}\n") == source.problem(0, 0)
+    assert source.book.recognise("And 70 kg?") is None
+
+
+def test_the_digest_follows_the_problems_and_not_the_place_of_the_file(tmp_path: Path) -> None:
+    problems = read_problems(file_of(tmp_path, FORCE))
+    moved = read_problems(file_of(tmp_path, "\n", FORCE))
+    other = read_problems(file_of(tmp_path, {**FORCE, "topic": "forces"}))
+    digests = [ProblemFile(problems=each).digest for each in (problems, moved, other)]
+    assert digests[0] == digests[1] != digests[2]
+    assert len(digests[0]) == 64
+
+
+def test_a_bank_is_found_by_its_name_and_gives_a_run_its_own_problems() -> None:
+    source = problem_source("physics")
+    assert source.count is None
+    assert source.problem(1, 5) == source.problem(1, 5)
+    assert source.problem(1, 5) != source.problem(2, 5)
+    assert len(source.digest) == 64
+
+
+def test_an_unknown_source_names_the_banks() -> None:
+    with pytest.raises(
+        UnknownProblems, match=r"'chemistry' is neither an existing file nor a bank; the banks are: .*physics"
+    ):
+        problem_source("chemistry")

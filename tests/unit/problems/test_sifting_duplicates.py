@@ -1,0 +1,156 @@
+"""Promises of near-duplicate removal: what is alike goes, what differs where it matters stays."""
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from soliloquy.problems.files.problem_file import BadProblemFile
+from soliloquy.problems.sifting.dedupe import Sifted, dedupe
+from soliloquy.problems.sifting.near_duplicates import NearDuplicates, banding
+from soliloquy.problems.sifting.policy import DUPLICATES
+from soliloquy.problems.sifting.shingles import shingles
+
+TROLLEY = (
+    "A shopper in a market pushes a fully loaded trolley of 20 kg along the aisle with a horizontal force of 50 N. "
+    "Neglect the friction of its wheels. What is the acceleration of the trolley?"
+)
+REWORDED = TROLLEY.replace("a fully loaded trolley", "the fully loaded trolley")
+OTHER_NUMBER = TROLLEY.replace("50 N", "60 N")
+OTHER = "How long does a stone fall that is dropped from a bridge of 20 m? Neglect the air and use 9.81 m/s²."
+
+
+def problem_file(path: Path, *questions: str) -> Path:
+    rows = [{"id": f"p{at}", "question": text, "solution": "So."} for at, text in enumerate(questions)]
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "utf-8")
+    return path
+
+
+def sifted(folder: Path, *questions: str, threshold: float = 0.8, **options: bool) -> tuple[list[str], list[Any]]:
+    """The ids of the problems kept, and the report."""
+    source = problem_file(folder / "all.jsonl", *questions)
+    out, report = folder / "kept.jsonl", folder / "report.jsonl"
+    counts = dedupe(source, out, report, threshold=threshold, **{"ignore_numbers": False, **options})
+    kept = [json.loads(line)["id"] for line in out.read_text("utf-8").splitlines()]
+    dropped = [json.loads(line) for line in report.read_text("utf-8").splitlines()]
+    assert counts == Sifted(read=len(questions), kept=len(kept), dropped=len(dropped))
+    return kept, dropped
+
+
+def jaccard(first: str, second: str) -> float:
+    """Worked out anew, without hashes."""
+    words = [text.lower().replace(",", "").replace(".", "").replace("?", "").split() for text in (first, second)]
+    one, other = ({tuple(each[at : at + 3]) for at in range(len(each) - 2)} for each in words)
+    return len(one & other) / len(one | other)
+
+
+def test_the_first_of_those_alike_is_kept_and_the_report_names_it(tmp_path: Path) -> None:
+    kept, dropped = sifted(tmp_path, OTHER, TROLLEY, REWORDED)
+    assert kept == ["p0", "p1"]
+    [entry] = dropped
+    assert entry == {
+        "dropped": "p2",
+        "line": 3,
+        "kept": "p1",
+        "kept_line": 2,
+        "similarity": pytest.approx(jaccard(TROLLEY, REWORDED), abs=1e-4),
+    }
+
+
+def test_numbers_make_a_problem_another_one_unless_they_are_ignored(tmp_path: Path) -> None:
+    assert sifted(tmp_path, TROLLEY, OTHER_NUMBER)[0] == ["p0", "p1"]
+    kept, [entry] = sifted(tmp_path, TROLLEY, OTHER_NUMBER, ignore_numbers=True)
+    assert kept == ["p0"]
+    assert entry["similarity"] == 1
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "alike"),
+    [
+        ("He pays 1,200 dollars.", "he pays 1200.0 DOLLARS!", True),
+        ("She has 3 dogs and 5 cats.", "She has 5 dogs and 3 cats.", False),
+        ("What is 7 - 2?", "What is 7 + 2?", False),
+        ("What is x^2 * 3?", "What is x^2 / 3?", False),
+        ("A high-speed train", "A high speed train", True),
+        ("?!", "?!", True),
+        ("?!", "!!", False),
+    ],
+)
+def test_writing_makes_no_difference_and_arithmetic_does(first: str, second: str, alike: bool) -> None:
+    same = [shingles(text, ignore_numbers=False) for text in (first, second)]
+    assert (same[0] == same[1]) is alike
+
+
+def test_what_is_dropped_draws_nothing_else_after_it(tmp_path: Path) -> None:
+    """Each is near the one before it, but the last is not near the first, which is the one that is kept."""
+    words = [f"word{chr(97 + at)}" for at in range(26)]
+    chain = [" ".join([*words[:20], *(["new"] * at), *words[20 + at :]]) for at in range(4)]
+    kept, dropped = sifted(tmp_path, *chain, threshold=0.75)
+    assert kept[0] == "p0"
+    assert {entry["kept"] for entry in dropped} <= set(kept)
+    assert all(entry["similarity"] >= 0.75 for entry in dropped)
+
+
+def test_nearly_all_pairs_at_the_threshold_are_found_and_none_below_it() -> None:
+    draws = random.Random(5)
+    words = [f"w{chr(97 + at // 26)}{chr(97 + at % 26)}" for at in range(600)]
+    found = {True: 0, False: 0}
+    wanted = {True: 0, False: 0}
+    for _ in range(300):
+        text = draws.sample(words, 60)
+        changed = text.copy()
+        for at in draws.sample(range(60), draws.choice([1, 2, 4, 6])):
+            changed[at] = "other"
+        first, second = " ".join(text), " ".join(changed)
+        alike = jaccard(first, second) >= 0.8
+        _, match = NearDuplicates(0.8, ignore_numbers=False).sift([first, second])
+        wanted[alike] += 1
+        found[alike] += match is not None
+    assert min(wanted.values()) > 50
+    assert found[False] == 0
+    assert found[True] >= 0.98 * wanted[True]
+
+
+@pytest.mark.parametrize("threshold", [0.3, 0.5, 0.7, 0.8, 0.9, 1.0])
+def test_the_index_finds_what_the_policy_asks_for(threshold: float) -> None:
+    bands, rows = banding(threshold)
+    assert bands <= DUPLICATES.most_bands
+    assert 1 - (1 - threshold**rows) ** bands >= DUPLICATES.recall
+
+
+def test_the_same_file_is_always_sifted_alike(tmp_path: Path) -> None:
+    draws = random.Random(1)
+    questions = [" ".join(draws.choices(["cat", "dog", "runs"], k=9)) for _ in range(300)]
+    first = sifted(tmp_path, *questions, threshold=0.5)
+    assert sifted(tmp_path, *questions, threshold=0.5) == first
+    assert 0 < len(first[1]) < 300
+
+
+def test_kept_lines_stand_as_they_stood(tmp_path: Path) -> None:
+    source = tmp_path / "all.jsonl"
+    line = '{"solution":"So." , "question":"Ω?","extra": {"b":1,"a":[ ]}}'
+    source.write_text(f"{line}\n\n{line}", "utf-8")
+    dedupe(source, source, None, threshold=0.8, ignore_numbers=False)
+    assert source.read_text("utf-8") == f"{line}\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        (b"", "holds no problem"),
+        (b'{"question": "Why?"}\n{"q": 1}\n', ":2: question: text is wanted"),
+        (b"[]\n", ":1: text: a JSON object is wanted"),
+        (b"{\n", ":1: text: not JSON"),
+        (b"\xe9\n", ":1: text: holds the byte 0xE9"),
+    ],
+)
+def test_a_file_that_is_no_problem_file_is_refused_and_nothing_written(
+    tmp_path: Path, content: bytes, complaint: str
+) -> None:
+    source = tmp_path / "all.jsonl"
+    source.write_bytes(content)
+    with pytest.raises(BadProblemFile, match=complaint):
+        dedupe(source, tmp_path / "out", tmp_path / "report", threshold=0.8, ignore_numbers=False)
+    assert [path.name for path in tmp_path.iterdir()] == ["all.jsonl"]
