@@ -18,7 +18,7 @@ from soliloquy.dataset.place import Place
 from soliloquy.dataset.rows import SCHEMA, rows
 from soliloquy.dataset.shards import GROUP_ROWS
 from soliloquy.dataset.verify import findings
-from soliloquy.runtime.events import growing_of
+from soliloquy.runtime.events import run_key
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.events_pb2 import ConversationFinished
 
@@ -53,7 +53,7 @@ async def collected(folder: Path, log: Log, number: int, *, judged: bool) -> dic
     wall, cpu = time.perf_counter(), time.process_time()
     settings = LiveSettings(data=folder)
     await _collect(settings, iter(events), judged=judged)
-    place = Place(folder / growing_of(log.conversations[0].run))
+    place = Place(folder / run_key(log.conversations[0].run))
     verifying = time.process_time()
     if found := list(findings(place)):
         raise WrongDataset(found[0])

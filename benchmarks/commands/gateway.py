@@ -24,7 +24,7 @@ from services.gateway.settings import GatewaySettings
 from soliloquy.cli.addresses import free_address
 from soliloquy.runs.supervision import Supervisor
 from soliloquy.runs.wiring import Assignment, GatewayOrders
-from soliloquy.runs.workers import post
+from soliloquy.runs.workers import process_spec
 from soliloquy.runtime.events import Event, first_event
 from soliloquy.runtime.seeds import digest
 from soliloquy.runtime.transports.embedded import EmbeddedTransport
@@ -188,7 +188,7 @@ async def _gateway(log: Path) -> AsyncIterator[tuple[GatewayOrders, int]]:
     """One in a process of its own, ready: its orders and its process."""
     orders = GatewayOrders(settings=GatewaySettings(listen=free_address(), grpc=free_address()))
     name = f"bench-{time.monotonic_ns()}"
-    supervisor = Supervisor([post(name, Assignment(services=(), transport=log, gateway=orders, grace=5.0))])
+    supervisor = Supervisor([process_spec(name, Assignment(services=(), transport=log, gateway=orders, grace=5.0))])
     async with asyncio.TaskGroup() as group:
         keeping = group.create_task(supervisor.run())
         await supervisor.ready()

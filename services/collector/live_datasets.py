@@ -12,7 +12,7 @@ from services.collector.origin import read_from
 from services.collector.settings import LiveSettings
 from soliloquy.dataset.lock import locked
 from soliloquy.dataset.place import Place
-from soliloquy.runtime.events import growing_of
+from soliloquy.runtime.events import run_key
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.runs_pb2 import Run
 
@@ -68,7 +68,7 @@ class LiveDatasets:
         self._held.close()
 
     async def add(self, conversation: Conversation, faults: list[str]) -> None:
-        with self._added_to(growing_of(conversation.run)):
+        with self._added_to(run_key(conversation.run)):
             dataset = await self._dataset(conversation.run)
             await dataset.add(conversation, faults, read_from())
 
@@ -81,7 +81,7 @@ class LiveDatasets:
             self._adding[growing] -= 1
 
     async def _dataset(self, run: Run) -> "LiveDataset":
-        growing, settings = growing_of(run), self._settings
+        growing, settings = run_key(run), self._settings
         if growing not in self._open:
             async with self._opening:
                 if growing not in self._open:

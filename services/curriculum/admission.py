@@ -4,7 +4,7 @@ import asyncio
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-from soliloquy.runtime.events import growing_of
+from soliloquy.runtime.events import run_key
 from soliloquy.runtime.handling import NotYet
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.events_pb2 import RunStanding
@@ -41,12 +41,12 @@ class Admission:
         self._change(standing.run, set(standing.under_way))
 
     def standing(self, run: Run) -> RunStanding:
-        known = self._runs.get(growing_of(run))
+        known = self._runs.get(run_key(run))
         return RunStanding(run=run, under_way=sorted(known.under_way) if known else ())
 
     def enter(self, conversation: Conversation) -> bool:
         """False for a problem that has a conversation under way already; raises NotYet while there is no room."""
-        run = self._runs[growing_of(conversation.run)]
+        run = self._runs[run_key(conversation.run)]
         if conversation.ordinal in run.under_way:
             return False
         if len(run.under_way) >= conversation.run.in_flight:
@@ -58,7 +58,7 @@ class Admission:
 
     def leave(self, conversation: Conversation) -> bool:
         """False for a problem that had left before."""
-        known = self._runs.get(growing_of(conversation.run))
+        known = self._runs.get(run_key(conversation.run))
         if known is None or conversation.ordinal not in known.under_way:
             return False
         self._change(conversation.run, known.under_way - {conversation.ordinal})
@@ -69,10 +69,10 @@ class Admission:
         self._change(run, set())
 
     def _change(self, run: Run, under_way: set[int]) -> None:
-        known = self._runs[growing_of(run)]
+        known = self._runs[run_key(run)]
         known.under_way, known.in_flight = under_way, run.in_flight
         if known.room and not known.room.done():
             known.room.set_result(None)
         known.room = None
         if not under_way:
-            del self._runs[growing_of(run)]
+            del self._runs[run_key(run)]

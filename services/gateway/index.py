@@ -8,7 +8,7 @@ from pathlib import Path
 
 from services.gateway.paging import checked_size, invalid_token
 from services.gateway.runs import is_given_up
-from soliloquy.runtime.events import growing_of
+from soliloquy.runtime.events import run_key
 from soliloquy.v1.dataset_pb2 import Origin
 from soliloquy.v1.events_pb2 import ConversationCollected
 from soliloquy.v1.gateway_pb2 import (
@@ -56,7 +56,7 @@ class Index:
         conversation = collected.conversation
         shown = FinishedConversation(
             id=conversation.id,
-            run=growing_of(conversation.run),
+            run=run_key(conversation.run),
             ordinal=conversation.ordinal,
             attempt=conversation.attempt,
             ending=conversation.ending,

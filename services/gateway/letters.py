@@ -10,8 +10,8 @@ from soliloquy.runtime.events import (
     Event,
     RunEvent,
     Undecodable,
-    growing_of,
     message_of,
+    run_key,
     run_of,
 )
 from soliloquy.runtime.topics import origin
@@ -60,7 +60,7 @@ def _shown(event: Event) -> tuple[DeadLetter, int | None]:
     except Undecodable:
         return shown, None
     assert isinstance(message, ConversationEvent | RunEvent)
-    shown.run = growing_of(run_of(message))
+    shown.run = run_key(run_of(message))
     if isinstance(message, ConversationEvent):
         shown.conversation = message.conversation.id
         return shown, message.conversation.ordinal

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from services.gateway.pace import Pace
-from soliloquy.runtime.events import growing_of
+from soliloquy.runtime.events import run_key
 from soliloquy.runtime.quota import Quota
 from soliloquy.v1.conversation_pb2 import Ending
 from soliloquy.v1.events_pb2 import ConversationCollected, RunChanged, RunProgress, RunStanding
@@ -26,7 +26,7 @@ class KnownRun:
 
     @property
     def id(self) -> str:
-        return growing_of(self.changed.run)
+        return run_key(self.changed.run)
 
     @property
     def is_over(self) -> bool:
@@ -84,7 +84,7 @@ class Runs:
         return self._known.get(self._by_request.get(request_id, ""))
 
     def changed(self, changed: RunChanged) -> None:
-        run_id = growing_of(changed.run)
+        run_id = run_key(changed.run)
         if known := self._known.get(run_id):
             known.changed = changed
             return
@@ -109,7 +109,7 @@ class Runs:
     def collected(self, collected: ConversationCollected, at: float) -> None:
         """Of a run that is known."""
         conversation, summary = collected.conversation, collected.summary
-        known = self._known[growing_of(conversation.run)]
+        known = self._known[run_key(conversation.run)]
         progress = known.progress
         if collected.accepted:
             progress.accepted += 1
@@ -129,7 +129,7 @@ class Runs:
             total.completion += used.completion
 
     def standing(self, standing: RunStanding) -> None:
-        run_id = growing_of(standing.run)
+        run_id = run_key(standing.run)
         under_way = frozenset(standing.under_way)
         if known := self._known.get(run_id):
             known.under_way = under_way

@@ -23,7 +23,7 @@ from services.gateway.watching import Latest, Skipped, Tails
 from services.gateway.whole import Whole
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime import dead_letters
-from soliloquy.runtime.events import growing_of
+from soliloquy.runtime.events import run_key
 from soliloquy.runtime.transports.port import Transport, Unanswered
 from soliloquy.truth.report import located
 from soliloquy.v1.events_pb2 import ConversationCollected, RunCancelled, RunChanged, RunStanding
@@ -227,15 +227,15 @@ class Gateway:
                 self._runs.changed(message)
             case RunStanding():
                 self._runs.standing(message)
-                self._tell(growing_of(message.run))
+                self._tell(run_key(message.run))
             case RunCancelled():
-                self._cancelled(growing_of(message.run), at)
+                self._cancelled(run_key(message.run), at)
             case ConversationCollected():
                 self._collected(message, at)
 
     def _collected(self, message: ConversationCollected, at: float) -> None:
         run = message.conversation.run
-        run_id = growing_of(run)
+        run_id = run_key(run)
         if run_id not in self._runs:
             self._runs.found(run, at)
         if shown := self._index.add(message, at):

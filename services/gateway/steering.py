@@ -11,7 +11,7 @@ from services.gateway.index import Index
 from services.gateway.planning import BadRequest, Planning
 from services.gateway.refusals import Code, Refusal
 from services.gateway.runs import KnownRun, Runs, state_name, turned
-from soliloquy.runtime.events import first_event, growing_of
+from soliloquy.runtime.events import first_event, run_key
 from soliloquy.runtime.seeds import digest
 from soliloquy.runtime.transports.port import Transport
 from soliloquy.v1.events_pb2 import RunCancelled, RunChanged
@@ -104,7 +104,7 @@ class Steering:
     async def _begin(self, request_id: str, request: RunRequest, run: Run) -> KnownRun:
         if sum(known.is_steered for known in self._runs) >= self._most_runs:
             raise Refusal(Code.TOO_MANY, f"{self._most_runs} runs are not over yet: wait for one, or cancel one")
-        if growing_of(run) in self._runs:
+        if run_key(run) in self._runs:
             raise Refusal(Code.EXISTS, f"request_id {request_id!r} is too like another: send another id")
         now = time.time()
         await self._write(
@@ -118,7 +118,7 @@ class Steering:
                 state=RunState.RUN_STATE_RUNNING,
             )
         )
-        return self._runs[growing_of(run)]
+        return self._runs[run_key(run)]
 
     def _drive(self, known: KnownRun) -> None:
         if not known.is_steered or known.id in self._drivers:
@@ -142,4 +142,4 @@ class Steering:
             told.insert(0, first_event(cancelled, source="gateway", time=changed.changed_at))
         await self._transport.publish(told)
         self._runs.changed(changed)
-        self._tell(growing_of(changed.run))
+        self._tell(run_key(changed.run))

@@ -29,10 +29,10 @@ from soliloquy.dataset.place import Place, Unavailable
 from soliloquy.problems.commissions import Commissions
 from soliloquy.problems.sources import BadProblemFile, ProblemSource, UnknownProblems, problem_source
 from soliloquy.recipes.recipe import DEFAULT, find, known_recipes
+from soliloquy.runs.backends import KafkaBackend, LocalBackend
 from soliloquy.runs.driver import Driver
 from soliloquy.runs.failure import INTERRUPTED, Failure
 from soliloquy.runs.folder import RunFolder
-from soliloquy.runs.grounds import KafkaGround, OwnGround
 from soliloquy.runs.plan import Plan
 from soliloquy.runtime.ask import BrokenPrompt
 from soliloquy.runtime.events import EventTooLarge
@@ -177,8 +177,8 @@ def grow(
                 if begun and not quiet:
                     console.print(f"resuming: {begun} of {plan.conversations} conversations are there")
                 display = Quiet() if quiet else Bar(console, wanted=plan.conversations, resumed_from=begun)
-                ground = KafkaGround(kafka, folder) if kafka else OwnGround(plan, folder.log, traces)
-                driver = Driver(plan, source, journal, ground)
+                backend = KafkaBackend(kafka, folder) if kafka else LocalBackend(plan, folder.log, traces)
+                driver = Driver(plan, source, journal, backend)
                 with recorded(traces), display:
                     uvloop.run(driver.grow(display))
                 # Arrow is loaded when there is something to write.
@@ -191,7 +191,7 @@ def grow(
                         journal,
                         run=plan.identity(),
                         cost=plan.cost,
-                        topics=ground.topics,
+                        topics=backend.topics,
                     )
                 else:
                     counts = counts_so_far(journal, plan.conversations)

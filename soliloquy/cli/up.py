@@ -31,9 +31,9 @@ from soliloquy.cli.service_options import (
 )
 from soliloquy.runs.failure import Failure
 from soliloquy.runs.folder import WORKING
-from soliloquy.runs.supervision import Post, Supervisor
+from soliloquy.runs.supervision import ProcessSpec, Supervisor
 from soliloquy.runs.wiring import LOOP, MAKERS, Assignment, GatewayOrders, ModelSettings
-from soliloquy.runs.workers import post
+from soliloquy.runs.workers import process_spec
 from soliloquy.runtime.model.settings import Models
 from soliloquy.runtime.topics import shapes
 from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
@@ -112,11 +112,11 @@ def up(
     assigned = _on_kafka(whole, kafka, scales) if kafka else _in_one_log(whole)
     metrics = metrics_of(names, http_from) if http_from else {}
     placed = zip(names, _with_gateway(assigned, whole, orders), strict=True)
-    kept = [post(name, replace(assignment, http=metrics.get(name))) for name, assignment in placed]
+    specs = [process_spec(name, replace(assignment, http=metrics.get(name))) for name, assignment in placed]
     told = f"on {kafka.bootstrap if kafka else data / LOG}"
     if orders:
         told += f", console on {'https' if orders.settings.tls else 'http'}://{console}"
-    uvloop.run(_keep_up(kafka, kept, told))
+    uvloop.run(_keep_up(kafka, specs, told))
 
 
 def _on_kafka(whole: Assignment, kafka: KafkaSettings, scales: Mapping[str, int]) -> Iterator[Assignment]:
@@ -149,7 +149,7 @@ def _with_gateway(
     return assignments
 
 
-async def _keep_up(kafka: KafkaSettings | None, kept: list[Post], where: str) -> None:
+async def _keep_up(kafka: KafkaSettings | None, specs: list[ProcessSpec], where: str) -> None:
     try:
         if kafka:
             # It loads Kafka's client.
@@ -162,11 +162,11 @@ async def _keep_up(kafka: KafkaSettings | None, kept: list[Post], where: str) ->
     loop = asyncio.get_running_loop()
     for number, event in ((signal.SIGINT, stopped), (signal.SIGTERM, stopped), (signal.SIGHUP, hung_up)):
         loop.add_signal_handler(number, event.set)
-    supervisor = Supervisor(kept)
+    supervisor = Supervisor(specs)
     try:
         async with asyncio.TaskGroup() as group:
             keeping = group.create_task(supervisor.run())
-            directing = group.create_task(_direct(supervisor, len(kept), where, hung_up))
+            directing = group.create_task(_direct(supervisor, len(specs), where, hung_up))
             await stopped.wait()
             directing.cancel()
             await supervisor.stop()

@@ -7,7 +7,7 @@ import time
 from services.collector.journal import Journal
 from soliloquy.cli.progress import Display, Standing
 from soliloquy.problems.sources import ProblemSource
-from soliloquy.runs.grounds import Ground
+from soliloquy.runs.backends import RunBackend
 from soliloquy.runs.plan import Plan
 from soliloquy.runtime.events import Event, first_event
 from soliloquy.runtime.quota import Quota, left_to_submit
@@ -26,12 +26,12 @@ LOOK_FOR_STANDSTILL_SECONDS = 1.0
 class Driver:
     """One run, from where its files say it stands to its end or to an interrupt."""
 
-    def __init__(self, plan: Plan, source: ProblemSource, journal: Journal, ground: Ground) -> None:
+    def __init__(self, plan: Plan, source: ProblemSource, journal: Journal, backend: RunBackend) -> None:
         self._plan = plan
-        self._run = plan.run(ground.growing)
+        self._run = plan.run(backend.growing)
         self._source = source
         self._journal = journal
-        self._ground = ground
+        self._backend = backend
         self.dead_letters = 0
         # Conversations that were under way when the run was interrupted and will not be finished.
         self.dropped: int | None = None
@@ -62,13 +62,13 @@ class Driver:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self.interrupted.set)
-        async with self._ground.prepared(self._run, self._journal) as transport, asyncio.TaskGroup() as group:
+        async with self._backend.prepared(self._run, self._journal) as transport, asyncio.TaskGroup() as group:
             submitting = group.create_task(self._submit(transport))
             await self._watch(display)
             submitting.cancel()
-            self.dead_letters = await self._ground.dead_letters(self._run)
+            self.dead_letters = await self._backend.dead_letters(self._run)
             if self.interrupted.is_set():
-                self.dropped = await self._ground.cancel(self._run)
+                self.dropped = await self._backend.cancel(self._run)
 
     async def _submit(self, transport: Transport) -> None:
         """The problems that are not settled, in order and a little ahead of need."""
@@ -97,10 +97,10 @@ class Driver:
         looked_at, stood_still_at = time.monotonic(), -1
         while not self.settled and not self.interrupted.is_set():
             self._look.set()
-            display.update(self._standing(), self._ground.fault)
+            display.update(self._standing(), self._backend.fault)
             if time.monotonic() - looked_at >= LOOK_FOR_STANDSTILL_SECONDS:
                 looked_at = time.monotonic()
-                stands_still = await self._ground.stands_still(self._run)
+                stands_still = await self._backend.stands_still(self._run)
                 if stands_still and stood_still_at == self._quota.settled:
                     break
                 stood_still_at = self._quota.settled if stands_still else -1

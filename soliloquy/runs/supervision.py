@@ -1,4 +1,4 @@
-"""Keeps processes alive: started, watched, started again when they die, replaced one after the other."""
+"""Supervises processes: starts them, restarts those that exit, and replaces them one at a time."""
 
 import asyncio
 import contextlib
@@ -28,21 +28,21 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Post:
-    """What is to be kept running: how it is started, and the line that it reads first."""
+class ProcessSpec:
+    """How to start a process, and the assignment that it reads as the first line of its standard input."""
 
     name: str
     command: Sequence[str]
-    orders: bytes
-    # What it takes at most to end by itself.
+    assignment: bytes
+    # Seconds that it has to exit after SIGTERM.
     grace: float
 
 
-class Kept:
-    """One process after the other at a post. Each has this process as its lifeline: its standard input."""
+class SupervisedProcess:
+    """Restarts its child when it exits. A child exits when its standard input closes, so none outlives this process."""
 
-    def __init__(self, post: Post) -> None:
-        self._post = post
+    def __init__(self, spec: ProcessSpec) -> None:
+        self._spec = spec
         self._process: Process | None = None
         self._served = False
         self._replacing = False
@@ -62,7 +62,7 @@ class Kept:
                 self._replacing = False
                 deaths = 0
                 continue
-            death = f"{self._post.name} {_manner(process)}{f': {last_words}' if last_words else ''}"
+            death = f"{self._spec.name} {_manner(process)}{f': {last_words}' if last_words else ''}"
             if process.returncode == HOPELESS:
                 raise Failure(last_words or death)
             if deaths == DEATHS_IN_A_ROW:
@@ -89,7 +89,7 @@ class Kept:
     async def _live(self) -> tuple[Process, str]:
         """One process from its start to its end, and its last words."""
         self._served = False
-        process = await asyncio.create_subprocess_exec(*self._post.command, stdin=PIPE, stdout=PIPE, stderr=PIPE)
+        process = await asyncio.create_subprocess_exec(*self._spec.command, stdin=PIPE, stdout=PIPE, stderr=PIPE)
         self._process = process
         assert process.stdin
         assert process.stdout
@@ -98,7 +98,7 @@ class Kept:
             process.kill()
         # One that was killed as it started has closed it; uvloop says so by a RuntimeError.
         with contextlib.suppress(ConnectionError, RuntimeError):
-            process.stdin.write(self._post.orders + b"\n")
+            process.stdin.write(self._spec.assignment + b"\n")
             await process.stdin.drain()
         _, last_words = await asyncio.gather(self._listen(process.stdout), _last_words(process.stderr))
         await process.wait()
@@ -113,10 +113,10 @@ class Kept:
                 faulty = True
                 self.fault = said
                 self.ready.clear()
-                _log.warning("%s: %s", self._post.name, said)
+                _log.warning("%s: %s", self._spec.name, said)
             else:
                 if faulty:
-                    _log.info("%s serves again", self._post.name)
+                    _log.info("%s serves again", self._spec.name)
                 faulty = False
                 self.fault = ""
                 self.ready.set()
@@ -129,44 +129,44 @@ class Kept:
         with contextlib.suppress(ProcessLookupError):
             process.terminate()
         try:
-            async with asyncio.timeout(self._post.grace + LEAVE_SECONDS):
+            async with asyncio.timeout(self._spec.grace + LEAVE_SECONDS):
                 await process.wait()
         except TimeoutError:
-            _log.warning("%s did not end within %g s: killed", self._post.name, self._post.grace)
+            _log.warning("%s did not end within %g s: killed", self._spec.name, self._spec.grace)
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
 
 
 class Supervisor:
-    def __init__(self, posts: Sequence[Post]) -> None:
-        self._kept = {post.name: Kept(post) for post in posts}
+    def __init__(self, specs: Sequence[ProcessSpec]) -> None:
+        self._processes = {spec.name: SupervisedProcess(spec) for spec in specs}
 
     @property
     def fault(self) -> str:
-        """Why one of them does not serve; empty while all do."""
-        return next((kept.fault for kept in self._kept.values() if kept.fault), "")
+        """Why one of the processes does not serve; empty while all do."""
+        return next((process.fault for process in self._processes.values() if process.fault), "")
 
     async def run(self) -> None:
-        """Keeps every post filled until `stop`."""
+        """Keeps every process running until `stop`."""
         try:
             async with asyncio.TaskGroup() as group:
-                for kept in self._kept.values():
-                    group.create_task(kept.run())
+                for process in self._processes.values():
+                    group.create_task(process.run())
         except ExceptionGroup as faults:
             raise faults.exceptions[0] from faults
 
     async def stop(self) -> None:
-        await asyncio.gather(*(kept.stop() for kept in self._kept.values()))
+        await asyncio.gather(*(process.stop() for process in self._processes.values()))
 
     async def ready(self) -> None:
-        """Returns when all have come to serve."""
-        for kept in self._kept.values():
-            await kept.ready.wait()
+        """Returns when all processes serve."""
+        for process in self._processes.values():
+            await process.ready.wait()
 
     async def replace_each(self) -> None:
-        """One after the other, so that the rest serves meanwhile."""
-        for name, kept in self._kept.items():
-            await kept.replace()
+        """Replaces one process at a time, so that the others serve meanwhile."""
+        for name, process in self._processes.items():
+            await process.replace()
             _log.info("%s replaced", name)
 
 

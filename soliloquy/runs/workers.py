@@ -7,7 +7,7 @@ from pathlib import Path
 
 from services.executor.settings import SandboxSettings
 from soliloquy.runs.plan import Plan
-from soliloquy.runs.supervision import Post, Supervisor
+from soliloquy.runs.supervision import ProcessSpec, Supervisor
 from soliloquy.runs.wiring import LOOP, ORDERS, Assignment, ModelSettings
 from soliloquy.runtime.traces.settings import TraceSettings
 
@@ -35,7 +35,7 @@ class Workers(Supervisor):
             traces=traces,
             grace=GRACE_SECONDS,
         )
-        super().__init__([post(f"worker-{number}", assignment) for number in range(plan.workers)])
+        super().__init__([process_spec(f"worker-{number}", assignment) for number in range(plan.workers)])
 
 
 def _sandboxes(plan: Plan) -> int:
@@ -45,11 +45,11 @@ def _sandboxes(plan: Plan) -> int:
     return max(1, wanted // plan.workers)
 
 
-def post(name: str, assignment: Assignment) -> Post:
-    """Where a worker process is kept at an assignment; the name is for whoever lists processes."""
-    return Post(
+def process_spec(name: str, assignment: Assignment) -> ProcessSpec:
+    """The name shows in the list of processes."""
+    return ProcessSpec(
         name=name,
         command=[sys.executable, "-m", "soliloquy.runs.worker", name],
-        orders=ORDERS.dump_json(assignment),
+        assignment=ORDERS.dump_json(assignment),
         grace=assignment.grace,
     )

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from soliloquy.runtime.events import growing_of
+from soliloquy.runtime.events import run_key
 from soliloquy.runtime.passing import messages
 from soliloquy.runtime.topics import TOPIC_OF
 from soliloquy.runtime.transports.port import Transport
@@ -25,20 +25,20 @@ class CancelledRuns:
             self.add(message.run)
 
     def add(self, run: Run) -> None:
-        growing = growing_of(run)
+        growing = run_key(run)
         self._growings.add(growing)
         for task in self._at_work.get(growing, ()):
             task.cancel()
 
     def __contains__(self, run: Run) -> bool:
-        return bool(self._growings) and growing_of(run) in self._growings
+        return bool(self._growings) and run_key(run) in self._growings
 
     @contextmanager
     def interrupting(self, run: Run) -> Iterator[None]:
         """Within it, this task is interrupted when the run is cancelled; it then ends here, without an error."""
         task = asyncio.current_task()
         assert task
-        growing = growing_of(run)
+        growing = run_key(run)
         tasks = self._at_work[growing]
         tasks.add(task)
         try:

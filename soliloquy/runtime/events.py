@@ -160,7 +160,7 @@ def caused_events(cause: Event, outcome: AnyOutcome, *, source: str, time: float
 def key_of(message: ConversationEvent | RunEvent) -> str:
     if isinstance(message, ConversationEvent) and TOPIC_OF[type(message)].key == "conversation":
         return message.conversation.id
-    return growing_of(run_of(message))
+    return run_key(run_of(message))
 
 
 def _traceparent_of(message: ConversationEvent | RunEvent) -> str:
@@ -171,6 +171,6 @@ def run_of(message: ConversationEvent | RunEvent) -> Run:
     return message.conversation.run if isinstance(message, ConversationEvent) else message.run
 
 
-def growing_of(run: Run) -> str:
-    """What tells one growing of a run from another."""
+def run_key(run: Run) -> str:
+    """Identifies one execution of a run."""
     return f"{run.id}-{run.growing}" if run.growing else run.id

@@ -1,6 +1,6 @@
 """How far the curriculum is with a run, as its table says."""
 
-from soliloquy.runtime.events import growing_of
+from soliloquy.runtime.events import run_key
 from soliloquy.runtime.passing import messages
 from soliloquy.runtime.topics import TOPIC_OF
 from soliloquy.runtime.transports.port import Transport
@@ -13,6 +13,6 @@ async def under_way(transport: Transport, run: Run) -> set[int]:
     found: set[int] = set()
     async for _, standing in messages(transport.read(TOPIC_OF[RunStanding].name)):
         assert isinstance(standing, RunStanding)
-        if growing_of(standing.run) == growing_of(run):
+        if run_key(standing.run) == run_key(run):
             found = set(standing.under_way)
     return found

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from soliloquy.cli.up import LOG
-from soliloquy.runtime.events import Event, first_event, growing_of
+from soliloquy.runtime.events import Event, first_event, run_key
 from soliloquy.runtime.transports.embedded import EmbeddedTransport
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Summary
 from soliloquy.v1.events_pb2 import ConversationCollected, RunChanged, RunProgress
@@ -65,7 +65,7 @@ async def test_a_hundred_thousand_conversations_are_listed_turned_and_searched_a
     with site(tmp_path, "--problems", "physics") as served:
         async with chromium(tmp_path / "profile", offline=False) as page:
             await signed_in(page, served)
-            run = growing_of(RUN)
+            run = run_key(RUN)
             await page.until("document.querySelectorAll('table.runs tbody tr').length === 1")
             await within(page, "the list", f"location.hash = '#/runs/{run}'", f"{ROWS} === 40")
             assert "100,000" in await page.evaluate("document.querySelector('.found').textContent")

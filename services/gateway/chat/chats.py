@@ -19,7 +19,7 @@ from services.gateway.chat.texts import cleaned
 from services.gateway.chat.tutor import Tutor, person_in
 from services.gateway.refusals import Code, Refusal
 from soliloquy.recipes.recipe import find
-from soliloquy.runtime.events import Event, EventTooLarge, checked, first_event, growing_of
+from soliloquy.runtime.events import Event, EventTooLarge, checked, first_event, run_key
 from soliloquy.runtime.seeds import digest
 from soliloquy.runtime.transports.port import Unanswered
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Problem
@@ -106,7 +106,7 @@ class Chats:
         return ChatFinished(
             kept=kept,
             conversation=conversation.id if kept else "",
-            run=growing_of(conversation.run) if kept else "",
+            run=run_key(conversation.run) if kept else "",
         )
 
     def _problem(self, asked: StartChat) -> Problem:

@@ -8,7 +8,7 @@ import pytest
 
 from soliloquy.cli.up import LOG
 from soliloquy.client.dataset import Dataset, NoDataset
-from soliloquy.runtime.events import growing_of
+from soliloquy.runtime.events import run_key
 from soliloquy.v1.conversation_pb2 import Conversation
 from tests.e2e.chromium import Page, needs_chromium
 from tests.e2e.console.hostile import HARMED, HOSTILE
@@ -52,7 +52,7 @@ async def test_a_person_talks_with_the_tutor_and_has_it_kept(page: Page, folder:
     kept = await kept_of_a_person(folder / "data")
     assert [turn.student.text for turn in kept.turns][1] == "I think it is 12."
     await gone(page, "runs", "Runs")
-    await page.click("table.runs a", growing_of(kept.run))
+    await page.click("table.runs a", run_key(kept.run))
     await page.until(f"{STATE} === 'open' && document.querySelectorAll('.list a').length === 1")
     assert await page.evaluate("document.querySelectorAll('.tools button').length") == 0
     await page.click(".list a")

@@ -11,7 +11,7 @@ import pytest
 
 from soliloquy.runs import supervision
 from soliloquy.runs.failure import Failure
-from soliloquy.runs.supervision import Post, Supervisor
+from soliloquy.runs.supervision import ProcessSpec, Supervisor
 from tests.e2e.runs import alive, kill
 from tests.integration.transport.support import until
 
@@ -57,7 +57,7 @@ class Theatre:
     def __init__(self, folder: Path, scripts: dict[str, str], grace: float, told: list[str]) -> None:
         self.told = told
         self._folder = folder
-        self.supervisor = Supervisor([self._post(name, script, grace) for name, script in scripts.items()])
+        self.supervisor = Supervisor([self._spec(name, script, grace) for name, script in scripts.items()])
 
     def pids(self, name: str = "one") -> list[int]:
         path = self._folder / name
@@ -66,9 +66,9 @@ class Theatre:
     async def started(self, times: int) -> None:
         await until(lambda: len(self.pids()) == times)
 
-    def _post(self, name: str, script: str, grace: float) -> Post:
+    def _spec(self, name: str, script: str, grace: float) -> ProcessSpec:
         command = [sys.executable, "-S", "-c", script, str(self._folder / name)]
-        return Post(name=name, command=command, orders=b"{}", grace=grace)
+        return ProcessSpec(name=name, command=command, assignment=b"{}", grace=grace)
 
 
 @asynccontextmanager

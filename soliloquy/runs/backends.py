@@ -26,8 +26,8 @@ from soliloquy.runtime.events import (
     RunEvent,
     Undecodable,
     first_event,
-    growing_of,
     message_of,
+    run_key,
     run_of,
 )
 from soliloquy.runtime.passing import messages
@@ -50,7 +50,7 @@ NOTE_SECONDS = 1.0
 CANCEL_SECONDS = 5.0
 
 
-class Ground(Protocol):
+class RunBackend(Protocol):
     # Which growing of its run this is; empty where the run has a transport of its own.
     growing: str
 
@@ -75,7 +75,7 @@ class Ground(Protocol):
         """How many conversations under way are dropped; None where they go on when the run does."""
 
 
-class OwnGround:
+class LocalBackend:
     """An embedded log and worker processes, for as long as the command runs."""
 
     growing = ""
@@ -119,7 +119,7 @@ class OwnGround:
         return None
 
 
-class KafkaGround:
+class KafkaBackend:
     """Services that others keep running. What finishes is read from its topic, as a member of no group."""
 
     def __init__(self, settings: KafkaSettings, folder: RunFolder) -> None:
@@ -193,7 +193,7 @@ class KafkaGround:
                 message = message_of(delivery.event)
                 assert isinstance(message, ConversationFinished)
                 conversation = message.conversation
-                if growing_of(conversation.run) == growing_of(run):
+                if run_key(conversation.run) == run_key(run):
                     await journal.add(conversation, find(run.recipe).faults(conversation))
             self._positions[delivery.partition.number] = delivery.offset + 1
             if self._is_past(ends):
@@ -211,7 +211,7 @@ class KafkaGround:
         if await self._transport.dead_letters():
             async for _, message in messages(dead_letters.letters(self._transport)):
                 assert isinstance(message, ConversationEvent | RunEvent)
-                if growing_of(run_of(message)) == growing_of(run):
+                if run_key(run_of(message)) == run_key(run):
                     found.add(_ordinal_of(message))
         return found
 
