@@ -14,8 +14,9 @@ from soliloquy.runs.failure import Failure
 from soliloquy.runtime import dead_letters
 from soliloquy.runtime.events import Undecodable, message_of
 from soliloquy.runtime.topics import origin
-from soliloquy.runtime.transports.embedded import EmbeddedTransport, LogUnavailable
-from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable, kafka_transport
+from soliloquy.runtime.transports.embedded import LogUnavailable
+from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
+from soliloquy.runtime.transports.opening import open_transport
 from soliloquy.runtime.transports.port import Delivery, Transport, Unanswered
 
 T = TypeVar("T")
@@ -93,11 +94,8 @@ def _parted(words: Sequence[str], kafka: KafkaSettings | None) -> tuple[KafkaSet
 
 def _at(place: KafkaSettings | Path, use: Callable[[Transport], Awaitable[T]]) -> T:
     async def run() -> T:
-        if isinstance(place, KafkaSettings):
-            async with kafka_transport(place) as kafka:
-                return await use(kafka)
-        async with EmbeddedTransport(_log(place)) as log:
-            return await use(log)
+        async with open_transport(place if isinstance(place, KafkaSettings) else _log(place)) as transport:
+            return await use(transport)
 
     try:
         return asyncio.run(run())

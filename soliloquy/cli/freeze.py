@@ -9,7 +9,8 @@ import click
 
 from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.runs.failure import Failure
-from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable, kafka_transport
+from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
+from soliloquy.runtime.transports.opening import open_transport
 from soliloquy.runtime.transports.port import Unanswered
 
 
@@ -57,6 +58,6 @@ def _frozen(data: str | None, kafka: KafkaSettings | None, offsets: Path | None,
 async def _of_topic(kafka: KafkaSettings, offsets: Path | None, out: Path) -> dict[str, Any]:
     from training.freeze import FINISHED, freeze_topic, recorded_offsets
 
-    async with kafka_transport(kafka) as transport:
+    async with open_transport(kafka) as transport:
         begins, ends = recorded_offsets(offsets) if offsets else ({}, await transport.ends(FINISHED))
         return await freeze_topic(transport, ends, out, begins=begins)

@@ -14,7 +14,8 @@ from soliloquy.client.dataset import Dataset, NoDataset
 from soliloquy.runs.failure import Failure
 from soliloquy.runtime.events import Undecodable, message_of
 from soliloquy.runtime.topics import TOPIC_OF
-from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable, kafka_transport
+from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
+from soliloquy.runtime.transports.opening import open_transport
 from soliloquy.runtime.transports.port import Unanswered
 from soliloquy.v1.conversation_pb2 import Conversation, Ending
 from soliloquy.v1.events_pb2 import ConversationFinished
@@ -79,7 +80,7 @@ async def _finished(
 ) -> AsyncGenerator[Conversation, None]:
     """Keeps in `starts`, by partition, the offset to go on from."""
     topic = TOPIC_OF[ConversationFinished].name
-    async with kafka_transport(kafka) as transport:
+    async with open_transport(kafka) as transport:
         events = transport.follow(topic, dict(starts)) if follow else transport.read(topic)
         async with aclosing(events) as deliveries:
             async for delivery in deliveries:

@@ -35,8 +35,8 @@ from soliloquy.runtime.stage import Stage
 from soliloquy.runtime.standing import under_way
 from soliloquy.runtime.topics import TOPIC_OF
 from soliloquy.runtime.traces.settings import TraceSettings
-from soliloquy.runtime.transports.embedded import EmbeddedTransport
-from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable, kafka_transport
+from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
+from soliloquy.runtime.transports.opening import open_transport
 from soliloquy.runtime.transports.port import Transport, Unanswered
 from soliloquy.v1.events_pb2 import ConversationFinished, ProblemSubmitted, RunCancelled, RunStanding
 from soliloquy.v1.runs_pb2 import Run
@@ -91,7 +91,7 @@ class LocalBackend:
 
     @asynccontextmanager
     async def prepared(self, run: Run, journal: Journal) -> AsyncIterator[Transport]:
-        async with EmbeddedTransport(self._log) as transport, asyncio.TaskGroup() as group:
+        async with open_transport(self._log) as transport, asyncio.TaskGroup() as group:
             self._transport = transport
             curriculum = Stage(services.curriculum.app.service(CurriculumSettings()), transport)
             collector = Stage(services.collector.app.service(CollectorSettings(), journal), transport)
@@ -140,7 +140,7 @@ class KafkaBackend:
 
     @asynccontextmanager
     async def prepared(self, run: Run, journal: Journal) -> AsyncIterator[Transport]:
-        async with kafka_transport(self._settings) as transport, asyncio.TaskGroup() as group:
+        async with open_transport(self._settings) as transport, asyncio.TaskGroup() as group:
             self._transport = transport
             ends = await transport.ends(FINISHED)
             # What finished before this run began is none of it.

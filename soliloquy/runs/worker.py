@@ -35,8 +35,9 @@ from soliloquy.runtime.retry import CannotServe
 from soliloquy.runtime.stage import Stage
 from soliloquy.runtime.topics import RETRY, shapes
 from soliloquy.runtime.traces.opening import CannotTrace, recorded
-from soliloquy.runtime.transports.embedded import EmbeddedTransport, LogUnavailable
-from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable, kafka_transport
+from soliloquy.runtime.transports.embedded import LogUnavailable
+from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
+from soliloquy.runtime.transports.opening import open_transport
 from soliloquy.runtime.transports.port import Transport, Unanswered
 
 if TYPE_CHECKING:
@@ -176,7 +177,7 @@ class Worker:
     async def _transport(self, services: Sequence[Service], opened: AsyncExitStack) -> Transport:
         where = self._assignment.transport
         if isinstance(where, Path):
-            return await opened.enter_async_context(EmbeddedTransport(where))
+            return await opened.enter_async_context(open_transport(where))
         patience = self._assignment.patience
         given_up_at = math.inf if patience is None else time.monotonic() + patience
         while True:
@@ -195,7 +196,7 @@ class Worker:
         read = [topic + suffix for service in services for topic in service.topics for suffix in ("", RETRY)]
         # Every topic there is has a place in the gateway's picture.
         await check(settings, [shape.topic for shape in shapes()] if self._assignment.gateway else read)
-        return await opened.enter_async_context(kafka_transport(settings))
+        return await opened.enter_async_context(open_transport(settings))
 
 
 async def _run(stage: Stage) -> None:

@@ -20,7 +20,7 @@ TEXT, JSON = "text", "json"
 FORMATS = (TEXT, JSON)
 # Of whose stage a line is; the process' own name where it is of none.
 SERVICE: ContextVar[str] = ContextVar("service")
-OURS = ("services", "training")
+OURS = ("soliloquy", "services", "training")
 
 Entry = dict[str, Any]
 

@@ -11,7 +11,8 @@ from typing import Any, Protocol
 from soliloquy.dataset.manifest import UnreadableManifest, read_manifest
 from soliloquy.dataset.place import Place
 from soliloquy.dataset.reading import Dataset, NoDataset
-from soliloquy.runtime.transports.kafka import KafkaSettings, kafka_transport
+from soliloquy.runtime.transports.kafka import KafkaSettings
+from soliloquy.runtime.transports.opening import open_transport
 from soliloquy.runtime.transports.port import Delivery
 from soliloquy.v1.conversation_pb2 import Conversation
 from training.freeze import FINISHED, LeaveOut, Sieve, finished_in, freeze_rows, freeze_topic
@@ -82,13 +83,13 @@ class Topic:
         return Span(conversations=found, begin=_as_json(begins), end=_as_json(ends), missed=missed)
 
     async def _followed(self, after: dict[int, int]) -> AsyncGenerator[Delivery, None]:
-        async with kafka_transport(self.kafka) as transport, aclosing(transport.follow(FINISHED, after)) as deliveries:
+        async with open_transport(self.kafka) as transport, aclosing(transport.follow(FINISHED, after)) as deliveries:
             async for delivery in deliveries:
                 yield delivery
 
     async def _freeze(self, span: Span, folder: Path, leave_out: LeaveOut) -> None:
         begins, ends = ({int(number): at for number, at in offsets.items()} for offsets in (span.begin, span.end))
-        async with kafka_transport(self.kafka) as transport:
+        async with open_transport(self.kafka) as transport:
             await freeze_topic(transport, ends, folder, begins=begins, leave_out=leave_out)
 
 

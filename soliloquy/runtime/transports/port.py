@@ -117,6 +117,9 @@ class Transport(Protocol):
     def follow(self, topic: str, starts: Mapping[int, int] | None = None) -> AsyncGenerator[Delivery, None]:
         """Every event that a topic holds, from these offsets on, and then each as it comes."""
 
+    async def ends(self, topic: str) -> dict[int, int]:
+        """Returns an offset for each partition number: events published so far lie below it, later ones do not."""
+
     async def backlog(self) -> list[Backlog]:
         """Of every group and topic it reads."""
 

@@ -17,8 +17,9 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from benchmarks.runtime.processes import family, stats
 from soliloquy.runtime.events import Event, first_event
-from soliloquy.runtime.transports.kafka import KafkaSettings, kafka_transport
+from soliloquy.runtime.transports.kafka import KafkaSettings
 from soliloquy.runtime.transports.kafka.layout import apply
+from soliloquy.runtime.transports.opening import open_transport
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.events_pb2 import CodeWritten
 from tests.chaos.kafka.installation import Installation, free_ports, until
@@ -77,7 +78,7 @@ def test_a_service_that_is_killed_under_load_is_told_until_it_is_back(kafka: str
 
 
 async def publish(settings: KafkaSettings, calculations: range) -> None:
-    async with kafka_transport(settings) as transport:
+    async with open_transport(settings) as transport:
         await transport.publish([calculation(number) for number in calculations])
 
 

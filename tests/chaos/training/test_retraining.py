@@ -13,7 +13,8 @@ import yaml
 
 from services.model.beside import beside
 from soliloquy.client.dataset import Dataset
-from soliloquy.runtime.transports.kafka import KafkaSettings, kafka_transport
+from soliloquy.runtime.transports.kafka import KafkaSettings
+from soliloquy.runtime.transports.opening import open_transport
 from soliloquy.v1.conversation_pb2 import Conversation
 from tests.integration.training.conftest import SETTINGS
 from tests.integration.training.processes import losses
@@ -94,7 +95,7 @@ class Command:
 
 
 async def published(connection: KafkaSettings, grown: Sequence[Conversation]) -> None:
-    async with kafka_transport(connection) as transport:
+    async with open_transport(connection) as transport:
         await finish(transport, *grown)
 
 

@@ -5,8 +5,9 @@ import time
 import uuid
 
 from soliloquy.runtime.events import first_event
-from soliloquy.runtime.transports.kafka import KafkaSettings, kafka_transport
+from soliloquy.runtime.transports.kafka import KafkaSettings
 from soliloquy.runtime.transports.kafka.layout import apply
+from soliloquy.runtime.transports.opening import open_transport
 from soliloquy.v1.conversation_pb2 import Conversation, Ending
 from soliloquy.v1.events_pb2 import ConversationFinished
 from tests.e2e.runs import SOLILOQUY, run
@@ -17,7 +18,7 @@ async def finish(settings: KafkaSettings, *ids: str) -> None:
     events = [
         first_event(ConversationFinished(conversation=one), source="test", time=time.time()) for one in conversations
     ]
-    async with kafka_transport(settings) as transport:
+    async with open_transport(settings) as transport:
         await transport.publish(events)
 
 

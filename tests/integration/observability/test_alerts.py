@@ -12,8 +12,9 @@ from services.curriculum.handler import attempt_at
 from soliloquy.problems.sources import problem_source
 from soliloquy.runtime.events import first_event
 from soliloquy.runtime.retry import dead
-from soliloquy.runtime.transports.kafka import KafkaSettings, kafka_transport
+from soliloquy.runtime.transports.kafka import KafkaSettings
 from soliloquy.runtime.transports.kafka.layout import apply
+from soliloquy.runtime.transports.opening import open_transport
 from soliloquy.v1.events_pb2 import ConversationStarted
 from soliloquy.v1.runs_pb2 import Run
 from tests.chaos.kafka.installation import free_ports
@@ -30,7 +31,7 @@ async def bury(settings: KafkaSettings) -> None:
     run = Run(id="buried", recipe="soliloquy", in_flight=1, max_turns=2, max_attempts=1)
     conversation = attempt_at(problem_source("physics").problem(0, 0), run=run, ordinal=0, attempt=0)
     event = first_event(ConversationStarted(conversation=conversation), source="test", time=time.time())
-    async with kafka_transport(settings) as transport:
+    async with open_transport(settings) as transport:
         await transport.publish([dead(event, RuntimeError("nobody was there"))])
 
 

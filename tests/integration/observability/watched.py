@@ -12,7 +12,8 @@ from pathlib import Path
 
 from soliloquy.cli.prometheus import Scraping, prometheus, shipped_rules
 from soliloquy.runtime.events import Event
-from soliloquy.runtime.transports.kafka import KafkaSettings, kafka_transport
+from soliloquy.runtime.transports.kafka import KafkaSettings
+from soliloquy.runtime.transports.opening import open_transport
 from tests.chaos.kafka.installation import Installation, free_ports
 from tests.e2e.runs import SOLILOQUY
 from tests.kafka import processes
@@ -84,5 +85,5 @@ async def _poison(kafka: KafkaSettings) -> None:
         Event(id=f"poison on {topic}", topic=topic, key="poison", payload=b"\xff", source="test", time=time.time())
         for topic in ("student.replied", "run.cancelled")
     ]
-    async with kafka_transport(kafka) as transport:
+    async with open_transport(kafka) as transport:
         await transport.publish(poison)

@@ -8,7 +8,8 @@ from aiokafka import AIOKafkaProducer
 
 from soliloquy.client.dataset import Dataset
 from soliloquy.recipes.recipe import find
-from soliloquy.runtime.transports.kafka import KafkaSettings, kafka_transport
+from soliloquy.runtime.transports.kafka import KafkaSettings
+from soliloquy.runtime.transports.opening import open_transport
 from soliloquy.v1.conversation_pb2 import Conversation
 from tests.integration.transport.kafka import PARTITIONS, fresh_address, settings
 from tests.integration.transport.support import until
@@ -45,7 +46,7 @@ def ids(folder: Path) -> set[str]:
 async def test_the_same_offsets_give_the_same_bytes_whatever_comes_later(
     connection: KafkaSettings, tmp_path: Path
 ) -> None:
-    async with kafka_transport(connection) as transport:
+    async with open_transport(connection) as transport:
         # Partitions begin with it, and so does what is read of them.
         spoilt = await spoil(connection)
         await finish(transport, *GROWN[:4], GROWN[0])
@@ -84,7 +85,7 @@ async def test_a_round_ends_with_the_conversation_that_it_waited_for_and_the_nex
     async def waited_for(after: dict[str, int] | None, wanted: int) -> Span:
         return await asyncio.to_thread(topic.next, after, wanted, left_out, heard.append)
 
-    async with kafka_transport(connection) as transport:
+    async with open_transport(connection) as transport:
         await finish(transport, rejected, about_a_question, GROWN[0])
         waiting = asyncio.create_task(waited_for(None, 3))
         await until(lambda: bool(heard))

@@ -57,9 +57,7 @@ class TransportContract:
     async def test_what_is_read_or_followed_begins_at_the_offsets_asked_for(self, connect: Connect) -> None:
         async with connect() as transport:
             await transport.publish([started(f"c{number}") for number in range(20)])
-            before = {
-                place.partition.number: place.offset + 1 for place in await held(transport, "conversation.started")
-            }
+            before = await transport.ends("conversation.started")
             await transport.publish([started(f"later{number}") for number in range(20)])
             read = [delivery async for delivery in transport.read("conversation.started", None, before)]
             followed: list[Delivery] = []
@@ -70,6 +68,16 @@ class TransportContract:
                         break
         wanted = {f"later{number}" for number in range(20)}
         assert {delivery.event.key for delivery in read} == {delivery.event.key for delivery in followed} == wanted
+
+    async def test_ends_are_behind_what_is_published_and_before_what_follows(self, connect: Connect) -> None:
+        async with connect() as transport:
+            assert set((await transport.ends("conversation.started")).values()) == {0}
+            await transport.publish([started(f"c{number}") for number in range(20)])
+            ends = await transport.ends("conversation.started")
+            events = await held(transport, "conversation.started")
+            last = {event.partition.number: event.offset for event in events}
+            assert {number: end - 1 for number, end in ends.items() if end} == last
+            assert not [event async for event in transport.read("conversation.started", None, ends)]
 
     async def test_each_group_reads_every_event(self, connect: Connect) -> None:
         seen: defaultdict[str, set[str]] = defaultdict(set)

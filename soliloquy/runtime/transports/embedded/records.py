@@ -132,6 +132,14 @@ def end(connection: sqlite3.Connection) -> int:
     return int(last)
 
 
+def next_offsets(connection: sqlite3.Connection, topic: str, partitions: int) -> dict[int, int]:
+    """Returns the offset after the last event of each partition; 0 for one that holds none."""
+    rows = connection.execute(
+        "SELECT partition, max(offset) + 1 FROM event WHERE topic = ? GROUP BY partition", (topic,)
+    )
+    return dict.fromkeys(range(partitions), 0) | dict(rows.fetchall())
+
+
 def ends_after(connection: sqlite3.Connection, offset: int) -> dict[tuple[str, int], int]:
     """The last offset of each partition that has grown beyond `offset`."""
     rows = connection.execute(

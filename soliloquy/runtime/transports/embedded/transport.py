@@ -69,6 +69,9 @@ class EmbeddedTransport:
         finally:
             followers.discard(woken)
 
+    async def ends(self, topic: str) -> dict[int, int]:
+        return self._log.read(partial(records.next_offsets, topic=topic, partitions=self._log.partitions))
+
     async def backlog(self) -> list[Backlog]:
         return self._log.read(records.backlog)
 

@@ -115,7 +115,6 @@ class KafkaTransport:
                 await asyncio.sleep(PAUSE_SECONDS)
 
     async def ends(self, topic: str) -> dict[int, int]:
-        """The offset that the next event of each partition will have."""
         ends = await self._reader.ends(await self._reader.partitions([topic]))
         return {partition.number: end for partition, end in ends.items()}
 
