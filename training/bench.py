@@ -12,13 +12,13 @@ from torch.nn.utils.rnn import pad_sequence
 
 from training.data import Prepared, prepare
 from training.folder import Job
-from training.journal import steps
 from training.loop import Loop, Step
 from training.model import build
 from training.report import peak_memory_mib
 from training.samples import states
 from training.settings import TrainingSettings
 from training.source import conversations
+from training.step_log import steps
 from training.templating import Template
 from training.train import train
 from training.world import World

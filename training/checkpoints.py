@@ -24,7 +24,7 @@ _BEST = "best.pt"
 
 
 @dataclass(kw_only=True, slots=True)
-class Standing:
+class Progress:
     """Draws and learning rates follow from the step; so this is all there is besides weights and optimiser."""
 
     step: int = 0
@@ -41,18 +41,18 @@ class Checkpoints:
         self.folder = folder
         self._world = world
 
-    def load(self, model: Any, optimiser: torch.optim.Optimizer) -> Standing:
+    def load(self, model: Any, optimiser: torch.optim.Optimizer) -> Progress:
         """Puts the newest into the model; a standing at step 0 where there is none."""
         self._world.wait()
         present = self._present()
         if not present:
-            return Standing()
+            return Progress()
         kept = torch.load(present[-1], map_location="cpu", weights_only=True)
         set_model_state_dict(model, kept["weights"], options=_WHOLE)
         set_optimizer_state_dict(model, optimiser, kept["optimiser"], options=_WHOLE)
-        return Standing(**kept["standing"])
+        return Progress(**kept["standing"])
 
-    def save(self, model: Any, optimiser: torch.optim.Optimizer, standing: Standing) -> None:
+    def save(self, model: Any, optimiser: torch.optim.Optimizer, standing: Progress) -> None:
         """All workers gather, the first writes."""
         kept = {
             "weights": weights(model),

@@ -19,7 +19,7 @@ from training.samples import samples
 from training.settings import CannotTrain, TrainingSettings
 from training.source import conversations
 from training.splitting import TurnTooLong, split
-from training.templating import Template, Tokens
+from training.templating import MarkedTokens, Template
 
 _AT_ONCE = 64
 _SUMMARY = "summary.json"
@@ -118,7 +118,7 @@ def _write(
     (folder / _SUMMARY).write_text(json.dumps(summary, indent=2), "utf-8")
 
 
-def _marks(tokens: Tokens, settings: TrainingSettings) -> np.ndarray:
+def _marks(tokens: MarkedTokens, settings: TrainingSettings) -> np.ndarray:
     """Which tokens are learned: the first of a sample follows from nothing."""
     if settings.learn == "everything":
         return np.arange(len(tokens.ids)) > 0
@@ -126,15 +126,15 @@ def _marks(tokens: Tokens, settings: TrainingSettings) -> np.ndarray:
 
 
 def _parts(
-    chat: Sequence[Told], tokens: Tokens | None, limit: int, template: Template, counts: Counter[str]
-) -> list[Tokens]:
+    chat: Sequence[Told], tokens: MarkedTokens | None, limit: int, template: Template, counts: Counter[str]
+) -> list[MarkedTokens]:
     if tokens is None:
         counts["special"] += 1
         return []
     if len(tokens.ids) <= limit:
         return [tokens]
 
-    def made(chats: Sequence[Sequence[Told]]) -> list[Tokens]:
+    def made(chats: Sequence[Sequence[Told]]) -> list[MarkedTokens]:
         return [tokens for tokens in template.tokens(chats) if tokens]
 
     parts = made(split(chat, limit, lambda part: len(made([part])[0].ids)))

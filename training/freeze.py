@@ -86,7 +86,7 @@ async def freeze_topic(
         starts: dict[int, int] = {}
         for number, end in sorted(offsets.items()):
             # A conversation is always in the same partition.
-            begin, sieve = (begins or {}).get(number, 0), Sieve(leave_out)
+            begin, sieve = (begins or {}).get(number, 0), AcceptedFilter(leave_out)
             async for offset, conversation in _finished(transport, number, begin, end):
                 starts.setdefault(number, offset)
                 if conversation is None:
@@ -134,7 +134,7 @@ async def _finished(
         raise CannotTrain(f"partition {number} of {FINISHED} no longer holds what was before its offset {end}")
 
 
-class Sieve:
+class AcceptedFilter:
     """Lets each conversation that is accepted and to be learned from through once: the first one counts."""
 
     def __init__(self, leave_out: LeaveOut) -> None:
@@ -161,7 +161,7 @@ def finished_in(delivery: Delivery) -> Conversation | None:
     return message.conversation
 
 
-class Frozen:
+class FrozenDataset:
     """A dataset of accepted conversations in the order in which they come."""
 
     def __init__(self, folder: Path) -> None:
@@ -186,7 +186,7 @@ class Frozen:
 
 
 @contextmanager
-def _frozen(folder: Path) -> Iterator[Frozen]:
+def _frozen(folder: Path) -> Iterator[FrozenDataset]:
     """A folder that appears whole, with what is added within this block."""
     if folder.exists():
         raise CannotTrain(f"{folder} is there already: choose another --out")
@@ -194,7 +194,7 @@ def _frozen(folder: Path) -> Iterator[Frozen]:
     try:
         shutil.rmtree(unfinished, ignore_errors=True)
         unfinished.mkdir(parents=True)
-        made = Frozen(unfinished)
+        made = FrozenDataset(unfinished)
         yield made
         made.close()
         unfinished.replace(folder)

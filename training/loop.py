@@ -12,11 +12,11 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from soliloquy.runtime.seeds import seed
-from training.checkpoints import Checkpoints, Standing
+from training.checkpoints import Checkpoints, Progress
 from training.data import Prepared
 from training.model import precision
 from training.packing import Row
-from training.schedule import Schedule, Sequences, shared_out
+from training.schedule import Schedule, Sequences, worker_rows
 from training.settings import Diverged, TrainingSettings
 from training.world import World
 
@@ -38,7 +38,7 @@ class Step:
     validation: float | None = None
 
 
-class Journal(Protocol):
+class StepListener(Protocol):
     """Takes down what comes; only the first worker's is written."""
 
     def begin(self, step: int) -> None:
@@ -49,7 +49,13 @@ class Journal(Protocol):
 
 class Loop:
     def __init__(
-        self, model: Any, prepared: Prepared, settings: TrainingSettings, world: World, folder: Path, journal: Journal
+        self,
+        model: Any,
+        prepared: Prepared,
+        settings: TrainingSettings,
+        world: World,
+        folder: Path,
+        journal: StepListener,
     ) -> None:
         self._model = model
         self._prepared = prepared
@@ -63,7 +69,7 @@ class Loop:
         trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
         self._optimiser = torch.optim.AdamW(trained, lr=0.0, weight_decay=settings.weight_decay)
 
-    def run(self) -> Standing:
+    def run(self) -> Progress:
         """From the newest checkpoint to the end; raises Diverged where the loss is no number."""
         standing = self.checkpoints.load(self._model, self._optimiser)
         if self._world.first:
@@ -72,7 +78,7 @@ class Loop:
             self._advance(standing)
         return standing
 
-    def _advance(self, standing: Standing) -> None:
+    def _advance(self, standing: Progress) -> None:
         began = time.monotonic()
         step = standing.step + 1
         sequences = self.schedule.of(step)
@@ -110,7 +116,7 @@ class Loop:
         self._model.train()
         learned = sum(self._learned[number] for one in sequences for number in one)
         summed = torch.zeros((), device=self._world.device)
-        rows = shared_out(sequences, self._world.rank, self._world.size, self._settings.micro_batch)
+        rows = worker_rows(sequences, self._world.rank, self._world.size, self._settings.micro_batch)
         for number, (samples, counts) in enumerate(rows):
             # What a layer drops follows from the place, so that nothing of it has to be kept.
             torch.manual_seed(seed(self._settings.seed, "dropout", step, self._world.rank, number))
@@ -130,13 +136,13 @@ class Loop:
         self._optimiser.zero_grad(set_to_none=True)
         return total, norm
 
-    def _validate(self, standing: Standing) -> float | None:
+    def _validate(self, standing: Progress) -> float | None:
         held_out = self.schedule.held_out
         if not held_out:
             return None
         self._model.eval()
         summed = torch.zeros((), device=self._world.device)
-        rows = shared_out(held_out, self._world.rank, self._world.size, self._settings.micro_batch)
+        rows = worker_rows(held_out, self._world.rank, self._world.size, self._settings.micro_batch)
         with torch.no_grad():
             for samples, counts in rows:
                 summed += self._loss(samples) * counts
@@ -171,5 +177,5 @@ class Loop:
     def _is_due(self, step: int, every: int) -> bool:
         return step % every == 0 or step == self.schedule.steps
 
-    def _is_over(self, standing: Standing) -> bool:
+    def _is_over(self, standing: Progress) -> bool:
         return 0 < self._settings.patience <= standing.stale

@@ -11,7 +11,7 @@ from peft import get_peft_model_state_dict
 from safetensors.torch import save_file
 
 from soliloquy.runtime.weights import CARD, digest_of
-from training.checkpoints import Standing
+from training.checkpoints import Progress
 from training.folder import ADAPTER_WEIGHTS, Job
 from training.settings import CannotTrain
 
@@ -25,7 +25,7 @@ def report(
     summary: Mapping[str, Any],
     packed: Mapping[str, Any],
     steps: Sequence[Mapping[str, Any]],
-    standing: Standing,
+    standing: Progress,
     workers: int,
 ) -> dict[str, Any]:
     seconds = sum(step["seconds"] for step in steps)

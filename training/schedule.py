@@ -49,7 +49,7 @@ class Schedule:
         return settings.learning_rate * (settings.final_share + (1 - settings.final_share) * left)
 
 
-def shared_out(sequences: Sequences, rank: int, size: int, at_once: int) -> list[tuple[list[int], bool]]:
+def worker_rows(sequences: Sequences, rank: int, size: int, at_once: int) -> list[tuple[list[int], bool]]:
     """What a worker computes, one row after the other, and whether it counts.
 
     All workers have as many rows, because they exchange gradients at each: who has none left computes one in vain.
@@ -68,7 +68,7 @@ def _packed(numbers: Sequence[int], lengths: Sequence[int], settings: TrainingSe
     return [[numbers[place] for place in one] for one in packed]
 
 
-def check_shares(settings: TrainingSettings, size: int) -> None:
+def check_batch(settings: TrainingSettings, size: int) -> None:
     if settings.batch % (size * settings.micro_batch):
         raise CannotTrain(
             f"a batch of {settings.batch} sequences cannot be shared out among {size} workers with "

@@ -13,7 +13,7 @@ from training.settings import CannotTrain
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Undertaking:
+class Workflow:
     """What a folder is of: "retraining", and the option that names another folder."""
 
     name: str
@@ -21,7 +21,7 @@ class Undertaking:
 
 
 @contextmanager
-def held(folder: Path, undertaking: Undertaking, identity: Mapping[str, Any]) -> Iterator[None]:
+def held(folder: Path, undertaking: Workflow, identity: Mapping[str, Any]) -> Iterator[None]:
     """Raises CannotTrain where the folder is another's, or in use."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -53,7 +53,7 @@ def write(path: Path, content: str) -> None:
         ) from error
 
 
-def _check(folder: Path, undertaking: Undertaking, identity: Mapping[str, Any]) -> None:
+def _check(folder: Path, undertaking: Workflow, identity: Mapping[str, Any]) -> None:
     path = folder / f"{undertaking.name}.json"
     kept = read(path)
     if not kept:

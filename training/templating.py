@@ -22,7 +22,7 @@ _MARK = "{% generation"
 Marks = list[tuple[int, int]]
 
 
-class Tokens(NamedTuple):
+class MarkedTokens(NamedTuple):
     ids: list[int]
     learned: list[bool]
 
@@ -47,7 +47,7 @@ class Template:
         self._special_ids = set(self._tokenizer.all_special_ids)
         self._newline = self._encoded(["\n"])[0]
 
-    def tokens(self, chats: Sequence[Sequence[Told]]) -> list[Tokens | None]:
+    def tokens(self, chats: Sequence[Sequence[Told]]) -> list[MarkedTokens | None]:
         """Of each chat; None for one that holds the words of a special token, which the template would take for it."""
         told = [None if self._holds_special(chat) else list(self._pieces(chat)) for chat in chats]
         first = iter(self._encoded([pieces[0].text for pieces in told if pieces]))
@@ -58,7 +58,7 @@ class Template:
     def text(self, ids: Sequence[int]) -> str:
         return str(self._tokenizer.decode(ids))
 
-    def _put_together(self, pieces: Sequence[_Piece], first: list[int], rest: Iterator[list[int]]) -> Tokens:
+    def _put_together(self, pieces: Sequence[_Piece], first: list[int], rest: Iterator[list[int]]) -> MarkedTokens:
         ids, learned = list(first), [False] * len(first)
         for piece in pieces[1:]:
             encoded = self._behind_newline(next(rest), piece.text)
@@ -68,7 +68,7 @@ class Template:
                 learned += [at <= last for at in range(len(encoded))]
             else:
                 learned += [piece.learned] * len(encoded)
-        return Tokens(ids, learned)
+        return MarkedTokens(ids, learned)
 
     def _behind_newline(self, encoded: list[int], text: str) -> list[int]:
         """Without the newline; a tokenizer may have made one token of it and what follows."""

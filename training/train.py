@@ -10,15 +10,15 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from training.checkpoints import Standing, weights
+from training.checkpoints import Progress, weights
 from training.data import Prepared, prepare
 from training.folder import REPORT, Job, TrainingFolder
-from training.journal import StepJournal, steps
 from training.loop import Loop
 from training.model import build, check_hardware
 from training.report import report, save
-from training.schedule import check_shares
+from training.schedule import check_batch
 from training.settings import CannotTrain, read_settings
+from training.step_log import StepLog, steps
 from training.templating import Template
 from training.world import World, world
 
@@ -31,7 +31,7 @@ def _quiet(_: int) -> None:
 
 def check(job: Job, workers: int, tell: Tell = _quiet) -> None:
     """Raises CannotTrain for what can be seen before anything is trained, and makes the data ready."""
-    check_shares(job.settings, workers)
+    check_batch(job.settings, workers)
     check_hardware(job.settings)
     folder = TrainingFolder(job)
     with folder.opened():
@@ -42,7 +42,7 @@ def train(job: Job, tell: Tell = _quiet) -> None:
     """Goes on from the newest checkpoint where there is one; leaves the report, which is the end of it."""
     folder = TrainingFolder(job)
     with world() as own, ExitStack() as held:
-        check_shares(job.settings, own.size)
+        check_batch(job.settings, own.size)
         if own.first:
             identity = held.enter_context(folder.opened())
         try:
@@ -51,7 +51,7 @@ def train(job: Job, tell: Tell = _quiet) -> None:
             own.wait()
             prepared = Prepared(folder.prepared)
             model = build(job.base, job.settings, own, job.adapter)
-            journal = StepJournal(folder.metrics, folder.path / "tensorboard")
+            journal = StepLog(folder.metrics, folder.path / "tensorboard")
             held.callback(journal.close)
             loop = Loop(model, prepared, job.settings, own, folder.checkpoints, journal)
             standing = loop.run()
@@ -82,7 +82,7 @@ def _finish(
     prepared: Prepared,
     model: Any,
     trained: Any,
-    standing: Standing,
+    standing: Progress,
     own: World,
 ) -> None:
     schedule, curve = loop.schedule, steps(folder.metrics)

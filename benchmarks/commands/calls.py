@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from services.model.engines.observed import call_id
+from services.model.engines.call_log import call_id
 from soliloquy.runtime.seeds import seed
 
 
@@ -52,6 +52,6 @@ def chains(records: Iterable[dict[str, Any]], calls: Sequence[Call], run_seed: i
         try:
             waited = sum(seconds[call] for call in calls_of(record, run_seed))
         except KeyError as missing:
-            raise UnknownCall(f"conversation {record['id']} holds a call {missing} that was not observed") from missing
+            raise UnknownCall(f"conversation {record['id']} holds a call {missing} that was not logged") from missing
         found[record["ordinal"]] = found.get(record["ordinal"], 0.0) + waited
     return [found[ordinal] for ordinal in sorted(found)]

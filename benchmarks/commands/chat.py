@@ -22,7 +22,7 @@ from benchmarks.runtime.figures import merged, quantile
 from benchmarks.runtime.targets import judged
 from services.executor.gvisor.runsc import SandboxUnavailable
 from services.executor.pool import SandboxPool
-from services.executor.serving import SandboxServer
+from services.executor.server import SandboxServer
 from services.executor.settings import SandboxSettings
 from services.gateway.access.access import Access
 from services.gateway.access.rate import LIMITS

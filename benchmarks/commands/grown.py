@@ -1,4 +1,4 @@
-"""A run of the real commands: its model is observed, its processes are watched, and it may be killed."""
+"""A run of the real commands: its model logs its calls, its processes are watched, and it may be killed."""
 
 import contextlib
 import os
@@ -16,7 +16,7 @@ from typing import Any
 
 from benchmarks.commands.calls import Call, chains, read_calls
 from benchmarks.commands.usage import Usage
-from services.model.engines.observed import OBSERVATION, Observation
+from services.model.engines.call_log import CALL_LOG, CallLog
 from soliloquy.cli.show import record_of
 from soliloquy.client.dataset import Dataset
 from soliloquy.dataset.manifest import MANIFEST
@@ -50,8 +50,8 @@ class Run:
         self._kafka = kafka
         self._calls = folder / "calls"
         self._calls.touch()
-        Observation(calls=str(self._calls), latency=wanted.latency).to_file(folder / "observation")
-        self._environment = os.environ | _environment(kafka) | {OBSERVATION: str(folder / "observation")}
+        CallLog(calls=str(self._calls), latency=wanted.latency).to_file(folder / "observation")
+        self._environment = os.environ | _environment(kafka) | {CALL_LOG: str(folder / "observation")}
 
     def grow(self, stop: Callable[[], bool] = lambda: False) -> bool:
         """To the end: true. Or until `stop` says so, and then everything is killed at once."""

@@ -6,7 +6,7 @@ import sys
 import grpc
 
 from benchmarks.model.echo import Echo
-from services.model.answering import whole
+from services.model.backend import final_completion
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 
 _SERVICE = "soliloquy.v1.ModelService"
@@ -16,7 +16,7 @@ async def main() -> None:
     echo = Echo()
 
     async def generate(request: GenerateRequest, _: object) -> Completion:
-        return await whole(echo.stream(request))
+        return await final_completion(echo.stream(request))
 
     method = grpc.unary_unary_rpc_method_handler(generate, GenerateRequest.FromString, Completion.SerializeToString)
     server = grpc.aio.server()

@@ -12,8 +12,8 @@ import torch
 
 from benchmarks.model.random_weights import make_adapter, make_base
 from benchmarks.runtime.figures import spread
-from services.model.answering import Answering, whole
-from services.model.engines.chat import Chat
+from services.model.backend import ModelBackend, final_completion
+from services.model.engines.chat import ChatBackend
 from services.model.engines.settings import EngineSettings
 from services.model.engines.transformers.engine import TransformersEngine
 from soliloquy.v1.model_pb2 import Adapter, GenerateRequest, Message, Sampling
@@ -37,7 +37,7 @@ async def figures(
         base = make_base(Path(folder) / "base", size, ends=False)
         tuned = [make_adapter(Path(folder) / f"adapter-{n}", base, seed=n) for n in range(max(adapters))]
         settings = EngineSettings(model=base, batch=max(callers), cache_tokens=max(callers) * 1024)
-        chat = Chat(TransformersEngine(settings), settings)
+        chat = ChatBackend(TransformersEngine(settings), settings)
         await chat.start()
         try:
             measured: dict[str, Any] = {}
@@ -55,14 +55,14 @@ async def figures(
     return {"device": device, "size": size, "tokens_per_second": measured}
 
 
-async def _rate(chat: Answering, adapters: Sequence[str], callers: int, max_tokens: int) -> float:
+async def _rate(chat: ModelBackend, adapters: Sequence[str], callers: int, max_tokens: int) -> float:
     names, seeds = itertools.cycle(adapters), itertools.count()
     started = time.perf_counter()
     counts = await asyncio.gather(*(_ask(chat, names, seeds, max_tokens) for _ in range(callers)))
     return sum(counts) / (time.perf_counter() - started)
 
 
-async def _ask(chat: Answering, names: Iterator[str], seeds: Iterator[int], max_tokens: int) -> int:
+async def _ask(chat: ModelBackend, names: Iterator[str], seeds: Iterator[int], max_tokens: int) -> int:
     """Two requests after each other, so that some begin while others end."""
     generated = 0
     for _ in range(2):
@@ -72,5 +72,5 @@ async def _ask(chat: Answering, names: Iterator[str], seeds: Iterator[int], max_
             adapter=next(names),
             seed=next(seeds),
         )
-        generated += (await whole(chat.stream(request))).completion_tokens
+        generated += (await final_completion(chat.stream(request))).completion_tokens
     return generated

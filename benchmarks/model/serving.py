@@ -20,7 +20,7 @@ from benchmarks.model.replicas import replicas
 from benchmarks.runtime import machine
 from benchmarks.runtime.figures import merged, quantile, spread
 from benchmarks.runtime.targets import judged
-from services.model.answering import Answering, whole
+from services.model.backend import ModelBackend, final_completion
 from services.model.serving import CannotStart, deploy, serving
 from services.model.settings import ServingSettings
 from soliloquy.recipes.answers import Decision, Program
@@ -76,13 +76,13 @@ def measure(settings: ServingSettings, *, rounds: int, tell: Tell) -> dict[str, 
     return figures | {"targets": judged(figures, _TARGETS)}
 
 
-def small_model(folder: Path) -> Answering:
-    from services.model.engines.chat import Chat
+def small_model(folder: Path) -> ModelBackend:
+    from services.model.engines.chat import ChatBackend
     from services.model.engines.settings import EngineSettings
     from services.model.engines.transformers.engine import TransformersEngine
 
     settings = EngineSettings(model=folder, batch=SATURATING_CALLERS, cache_tokens=SATURATING_CALLERS * 2048)
-    return Chat(TransformersEngine(settings), settings)
+    return ChatBackend(TransformersEngine(settings), settings)
 
 
 def _made(folder: Path) -> Path:
@@ -94,9 +94,9 @@ def _made(folder: Path) -> Path:
     return make_base(folder / "small")
 
 
-async def _in_process(engine: Answering, rounds: int) -> dict[str, float]:
+async def _in_process(engine: ModelBackend, rounds: int) -> dict[str, float]:
     async def call(request: GenerateRequest) -> Any:
-        return await whole(engine.stream(request))
+        return await final_completion(engine.stream(request))
 
     await engine.start()
     try:

@@ -2,13 +2,13 @@
 
 from functools import partial
 
-from services.executor.handler import Sandbox, run
+from services.executor.handler import JobExecutor, run
 from services.executor.settings import SandboxSettings
 from soliloquy.runtime.handling import Service
 from soliloquy.v1.events_pb2 import CodeFailed, CodeWritten, ReplyNeeded
 
 
-def service(settings: SandboxSettings, sandbox: Sandbox) -> Service:
+def service(settings: SandboxSettings, sandbox: JobExecutor) -> Service:
     return Service(
         name="executor",
         handlers={CodeWritten: partial(run, sandbox=sandbox)},

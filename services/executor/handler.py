@@ -10,11 +10,11 @@ from soliloquy.v1.sandbox_pb2 import Execution, Job, Status
 MAX_CODE_ATTEMPTS = 3
 
 
-class Sandbox(Protocol):
+class JobExecutor(Protocol):
     async def execute(self, job: Job) -> Execution: ...
 
 
-async def run(event: CodeWritten, sandbox: Sandbox) -> Outcome:
+async def run(event: CodeWritten, sandbox: JobExecutor) -> Outcome:
     """The output goes to the composer; a failure goes back for another attempt, at most three in all."""
     conversation = deepcopy(event.conversation)
     turn = conversation.turns[-1]

@@ -1,4 +1,4 @@
-"""A lane: berths that are kept in order in the background, and the line of those who wait for one."""
+"""A lane: slots that are kept in order in the background, and the line of those who wait for one."""
 
 import asyncio
 import itertools
@@ -8,10 +8,10 @@ from collections.abc import Awaitable, Callable
 from contextvars import Context
 from typing import TypeVar
 
-from services.executor.berth import Berth
 from services.executor.gvisor.runsc import SandboxUnavailable
 from services.executor.sandbox import Sandbox
-from services.executor.works import Works
+from services.executor.slot import SandboxSlot
+from services.executor.tasks import ShieldedTasks
 from soliloquy.runtime.retry import Transient
 
 _log = logging.getLogger(__name__)
@@ -27,16 +27,22 @@ class Busy(Transient):
     """As many jobs wait as may."""
 
 
-class Lane:
+class SandboxLane:
     def __init__(
-        self, boot: Callable[[], Awaitable[Sandbox]], works: Works, *, berths: int, recycle_after: int, max_waiting: int
+        self,
+        boot: Callable[[], Awaitable[Sandbox]],
+        tasks: ShieldedTasks,
+        *,
+        slots: int,
+        recycle_after: int,
+        max_waiting: int,
     ) -> None:
-        self._works = works
-        self._berths = [Berth(boot, recycle_after) for _ in range(berths)]
+        self._tasks = tasks
+        self._slots = [SandboxSlot(boot, recycle_after) for _ in range(slots)]
         self._max_waiting = max_waiting
-        self._idle: deque[Berth] = deque()
-        self._waiters: deque[asyncio.Future[Berth]] = deque()
-        self._down: set[Berth] = set()
+        self._idle: deque[SandboxSlot] = deque()
+        self._waiters: deque[asyncio.Future[SandboxSlot]] = deque()
+        self._down: set[SandboxSlot] = set()
         self._fault = "the lane is not started"
         self._keepers: list[asyncio.Task[None]] = []
 
@@ -52,7 +58,7 @@ class Lane:
     @property
     def busy(self) -> int:
         """Jobs that are in a sandbox."""
-        return sum(not berth.vacant.is_set() for berth in self._berths)
+        return sum(not slot.vacant.is_set() for slot in self._slots)
 
     def start(self) -> None:
         """With one sandbox; the others are booted once jobs have to wait."""
@@ -65,8 +71,8 @@ class Lane:
 
     async def run(self, work: Callable[[Sandbox], Awaitable[T]]) -> T:
         """Does the work with the next free sandbox; a caller that gives up leaves the work to end by itself."""
-        berth = await self._free_berth()
-        return await self._works.do(self._occupy(berth, work))
+        slot = await self._free_slot()
+        return await self._tasks.do(self._occupy(slot, work))
 
     async def stop(self) -> None:
         """Ends every sandbox; whoever waits for one is refused."""
@@ -77,7 +83,7 @@ class Lane:
             keeper.cancel()
         await asyncio.gather(*keepers, return_exceptions=True)
 
-    async def _free_berth(self) -> Berth:
+    async def _free_slot(self) -> SandboxSlot:
         if fault := self.fault:
             raise SandboxUnavailable(fault)
         if self._idle:
@@ -85,7 +91,7 @@ class Lane:
         if len(self._waiters) >= self._max_waiting:
             raise Busy(f"{len(self._waiters)} jobs wait for a sandbox already: try again later")
         loop = asyncio.get_running_loop()
-        waiter: asyncio.Future[Berth] = loop.create_future()
+        waiter: asyncio.Future[SandboxSlot] = loop.create_future()
         self._waiters.append(waiter)
         impatience = loop.call_later(_PATIENCE_SECONDS, self._grow)
         try:
@@ -93,7 +99,7 @@ class Lane:
         except asyncio.CancelledError:
             if waiter in self._waiters:
                 self._waiters.remove(waiter)
-            # The berth may have come in the same moment.
+            # The slot may have come in the same moment.
             elif not waiter.cancelled() and not waiter.exception():
                 self._vacate(waiter.result())
             raise
@@ -102,65 +108,65 @@ class Lane:
 
     def _grow(self) -> None:
         # While one of them boots, it is that for which jobs wait.
-        if self._keepers and self.busy == len(self._keepers) < len(self._berths):
+        if self._keepers and self.busy == len(self._keepers) < len(self._slots):
             self._keep_another()
 
     def _keep_another(self) -> None:
-        keeping = self._keep(self._berths[len(self._keepers)])
+        keeping = self._keep(self._slots[len(self._keepers)])
         # For all jobs to come: what it logs is not of the one that it was begun for.
         self._keepers.append(asyncio.create_task(keeping, context=Context()))
 
-    async def _occupy(self, berth: Berth, work: Callable[[Sandbox], Awaitable[T]]) -> T:
+    async def _occupy(self, slot: SandboxSlot, work: Callable[[Sandbox], Awaitable[T]]) -> T:
         try:
-            return await work(berth.sandbox)
+            return await work(slot.sandbox)
         finally:
-            berth.look_over()
-            self._vacate(berth)
+            slot.check()
+            self._vacate(slot)
 
-    def _taken(self, berth: Berth) -> Berth:
-        berth.vacant.clear()
-        return berth
+    def _taken(self, slot: SandboxSlot) -> SandboxSlot:
+        slot.vacant.clear()
+        return slot
 
-    def _vacate(self, berth: Berth) -> None:
-        berth.vacant.set()
+    def _vacate(self, slot: SandboxSlot) -> None:
+        slot.vacant.set()
         # A worn one is its keeper's, who offers it again.
-        if not berth.worn.is_set():
-            self._offer(berth)
+        if not slot.worn.is_set():
+            self._offer(slot)
 
-    def _offer(self, berth: Berth) -> None:
+    def _offer(self, slot: SandboxSlot) -> None:
         while self._waiters:
             waiter = self._waiters.popleft()
             if not waiter.done():
-                waiter.set_result(self._taken(berth))
+                waiter.set_result(self._taken(slot))
                 return
-        self._idle.append(berth)
+        self._idle.append(slot)
 
-    async def _keep(self, berth: Berth) -> None:
+    async def _keep(self, slot: SandboxSlot) -> None:
         try:
             while True:
-                await self._renew(berth)
-                self._offer(berth)
-                await berth.worn.wait()
-                await berth.vacant.wait()
-                if berth in self._idle:
-                    self._idle.remove(berth)
+                await self._renew(slot)
+                self._offer(slot)
+                await slot.worn.wait()
+                await slot.vacant.wait()
+                if slot in self._idle:
+                    self._idle.remove(slot)
         finally:
-            await berth.close()
+            await slot.close()
 
-    async def _renew(self, berth: Berth) -> None:
-        """Tries until the berth has a sandbox; while no berth has one, jobs are refused."""
+    async def _renew(self, slot: SandboxSlot) -> None:
+        """Tries until the slot has a sandbox; while no slot has one, jobs are refused."""
         for delay in itertools.chain(_REBOOT_DELAYS, itertools.repeat(_REBOOT_DELAYS[-1])):
             try:
-                await berth.renew()
+                await slot.renew()
             except SandboxUnavailable as fault:
                 _log.warning("%s", fault)
                 self._fault = str(fault)
-                self._down.add(berth)
+                self._down.add(slot)
                 if self.fault:
                     self._refuse_waiters()
                 await asyncio.sleep(delay)
             else:
-                self._down.discard(berth)
+                self._down.discard(slot)
                 return
 
     def _refuse_waiters(self) -> None:
@@ -171,4 +177,4 @@ class Lane:
 
 
 async def _nothing(_: Sandbox) -> None:
-    """Takes a berth and leaves it."""
+    """Takes a slot and leaves it."""

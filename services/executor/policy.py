@@ -15,7 +15,7 @@ _POLICY: dict[str, Any] = tomllib.loads(Path(__file__).with_name("policy.toml").
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Kind:
+class ZygoteKind:
     """A zygote that has certain packages, and has what is slow to import loaded already."""
 
     packages: list[str]
@@ -28,7 +28,7 @@ CGROUP: dict[str, int] = _POLICY["cgroup"]
 ZYGOTE_UID: int = _POLICY["ids"]["zygote"]
 EXTENSIONS: list[str] = _POLICY["interpreter"]["extensions"]
 ENVIRONMENT: list[str] = _POLICY["interpreter"]["environment"]
-KINDS: dict[str, Kind] = {name: Kind(**kind) for name, kind in _POLICY["zygotes"].items()}
+KINDS: dict[str, ZygoteKind] = {name: ZygoteKind(**kind) for name, kind in _POLICY["zygotes"].items()}
 MATH = "math"
 
 # A report holds a header, the output and the result; anything longer is not a report.
@@ -66,7 +66,7 @@ def guest_policy(settings: SandboxSettings, kind: str = MATH) -> bytes:
             },
             "values": {"units": LIMITS["value_units"], "depth": LIMITS["value_depth"]},
             "worker": {"jobs": LIMITS["worker_jobs"], "memory_bytes": settings.memory_bytes},
-            "desk": {
+            "job_memory": {
                 # JSON writes a character in up to six.
                 "job_bytes": 6 * LIMITS["code_bytes"] + 65_536,
                 "stdout_bytes": LIMITS["stdout_bytes"],

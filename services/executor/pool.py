@@ -8,15 +8,15 @@ from functools import partial
 
 from services.executor import metrics
 from services.executor.gvisor.runsc import SandboxUnavailable
-from services.executor.lane import Busy, Lane
+from services.executor.lane import Busy, SandboxLane
+from services.executor.launcher import SandboxLauncher, open_launcher
 from services.executor.policy import KINDS, MATH, kind_for
-from services.executor.reports import Vetting
+from services.executor.reports import VetFindings
 from services.executor.sandbox import Sandbox, SandboxDied
 from services.executor.settings import SandboxSettings
-from services.executor.site import Site, open_site
-from services.executor.stock import Stock
+from services.executor.single_use import SingleUsePool
 from services.executor.submission import LimitExceeded, Submission, fault, submission
-from services.executor.works import Works
+from services.executor.tasks import ShieldedTasks
 from soliloquy.runtime.traces import spans
 from soliloquy.v1.sandbox_pb2 import LANE_SINGLE_USE, STATUS_SANDBOX_DIED, Execution, Job
 
@@ -30,13 +30,13 @@ class SandboxPool:
 
     def __init__(self, settings: SandboxSettings) -> None:
         self._settings = settings
-        self._site: Site | None = None
-        self._works = Works()
+        self._launcher: SandboxLauncher | None = None
+        self._tasks = ShieldedTasks()
         self._vetted = self._lane(self._boot_vetted, settings.recycle_vetted_after)
         self._forks = {kind: self._lane(partial(self._boot, kind), settings.recycle_after) for kind in KINDS}
-        self._stock = Stock(
+        self._single_use = SingleUsePool(
             self._boot,
-            self._works,
+            self._tasks,
             kind=MATH,
             spares=settings.spares,
             at_once=settings.sandboxes,
@@ -46,7 +46,7 @@ class SandboxPool:
     @property
     def fault(self) -> str | None:
         """Why no job can run; None where one can."""
-        if self._site is None:
+        if self._launcher is None:
             return "the sandbox pool is not running"
         # Of the fork lanes, that of code which needs no package: the others may want what is not installed.
         return self._vetted.fault or (self._forks[MATH].fault if self._forks[MATH].begun else None)
@@ -55,14 +55,14 @@ class SandboxPool:
     def busy(self) -> dict[str, int]:
         """The jobs that are in a sandbox, by lane."""
         forked = sum(lane.busy for lane in self._forks.values())
-        return {"fast": self._vetted.busy, "fork": forked, "single-use": self._stock.busy}
+        return {"fast": self._vetted.busy, "fork": forked, "single-use": self._single_use.busy}
 
     def _busy_in(self, lane: str) -> int:
         return self.busy[lane]
 
     async def start(self) -> None:
         """Returns when the sandbox can run that most jobs take; others boot when the first job comes for them."""
-        self._site = await open_site(self._settings)
+        self._launcher = await open_launcher(self._settings)
         self._vetted.start()
         try:
             await self._vetted.ready()
@@ -73,7 +73,7 @@ class SandboxPool:
         for name in self.busy:
             metrics.BUSY.labels(name).set_function(partial(self._busy_in, name))
         if self._settings.audit:
-            self._stock.refill()
+            self._single_use.refill()
 
     async def execute(self, job: Job) -> Execution:
         """The job's outcome, whatever its code does; waits for a free sandbox.
@@ -91,12 +91,12 @@ class SandboxPool:
 
     async def stop(self) -> None:
         """Ends every sandbox and leaves nothing behind; unanswered jobs fail with SandboxUnavailable."""
-        site, self._site = self._site, None
-        if site is None:
+        launcher, self._launcher = self._launcher, None
+        if launcher is None:
             return
-        await self._works.stop()
-        await asyncio.gather(*(lane.stop() for lane in (self._vetted, *self._forks.values())), self._stock.stop())
-        await asyncio.to_thread(site.close)
+        await self._tasks.stop()
+        await asyncio.gather(*(lane.stop() for lane in (self._vetted, *self._forks.values())), self._single_use.stop())
+        await asyncio.to_thread(launcher.close)
 
     async def _executed(self, wanted: Submission) -> Execution:
         if done := fault(wanted):
@@ -123,7 +123,7 @@ class SandboxPool:
         """In a sandbox that no other job has seen or will see."""
         try:
             vetting = await self._look_at(wanted)
-            done = await self._stock.run(kind_for(vetting.imports), lambda sandbox: sandbox.run(wanted, vetting))
+            done = await self._single_use.run(kind_for(vetting.imports), lambda sandbox: sandbox.run(wanted, vetting))
         except SandboxDied as death:
             metrics.DEATHS.inc()
             _log.warning("a sandbox of its own died on job %s: %s", wanted.id, death)
@@ -131,27 +131,27 @@ class SandboxPool:
         done.lane = LANE_SINGLE_USE
         return done
 
-    async def _look_at(self, wanted: Submission) -> Vetting:
+    async def _look_at(self, wanted: Submission) -> VetFindings:
         """What it imports and which verdicts it draws, without running it."""
         try:
             vetted = await self._vetted.run(lambda sandbox: sandbox.vet(wanted, only=True))
         except SandboxDied as death:
-            return Vetting(refused=f"the sandbox died on it: {death}")
-        return vetted if isinstance(vetted, Vetting) else Vetting(refused="")
+            return VetFindings(refused=f"the sandbox died on it: {death}")
+        return vetted if isinstance(vetted, VetFindings) else VetFindings(refused="")
 
-    def _lane(self, boot: Callable[[], Awaitable[Sandbox]], recycle_after: int) -> Lane:
-        return Lane(
+    def _lane(self, boot: Callable[[], Awaitable[Sandbox]], recycle_after: int) -> SandboxLane:
+        return SandboxLane(
             boot,
-            self._works,
-            berths=self._settings.sandboxes,
+            self._tasks,
+            slots=self._settings.sandboxes,
             recycle_after=recycle_after,
             max_waiting=self._settings.max_waiting,
         )
 
     async def _boot(self, kind: str) -> Sandbox:
-        if self._site is None:
+        if self._launcher is None:
             raise SandboxUnavailable("the sandbox pool has stopped")
-        return await self._site.boot(kind)
+        return await self._launcher.boot(kind)
 
     async def _boot_vetted(self) -> Sandbox:
         sandbox = await self._boot(MATH)

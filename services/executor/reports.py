@@ -26,19 +26,19 @@ _FAILURES = {
 }
 
 
-class BadReport(Exception):
+class InvalidReport(Exception):
     """Not what a sound zygote writes."""
 
 
-class Unreadable(Exception):
+class MalformedResult(Exception):
     """Not what an honest child writes."""
 
 
-_MALFORMED = (Unreadable, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
+_MALFORMED = (MalformedResult, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Report:
+class JobReport:
     number: int
     end: int
     exit_code: int
@@ -50,7 +50,7 @@ class Report:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Vetting:
+class VetFindings:
     """What the vet found in code that the fast lane does not run."""
 
     refused: str
@@ -58,14 +58,14 @@ class Vetting:
     verdicts: tuple[Verdict, ...] = ()
 
 
-def parse(payload: bytes) -> Report:
+def parse(payload: bytes) -> JobReport:
     if len(payload) < REPORT.size:
-        raise BadReport(f"a report of {len(payload)} bytes")
+        raise InvalidReport(f"a report of {len(payload)} bytes")
     number, end, exit_code, killer, spent, seconds, size = REPORT.unpack_from(payload)
     stdout, result = payload[REPORT.size : REPORT.size + size], payload[REPORT.size + size :]
     if end not in _ENDS or not math.isfinite(seconds) or len(stdout) != size:
-        raise BadReport(f"a report that says {end=} {seconds=} and {size} bytes of stdout")
-    return Report(
+        raise InvalidReport(f"a report that says {end=} {seconds=} and {size} bytes of stdout")
+    return JobReport(
         number=number,
         end=end,
         exit_code=exit_code,
@@ -77,19 +77,19 @@ def parse(payload: bytes) -> Report:
     )
 
 
-def vetting(report: Report) -> Vetting:
+def vetting(report: JobReport) -> VetFindings:
     """The refusal of a vetted worker, or of its zygote where the worker died on the job."""
     if report.end == DIED:
-        return Vetting(refused=f"the vetted worker died on it: {_death(report)}")
+        return VetFindings(refused=f"the vetted worker died on it: {_death(report)}")
     try:
         told = json.loads(report.result)
         imports = tuple(name for name in told["imports"] if isinstance(name, str))
-        return Vetting(refused=_clean(told["refused"]), imports=imports, verdicts=_verdicts(told))
+        return VetFindings(refused=_clean(told["refused"]), imports=imports, verdicts=_verdicts(told))
     except _MALFORMED as error:
-        raise BadReport(f"a refusal that cannot be read: {error}") from error
+        raise InvalidReport(f"a refusal that cannot be read: {error}") from error
 
 
-def execution(report: Report, names: Sequence[str], verdicts: Sequence[Verdict] | None = None) -> Execution:
+def execution(report: JobReport, names: Sequence[str], verdicts: Sequence[Verdict] | None = None) -> Execution:
     """How the job ended; the named values if it ended well. Without verdicts, those that the vetted worker tells."""
     done = _outcome(report, names, verdicts)
     done.seconds = report.seconds
@@ -99,7 +99,7 @@ def execution(report: Report, names: Sequence[str], verdicts: Sequence[Verdict] 
     return done
 
 
-def _outcome(report: Report, names: Sequence[str], verdicts: Sequence[Verdict] | None) -> Execution:
+def _outcome(report: JobReport, names: Sequence[str], verdicts: Sequence[Verdict] | None) -> Execution:
     if report.end == TIMED_OUT or report.killer == signal.SIGXCPU:
         return Execution(status=sandbox_pb2.STATUS_TIMEOUT, error="no end within the time limit")
     if report.end == FLOODED:
@@ -120,7 +120,7 @@ def _told(told: dict[str, Any], names: Sequence[str], verdicts: Sequence[Verdict
         return Execution(status=_FAILURES[told["status"]], error=_clean(told["error"]), error_line=told["line"])
     tagged = told["values"]
     if told["status"] != "ok" or [name for name, _ in tagged] != [identifier(name) for name in names]:
-        raise Unreadable
+        raise MalformedResult
     values = [NamedValue(name=name, value=_value(value, 0)) for name, (_, value) in zip(names, tagged, strict=True)]
     done = Execution(status=sandbox_pb2.STATUS_OK, values=values)
     if done.ByteSize() > LIMITS["values_bytes"]:
@@ -137,16 +137,16 @@ def _verdicts(told: dict[str, Any]) -> tuple[Verdict, ...]:
 def _verdict(name: str, left: str | float, right: str | float, rel_tol: float, abs_tol: float) -> Verdict:
     tolerances = math.isfinite(rel_tol) and math.isfinite(abs_tol) and min(rel_tol, abs_tol) >= 0
     if not (isinstance(name, str) and isinstance(left, str | int | float) and isinstance(right, str | int | float)):
-        raise Unreadable
+        raise MalformedResult
     if not tolerances:
-        raise Unreadable
+        raise MalformedResult
     return Verdict(name=name, left=left, right=right, rel_tol=rel_tol, abs_tol=abs_tol)
 
 
 def _value(tagged: list[Any], depth: int) -> Value:
     kind, *parts = tagged
     if depth > LIMITS["value_depth"]:
-        raise Unreadable
+        raise MalformedResult
     if kind == "items":
         return Value(items=Items(items=[_value(item, depth + 1) for item in parts[0]]))
     if kind == "entries":
@@ -157,7 +157,7 @@ def _value(tagged: list[Any], depth: int) -> Value:
 
 def _integer(digits: str) -> Value:
     if not _INTEGER.fullmatch(digits):
-        raise Unreadable
+        raise MalformedResult
     return Value(integer=digits)
 
 
@@ -185,7 +185,7 @@ def _clean(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def _death(report: Report) -> str:
+def _death(report: JobReport) -> str:
     if not report.killer:
         return f"ended with exit code {report.exit_code}"
     try:

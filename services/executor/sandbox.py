@@ -9,7 +9,7 @@ from services.executor import reports
 from services.executor.guest import wire
 from services.executor.gvisor.container import Container
 from services.executor.policy import MAX_REPORT_BYTES
-from services.executor.reports import Report, Vetting
+from services.executor.reports import JobReport, VetFindings
 from services.executor.submission import Submission
 from soliloquy.v1.sandbox_pb2 import LANE_FAST, LANE_FORK, Execution, Lane
 
@@ -51,18 +51,18 @@ class Sandbox:
         with contextlib.suppress(OSError):
             self._container.write(wire.frame(wire.VET))
 
-    async def vet(self, wanted: Submission, *, only: bool = False) -> Execution | Vetting:
+    async def vet(self, wanted: Submission, *, only: bool = False) -> Execution | VetFindings:
         """Runs the job if it passes the vet and more than that was asked for; SandboxDied where the sandbox fails."""
         told = {"code": wanted.code, "names": wanted.identifiers, "vet_only": only}
         report = await self._exchange(wanted, told)
         if report.end in (wire.REFUSED, wire.DIED):
             try:
                 return reports.vetting(report)
-            except reports.BadReport as error:
+            except reports.InvalidReport as error:
                 raise self._died(error) from error
         return self._signed(reports.execution(report, wanted.names), LANE_FAST)
 
-    async def run(self, wanted: Submission, vetting: Vetting) -> Execution:
+    async def run(self, wanted: Submission, vetting: VetFindings) -> Execution:
         """Runs the job in a child of its own; SandboxDied where the sandbox, not the job, is at fault."""
         evidence = sorted({side for v in vetting.verdicts for side in (v.left, v.right) if isinstance(side, str)})
         report = await self._exchange(wanted, {"code": wanted.code, "names": wanted.identifiers, "evidence": evidence})
@@ -71,7 +71,7 @@ class Sandbox:
     async def close(self) -> None:
         await self._container.close(at_once=self._spent)
 
-    async def _exchange(self, wanted: Submission, told: dict[str, object]) -> Report:
+    async def _exchange(self, wanted: Submission, told: dict[str, object]) -> JobReport:
         self.jobs += 1
         number = next(self._numbers)
         header = wire.JOB.pack(number, wanted.wall_seconds, wanted.memory_bytes, wanted.stdout_bytes)
@@ -81,8 +81,8 @@ class Sandbox:
                 await self._container.stdin.drain()
                 report = reports.parse(await self._read_frame())
             if report.number != number:
-                raise reports.BadReport(f"a report on job {report.number} in answer to job {number}")
-        except (TimeoutError, OSError, asyncio.IncompleteReadError, reports.BadReport) as error:
+                raise reports.InvalidReport(f"a report on job {report.number} in answer to job {number}")
+        except (TimeoutError, OSError, asyncio.IncompleteReadError, reports.InvalidReport) as error:
             raise self._died(error) from error
         except BaseException:
             # A caller that gave up leaves a report on the way, which the next job must not get.
@@ -94,7 +94,7 @@ class Sandbox:
     async def _read_frame(self) -> bytes:
         size = wire.LENGTH.unpack(await self._container.stdout.readexactly(wire.LENGTH.size))[0]
         if size > MAX_REPORT_BYTES:
-            raise reports.BadReport(f"a report of {size} bytes")
+            raise reports.InvalidReport(f"a report of {size} bytes")
         return await self._container.stdout.readexactly(size)
 
     def _died(self, error: Exception) -> SandboxDied:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from services.executor.gvisor.runsc import SandboxUnavailable
-from services.executor.reports import Vetting
+from services.executor.reports import VetFindings
 from services.executor.sandbox import Sandbox, SandboxDied
 from services.executor.settings import SandboxSettings
 from services.executor.submission import Submission
@@ -54,7 +54,7 @@ async def selftest(sandbox: Sandbox, settings: SandboxSettings, *, canary: Path)
         single_use=False,
     )
     try:
-        done = await sandbox.run(job, Vetting(refused=""))
+        done = await sandbox.run(job, VetFindings(refused=""))
     except SandboxDied as error:
         raise SandboxUnavailable(f"the sandbox died in its self-test: {error}") from error
     if done.status != STATUS_OK:

@@ -10,14 +10,14 @@ from ray import serve
 from ray.exceptions import RayError
 
 from services.model import openai
-from services.model.answering import Answering
-from services.model.counting import together
+from services.model.adapter_catalog import AdapterCatalog, CatalogEntry, ReplicaStatus
+from services.model.backend import ModelBackend
 from services.model.engines.engine import EngineFailed
-from services.model.following import SharedAdapters, ShelfAway
+from services.model.errors import error_status
 from services.model.handler import ModelHandler
-from services.model.refusals import refusal
 from services.model.settings import ServingSettings
-from services.model.shelf import Kept, Shelf, Standing
+from services.model.shared_adapters import CatalogUnavailable, SharedAdapters
+from services.model.shared_metrics import replica_environment
 from soliloquy.runtime.traces.opening import recorded
 from soliloquy.runtime.traces.settings import TraceSettings
 from soliloquy.v1.model_pb2 import (
@@ -48,22 +48,22 @@ class ModelReplica:
     """Serve calls its gRPC methods by their names, with a context that must be named as it is here."""
 
     async def __init__(  # type: ignore[misc]
-        self, build: Callable[[], Answering], kept: list[Kept], traces: TraceSettings
+        self, build: Callable[[], ModelBackend], adapters: list[CatalogEntry], traces: TraceSettings
     ) -> None:
         self._recording = ExitStack()
         self._recording.enter_context(recorded(traces))
-        self._answering = build()
-        await self._answering.start()
+        self._backend = build()
+        await self._backend.start()
         replica = serve.get_replica_context().replica_id.unique_id
-        self._shared = SharedAdapters(self._answering, _ShelfActor(kept), replica=replica)
+        self._shared = SharedAdapters(self._backend, _CatalogActor(adapters), replica=replica)
         await self._shared.start()
-        self._handler = ModelHandler(self._answering, self._shared, fault_seconds=_FAULT_SECONDS)
+        self._handler = ModelHandler(self._backend, self._shared, fault_seconds=_FAULT_SECONDS)
 
     def __serve_build_asgi_app__(self) -> Any:
         return openai.application(self._handler, self._stop)
 
     def check_health(self) -> None:
-        if fault := self._answering.fault or self._shared.fault:
+        if fault := self._backend.fault or self._shared.fault:
             raise EngineFailed(fault)
 
     async def Generate(self, request: GenerateRequest, grpc_context: Any) -> Completion:
@@ -91,16 +91,16 @@ class ModelReplica:
 
     async def _stop(self) -> None:
         await self._shared.stop()
-        await self._answering.stop()
+        await self._backend.stop()
         self._recording.close()
 
 
-class _ShelfActor:
-    """The shelf in the process that all replicas share; the first of them starts it."""
+class _CatalogActor:
+    """Calls the adapter catalog, a Ray actor that all replicas share and the first of them starts."""
 
-    def __init__(self, kept: list[Kept]) -> None:
-        shelf: Any = ray.remote(Shelf)
-        self._actor = shelf.options(
+    def __init__(self, adapters: list[CatalogEntry]) -> None:
+        catalog: Any = ray.remote(AdapterCatalog)
+        self._actor = catalog.options(
             name="adapters",
             namespace="soliloquy",
             get_if_exists=True,
@@ -109,13 +109,13 @@ class _ShelfActor:
             max_restarts=-1,
             # Each replica is in a call of its own nearly all the time.
             max_concurrency=1000,
-        ).remote(kept)
+        ).remote(adapters)
 
-    async def follow(self, standing: Standing, patience: float) -> tuple[int, list[Kept]]:
+    async def follow(self, standing: ReplicaStatus, patience: float) -> tuple[int, list[CatalogEntry]]:
         version, kept = await _reached(self._actor.follow.remote(standing, patience))
         return version, kept
 
-    async def put(self, adapter: Kept) -> str:
+    async def put(self, adapter: CatalogEntry) -> str:
         return str(await _reached(self._actor.put.remote(adapter)))
 
     async def take(self, name: str) -> bool:
@@ -125,7 +125,7 @@ class _ShelfActor:
         await _reached(self._actor.leave.remote(replica))
 
 
-def application(build: Callable[[], Answering], settings: ServingSettings) -> Any:
+def application(build: Callable[[], ModelBackend], settings: ServingSettings) -> Any:
     """The deployment bound to what it answers with; each replica builds that for itself."""
     deployment: Any = serve.deployment(
         name=_NAME,
@@ -137,12 +137,12 @@ def application(build: Callable[[], Answering], settings: ServingSettings) -> An
         graceful_shutdown_wait_loop_s=_WAIT_LOOP_SECONDS,
         health_check_period_s=settings.health_seconds,
         health_check_timeout_s=settings.health_seconds + _HEALTH_PATIENCE_SECONDS,
-        ray_actor_options={"num_cpus": 1, "num_gpus": settings.gpus, **together()},
+        ray_actor_options={"num_cpus": 1, "num_gpus": settings.gpus, **replica_environment()},
         # What keeps the first replica from starting keeps all of them.
         max_constructor_retry_count=1,
         logging_config={"enable_access_log": False},
     )
-    kept = [Kept(name=name, path=path) for name, path in settings.adapters.items()]
+    kept = [CatalogEntry(name=name, path=path) for name, path in settings.adapters.items()]
     ingress: Any = serve.ingress()
     return deployment(ingress(ModelReplica)).bind(build, kept, settings.traces)
 
@@ -169,7 +169,7 @@ async def _answered(answer: Awaitable[Answer], grpc_context: Any, nothing: Answe
 
 
 def _refuse(error: Exception, grpc_context: Any) -> None:
-    told, line = refusal(error)
+    told, line = error_status(error)
     grpc_context.set_code(told.code)
     grpc_context.set_details(line)
 
@@ -182,4 +182,6 @@ async def _reached(answer: Any) -> Any:
     try:
         return await answer
     except RayError as error:
-        raise ShelfAway(f"the shared list of adapters cannot be reached ({type(error).__name__}); ask again") from error
+        raise CatalogUnavailable(
+            f"the shared list of adapters cannot be reached ({type(error).__name__}); ask again"
+        ) from error

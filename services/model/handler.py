@@ -5,9 +5,9 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Protocol
 
-from services.model.answering import Answering, whole
+from services.model.backend import ModelBackend, final_completion
+from services.model.completion_cache import CompletionCache
 from services.model.engines.engine import EngineFailed, InvalidRequest
-from services.model.lately import Lately
 from soliloquy.runtime.traces import spans
 from soliloquy.v1.model_pb2 import (
     Adapter,
@@ -43,21 +43,21 @@ class ModelHandler:
 
     def __init__(
         self,
-        answering: Answering,
+        backend: ModelBackend,
         adapters: Adapters | None = None,
         *,
         kept: int = KEPT_ANSWERS,
         fault_seconds: float = 0.0,
     ) -> None:
         """While its engine has a fault, a request is turned away after so many seconds."""
-        self._answering = answering
-        self._adapters = adapters or answering
+        self._backend = backend
+        self._adapters = adapters or backend
         self._fault_seconds = fault_seconds
-        self._lately = Lately(answering.stream, kept=kept)
+        self._cache = CompletionCache(backend.stream, kept=kept)
 
     async def generate(self, request: GenerateRequest, caller: str = "") -> Completion:
         async with aclosing(self.stream(request, caller)) as deltas:
-            return await whole(deltas)
+            return await final_completion(deltas)
 
     async def stream(self, request: GenerateRequest, caller: str = "") -> AsyncGenerator[Delta, None]:
         """`caller` is the traceparent that came with the request, if any did."""
@@ -65,7 +65,7 @@ class ModelHandler:
             span.note(role=request.role, state=request.prompt, adapter=request.adapter)
             await self._check(request)
             completed = False
-            async with aclosing(self._lately.stream(request)) as deltas:
+            async with aclosing(self._cache.stream(request)) as deltas:
                 async for delta in deltas:
                     completed = delta.HasField("completion")
                     if completed:
@@ -75,7 +75,7 @@ class ModelHandler:
                 raise EngineFailed("the answer broke off before its end; ask again")
 
     def list_adapters(self) -> ListAdaptersResponse:
-        return ListAdaptersResponse(adapters=self._answering.adapters())
+        return ListAdaptersResponse(adapters=self._backend.adapters())
 
     async def load_adapter(self, request: LoadAdapterRequest) -> LoadAdapterResponse:
         if not request.adapter.name or not request.adapter.path:
@@ -89,10 +89,10 @@ class ModelHandler:
         return UnloadAdapterResponse()
 
     def info(self) -> ModelInfo:
-        return self._answering.info()
+        return self._backend.info()
 
     async def _check(self, request: GenerateRequest) -> None:
-        if fault := self._answering.fault:
+        if fault := self._backend.fault:
             await asyncio.sleep(self._fault_seconds)
             raise EngineFailed(fault)
         if request.ByteSize() > MAX_REQUEST_BYTES:

@@ -13,10 +13,10 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 
 from services.model.completions import ChatRequest
-from services.model.counting import registry
 from services.model.engines.engine import InvalidRequest, UnknownAdapter
+from services.model.errors import error_status
 from services.model.handler import MAX_REQUEST_BYTES, ModelHandler
-from services.model.refusals import refusal
+from services.model.shared_metrics import metrics_registry
 from soliloquy.runtime.completions import LAST_EVENT, Answer, event, first_flaw, listed, told
 from soliloquy.v1.model_pb2 import Delta
 
@@ -40,7 +40,7 @@ def application(handler: ModelHandler, stop: Callable[[], Awaitable[None]] = _no
             Route("/v1/chat/completions", calls.complete, methods=["POST"]),
             Route("/v1/models", calls.models),
             Route("/v1/models/{name:path}", calls.model),
-            Mount("/metrics", make_asgi_app(registry(calls.adapters))),
+            Mount("/metrics", make_asgi_app(metrics_registry(calls.adapters))),
         ],
         exception_handlers={HTTPException: _no_route},
         lifespan=lifespan,
@@ -130,7 +130,7 @@ def _refused(error: Exception) -> Response:
 
 
 def _told(error: Exception) -> tuple[int, dict[str, Any]]:
-    refused, line = refusal(error)
+    refused, line = error_status(error)
     return refused.http, told(refused.http, line, refused.name)
 
 

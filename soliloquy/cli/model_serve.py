@@ -11,7 +11,7 @@ from queue import SimpleQueue
 
 import click
 
-from services.model.answering import Answering, ScriptedAnswering
+from services.model.backend import ModelBackend, ScriptedBackend
 from services.model.engines.engine import EngineRefused
 from services.model.engines.settings import EngineSettings
 from services.model.engines.weights import check_base, read_adapter
@@ -161,7 +161,7 @@ def serve(
     run(partial(answering, engine, weights, scripted), settings)
 
 
-def run(build: Callable[[], Answering], settings: ServingSettings) -> None:
+def run(build: Callable[[], ModelBackend], settings: ServingSettings) -> None:
     """Serves until it is told to end, and replaces its replicas whenever it is told to."""
     told: SimpleQueue[int] = SimpleQueue()
     own = sys.stdout
@@ -180,22 +180,22 @@ def run(build: Callable[[], Answering], settings: ServingSettings) -> None:
         raise Failure(str(error)) from error
 
 
-def answering(engine: str, weights: Path | None, scripted: ModelSettings) -> Answering:
+def answering(engine: str, weights: Path | None, scripted: ModelSettings) -> ModelBackend:
     """What a replica answers with; called in each of them, which alone imports what runs weights."""
     if weights is None:
-        return ScriptedAnswering(scripted_model(scripted))
-    from services.model.engines.chat import Chat
+        return ScriptedBackend(scripted_model(scripted))
+    from services.model.engines.chat import ChatBackend
 
     settings = EngineSettings(model=weights)
     match engine:
         case "transformers":
             from services.model.engines.transformers.engine import TransformersEngine
 
-            return Chat(TransformersEngine(settings), settings)
+            return ChatBackend(TransformersEngine(settings), settings)
         case _:
             from services.model.engines.vllm.engine import VllmEngine
 
-            return Chat(VllmEngine(settings), settings)
+            return ChatBackend(VllmEngine(settings), settings)
 
 
 def _check(engine: str, weights: Path | None, adapters: Mapping[str, str]) -> None:

@@ -11,11 +11,11 @@ import click
 import uvloop
 
 from services.executor.gvisor.runsc import SandboxUnavailable
+from services.executor.launcher import open_launcher
 from services.executor.policy import KINDS
 from services.executor.pool import SandboxPool
-from services.executor.serving import SandboxServer
+from services.executor.server import SandboxServer
 from services.executor.settings import SandboxSettings
-from services.executor.site import open_site
 from services.executor.submission import LimitExceeded
 from soliloquy.cli import outcome
 from soliloquy.cli.addresses import ADDRESS
@@ -175,7 +175,7 @@ async def _run_here(job: Job) -> Execution:
 
 
 async def _boot_each_kind() -> None:
-    site = await open_site(SandboxSettings())
+    site = await open_launcher(SandboxSettings())
     try:
         # Already up, so that it would not show how long one takes.
         await site.booted.pop().close()

@@ -105,7 +105,7 @@ def following(folder: Path, shown: View) -> Iterator[None]:
 def _follow(folder: Path, shown: View, ended: threading.Event) -> None:
     """Once more at the end."""
     from training import metrics
-    from training.journal import newest
+    from training.step_log import newest
 
     latest = None
     while True:

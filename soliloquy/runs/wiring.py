@@ -23,8 +23,8 @@ from services.curriculum.settings import CurriculumSettings
 from services.executor.pool import SandboxPool
 from services.executor.settings import SandboxSettings
 from services.gateway.settings import GatewaySettings
+from services.model.engines.call_log import with_call_log
 from services.model.engines.noise import real_noise
-from services.model.engines.observed import observed
 from services.model.engines.scripted import ScriptedEngine
 from services.planner.settings import PlannerSettings
 from services.student.settings import StudentSettings
@@ -200,6 +200,6 @@ def scripted_model(settings: ModelSettings) -> Model:
         # To write problems it needs a bank, even where a file has the examples.
         next((book.draw for book in books if book.draw), None) or load_bank(WRITING).draw,
     )
-    return observed(
+    return with_call_log(
         ScriptedEngine(book, latency=settings.latency, noise=real_noise() if settings.noise == "real" else None)
     )

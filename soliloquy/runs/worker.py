@@ -156,7 +156,7 @@ class Worker:
 
     async def _answer_calls(self, sandboxes: SandboxPool, address: str) -> None:
         # It loads gRPC.
-        from services.executor.serving import SandboxServer
+        from services.executor.server import SandboxServer
 
         server = SandboxServer(sandboxes, self._assignment.sandbox)
         self.addresses.append(f"grpc on {await server.start(address)}")

@@ -11,10 +11,10 @@ from soliloquy.dataset.reading import Dataset
 from training.continuous.policy import Figures
 from training.continuous.sources import Span
 from training.evaluation.report import table
-from training.state import Undertaking, held, read, write
+from training.state import Workflow, held, read, write
 
 TABLE = "rounds.md"
-_UNDERTAKING = Undertaking(name="retraining", option="--state")
+_UNDERTAKING = Workflow(name="retraining", option="--state")
 _PLAN, _OUTCOME = "plan.json", "outcome.json"
 _HEAD = ("round", "conversations", "from", "to", "loss", "held out", "evaluation before", "after", "outcome")
 

@@ -15,7 +15,7 @@ from soliloquy.runtime.transports.kafka import KafkaSettings
 from soliloquy.runtime.transports.opening import open_transport
 from soliloquy.runtime.transports.port import Delivery
 from soliloquy.v1.conversation_pb2 import Conversation
-from training.freeze import FINISHED, LeaveOut, Sieve, finished_in, freeze_rows, freeze_topic
+from training.freeze import FINISHED, AcceptedFilter, LeaveOut, finished_in, freeze_rows, freeze_topic
 from training.settings import CannotTrain
 
 # How often a dataset is looked at.
@@ -64,7 +64,7 @@ class Topic:
         asyncio.run(self._freeze(span, folder, leave_out))
 
     async def _next(self, after: dict[int, int], wanted: int, leave_out: LeaveOut, tell: Tell) -> Span:
-        sieve, found = Sieve(leave_out), 0
+        sieve, found = AcceptedFilter(leave_out), 0
         begins, ends = dict(after), dict(after)
         async with aclosing(self._followed(after)) as deliveries:
             async for delivery in deliveries:

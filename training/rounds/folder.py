@@ -9,11 +9,11 @@ from typing import Any
 
 from training.evaluation.report import table
 from training.rounds.outcome import HEAD, Outcome, best
-from training.state import Undertaking, held, read, write
+from training.state import Workflow, held, read, write
 
 TABLE, REPORT = "rounds.md", "rounds.json"
 _OUTCOME = "outcome.json"
-_UNDERTAKING = Undertaking(name="improvement", option="--out")
+_UNDERTAKING = Workflow(name="improvement", option="--out")
 _LEGEND = """\
 Executable of what was asked for; the criteria as in the paper's table: solvable of what ran, accurate and appropriate
 of what is solvable, all three of what ran. Kept is what met all that was asked, of what was asked for, without what

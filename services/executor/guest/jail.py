@@ -25,7 +25,7 @@ _OFFSET_ARCH = 4
 _CAPABILITY_VERSION_3 = 0x20080522
 
 
-class _Program(ctypes.Structure):
+class _FilterProgram(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_void_p))
 
 
@@ -37,7 +37,7 @@ class Jail:
         self._libc = ctypes.CDLL(None, use_errno=True)
         instructions = seccomp_filter(machine, denied)
         self._instructions = ctypes.create_string_buffer(instructions, len(instructions))
-        self._program = _Program(len(instructions) // 8, ctypes.addressof(self._instructions))
+        self._program = _FilterProgram(len(instructions) // 8, ctypes.addressof(self._instructions))
         self._program_pointer = ctypes.byref(self._program)
         self._capability_header = struct.pack("=Ii", _CAPABILITY_VERSION_3, 0)
         self._no_capabilities = bytes(24)

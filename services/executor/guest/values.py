@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from .foreign import Plain
+from .foreign_types import Converter
 
 Tagged = list[Any]
 
 # Read through the type's own descriptor: a metaclass can make `cls.__name__` run code.
 _NAME = type.__dict__["__name__"].__get__
 _DIGITS_PER_BIT = 0.30103
-_NONE: Mapping[type, Plain] = MappingProxyType({})
+_NONE: Mapping[type, Converter] = MappingProxyType({})
 
 
 class TooBig(Exception):
@@ -21,10 +21,10 @@ class TooBig(Exception):
 class Tagger:
     """Tags values by their exact type; one a job, since all its values share one allowance."""
 
-    def __init__(self, *, units: int, depth: int, plain: Mapping[type, Plain] = _NONE) -> None:
+    def __init__(self, *, units: int, depth: int, converters: Mapping[type, Converter] = _NONE) -> None:
         self._units = units
         self._depth = depth
-        self._plain = plain
+        self._converters = converters
 
     def tag(self, value: object) -> Tagged:
         left = self._units
@@ -37,8 +37,8 @@ class Tagger:
     def _tag(self, value: object, depth: int) -> Tagged:
         kind = type(value)
         self._spend(1)
-        if kind in self._plain:
-            value = self._plain[kind](value)
+        if kind in self._converters:
+            value = self._converters[kind](value)
             kind = type(value)
         if value is None:
             return ["none"]

@@ -14,17 +14,17 @@ MAX_NODES = 20_000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Vetting:
+class VetResult:
     refused: str | None
     imports: tuple[str, ...]
     verdicts: tuple[Verdict, ...]
 
 
-def vet(tree: ast.Module) -> Vetting:
+def vet(tree: ast.Module) -> VetResult:
     """Why the fast lane must not run the snippet (None: it may), what it imports, what it concludes."""
     reading = Reading(tree.body)
     nodes = sum(reading.read(place) for place in range(len(tree.body)))
-    return Vetting(
+    return VetResult(
         refused=f"more than {MAX_NODES} syntax nodes" if nodes > MAX_NODES else reading.refused(),
         imports=tuple(sorted(reading.imports)),
         verdicts=find(tree.body, reading.bindings) if reading.closed else (),

@@ -16,10 +16,10 @@ import time
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from . import environment, forked, vetted, wire
-from .desk import CHUNK, Desk
-from .foreign import plain_types
+from . import environment, forked_job, vetted_worker, wire
+from .foreign_types import converters
 from .jail import Jail, limit
+from .job_memory import CHUNK, JobMemory
 from .values import Tagger
 
 _HOST_IN, _HOST_OUT = 0, 1
@@ -62,16 +62,16 @@ class Zygote:
 
     def __init__(self, policy: dict[str, Any]) -> None:
         self._jail = Jail(**policy["jail"])
-        self._desk = Desk(**policy["desk"])
+        self._job_memory = JobMemory(**policy["job_memory"])
         self._policy = policy
         self._next_uid: int = policy["first_uid"]
-        self._plain_types = plain_types()
+        self._converters = converters()
         self._null = os.open(os.devnull, os.O_WRONLY)
 
     def serve(self) -> None:
         child = self._fork()
         wire.write(_HOST_OUT, wire.frame(wire.READY))
-        while (payload := self._desk.read_frame(_HOST_IN)) is not None:
+        while (payload := self._job_memory.read_frame(_HOST_IN)) is not None:
             if payload == wire.VET:
                 os.close(child.job)
                 os.waitpid(child.pid, 0)
@@ -102,7 +102,7 @@ class Zygote:
     def _be_child(self, uid: int, own: tuple[int, ...], others: tuple[int, ...]) -> NoReturn:
         try:
             _keep_only(own=own, others=others)
-            forked.run(self._jail, uid, Tagger(**self._policy["values"], plain=self._plain_types))
+            forked_job.run(self._jail, uid, Tagger(**self._policy["values"], converters=self._converters))
         finally:
             os._exit(1)
 
@@ -119,14 +119,14 @@ class Zygote:
         status, late = _reap(child.pid, deadline)
         seconds = time.monotonic() - started
         child.hang_up()
-        spent = not self._desk.empty(_SCRATCH, self._policy["scratch_entries"])
+        spent = not self._job_memory.empty(_SCRATCH, self._policy["scratch_entries"])
         _report(number, wire.TIMED_OUT if late else end, status, seconds, spent=spent, stdout=stdout, result=result)
         return spent
 
     def _collect(self, child: Child, deadline: float, stdout_bytes: int) -> tuple[int, memoryview, memoryview]:
         """Drains both pipes until the child closes them, time is up or one brings more than its cap."""
-        areas = {child.stdout: self._desk.stdout, child.result: self._desk.result}
-        caps = {child.stdout: stdout_bytes, child.result: self._policy["desk"]["result_bytes"]}
+        areas = {child.stdout: self._job_memory.stdout, child.result: self._job_memory.result}
+        caps = {child.stdout: stdout_bytes, child.result: self._policy["job_memory"]["result_bytes"]}
         taken = dict.fromkeys(areas, 0)
         unfinished = set(areas)
         poll = select.poll()
@@ -154,19 +154,19 @@ class Zygote:
 
     def _serve_vetted(self) -> None:
         """Keeps a vetted worker at the host's pipes, and speaks for the one that dies on a job."""
-        in_hand = mmap.mmap(-1, vetted.IN_HAND.size)
+        in_hand = mmap.mmap(-1, vetted_worker.IN_HAND.size)
         while True:
             uid = self._uid()
             pid = os.fork()
             if pid == 0:
                 self._be_worker(uid, in_hand)
             _, status = os.waitpid(pid, 0)
-            number, started = vetted.IN_HAND.unpack(in_hand)
+            number, started = vetted_worker.IN_HAND.unpack(in_hand)
             if number:
                 timed_out = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGALRM
                 end = wire.TIMED_OUT if timed_out else wire.DIED
                 _report(number, end, status, time.monotonic() - started)
-                in_hand[:] = vetted.IDLE
+                in_hand[:] = vetted_worker.IDLE
             elif status:
                 # The host is gone, or a worker broke down over nothing.
                 return
@@ -175,7 +175,7 @@ class Zygote:
         try:
             _keep_only(own=(_HOST_IN, _HOST_OUT, self._null), others=())
             self._jail.enter(uid)
-            vetted.Worker(**self._policy["worker"], values=self._policy["values"], in_hand=in_hand).serve()
+            vetted_worker.VettedWorker(**self._policy["worker"], values=self._policy["values"], in_hand=in_hand).serve()
         finally:
             os._exit(1)
 

@@ -19,7 +19,7 @@ _LOG = "log"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Plan:
+class ContainerSpec:
     """What to start, and what it leaves."""
 
     command: list[str]
@@ -42,7 +42,7 @@ class Plan:
 class Container:
     """What `start` started must be ended with `close`."""
 
-    def __init__(self, plan: Plan, process: asyncio.subprocess.Process) -> None:
+    def __init__(self, plan: ContainerSpec, process: asyncio.subprocess.Process) -> None:
         assert process.stdin is not None
         assert process.stdout is not None
         self.stdin = process.stdin
@@ -92,7 +92,7 @@ class Container:
         return not self.alive
 
 
-async def start(plan: Plan) -> Container:
+async def start(plan: ContainerSpec) -> Container:
     try:
         plan.folder.mkdir()
         (plan.folder / "config.json").write_text(plan.config, "utf-8")

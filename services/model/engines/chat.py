@@ -19,13 +19,13 @@ from services.model.engines.engine import (
 from services.model.engines.grammar import grammar
 from services.model.engines.metrics import EngineMetrics
 from services.model.engines.settings import EngineSettings
+from services.model.engines.tokenizer import ChatTokenizer
 from services.model.engines.weights import check_base, check_fits, read_adapter
-from services.model.engines.wording import Wording
 from soliloquy.runtime.weights import base_digest
 from soliloquy.v1.model_pb2 import Adapter, Completion, Delta, Finish, GenerateRequest, ModelInfo, Sampling
 
 
-class Chat:
+class ChatBackend:
     def __init__(self, engine: Engine, settings: EngineSettings) -> None:
         self._engine = engine
         self._settings = settings
@@ -37,7 +37,7 @@ class Chat:
 
     async def start(self) -> None:
         check_base(self._model)
-        self._wording = await asyncio.to_thread(Wording, self._model)
+        self._wording = await asyncio.to_thread(ChatTokenizer, self._model)
         self._digest = await asyncio.to_thread(base_digest, self._model)
         await self._engine.start()
         self._metrics.open()

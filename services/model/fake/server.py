@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 from aiohttp import web
 
-from services.model.fake.from_schema import sentence, value_of
-from services.model.fake.weather import Fate, Weather
+from services.model.fake.faults import Fate, FaultSchedule
+from services.model.fake.schema_values import sentence, value_of
 from soliloquy.runtime.listening import listening
 from soliloquy.runtime.model import Model, ModelRefused
 from soliloquy.runtime.model.openai_line import PROMPT_HEADER, SEED_HEADER
@@ -34,7 +34,7 @@ _KNOWN = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FakeSettings:
-    weather: Weather = field(default_factory=Weather)
+    weather: FaultSchedule = field(default_factory=FaultSchedule)
     # What it says in Retry-After; empty for no such header.
     retry_after: str = "1"
     # The key that it asks for; empty for none.
@@ -78,7 +78,7 @@ class FakeServer:
         if refusal := self._refused_key(request):
             return refusal
         number, self._requests = self._requests, self._requests + 1
-        fate, seconds = self._settings.weather.befalls(number, time.monotonic() - self._began)
+        fate, seconds = self._settings.weather.fate_of(number, time.monotonic() - self._began)
         self.fates[fate] += 1
         if fate is Fate.THROTTLED:
             headers = {"Retry-After": self._settings.retry_after} if self._settings.retry_after else {}

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from services.model.answering import Answering, whole
+from services.model.backend import ModelBackend, final_completion
 from services.model.engines.engine import EngineFailed, EngineRefused
 from services.model.engines.settings import EngineSettings
 from services.model.engines.weights import check_base, read_adapter
@@ -50,7 +50,7 @@ class Weights:
 class InThisProcess:
     """One engine as the model of every role."""
 
-    def __init__(self, answering: Answering, weights: Weights) -> None:
+    def __init__(self, answering: ModelBackend, weights: Weights) -> None:
         self._answering = answering
         self._weights = weights
 
@@ -60,7 +60,7 @@ class InThisProcess:
         if self._weights.free:
             request.schema = ""
         try:
-            return await whole(self._answering.stream(request))
+            return await final_completion(self._answering.stream(request))
         except EngineRefused as refused:
             raise ModelRefused(str(refused)) from refused
         except EngineFailed as failed:
@@ -69,11 +69,11 @@ class InThisProcess:
 
 @asynccontextmanager
 async def running(weights: Weights) -> AsyncIterator[InThisProcess]:
-    from services.model.engines.chat import Chat
+    from services.model.engines.chat import ChatBackend
     from services.model.engines.transformers.engine import TransformersEngine
 
     settings = EngineSettings(model=weights.folder)
-    chat = Chat(TransformersEngine(settings), settings)
+    chat = ChatBackend(TransformersEngine(settings), settings)
     try:
         await chat.start()
         if weights.adapter:

@@ -209,9 +209,9 @@ class _Writing:
             if endpoint.engine == "openai":
                 raise Failure(f"{endpoint.base_url} takes no adapter: serve {self.base} by `soliloquy model serve`")
             if endpoint.engine == "scripted":
-                from services.model.beside import beside
+                from services.model.in_process import serve_weights
 
-                address = at_hand.enter_context(beside(self.base))
+                address = at_hand.enter_context(serve_weights(self.base))
                 endpoint = Endpoint(engine="ray", address=address, model=self.base.name, timeout=_PATIENCE_SECONDS)
             name = f"mathwell-{digest_of([adapter / ADAPTER_WEIGHTS])[:12]}" if adapter else ""
             asyncio.run(_load(endpoint.address, self.base, name, adapter))

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from services.model.beside import beside
+from services.model.in_process import serve_weights
 from soliloquy.client.dataset import Dataset
 from soliloquy.runtime.transports.kafka import KafkaSettings
 from soliloquy.runtime.transports.opening import open_transport
@@ -39,7 +39,7 @@ canaries = {{ count = 1, readable = 0.0 }}
 
 @pytest.fixture(scope="module")
 def address(base: Path) -> Iterator[str]:
-    with beside(base) as address:
+    with serve_weights(base) as address:
         yield address
 
 

@@ -4,12 +4,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from services.model.beside import served
+from services.model.in_process import serve_grpc
 from tests.integration.model.support import started
 
 
 @asynccontextmanager
 async def plain(base: Path) -> AsyncIterator[int]:
     """Its port."""
-    async with started(base) as chat, served(chat) as port:
+    async with started(base) as chat, serve_grpc(chat) as port:
         yield port

@@ -9,7 +9,7 @@ from services.gateway.chat.chats import Chats
 from services.gateway.chat.pieces import REPLY_AGAIN, Piece
 from services.gateway.chat.settings import ChatSettings
 from services.gateway.refusals import Refusal
-from services.planner.enrichments import Enrichments
+from services.planner.enrichment_cache import EnrichmentCache
 from soliloquy.recipes.recipe import find
 from soliloquy.runs.gateway.chatting import ChatProblems, tutoring
 from soliloquy.runs.wiring import ModelSettings, scripted_model
@@ -80,7 +80,7 @@ async def answers(recipe: str, problem: Problem) -> list[str]:
     """What a good student says, from its first word on."""
     if recipe == "scaffold":
         # Whoever plans a problem plans it alike.
-        planned = await Enrichments(scripted_model(MODEL), remembered=1).of(problem, find(recipe))
+        planned = await EnrichmentCache(scripted_model(MODEL), remembered=1).of(problem, find(recipe))
         return [f"I find {question.answer}." for question in planned.plan.questions]
     return [BEGINNING] * (recipe == "soliloquy") + [_worked(step) for step in problem.steps]
 

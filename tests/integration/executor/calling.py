@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import grpc
 
 from services.executor.pool import SandboxPool
-from services.executor.serving import SandboxServer
+from services.executor.server import SandboxServer
 from services.executor.settings import SandboxSettings
 from soliloquy.client.sandbox import SandboxClient
 from soliloquy.v1.sandbox_pb2_grpc import SandboxServiceStub

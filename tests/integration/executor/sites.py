@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from services.executor.launcher import SandboxLauncher, open_launcher
 from services.executor.policy import MATH
-from services.executor.reports import Vetting
+from services.executor.reports import VetFindings
 from services.executor.sandbox import Sandbox
 from services.executor.settings import SandboxSettings
-from services.executor.site import Site, open_site
 from services.executor.submission import submission
 from soliloquy.v1.sandbox_pb2 import STATUS_OK, Execution, Job
 
@@ -26,8 +26,8 @@ _USES = {
 
 
 @asynccontextmanager
-async def opened(runtime_dir: Path, **settings: Any) -> AsyncIterator[Site]:
-    site = await open_site(SandboxSettings(runtime_dir=runtime_dir, wall_seconds=_WALL_SECONDS, **settings))
+async def opened(runtime_dir: Path, **settings: Any) -> AsyncIterator[SandboxLauncher]:
+    site = await open_launcher(SandboxSettings(runtime_dir=runtime_dir, wall_seconds=_WALL_SECONDS, **settings))
     try:
         yield site
     finally:
@@ -35,7 +35,7 @@ async def opened(runtime_dir: Path, **settings: Any) -> AsyncIterator[Site]:
 
 
 @asynccontextmanager
-async def booted(site: Site, kind: str = MATH) -> AsyncIterator[Sandbox]:
+async def booted(site: SandboxLauncher, kind: str = MATH) -> AsyncIterator[Sandbox]:
     sandbox = await site.boot(kind)
     try:
         yield sandbox
@@ -45,7 +45,7 @@ async def booted(site: Site, kind: str = MATH) -> AsyncIterator[Sandbox]:
 
 async def run(sandbox: Sandbox, code: str, *names: str) -> Execution:
     job = submission(Job(code=code, result_variables=names), SandboxSettings(wall_seconds=_WALL_SECONDS))
-    return await sandbox.run(job, Vetting(refused=""))
+    return await sandbox.run(job, VetFindings(refused=""))
 
 
 async def assert_sound(sandbox: Sandbox, kind: str = MATH) -> None:

@@ -11,7 +11,7 @@ import grpc
 import pytest
 
 from services.executor.pool import SandboxPool
-from services.executor.serving import SandboxServer
+from services.executor.server import SandboxServer
 from services.executor.settings import SandboxSettings
 from soliloquy.client.sandbox import SandboxClient, ServiceUnavailable, Unserialisable
 from soliloquy.v1.sandbox_pb2 import ExecuteRequest, Job

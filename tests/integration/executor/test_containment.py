@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from services.executor.gvisor.runsc import SandboxUnavailable
+from services.executor.launcher import SandboxLauncher
 from services.executor.policy import CGROUP, KINDS
 from services.executor.sandbox import SandboxDied
-from services.executor.site import Site
 from tests.integration.executor import nobody
 from tests.integration.executor.leftovers import leftovers
 from tests.integration.executor.sites import assert_sound, booted, opened, run
@@ -27,10 +27,10 @@ _OWNER = """
 import asyncio, os, sys
 from pathlib import Path
 from services.executor.settings import SandboxSettings
-from services.executor.site import open_site
+from services.executor.launcher import open_launcher
 
 async def main():
-    site = await open_site(SandboxSettings(runtime_dir=Path(sys.argv[1])))
+    site = await open_launcher(SandboxSettings(runtime_dir=Path(sys.argv[1])))
     sandboxes = [await site.boot(kind) for kind in ("math", "numpy")]
     print(len(sandboxes), site.unbounded, flush=True)
     if sys.argv[2] == "hang":
@@ -51,7 +51,7 @@ def put_before_runsc(folder: Path, monkeypatch: pytest.MonkeyPatch, lines: str) 
     monkeypatch.setenv("PATH", str(folder), prepend=os.pathsep)
 
 
-def killed(site: Site, title: str) -> bool:
+def killed(site: SandboxLauncher, title: str) -> bool:
     """Kills the process of a site's sandboxes that calls itself so."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
@@ -65,7 +65,7 @@ def killed(site: Site, title: str) -> bool:
     return bool(found)
 
 
-def of_sandboxes(site: Site) -> list[str]:
+def of_sandboxes(site: SandboxLauncher) -> list[str]:
     """What there is of the site's sandboxes, while the site itself goes on."""
     own = [site.folder.path, *(site.cgroup.folders if site.cgroup else ())]
     nested = [entry for folder in own if folder.exists() for entry in folder.iterdir() if entry.name.isdigit()]

@@ -18,11 +18,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from services.executor.gvisor.runsc import SandboxUnavailable
 from services.executor.settings import SandboxSettings
-from services.executor.site import open_site
+from services.executor.launcher import open_launcher
 
 async def boot():
     with TemporaryDirectory() as folder:
-        site = await open_site(SandboxSettings(runtime_dir=Path(folder)))
+        site = await open_launcher(SandboxSettings(runtime_dir=Path(folder)))
         try:
             async with asyncio.timeout(30):
                 print("booted", (await site.boot()).proofs)

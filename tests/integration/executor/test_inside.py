@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
+from services.executor.launcher import SandboxLauncher
 from services.executor.policy import CGROUP, KINDS, MATH, ZYGOTE_UID
 from services.executor.sandbox import Sandbox
-from services.executor.site import Site
 from soliloquy.v1.sandbox_pb2 import STATUS_MEMORY, STATUS_OK
 from tests.integration.executor.sites import assert_sound, booted, opened, run
 from tests.integration.executor.support import needs_runsc
@@ -43,7 +43,7 @@ folders = sorted(folders)
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
+async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[SandboxLauncher]:
     async with opened(tmp_path_factory.mktemp("inside")) as site:
         yield site
 
@@ -54,7 +54,7 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def sandbox(site: Site, kind: str) -> AsyncIterator[Sandbox]:
+async def sandbox(site: SandboxLauncher, kind: str) -> AsyncIterator[Sandbox]:
     async with booted(site, kind) as sandbox:
         yield sandbox
 
@@ -83,7 +83,7 @@ async def test_a_zygote_is_not_root_and_can_do_only_what_its_jobs_need_of_it(san
 
 
 @pytest.mark.parametrize("kind", [MATH], indirect=True)
-async def test_a_job_sees_the_memory_of_its_sandbox_and_not_the_hosts(site: Site, sandbox: Sandbox) -> None:
+async def test_a_job_sees_the_memory_of_its_sandbox_and_not_the_hosts(site: SandboxLauncher, sandbox: Sandbox) -> None:
     if site.cgroup is None:
         pytest.skip(site.unbounded)
     done = await run(sandbox, "import os\nx = os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE')", "x")

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from services.executor.gvisor.runsc import SandboxUnavailable
+from services.executor.launcher import open_launcher
 from services.executor.pool import SandboxPool
 from services.executor.selftest import selftest
 from services.executor.settings import SandboxSettings
-from services.executor.site import open_site
 from tests.integration.executor.support import Runsc, job, needs_runsc, runsc_pids
 
 
@@ -43,7 +43,7 @@ async def test_a_platform_that_does_not_exist_means_not_ready(tmp_path: Path) ->
 
 @needs_runsc
 async def test_a_sandbox_that_sees_the_canary_gets_no_job(tmp_path: Path) -> None:
-    site = await open_site(SandboxSettings(runtime_dir=tmp_path))
+    site = await open_launcher(SandboxSettings(runtime_dir=tmp_path))
     sandbox = await site.boot()
     try:
         with pytest.raises(SandboxUnavailable, match=r"unproven: it sees no file of the host$"):

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from services.model.answering import Answering, whole
+from services.model.backend import ModelBackend, final_completion
 from services.model.engines.settings import EngineSettings
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest, Message, Sampling
 
@@ -22,17 +22,17 @@ def request(text: str = "Why does the cart slow down?", **asked: Any) -> Generat
     )
 
 
-async def answer(answering: Answering, asked: GenerateRequest) -> Completion:
-    return await whole(answering.stream(asked))
+async def answer(answering: ModelBackend, asked: GenerateRequest) -> Completion:
+    return await final_completion(answering.stream(asked))
 
 
 @asynccontextmanager
 async def started(base: Path, **settings: Any) -> AsyncIterator[Any]:
-    from services.model.engines.chat import Chat
+    from services.model.engines.chat import ChatBackend
     from services.model.engines.transformers.engine import TransformersEngine
 
     chosen = EngineSettings(**{"model": base, "cache_tokens": 8192, **settings})
-    chat = Chat(TransformersEngine(chosen), chosen)
+    chat = ChatBackend(TransformersEngine(chosen), chosen)
     await chat.start()
     try:
         yield chat

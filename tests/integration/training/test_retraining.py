@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from prometheus_client import REGISTRY
 
-from services.model.beside import beside
+from services.model.in_process import serve_weights
 from soliloquy.client.dataset import Dataset
 from soliloquy.runtime.model import Model
 from soliloquy.runtime.weights import digest_of
@@ -32,7 +32,7 @@ STREAM = [*GROWN[:4], GROWN[0], *GROWN[4:]]
 
 @pytest.fixture(scope="module")
 def address(base: Path) -> Iterator[str]:
-    with beside(base) as address:
+    with serve_weights(base) as address:
         yield address
 
 

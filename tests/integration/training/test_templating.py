@@ -64,10 +64,10 @@ def learned_text(template: "Template", chat: list[Told]) -> str:
 def test_the_prompt_of_a_sample_is_token_for_token_what_the_model_service_makes_of_it(
     base: Path, with_template: Callable[[str], Path], source: str | None
 ) -> None:
-    from services.model.engines.wording import Wording
+    from services.model.engines.tokenizer import ChatTokenizer
 
     folder = with_template(source) if source else base
-    served, template = Wording(folder), template_of(folder)
+    served, template = ChatTokenizer(folder), template_of(folder)
     for sample in states(conversations(1)[0]):
         prompt = served.prompt([Message(role=told.role, text=told.text) for told in sample.messages[:-1]])
         (tokens,) = template.tokens([sample.messages])

@@ -57,18 +57,18 @@ def test_the_same_training_again_comes_to_the_same_bytes(whole: Path, job: Make)
 def test_a_training_that_ends_at_any_step_goes_on_to_the_very_same_end(
     whole: Path, job: Make, step: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from training.journal import StepJournal
+    from training.step_log import StepLog
     from training.train import train
 
     cut = job("cut")
-    written = StepJournal.add
+    written = StepLog.add
 
-    def add(self: StepJournal, done: Any) -> None:
+    def add(self: StepLog, done: Any) -> None:
         written(self, done)
         if done.step == step:
             raise Killed
 
-    monkeypatch.setattr(StepJournal, "add", add)
+    monkeypatch.setattr(StepLog, "add", add)
     with pytest.raises(Killed):
         train(cut)
     monkeypatch.undo()

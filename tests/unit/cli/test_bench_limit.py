@@ -8,7 +8,7 @@ import pytest
 from benchmarks.commands.calls import UnknownCall, chains, read_calls
 from benchmarks.commands.limit import makespan
 from benchmarks.commands.usage import Sample, Usage
-from services.model.engines.observed import OBSERVATION, Observation, observed
+from services.model.engines.call_log import CALL_LOG, CallLog, with_call_log
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 
 
@@ -35,7 +35,7 @@ def test_conversations_begin_in_order_as_soon_as_there_is_a_place(
 
 
 def test_the_same_call_always_takes_the_same_time_and_so_many_take_so_long() -> None:
-    observation = Observation(calls="", latency=((0.8, 0.9), (2.8, 0.1)))
+    observation = CallLog(calls="", latency=((0.8, 0.9), (2.8, 0.1)))
     drawn = [observation.seconds(str(call)) for call in range(10_000)]
     assert drawn == [observation.seconds(str(call)) for call in range(10_000)]
     assert 0.09 < drawn.count(2.8) / len(drawn) < 0.11
@@ -43,8 +43,8 @@ def test_the_same_call_always_takes_the_same_time_and_so_many_take_so_long() -> 
 
 
 async def test_an_observed_model_gives_its_answers_and_writes_every_one_down(tmp_path: Path) -> None:
-    Observation(calls=str(tmp_path / "calls"), latency=((0.01, 1.0),)).to_file(tmp_path / "how")
-    model = observed(Echo(), {OBSERVATION: str(tmp_path / "how")})
+    CallLog(calls=str(tmp_path / "calls"), latency=((0.01, 1.0),)).to_file(tmp_path / "how")
+    model = with_call_log(Echo(), {CALL_LOG: str(tmp_path / "how")})
     for number in (1, 2, 1):
         request = GenerateRequest(role="tutor", prompt="soliloquy/deciding", seed=number)
         assert (await model.generate(request)).text == "soliloquy/deciding"
@@ -56,7 +56,7 @@ async def test_an_observed_model_gives_its_answers_and_writes_every_one_down(tmp
 
 def test_a_model_that_nobody_observes_is_left_as_it_is() -> None:
     model = Echo()
-    assert observed(model, {}) is model
+    assert with_call_log(model, {}) is model
 
 
 def test_a_conversation_that_holds_a_call_nobody_saw_does_not_count() -> None:

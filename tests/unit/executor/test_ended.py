@@ -9,7 +9,7 @@ import pytest
 import uvloop
 
 from services.executor.gvisor import container
-from services.executor.gvisor.container import Plan
+from services.executor.gvisor.container import ContainerSpec
 from services.executor.sandbox import Sandbox, SandboxDied
 from services.executor.settings import SandboxSettings
 from services.executor.submission import submission
@@ -19,7 +19,7 @@ Run = Callable[[Coroutine[Any, Any, None]], None]
 
 
 async def ended(folder: Path) -> Sandbox:
-    plan = Plan(command=["false"], folder=folder, config="{}", cgroup=None, isolation="", runsc_version="")
+    plan = ContainerSpec(command=["false"], folder=folder, config="{}", cgroup=None, isolation="", runsc_version="")
     running = await container.start(plan)
     await running.ended()
     return Sandbox(running)

@@ -36,7 +36,7 @@ def outcome(told: Any, *names: str) -> Execution:
 def test_a_report_is_read_or_refused_whatever_its_bytes(data: bytes) -> None:
     try:
         report = reports.parse(data)
-    except reports.BadReport:
+    except reports.InvalidReport:
         return
     assert reports.execution(report, ["x"]).status != sandbox_pb2.STATUS_UNSPECIFIED
 
@@ -65,7 +65,7 @@ def test_a_result_is_read_or_refused_whatever_its_bytes(result: bytes) -> None:
     ],
 )
 def test_a_report_that_no_sound_zygote_writes_is_refused(data: bytes) -> None:
-    with pytest.raises(reports.BadReport):
+    with pytest.raises(reports.InvalidReport):
         reports.parse(data)
 
 
@@ -144,7 +144,7 @@ def test_a_refusal_says_what_the_code_imports() -> None:
 
 @pytest.mark.parametrize("told", [b"", b"[]", b'{"refused": 5, "imports": [], "verdicts": []}', b'{"refused": ""}'])
 def test_a_refusal_that_cannot_be_read_is_the_sandboxes_fault(told: bytes) -> None:
-    with pytest.raises(reports.BadReport):
+    with pytest.raises(reports.InvalidReport):
         reports.vetting(reports.parse(payload(told, end=REFUSED)))
 
 

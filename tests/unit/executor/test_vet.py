@@ -6,11 +6,11 @@ import re
 
 import pytest
 
-from services.executor.guest.vet import MAX_NODES, Vetting, vet
+from services.executor.guest.vet import MAX_NODES, VetResult, vet
 from services.executor.guest.vocabulary import BUILTINS, PUBLIC
 
 
-def vetted(code: str) -> Vetting:
+def vetted(code: str) -> VetResult:
     return vet(ast.parse(code))
 
 

@@ -9,8 +9,8 @@ from benchmarks.model import client
 from benchmarks.runtime.figures import figure, merged
 from benchmarks.runtime.targets import judged
 from services.model.engines.scripted import ScriptedEngine
+from services.model.fake.faults import Fate, FaultSchedule
 from services.model.fake.server import FakeServer, FakeSettings
-from services.model.fake.weather import Fate, Weather
 from tests.unit.scripted.problems import Shelf
 
 ENGINE = ScriptedEngine(Shelf())
@@ -26,7 +26,7 @@ async def test_the_overhead_is_of_calls_that_were_answered() -> None:
 
 
 async def test_a_storm_loses_no_call_and_its_end_is_found() -> None:
-    weather = Weather(latency=0.4, throttled=0.5, period=1.5, storm=0.5)
+    weather = FaultSchedule(latency=0.4, throttled=0.5, period=1.5, storm=0.5)
     fake = FakeServer(ENGINE, FakeSettings(weather=weather, retry_after="0.1"))
     async with fake.serving("127.0.0.1:0") as url:
         began = time.monotonic() + 1.0

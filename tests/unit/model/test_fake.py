@@ -12,9 +12,9 @@ import aiohttp
 import pytest
 
 from services.model.engines.scripted import ScriptedEngine
-from services.model.fake.from_schema import CannotFollow, value_of
+from services.model.fake.faults import Fate, FaultSchedule
+from services.model.fake.schema_values import CannotFollow, value_of
 from services.model.fake.server import FakeServer, FakeSettings
-from services.model.fake.weather import Fate, Weather
 from soliloquy.recipes.answers import Decision, Program
 from soliloquy.recipes.soliloquy.answers import Reply
 from soliloquy.runtime.answers import Answer
@@ -31,7 +31,7 @@ from tests.unit.scripted.problems import CART, STONE_FALL, Shelf
 
 ENGINE = ScriptedEngine(Shelf())
 # So few of what a call is not made for ever that none is given up.
-STORM = Weather(throttled=0.4, failed=0.03, truncated=0.03, malformed=0.03)
+STORM = FaultSchedule(throttled=0.4, failed=0.03, truncated=0.03, malformed=0.03)
 
 
 @asynccontextmanager
@@ -71,7 +71,7 @@ async def test_in_a_storm_of_all_troubles_no_call_is_lost_and_no_word_is_changed
 
 @pytest.mark.usefixtures("_quick")
 async def test_sockets_that_hang_cost_a_deadline_and_no_call() -> None:
-    fake = FakeServer(ENGINE, FakeSettings(weather=Weather(hung=0.2, seed=3)))
+    fake = FakeServer(ENGINE, FakeSettings(weather=FaultSchedule(hung=0.2, seed=3)))
     async with asking(fake, timeout=0.2) as model:
         said = await asyncio.gather(*(model.generate(request("student", opening(), seed)) for seed in range(10)))
     assert len({completion.text for completion in said}) > 1
@@ -168,31 +168,31 @@ async def test_a_dialogue_that_somebody_hears_comes_through_a_storm_as_any_other
 
 
 async def test_a_stream_may_stop_half_way() -> None:
-    fake = FakeServer(ENGINE, FakeSettings(weather=Weather(truncated=1.0)))
+    fake = FakeServer(ENGINE, FakeSettings(weather=FaultSchedule(truncated=1.0)))
     async with fake.serving("127.0.0.1:0") as url:
         with pytest.raises(aiohttp.ClientPayloadError):
             await streamed(url)
 
 
 def test_troubles_come_as_often_as_they_are_to_and_the_same_for_a_seed() -> None:
-    weather = Weather(throttled=0.5, hung=0.1, seed=4)
-    fates = Counter(weather.befalls(number, 0.0)[0] for number in range(2_000))
+    weather = FaultSchedule(throttled=0.5, hung=0.1, seed=4)
+    fates = Counter(weather.fate_of(number, 0.0)[0] for number in range(2_000))
     assert fates[Fate.THROTTLED] == pytest.approx(1_000, rel=0.1)
     assert fates[Fate.HUNG] == pytest.approx(200, rel=0.3)
-    again = Counter(weather.befalls(number, 0.0)[0] for number in range(2_000))
+    again = Counter(weather.fate_of(number, 0.0)[0] for number in range(2_000))
     assert fates == again
 
 
 def test_a_storm_comes_at_the_end_of_each_period() -> None:
-    weather = Weather(throttled=1.0, period=40.0, storm=30.0)
-    fates = [weather.befalls(1, moment)[0] for moment in (0.0, 9.9, 10.0, 39.9, 40.0, 50.0)]
+    weather = FaultSchedule(throttled=1.0, period=40.0, storm=30.0)
+    fates = [weather.fate_of(1, moment)[0] for moment in (0.0, 9.9, 10.0, 39.9, 40.0, 50.0)]
     calm, storm = Fate.ANSWERED, Fate.THROTTLED
     assert fates == [calm, calm, storm, storm, calm, storm]
 
 
 def test_latencies_spread_round_their_median() -> None:
-    weather = Weather(latency=0.5, spread=0.6)
-    seconds = sorted(weather.befalls(number, 0.0)[1] for number in range(1_000))
+    weather = FaultSchedule(latency=0.5, spread=0.6)
+    seconds = sorted(weather.fate_of(number, 0.0)[1] for number in range(1_000))
     assert seconds[500] == pytest.approx(0.5, rel=0.15)
     assert seconds[950] > 1.0
-    assert Weather(latency=0.5).befalls(1, 0.0)[1] == 0.5
+    assert FaultSchedule(latency=0.5).fate_of(1, 0.0)[1] == 0.5

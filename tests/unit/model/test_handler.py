@@ -18,8 +18,8 @@ from services.model.engines.engine import (
     UnknownAdapter,
     WrongBase,
 )
+from services.model.errors import error_status
 from services.model.handler import MAX_ID_CHARACTERS, MAX_REQUEST_BYTES, ModelHandler
-from services.model.refusals import refusal
 from soliloquy.runtime.model import ModelRefused
 from soliloquy.v1.model_pb2 import Adapter, Delta, GenerateRequest, LoadAdapterRequest, UnloadAdapterRequest
 from tests.unit.model.answers import Held, request
@@ -28,7 +28,7 @@ from tests.unit.model.answers import Held, request
 async def refused(call: Awaitable[object]) -> tuple[StatusCode, str]:
     with pytest.raises((EngineRefused, EngineFailed)) as raised:
         await call
-    told, line = refusal(raised.value)
+    told, line = error_status(raised.value)
     return told.code, line
 
 
@@ -192,12 +192,12 @@ async def test_an_adapter_must_have_a_name_of_its_own_and_a_path(adapter: Adapte
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else "",
 )
 def test_every_refusal_has_a_code_and_keeps_its_line(error: Exception, code: StatusCode, http: int) -> None:
-    told, line = refusal(error)
+    told, line = error_status(error)
     assert (told.code, told.http, line) == (code, http, "said")
 
 
 def test_what_breaks_in_the_service_is_logged_there_and_not_told(caplog: pytest.LogCaptureFixture) -> None:
-    told, line = refusal(RuntimeError("a secret of the service"))
+    told, line = error_status(RuntimeError("a secret of the service"))
     assert (told.code, told.http) == (StatusCode.INTERNAL, 500)
     assert line == "the model service failed: its log says why"
     assert "a secret of the service" in caplog.text

@@ -14,7 +14,7 @@ import pytest
 import uvicorn
 
 from benchmarks.model.echo import Echo
-from services.model.answering import Answering, ScriptedAnswering
+from services.model.backend import ModelBackend, ScriptedBackend
 from services.model.engines.engine import EngineBusy, EngineFailed, TooLong
 from services.model.handler import MAX_REQUEST_BYTES, ModelHandler
 from soliloquy.problems.bank.bank import bank_names
@@ -70,13 +70,13 @@ async def call(port: int, method: str, path: str, body: bytes = b"", **headers: 
     return status, json.loads(text)
 
 
-async def chat(engine: Answering, **asked: Any) -> tuple[int, Any]:
+async def chat(engine: ModelBackend, **asked: Any) -> tuple[int, Any]:
     body = json.dumps({"model": "echo", "messages": TWO_WORDS, **asked}).encode()
     async with served(ModelHandler(engine)) as port:
         return await call(port, "POST", "/v1/chat/completions", body)
 
 
-async def refused(engine: Answering, **asked: Any) -> tuple[int, str, str]:
+async def refused(engine: ModelBackend, **asked: Any) -> tuple[int, str, str]:
     status, answer = await chat(engine, **asked)
     assert set(answer) == {"error"}
     assert set(answer["error"]) == {"message", "type", "param", "code"}
@@ -275,7 +275,7 @@ async def test_what_is_no_request_at_all_is_refused() -> None:
 
 
 async def test_the_scripted_engine_answers_by_role_and_prompt() -> None:
-    engine = ScriptedAnswering(scripted_model(ModelSettings(problems=bank_names())))
+    engine = ScriptedBackend(scripted_model(ModelSettings(problems=bank_names())))
     status, kind, message = await refused(engine, model="scripted")
     assert (status, kind) == (400, "invalid_request_error")
     assert "the scripted engine has no lines for the prompt ''" in message

@@ -10,7 +10,7 @@ from services.composer.handler import reply as compose
 from services.curriculum.handler import attempt_at
 from services.executor.guest.vet import vet
 from services.executor.guest.vocabulary import builtins
-from services.executor.handler import Sandbox, run
+from services.executor.handler import JobExecutor, run
 from services.model.engines.scripted import ScriptedEngine
 from services.student.handler import again, reply
 from services.tutor.handler import decide
@@ -62,14 +62,14 @@ async def grown(ordinal: int, *, seed: int, engine: ScriptedEngine = ENGINE) -> 
     return await finished(ConversationStarted(conversation=begun(ordinal, seed=seed)), engine=engine)
 
 
-async def finished(event: ConversationEvent, *, engine: Model, sandbox: Sandbox = DESK) -> Conversation:
+async def finished(event: ConversationEvent, *, engine: Model, sandbox: JobExecutor = DESK) -> Conversation:
     """The conversation that an event leads to in the end."""
     while not isinstance(event, ConversationFinished):
         (event,) = await _following(event, engine, sandbox)
     return event.conversation
 
 
-async def _following(event: ConversationEvent, engine: Model, sandbox: Sandbox) -> tuple[ConversationEvent, ...]:
+async def _following(event: ConversationEvent, engine: Model, sandbox: JobExecutor) -> tuple[ConversationEvent, ...]:
     match event:
         case ConversationStarted() | TutorReplied():
             return tuple(await reply(event, engine))

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 
 from services.curriculum.handler import attempt_at
 from services.model.engines.scripted import ScriptedEngine
-from services.planner.enrichments import Enrichments
+from services.planner.enrichment_cache import EnrichmentCache
 from services.planner.handler import enrich
 from soliloquy.problems.bank.bank import load_bank
 from soliloquy.recipes.scaffold.states import NAMES
@@ -24,7 +24,7 @@ _SPACES = re.compile(r"\s")
 
 async def scaffolded(count: int, *, seed: int, engine: Model = ENGINE) -> AsyncIterator[Conversation]:
     """So many conversations, each from its problem to its end."""
-    enrichments = Enrichments(ENGINE, remembered=count)
+    enrichments = EnrichmentCache(ENGINE, remembered=count)
     run = Run(id=f"run-{seed}", recipe="scaffold", seed=seed, max_turns=20, max_attempts=1, enrich=True)
     for ordinal in range(count):
         conversation = attempt_at(BANK.problem(seed, ordinal), run=run, ordinal=ordinal, attempt=0)

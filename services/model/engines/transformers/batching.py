@@ -15,7 +15,7 @@ from transformers.generation.continuous_batching.requests import RequestStatus
 from services.model.engines.engine import EngineFailed, InvalidRequest, TokenDelta, TokenRequest
 from services.model.engines.grammar import grammar
 from services.model.engines.settings import EngineSettings
-from services.model.engines.transformers.steering import Choice, Steering
+from services.model.engines.transformers.sampling import PerRequestSampling, TokenSampler
 from soliloquy.v1.model_pb2 import Finish
 
 PAGE_TOKENS = 32
@@ -26,13 +26,13 @@ _STOP_SECONDS = 5.0
 
 @dataclass(kw_only=True, slots=True)
 class _Underway:
-    choice: Choice
+    choice: TokenSampler
     outputs: asyncio.Queue[Any] = field(default_factory=asyncio.Queue)
     answered: int = 0
     finish: Finish = Finish.FINISH_UNSPECIFIED
 
 
-class Batching:
+class Batcher:
     def __init__(self, model: Any, ends: Sequence[int], tokenizer: llguidance.LLTokenizer, settings: EngineSettings):
         self._model = model
         self._ends = list(ends)
@@ -43,7 +43,7 @@ class Batching:
         self._idle = asyncio.Event()
         self._idle.set()
         self._stopping: asyncio.Task[None] | None = None
-        self._steering = Steering(self._stepped)
+        self._steering = PerRequestSampling(self._stepped)
         self._requests = model.init_continuous_batching(
             generation_config=GenerationConfig(do_sample=False, eos_token_id=self._ends),
             continuous_batching_config=ContinuousBatchingConfig(
@@ -96,7 +96,7 @@ class Batching:
 
     async def generate(self, request: TokenRequest) -> AsyncGenerator[TokenDelta, None]:
         matcher = llguidance.LLMatcher(self._tokenizer, grammar(request.json_schema)) if request.json_schema else None
-        underway = _Underway(choice=Choice(request.sampling, request.seed, matcher, self._model.device))
+        underway = _Underway(choice=TokenSampler(request.sampling, request.seed, matcher, self._model.device))
         self._begin(request.id, underway)
         try:
             self._send(request, underway)
@@ -154,7 +154,7 @@ class Batching:
         self._moved = time.monotonic()
 
 
-def _only(steering: Steering) -> ContinuousBatchingLogitsProcessorList:
+def _only(steering: PerRequestSampling) -> ContinuousBatchingLogitsProcessorList:
     """Instead of the library's own processors."""
     processors = ContinuousBatchingLogitsProcessorList(LogitsProcessorList([steering]))
     processors.tensors_required = 1

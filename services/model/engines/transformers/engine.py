@@ -19,8 +19,8 @@ from services.model.engines.engine import (
     UnknownAdapter,
 )
 from services.model.engines.settings import EngineSettings
-from services.model.engines.transformers.batching import PAGE_TOKENS, Batching
-from services.model.engines.transformers.shells import load_base, with_adapter
+from services.model.engines.transformers.batching import PAGE_TOKENS, Batcher
+from services.model.engines.transformers.shared_weights import load_base, with_adapter
 
 _BASE = ""
 
@@ -32,9 +32,9 @@ class TransformersEngine:
     def __init__(self, settings: EngineSettings) -> None:
         self._settings = settings
         # By adapter, the base model's own among them.
-        self._batchings: dict[str, Batching] = {}
+        self._batchings: dict[str, Batcher] = {}
         # Replaced or unloaded, and with requests that may still run; each with who sees it off.
-        self._leaving: dict[Batching, asyncio.Task[None]] = {}
+        self._leaving: dict[Batcher, asyncio.Task[None]] = {}
         self._generated = 0
 
     async def start(self) -> None:
@@ -96,17 +96,17 @@ class TransformersEngine:
         )
 
     async def _add(self, name: str, model: Any) -> None:
-        batching = Batching(model, self._ends, self._tokenizer, self._settings)
+        batching = Batcher(model, self._ends, self._tokenizer, self._settings)
         await asyncio.to_thread(batching.start)
         replaced, self._batchings[name] = self._batchings.get(name), batching
         if replaced:
             self._leave(replaced)
 
-    def _leave(self, batching: Batching) -> None:
+    def _leave(self, batching: Batcher) -> None:
         """Takes no further requests, and ends with the last that it has."""
         self._leaving[batching] = asyncio.create_task(self._see_off(batching))
 
-    async def _see_off(self, batching: Batching) -> None:
+    async def _see_off(self, batching: Batcher) -> None:
         await batching.idle()
         await batching.stop()
         del self._leaving[batching]

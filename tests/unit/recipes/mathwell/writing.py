@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from services.curriculum.handler import attempt_at
-from services.executor.handler import Sandbox
+from services.executor.handler import JobExecutor
 from services.model.engines.scripted import ScriptedEngine
 from soliloquy.problems.bank.bank import load_bank
 from soliloquy.problems.commissions import Commissions
@@ -55,7 +55,7 @@ def commissioned(topic: str = "penguins", *, examples: Sequence[Example] = (), *
 
 
 async def made(
-    problem: Problem, model: Model = ENGINE, sandbox: Sandbox = DESK, *, run: str = "run", classifiers: str = ""
+    problem: Problem, model: Model = ENGINE, sandbox: JobExecutor = DESK, *, run: str = "run", classifiers: str = ""
 ) -> Conversation:
     of_run = Run(id=run, recipe="mathwell", seed=7, max_turns=1, max_attempts=1, classifiers=classifiers)
     conversation = attempt_at(problem, run=of_run, ordinal=0, attempt=0)

@@ -9,7 +9,7 @@ from services.executor.gvisor.runsc import SandboxUnavailable
 T = TypeVar("T")
 
 
-class Works:
+class ShieldedTasks:
     def __init__(self) -> None:
         self._running: set[asyncio.Task[Any]] = set()
 

@@ -9,18 +9,18 @@ from typing import TypeVar
 from services.executor.gvisor.runsc import SandboxUnavailable
 from services.executor.lane import Busy
 from services.executor.sandbox import Sandbox
-from services.executor.works import Works
+from services.executor.tasks import ShieldedTasks
 
 _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
 
-class Stock:
+class SingleUsePool:
     def __init__(
         self,
         boot: Callable[[str], Awaitable[Sandbox]],
-        works: Works,
+        tasks: ShieldedTasks,
         *,
         kind: str,
         spares: int,
@@ -28,7 +28,7 @@ class Stock:
         max_waiting: int,
     ) -> None:
         self._boot = boot
-        self._works = works
+        self._tasks = tasks
         # What the spares are; any other kind is booted when it is needed.
         self._kind = kind
         self._spares = spares
@@ -49,7 +49,7 @@ class Stock:
             await self._places.acquire()
         finally:
             self._waiting -= 1
-        return await self._works.do(self._use(kind, work))
+        return await self._tasks.do(self._use(kind, work))
 
     def refill(self) -> None:
         if self._refilling is None or self._refilling.done():

@@ -1,4 +1,4 @@
-"""What befalls requests to a stand-in for a hosted model: the troubles of real ones, drawn from a seed."""
+"""What fate_of requests to a stand-in for a hosted model: the troubles of real ones, drawn from a seed."""
 
 import math
 from dataclasses import dataclass
@@ -22,10 +22,10 @@ class Fate(Enum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Weather:
+class FaultSchedule:
     """Storms come at the end of every period; with a period of 0 there is no end to them."""
 
-    # The share of requests, during a storm, that each trouble befalls.
+    # The share of requests, during a storm, that each trouble fate_of.
     throttled: float = 0.0
     failed: float = 0.0
     truncated: float = 0.0
@@ -41,7 +41,7 @@ class Weather:
     def storms(self, elapsed: float) -> bool:
         return not self.period or elapsed % self.period >= self.period - self.storm
 
-    def befalls(self, request: int, elapsed: float) -> tuple[Fate, float]:
+    def fate_of(self, request: int, elapsed: float) -> tuple[Fate, float]:
         """The fate of a request by its number, and the seconds that an answer takes."""
         chance = draw("weather", self.seed, request)
         seconds = self.latency * math.exp(self.spread * chance.gauss(0, 1)) if self.spread else self.latency

@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
-from services.model.answering import ScriptedAnswering, whole
+from services.model.backend import ScriptedBackend, final_completion
 from services.model.engines.engine import EngineFailed, UnknownAdapter
 from services.model.engines.scripted import ScriptedEngine
 from soliloquy.v1.model_pb2 import Adapter, Delta, Finish, GenerateRequest
@@ -21,30 +21,30 @@ ASKED = request(
 
 
 @pytest.fixture
-def answering() -> ScriptedAnswering:
-    return ScriptedAnswering(ScriptedEngine(Shelf()))
+def answering() -> ScriptedBackend:
+    return ScriptedBackend(ScriptedEngine(Shelf()))
 
 
-async def test_an_answer_is_streamed_and_whole_at_its_end(answering: ScriptedAnswering) -> None:
+async def test_an_answer_is_streamed_and_whole_at_its_end(answering: ScriptedBackend) -> None:
     deltas = [delta async for delta in answering.stream(ASKED)]
     completion = deltas[-1].completion
     assert "".join(delta.text for delta in deltas) == completion.text != ""
     assert (completion.engine, completion.finish) == ("scripted", Finish.FINISH_STOP)
-    assert await whole(answering.stream(ASKED)) == completion
+    assert await final_completion(answering.stream(ASKED)) == completion
 
 
-async def test_what_it_answered_is_counted(answering: ScriptedAnswering) -> None:
-    completion = await whole(answering.stream(ASKED))
+async def test_what_it_answered_is_counted(answering: ScriptedBackend) -> None:
+    completion = await final_completion(answering.stream(ASKED))
     stats = answering.stats()
     assert (stats.running, stats.generated_tokens) == (0, completion.completion_tokens)
 
 
-async def test_it_has_no_adapters_and_says_so(answering: ScriptedAnswering) -> None:
+async def test_it_has_no_adapters_and_says_so(answering: ScriptedBackend) -> None:
     tuned = GenerateRequest()
     tuned.CopyFrom(ASKED)
     tuned.adapter = "algebra"
     with pytest.raises(UnknownAdapter, match="no adapter 'algebra' either; ask without one"):
-        await whole(answering.stream(tuned))
+        await final_completion(answering.stream(tuned))
     with pytest.raises(UnknownAdapter):
         await answering.load_adapter(Adapter(name="algebra", path="/adapters/algebra"))
     with pytest.raises(UnknownAdapter):
@@ -57,4 +57,4 @@ async def test_an_answer_that_breaks_off_is_no_answer() -> None:
         yield Delta(text="The acceleration is ")
 
     with pytest.raises(EngineFailed, match="broke off before its end; ask again"):
-        await whole(breaking_off())
+        await final_completion(breaking_off())

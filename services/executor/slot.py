@@ -10,7 +10,7 @@ from services.executor.sandbox import Sandbox
 _log = logging.getLogger(__name__)
 
 
-class Berth:
+class SandboxSlot:
     def __init__(self, boot: Callable[[], Awaitable[Sandbox]], recycle_after: int) -> None:
         self._boot = boot
         self._recycle_after = recycle_after
@@ -25,10 +25,10 @@ class Berth:
 
     @property
     def sandbox(self) -> Sandbox:
-        assert self._sandbox is not None, "a berth is offered after its first renewal"
+        assert self._sandbox is not None, "a slot is offered after its first renewal"
         return self._sandbox
 
-    def look_over(self) -> None:
+    def check(self) -> None:
         """After each job: can the sandbox take another, and should its successor be booted?"""
         if not self.sandbox.usable:
             self.worn.set()
@@ -61,7 +61,7 @@ class Berth:
         await self._clear()
         self._sandbox = fresh
         self._recycle_at = self._recycle_after
-        self._watch = asyncio.create_task(self._wear_when_ended(fresh))
+        self._watch = asyncio.create_task(self._mark_worn_when_ended(fresh))
 
     async def _clear(self) -> None:
         if self._watch:
@@ -70,6 +70,6 @@ class Berth:
             await self._sandbox.close()
             self._sandbox = None
 
-    async def _wear_when_ended(self, sandbox: Sandbox) -> None:
+    async def _mark_worn_when_ended(self, sandbox: Sandbox) -> None:
         await sandbox.ended()
         self.worn.set()

@@ -16,7 +16,7 @@ _FOLDER = 4
 _ITSELF = (b".\0", b"..\0")
 
 
-class Desk:
+class JobMemory:
     def __init__(self, *, job_bytes: int, stdout_bytes: int, result_bytes: int) -> None:
         sizes = (job_bytes, stdout_bytes + CHUNK, result_bytes + CHUNK, _LISTING_BYTES)
         memory = mmap.mmap(-1, sum(sizes))

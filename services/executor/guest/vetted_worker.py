@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 from . import snippet, wire
 from .values import Tagger
-from .vet import Vetting, vet
+from .vet import VetResult, vet
 from .vocabulary import builtins
 
 _HOST_IN, _HOST_OUT = 0, 1
@@ -26,7 +26,7 @@ HOST_GONE = 3
 # The number of the job in hand and when it began: the zygote, which sees none of the traffic, reads them if we die.
 IN_HAND = struct.Struct(">Qd")
 IDLE = IN_HAND.pack(0, 0.0)
-_UNREADABLE = Vetting(refused="the code cannot be parsed", imports=(), verdicts=())
+_UNREADABLE = VetResult(refused="the code cannot be parsed", imports=(), verdicts=())
 
 
 class _Output:
@@ -43,7 +43,7 @@ class _Output:
             raise BufferError("more output than the job may give")
 
 
-class Worker:
+class VettedWorker:
     """Serves until it has had its number of jobs, or one that it cannot be sure to have come through unharmed."""
 
     def __init__(self, *, jobs: int, memory_bytes: int, values: dict[str, int], in_hand: mmap.mmap) -> None:
@@ -99,7 +99,9 @@ class Worker:
         result = self._run(code, builtins(output.write), told["names"], vetting)
         return (wire.FLOODED if output.flooded else wire.ENDED), result
 
-    def _run(self, code: types.CodeType, offered: dict[str, Any], names: list[str], vetting: Vetting) -> dict[str, Any]:
+    def _run(
+        self, code: types.CodeType, offered: dict[str, Any], names: list[str], vetting: VetResult
+    ) -> dict[str, Any]:
         namespace = {"__name__": "__main__", "__builtins__": offered}
         sides = {side for verdict in vetting.verdicts for side in (verdict.left, verdict.right) if type(side) is str}
         tagger = Tagger(units=self._values["units"], depth=self._values["depth"])
@@ -115,11 +117,11 @@ class Worker:
         return result | {"verdicts": _verdicts(vetting)}
 
 
-def _refusal(vetting: Vetting) -> dict[str, Any]:
+def _refusal(vetting: VetResult) -> dict[str, Any]:
     return {"refused": vetting.refused or "", "imports": vetting.imports, "verdicts": _verdicts(vetting)}
 
 
-def _verdicts(vetting: Vetting) -> list[list[Any]]:
+def _verdicts(vetting: VetResult) -> list[list[Any]]:
     return [
         [verdict.name, verdict.left, verdict.right, verdict.rel_tol, verdict.abs_tol] for verdict in vetting.verdicts
     ]

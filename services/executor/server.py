@@ -3,9 +3,9 @@
 import asyncio
 import contextlib
 
-from services.executor.calls import SandboxCalls
 from services.executor.policy import LIMITS
 from services.executor.pool import SandboxPool
+from services.executor.servicer import SandboxServicer
 from services.executor.settings import SandboxSettings
 from soliloquy.runtime.grpc_server import GrpcServer
 from soliloquy.v1 import sandbox_pb2
@@ -20,7 +20,7 @@ class SandboxServer:
     """Has neither TLS nor authentication: for this machine, or for a cluster whose mesh brings both."""
 
     def __init__(self, pool: SandboxPool, settings: SandboxSettings) -> None:
-        self._calls = SandboxCalls(pool, settings)
+        self._calls = SandboxServicer(pool, settings)
         self._server = GrpcServer(
             SERVICE,
             lambda server: add_SandboxServiceServicer_to_server(self._calls, server),

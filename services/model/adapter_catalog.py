@@ -12,7 +12,7 @@ GONE_SECONDS = 10.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Kept:
+class CatalogEntry:
     """An adapter on the shelf; an empty digest is that of whatever lies at the path."""
 
     name: str
@@ -21,27 +21,27 @@ class Kept:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Standing:
+class ReplicaStatus:
     """What a replica tells of itself: up to which version of the shelf it is, and what it could not load of that."""
 
     replica: str
     version: int
-    kept: Sequence[Kept] = ()
+    kept: Sequence[CatalogEntry] = ()
     # Name to the line that says why.
     failed: Mapping[str, str] = field(default_factory=dict)
 
 
-class Shelf:
+class AdapterCatalog:
     """Lives as an actor of its own: a call to one replica changes it, and all replicas come to hold what is on it."""
 
-    def __init__(self, kept: Sequence[Kept], clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, kept: Sequence[CatalogEntry], clock: Callable[[], float] = time.monotonic) -> None:
         self._version = 1
         self._kept = {adapter.name: adapter for adapter in kept}
         self._clock = clock
-        self._standings: dict[str, tuple[float, Standing]] = {}
+        self._standings: dict[str, tuple[float, ReplicaStatus]] = {}
         self._changed = asyncio.Condition()
 
-    async def follow(self, standing: Standing, patience: float = LOOK_SECONDS) -> tuple[int, list[Kept]]:
+    async def follow(self, standing: ReplicaStatus, patience: float = LOOK_SECONDS) -> tuple[int, list[CatalogEntry]]:
         """The version, and what is on the shelf: at once where the replica is behind, else when that changes."""
         async with self._changed:
             if standing.version > self._version:
@@ -52,7 +52,7 @@ class Shelf:
             await self._wait(lambda: self._version > standing.version, patience)
             return self._version, list(self._kept.values())
 
-    async def put(self, adapter: Kept) -> str:
+    async def put(self, adapter: CatalogEntry) -> str:
         """Returns when every replica has it; or why one cannot, and then all have what they had before."""
         before = self._kept.get(adapter.name)
         failure = await self._change(adapter.name, adapter)
@@ -73,7 +73,7 @@ class Shelf:
             self._standings.pop(replica, None)
             self._changed.notify_all()
 
-    async def _change(self, name: str, adapter: Kept | None) -> str:
+    async def _change(self, name: str, adapter: CatalogEntry | None) -> str:
         async with self._changed:
             if adapter:
                 self._kept[name] = adapter
@@ -90,7 +90,7 @@ class Shelf:
     def _caught_up(self, version: int) -> bool:
         return all(standing.version >= version for standing in self._present())
 
-    def _present(self) -> list[Standing]:
+    def _present(self) -> list[ReplicaStatus]:
         now = self._clock()
         return [standing for seen, standing in self._standings.values() if now - seen < GONE_SECONDS]
 

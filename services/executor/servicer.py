@@ -41,7 +41,7 @@ class ShuttingDown(Exception):
     """The service takes no further job."""
 
 
-class SandboxCalls(SandboxServiceServicer):
+class SandboxServicer(SandboxServiceServicer):
     """Answers for a pool; a caller that leaves takes its waiting jobs with it."""
 
     def __init__(self, pool: SandboxPool, settings: SandboxSettings) -> None:

@@ -26,7 +26,7 @@ def folder() -> Path:
 
 
 @contextmanager
-def counting_together() -> Iterator[None]:
+def shared_metrics_folder() -> Iterator[None]:
     shutil.rmtree(folder(), ignore_errors=True)
     folder().mkdir(mode=0o700)
     try:
@@ -35,12 +35,12 @@ def counting_together() -> Iterator[None]:
         shutil.rmtree(folder(), ignore_errors=True)
 
 
-def together() -> dict[str, Any]:
+def replica_environment() -> dict[str, Any]:
     """By which Ray tells replicas of this process' service; nothing where another serves them, perhaps elsewhere."""
     return {"runtime_env": {"env_vars": {VARIABLE: str(folder())}}} if folder().exists() else {}
 
 
-def registry(loaded: Callable[[], Collection[str]]) -> CollectorRegistry:
+def metrics_registry(loaded: Callable[[], Collection[str]]) -> CollectorRegistry:
     """What a replica shows: the counts of all of them where they count together, of the adapters that are loaded."""
     shared = os.environ.get(VARIABLE)
     if shared is None:
@@ -48,11 +48,11 @@ def registry(loaded: Callable[[], Collection[str]]) -> CollectorRegistry:
     # Of an adapter that is unloaded, the files keep the counts, and it is not shown.
     warnings.filterwarnings("ignore", message="Removal of labels")
     of_all = CollectorRegistry()
-    of_all.register(_Together(Path(shared), loaded))
+    of_all.register(_SharedCollector(Path(shared), loaded))
     return of_all
 
 
-class _Together(Collector):
+class _SharedCollector(Collector):
     def __init__(self, shared: Path, loaded: Callable[[], Collection[str]]) -> None:
         self._shared = shared
         self._loaded = loaded

@@ -12,24 +12,24 @@ from typing import Any
 import pytest
 
 import services.executor
-from services.executor.guest import vetted, wire
+from services.executor.guest import vetted_worker, wire
 
 _HOME = Path(services.executor.__file__).parent
 _WORKER = """
 import mmap, resource, sys
 sys.path.append(sys.argv[1])
-from guest.vetted import Worker
+from guest.vetted_worker import VettedWorker
 resource.setrlimit(resource.RLIMIT_AS, (2**29, 2**29))
 with open(sys.argv[2], "r+b") as file:
     in_hand = mmap.mmap(file.fileno(), 16)
-    Worker(jobs=int(sys.argv[3]), memory_bytes=2**29, values={"units": 1000, "depth": 4}, in_hand=in_hand).serve()
+    VettedWorker(jobs=int(sys.argv[3]), memory_bytes=2**29, values={"units": 1000, "depth": 4}, in_hand=in_hand).serve()
 """
 
 
-class Worker:
+class VettedWorker:
     def __init__(self, folder: Path, jobs: int) -> None:
         self._hand = folder / "in-hand"
-        self._hand.write_bytes(vetted.IDLE)
+        self._hand.write_bytes(vetted_worker.IDLE)
         command = [sys.executable, "-c", _WORKER, str(_HOME), str(self._hand), str(jobs)]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self._number = 0
@@ -52,7 +52,7 @@ class Worker:
 
     def in_hand(self) -> int:
         with self._hand.open("r+b") as file, mmap.mmap(file.fileno(), 16) as shared:
-            return int(vetted.IN_HAND.unpack(shared[:])[0])
+            return int(vetted_worker.IN_HAND.unpack(shared[:])[0])
 
     def close(self) -> None:
         assert self.process.stdin
@@ -63,51 +63,51 @@ class Worker:
 
 
 @pytest.fixture
-def worker(tmp_path: Path) -> Iterator[Worker]:
-    worker = Worker(tmp_path, jobs=3)
+def worker(tmp_path: Path) -> Iterator[VettedWorker]:
+    worker = VettedWorker(tmp_path, jobs=3)
     yield worker
     worker.close()
 
 
-def test_it_ends_after_its_number_of_jobs(worker: Worker) -> None:
+def test_it_ends_after_its_number_of_jobs(worker: VettedWorker) -> None:
     for n in range(3):
         assert worker.ask(f"x = {n}", "x")[1]["values"] == [["x", ["integer", str(n)]]]
     assert worker.process.wait(5) == 0
     assert worker.in_hand() == 0
 
 
-def test_it_ends_when_the_host_is_gone(worker: Worker) -> None:
+def test_it_ends_when_the_host_is_gone(worker: VettedWorker) -> None:
     worker.close()
-    assert worker.process.returncode == vetted.HOST_GONE
+    assert worker.process.returncode == vetted_worker.HOST_GONE
 
 
-def test_the_kernel_ends_it_at_the_wall_and_the_job_it_had_is_known(worker: Worker) -> None:
+def test_the_kernel_ends_it_at_the_wall_and_the_job_it_had_is_known(worker: VettedWorker) -> None:
     worker.send("x = 1")
     worker.send("x = sum(1 for n in range(10 ** 12))", wall=0.1)
     assert worker.process.wait(5) == -signal.SIGALRM
     assert worker.in_hand() == 2
 
 
-def test_it_ends_by_itself_after_a_job_that_filled_its_memory(worker: Worker) -> None:
+def test_it_ends_by_itself_after_a_job_that_filled_its_memory(worker: VettedWorker) -> None:
     _, result = worker.ask("x = [0] * 10 ** 9", "x")
     assert result == {"status": "memory", "error": "MemoryError", "line": 1, "verdicts": []}
     assert worker.process.wait(5) == 0
 
 
-def test_an_error_leaves_it_ready_for_the_next_job(worker: Worker) -> None:
+def test_an_error_leaves_it_ready_for_the_next_job(worker: VettedWorker) -> None:
     assert worker.ask("y = 1 / 0", "y")[1]["status"] == "error"
     assert worker.ask("def f(n): return f(n)\nf(1)")[1]["error"].startswith("RecursionError")
     assert worker.ask("x = 2", "x")[1]["values"] == [["x", ["integer", "2"]]]
 
 
-def test_nothing_that_it_does_not_vet_is_run(worker: Worker, tmp_path: Path) -> None:
+def test_nothing_that_it_does_not_vet_is_run(worker: VettedWorker, tmp_path: Path) -> None:
     end, told = worker.ask(f"open({str(tmp_path / 'file')!r}, 'w')\nimport numpy.linalg, os")
     assert end == wire.REFUSED
     assert told["imports"] == ["numpy", "os"]
     assert not (tmp_path / "file").exists()
 
 
-def test_a_look_does_not_run_even_what_is_vetted(worker: Worker) -> None:
+def test_a_look_does_not_run_even_what_is_vetted(worker: VettedWorker) -> None:
     code = "import math\na = 1.0\nx = 1 / 0\nok = math.isclose(a, 2.5, rel_tol=0.01)"
     end, told = worker.ask(code, vet_only=True)
     assert (end, told["refused"]) == (wire.REFUSED, "")
@@ -115,12 +115,12 @@ def test_a_look_does_not_run_even_what_is_vetted(worker: Worker) -> None:
     assert worker.ask("x = (", vet_only=True)[0] == wire.REFUSED
 
 
-def test_long_integers_are_told_in_full_and_the_limit_is_back_for_the_next_job(worker: Worker) -> None:
+def test_long_integers_are_told_in_full_and_the_limit_is_back_for_the_next_job(worker: VettedWorker) -> None:
     assert worker.ask("x = 10 ** 900", "x")[1]["values"][0][1] == ["integer", "1" + "0" * 900]
     assert worker.ask("x = len(str(10 ** 5000))", "x")[1]["error"].startswith("ValueError: Exceeds the limit")
 
 
-def test_code_too_deep_to_parse_is_refused(worker: Worker) -> None:
+def test_code_too_deep_to_parse_is_refused(worker: VettedWorker) -> None:
     end, told = worker.ask("x = " + "(" * 150 + "1" + ")" * 150 + "\ny = " + "-" * 20_000 + "1")
     assert end == wire.REFUSED
     assert told["refused"] == "the code cannot be parsed"

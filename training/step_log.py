@@ -13,7 +13,7 @@ from training.loop import Step
 _LINES_BYTES = 4096
 
 
-class StepJournal:
+class StepLog:
     """Written by the first worker; `steps` may be read by anybody meanwhile."""
 
     def __init__(self, metrics: Path, curves: Path) -> None:

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from prometheus_client import generate_latest
 
-from services.model import counting
-from services.model.counting import VARIABLE, counting_together, registry, together
+from services.model import shared_metrics
+from services.model.shared_metrics import VARIABLE, metrics_registry, replica_environment, shared_metrics_folder
 
 # It has an adapter and two requests, one of which it has begun to answer, and says so.
 REPLICA = """
@@ -46,7 +46,7 @@ def replica(folder: Path) -> Iterator[subprocess.Popen[str]]:
 
 
 def shown(*loaded: str) -> dict[str, float]:
-    lines = generate_latest(registry(lambda: loaded)).decode().splitlines()
+    lines = generate_latest(metrics_registry(lambda: loaded)).decode().splitlines()
     return {line.rpartition(" ")[0]: float(line.rpartition(" ")[2]) for line in lines if not line.startswith("#")}
 
 
@@ -69,12 +69,12 @@ def test_what_replicas_count_is_told_together_and_outlasts_them(
 
 def test_a_process_that_counts_alone_shows_what_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(VARIABLE, raising=False)
-    assert "python_info" in generate_latest(registry(list)).decode()
+    assert "python_info" in generate_latest(metrics_registry(list)).decode()
 
 
 def test_a_service_leaves_no_file_behind() -> None:
-    with counting_together():
-        assert together()["runtime_env"]["env_vars"] == {VARIABLE: str(counting.folder())}
-        (counting.folder() / "counter_1.db").touch()
-    assert not counting.folder().exists()
-    assert together() == {}
+    with shared_metrics_folder():
+        assert replica_environment()["runtime_env"]["env_vars"] == {VARIABLE: str(shared_metrics.folder())}
+        (shared_metrics.folder() / "counter_1.db").touch()
+    assert not shared_metrics.folder().exists()
+    assert replica_environment() == {}

@@ -16,7 +16,7 @@ from transformers.generation.continuous_batching.cb_logits_processors import Con
 from soliloquy.v1.model_pb2 import Sampling
 
 
-class Choice:
+class TokenSampler:
     """How one request's tokens are chosen."""
 
     def __init__(self, sampling: Sampling, seed: int, matcher: LLMatcher | None, device: torch.device) -> None:
@@ -56,15 +56,15 @@ def _forbidden(matcher: LLMatcher, scores: torch.Tensor) -> torch.Tensor:
     return torch.from_numpy(allowed == 0).to(scores.device)
 
 
-class Steering(ContinuousBatchingLogitsProcessor):  # type: ignore[misc]  # the library has no types
+class PerRequestSampling(ContinuousBatchingLogitsProcessor):  # type: ignore[misc]  # the library has no types
     supported_kwargs: ClassVar[dict[str, type]] = {}
     ignored_kwargs: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, stepped: Callable[[], None]) -> None:
         # Of the requests under way.
-        self.choices: dict[str, Choice] = {}
+        self.choices: dict[str, TokenSampler] = {}
         self._stepped = stepped
-        self._next: list[Choice | None] = []
+        self._next: list[TokenSampler | None] = []
 
     def fill_defaults(self, int32_tensor: torch.Tensor) -> None:
         int32_tensor.zero_()

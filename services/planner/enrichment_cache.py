@@ -11,7 +11,7 @@ from soliloquy.runtime.seeds import digest
 from soliloquy.v1.conversation_pb2 import Enrichment, Problem
 
 
-class Enrichments:
+class EnrichmentCache:
     """Those asked for last are remembered; asked again, a forgotten one comes out the same."""
 
     def __init__(self, model: Model, remembered: int) -> None:

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks.model.echo import Echo
+from services.model.adapter_catalog import GONE_SECONDS, AdapterCatalog, CatalogEntry, ReplicaStatus
 from services.model.engines.engine import MissingWeights, UnknownAdapter
-from services.model.following import SharedAdapters
-from services.model.shelf import GONE_SECONDS, Kept, Shelf, Standing
+from services.model.shared_adapters import SharedAdapters
 from soliloquy.v1.model_pb2 import Adapter
 
 
@@ -40,7 +40,7 @@ class Engine(Echo):
 
 
 class Replica:
-    def __init__(self, shelf: Shelf, name: str) -> None:
+    def __init__(self, shelf: AdapterCatalog, name: str) -> None:
         self.engine = Engine()
         self.shared = SharedAdapters(self.engine, shelf, replica=name)
 
@@ -61,7 +61,7 @@ def weights(folder: Path, name: str) -> Adapter:
     return Adapter(name=name, path=str(path))
 
 
-async def replicas(shelf: Shelf, *names: str) -> list[Replica]:
+async def replicas(shelf: AdapterCatalog, *names: str) -> list[Replica]:
     made = [Replica(shelf, name) for name in names]
     for replica in made:
         await replica.shared.start()
@@ -69,7 +69,7 @@ async def replicas(shelf: Shelf, *names: str) -> list[Replica]:
 
 
 async def test_a_loaded_adapter_is_on_every_replica_when_the_call_returns(adapter: Adapter) -> None:
-    shelf = Shelf([])
+    shelf = AdapterCatalog([])
     one, other = await replicas(shelf, "one", "other")
     loaded = await one.shared.load_adapter(adapter)
     assert list(other.engine.adapters()) == list(one.engine.adapters()) == [loaded]
@@ -81,7 +81,7 @@ async def test_a_loaded_adapter_is_on_every_replica_when_the_call_returns(adapte
 
 async def test_a_replica_that_starts_later_has_what_the_others_have(tmp_path: Path, adapter: Adapter) -> None:
     first = weights(tmp_path, "from the start")
-    shelf = Shelf([Kept(name=first.name, path=first.path)])
+    shelf = AdapterCatalog([CatalogEntry(name=first.name, path=first.path)])
     [one] = await replicas(shelf, "one")
     await one.shared.load_adapter(adapter)
     [late] = await replicas(shelf, "late")
@@ -91,7 +91,7 @@ async def test_a_replica_that_starts_later_has_what_the_others_have(tmp_path: Pa
 
 
 async def test_what_one_replica_cannot_load_is_left_on_none(adapter: Adapter, tmp_path: Path) -> None:
-    shelf = Shelf([])
+    shelf = AdapterCatalog([])
     one, other = await replicas(shelf, "one", "other")
     before = await one.shared.load_adapter(adapter)
     other.engine.lacks.add("composer")
@@ -103,13 +103,13 @@ async def test_what_one_replica_cannot_load_is_left_on_none(adapter: Adapter, tm
 
 
 async def test_an_adapter_that_cannot_be_loaded_at_the_start_keeps_a_replica_from_serving(tmp_path: Path) -> None:
-    replica = Replica(Shelf([Kept(name="tutor", path=str(tmp_path))]), "one")
+    replica = Replica(AdapterCatalog([CatalogEntry(name="tutor", path=str(tmp_path))]), "one")
     with pytest.raises(MissingWeights, match=r"is no adapter: it lacks adapter_model\.safetensors"):
         await replica.shared.start()
 
 
 async def test_a_replica_that_follows_no_more_has_a_fault(adapter: Adapter) -> None:
-    shelf = Shelf([])
+    shelf = AdapterCatalog([])
     one, other = await replicas(shelf, "one", "other")
     await one.shared.load_adapter(adapter)
     assert other.shared.fault == ""
@@ -126,7 +126,7 @@ async def test_a_replica_that_follows_no_more_has_a_fault(adapter: Adapter) -> N
 
 
 async def test_unloading_what_is_not_there_is_refused(adapter: Adapter) -> None:
-    [one] = await replicas(Shelf([]), "one")
+    [one] = await replicas(AdapterCatalog([]), "one")
     await one.shared.load_adapter(adapter)
     with pytest.raises(UnknownAdapter, match="no adapter 'composer' is loaded; loaded are: tutor"):
         await one.shared.unload_adapter("composer")
@@ -134,10 +134,12 @@ async def test_unloading_what_is_not_there_is_refused(adapter: Adapter) -> None:
 
 
 async def test_a_shelf_that_was_lost_is_filled_again_by_a_replica(adapter: Adapter) -> None:
-    [one] = await replicas(Shelf([]), "one")
+    [one] = await replicas(AdapterCatalog([]), "one")
     loaded = await one.shared.load_adapter(adapter)
-    standing = Standing(replica="one", version=2, kept=(Kept(name="tutor", path=loaded.path, digest=loaded.digest),))
-    empty = Shelf([])
+    standing = ReplicaStatus(
+        replica="one", version=2, kept=(CatalogEntry(name="tutor", path=loaded.path, digest=loaded.digest),)
+    )
+    empty = AdapterCatalog([])
     assert await empty.follow(standing, 0.0) == (2, list(standing.kept))
     [late] = await replicas(empty, "late")
     assert late.names == ["tutor"]
@@ -145,28 +147,28 @@ async def test_a_shelf_that_was_lost_is_filled_again_by_a_replica(adapter: Adapt
         await replica.shared.stop()
 
 
-async def put_with_two(shelf: Shelf) -> asyncio.Task[str]:
+async def put_with_two(shelf: AdapterCatalog) -> asyncio.Task[str]:
     """An adapter that one of two replicas has taken, and the other has not."""
-    await shelf.follow(Standing(replica="other", version=1), 0.0)
-    following = asyncio.create_task(shelf.follow(Standing(replica="one", version=1), 5.0))
-    putting = asyncio.create_task(shelf.put(Kept(name="tutor", path="/weights")))
+    await shelf.follow(ReplicaStatus(replica="other", version=1), 0.0)
+    following = asyncio.create_task(shelf.follow(ReplicaStatus(replica="one", version=1), 5.0))
+    putting = asyncio.create_task(shelf.put(CatalogEntry(name="tutor", path="/weights")))
     version, _ = await following
-    await shelf.follow(Standing(replica="one", version=version), 0.0)
+    await shelf.follow(ReplicaStatus(replica="one", version=version), 0.0)
     assert not putting.done()
     return putting
 
 
 async def test_a_replica_that_died_is_waited_for_only_until_it_is_gone() -> None:
     clock = Clock()
-    shelf = Shelf([], clock)
+    shelf = AdapterCatalog([], clock)
     putting = await put_with_two(shelf)
     clock.now = GONE_SECONDS
-    await shelf.follow(Standing(replica="one", version=2), 0.0)
+    await shelf.follow(ReplicaStatus(replica="one", version=2), 0.0)
     assert await putting == ""
 
 
 async def test_a_replica_that_ends_is_not_waited_for() -> None:
-    shelf = Shelf([])
+    shelf = AdapterCatalog([])
     putting = await put_with_two(shelf)
     await shelf.leave("other")
     assert await putting == ""

@@ -16,7 +16,7 @@ _ROLES = {"system", "user", "assistant"}
 _UNFINISHED = "\ufffd"
 
 
-class Wording:
+class ChatTokenizer:
     """The tokenizer of a model, with its chat template."""
 
     def __init__(self, folder: Path) -> None:
@@ -40,11 +40,11 @@ class Wording:
             raise InvalidRequest(f"the chat template of {self._folder.name} refuses the messages: {error}") from error
         return list(tokens)
 
-    def characters(self) -> "Characters":
-        return Characters(self._tokenizer.backend_tokenizer)
+    def characters(self) -> "TextStream":
+        return TextStream(self._tokenizer.backend_tokenizer)
 
 
-class Characters:
+class TextStream:
     """The text of an answer that comes in tokens, of which some end within a character."""
 
     def __init__(self, tokenizer: Any) -> None:

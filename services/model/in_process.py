@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 
 import grpc
 
-from services.model.answering import Answering
+from services.model.backend import ModelBackend
 from services.model.engines.settings import EngineSettings
+from services.model.errors import error_status
 from services.model.handler import ModelHandler
-from services.model.refusals import refusal
 from soliloquy.v1 import model_pb2 as pb
 from soliloquy.v1.model_pb2_grpc import ModelServiceServicer, add_ModelServiceServicer_to_server
 
@@ -45,10 +45,10 @@ class _Servicer(ModelServiceServicer):
 
 
 @asynccontextmanager
-async def served(answering: Answering) -> AsyncIterator[int]:
+async def serve_grpc(backend: ModelBackend) -> AsyncIterator[int]:
     """The port of 127.0.0.1 at which it answers over gRPC."""
     server = grpc.aio.server()
-    add_ModelServiceServicer_to_server(_Servicer(ModelHandler(answering)), server)
+    add_ModelServiceServicer_to_server(_Servicer(ModelHandler(backend)), server)
     port = server.add_insecure_port("127.0.0.1:0")
     await server.start()
     try:
@@ -58,7 +58,7 @@ async def served(answering: Answering) -> AsyncIterator[int]:
 
 
 @contextmanager
-def beside(base: Path) -> Iterator[str]:
+def serve_weights(base: Path) -> Iterator[str]:
     """The address at which these weights answer meanwhile; raises EngineRefused for what are none."""
     address, over = Future[str](), threading.Event()
 
@@ -80,14 +80,14 @@ def beside(base: Path) -> Iterator[str]:
 
 
 async def _serve(base: Path, address: Future[str], over: threading.Event) -> None:
-    from services.model.engines.chat import Chat
+    from services.model.engines.chat import ChatBackend
     from services.model.engines.transformers.engine import TransformersEngine
 
     settings = EngineSettings(model=base)
-    chat = Chat(TransformersEngine(settings), settings)
+    chat = ChatBackend(TransformersEngine(settings), settings)
     await chat.start()
     try:
-        async with served(chat) as port:
+        async with serve_grpc(chat) as port:
             address.set_result(f"127.0.0.1:{port}")
             await asyncio.to_thread(over.wait)
     finally:
@@ -98,6 +98,6 @@ async def _answered(answer: Awaitable[T], context: Any) -> T:
     try:
         return await answer
     except Exception as error:
-        told, line = refusal(error)
+        told, line = error_status(error)
         await context.abort(told.code, line)
         raise

@@ -11,11 +11,11 @@ from pathlib import Path
 from services.executor import metrics
 from services.executor.gvisor import bundle, cgroups, container, folder, runsc
 from services.executor.gvisor.cgroups import Cgroup, NoCgroups
-from services.executor.gvisor.container import Plan
+from services.executor.gvisor.container import ContainerSpec
 from services.executor.gvisor.folder import PrivateFolder
 from services.executor.gvisor.runsc import PLATFORMS, Runsc, SandboxUnavailable
 from services.executor.policy import CGROUP, MATH, guest_policy, supported_machine
-from services.executor.reports import BadReport
+from services.executor.reports import InvalidReport
 from services.executor.sandbox import Sandbox, SandboxDied
 from services.executor.selftest import selftest
 from services.executor.settings import SandboxSettings
@@ -24,7 +24,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Site:
+class SandboxLauncher:
     runsc: Runsc
     platform: str
     folder: PrivateFolder
@@ -50,7 +50,7 @@ class Site:
             if plan.cgroup and not plan.cgroup.binds(self._memory_bytes):
                 raise SandboxUnavailable(f"runsc has put the sandbox under no limit of {self._memory_bytes} bytes")
             sandbox.proofs = await selftest(sandbox, self.settings, canary=self.folder.path / folder.OWNER)
-        except (TimeoutError, OSError, asyncio.IncompleteReadError, BadReport, SandboxDied) as error:
+        except (TimeoutError, OSError, asyncio.IncompleteReadError, InvalidReport, SandboxDied) as error:
             metrics.BOOTS.labels("failed").inc()
             await sandbox.close()
             why = running.last_words or f"{type(error).__name__} {error}".strip()
@@ -72,11 +72,11 @@ class Site:
     def _memory_bytes(self) -> int:
         return self.settings.memory_bytes + CGROUP["overhead_bytes"]
 
-    def _plan(self, name: str, kind: str) -> Plan:
+    def _plan(self, name: str, kind: str) -> ContainerSpec:
         home = self.folder.path
         cgroup = self.cgroup.sub(name) if self.cgroup else None
         limits = cgroup.limits(memory_bytes=self._memory_bytes, pids=CGROUP["pids"]) if cgroup else {}
-        return Plan(
+        return ContainerSpec(
             command=self.runsc.command(
                 platform=self.platform,
                 cgroups=cgroup is not None,
@@ -93,18 +93,18 @@ class Site:
         )
 
 
-async def open_site(settings: SandboxSettings) -> Site:
-    """A site on which a sandbox has booted."""
+async def open_launcher(settings: SandboxSettings) -> SandboxLauncher:
+    """A launcher on which a sandbox has booted."""
     found = await runsc.find()
     if supported_machine() is None:
         raise SandboxUnavailable("policy.toml lists no denied system calls for this machine: add its table")
     home = await asyncio.to_thread(_settle, settings.runtime_dir)
     try:
         cgroup, unbounded = _cgroup(home)
-        site = Site(
+        launcher = SandboxLauncher(
             runsc=found, platform=PLATFORMS[0], folder=home, settings=settings, cgroup=cgroup, unbounded=unbounded
         )
-        return await _probed(site)
+        return await _probed(launcher)
     except BaseException:
         home.remove()
         raise
@@ -137,20 +137,20 @@ def _cgroup(home: PrivateFolder) -> tuple[Cgroup | None, str]:
     return cgroup, ""
 
 
-async def _probed(site: Site) -> Site:
+async def _probed(launcher: SandboxLauncher) -> SandboxLauncher:
     """With the first platform that boots; without cgroups only where none boots with them."""
-    platforms = [site.settings.platform] if site.settings.platform else PLATFORMS
+    platforms = [launcher.settings.platform] if launcher.settings.platform else PLATFORMS
     faults: list[str] = []
-    for cgroup in dict.fromkeys((site.cgroup, None)):
-        unbounded = site.unbounded or "; ".join(faults)
+    for cgroup in dict.fromkeys((launcher.cgroup, None)):
+        unbounded = launcher.unbounded or "; ".join(faults)
         for platform in platforms:
-            candidate = dataclasses.replace(site, platform=platform, cgroup=cgroup, unbounded=unbounded)
+            candidate = dataclasses.replace(launcher, platform=platform, cgroup=cgroup, unbounded=unbounded)
             try:
                 candidate.booted.append(await candidate.boot())
             except SandboxUnavailable as fault:
                 faults.append(str(fault))
                 continue
-            if site.cgroup and not cgroup:
+            if launcher.cgroup and not cgroup:
                 _log.warning("no control group bounds the sandboxes, because with one none boots: %s", unbounded)
             return candidate
     raise SandboxUnavailable(f"{'; '.join(dict.fromkeys(faults))}; if runsc is broken or too old, {runsc.INSTALL}")

@@ -1,6 +1,6 @@
 """A model under observation: every answered call on a line of a file, after a time of its own.
 
-Switched on by the environment, so that it reaches every process of a run: OBSERVATION names the file that says how.
+Switched on by the environment, so that it reaches every process of a run: CALL_LOG names the file that says how.
 """
 
 import asyncio
@@ -16,11 +16,11 @@ from soliloquy.runtime.model import Model
 from soliloquy.runtime.seeds import digest, draw
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 
-OBSERVATION = "SOLILOQUY_OBSERVATION"
+CALL_LOG = "SOLILOQUY_OBSERVATION"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Observation:
+class CallLog:
     # The file that the calls are written to.
     calls: str
     # Seconds that an answer takes, each with the share of the calls that take so long.
@@ -39,8 +39,8 @@ class Observation:
         return float(draw("latency", call).choices(seconds, shares)[0])
 
 
-class Observed:
-    def __init__(self, model: Model, observation: Observation) -> None:
+class LoggedModel:
+    def __init__(self, model: Model, observation: CallLog) -> None:
         self._model = model
         self._observation = observation
         self._calls = os.open(observation.calls, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
@@ -56,10 +56,10 @@ class Observed:
         return completion
 
 
-def observed(model: Model, environment: Mapping[str, str] = os.environ) -> Model:
+def with_call_log(model: Model, environment: Mapping[str, str] = os.environ) -> Model:
     """The model itself where nobody observes."""
-    path = environment.get(OBSERVATION)
-    return Observed(model, Observation.from_file(Path(path))) if path else model
+    path = environment.get(CALL_LOG)
+    return LoggedModel(model, CallLog.from_file(Path(path))) if path else model
 
 
 def call_id(role: str, prompt: str, seed: int) -> str:

@@ -12,13 +12,13 @@ from soliloquy.v1.model_pb2 import Delta, GenerateRequest
 Stream = Callable[[GenerateRequest], AsyncGenerator[Delta, None]]
 
 
-class Lately:
+class CompletionCache:
     """Remembers so many finished answers; a request without an id is always another one."""
 
     def __init__(self, stream: Stream, *, kept: int) -> None:
         self._stream = stream
         self._kept = kept
-        self._running: dict[str, _Growing] = {}
+        self._running: dict[str, _PendingCompletion] = {}
         self._finished: OrderedDict[str, tuple[bytes, Delta]] = OrderedDict()
 
     async def stream(self, request: GenerateRequest) -> AsyncGenerator[Delta, None]:
@@ -37,7 +37,7 @@ class Lately:
             return
         growing = self._running.get(request.id)
         if growing is None:
-            growing = self._running[request.id] = _Growing(asked, self._stream(request))
+            growing = self._running[request.id] = _PendingCompletion(asked, self._stream(request))
         _check(request, asked, growing.asked)
         try:
             async with aclosing(growing.read()) as deltas:
@@ -48,7 +48,7 @@ class Lately:
                 del self._running[request.id]
                 self._keep(request.id, growing)
 
-    def _keep(self, request_id: str, growing: "_Growing") -> None:
+    def _keep(self, request_id: str, growing: "_PendingCompletion") -> None:
         if growing.completed is None:
             return
         completion = growing.completed.completion
@@ -57,7 +57,7 @@ class Lately:
             self._finished.popitem(last=False)
 
 
-class _Growing:
+class _PendingCompletion:
     """An answer under way, and how many read it."""
 
     def __init__(self, asked: bytes, deltas: AsyncGenerator[Delta, None]) -> None:

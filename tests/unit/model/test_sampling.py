@@ -17,10 +17,10 @@ DRAWS = 1500
 def drawn(seed: int, *, temperature: float = 1.0, top_p: float = 1.0) -> int:
     import torch
 
-    from services.model.engines.transformers.steering import Choice
+    from services.model.engines.transformers.sampling import TokenSampler
 
     scores = torch.tensor(PROBABILITIES).log()
-    Choice(Sampling(temperature=temperature, top_p=top_p), seed, None, torch.device("cpu")).steer(scores)
+    TokenSampler(Sampling(temperature=temperature, top_p=top_p), seed, None, torch.device("cpu")).steer(scores)
     return int(scores.argmax())
 
 

@@ -8,7 +8,7 @@ from soliloquy.runtime.model import Model
 from soliloquy.v1.model_pb2 import Adapter, Completion, Delta, GenerateRequest, ModelInfo
 
 
-class Answering(Protocol):
+class ModelBackend(Protocol):
     """Raises the errors of `engines.engine`, each of which a server answers with a code of its own."""
 
     async def start(self) -> None:
@@ -35,7 +35,7 @@ class Answering(Protocol):
     def info(self) -> ModelInfo: ...
 
 
-class ScriptedAnswering:
+class ScriptedBackend:
     """The scripted engine served as if it ran weights: whole answers, and no adapters."""
 
     def __init__(self, model: Model) -> None:
@@ -81,7 +81,7 @@ class ScriptedAnswering:
         return UnknownAdapter(f"the scripted engine has no weights, so no adapter {name!r} either; ask without one")
 
 
-async def whole(deltas: AsyncIterator[Delta]) -> Completion:
+async def final_completion(deltas: AsyncIterator[Delta]) -> Completion:
     """The completion that a stream ends with."""
     last = Delta()
     async for delta in deltas:

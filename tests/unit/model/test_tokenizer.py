@@ -16,9 +16,9 @@ ANSWERS = ("Δv = 3 m/s → 2·10³ N", "naïve 😀👩‍🔬 física", '{"Ste
 
 @pytest.fixture
 def wording(base: Path) -> Any:
-    from services.model.engines.wording import Wording
+    from services.model.engines.tokenizer import ChatTokenizer
 
-    return Wording(base)
+    return ChatTokenizer(base)
 
 
 def tokens(base: Path, text: str) -> list[int]:
@@ -51,10 +51,10 @@ def test_marks_of_the_template_are_words_in_a_message(base: Path, wording: Any) 
 def test_a_tokenizer_without_a_chat_template_is_refused(base: Path, tmp_path: Path) -> None:
     from transformers import AutoTokenizer
 
-    from services.model.engines.wording import Wording
+    from services.model.engines.tokenizer import ChatTokenizer
 
     tokenizer = AutoTokenizer.from_pretrained(base)
     tokenizer.chat_template = None
     tokenizer.save_pretrained(tmp_path)
     with pytest.raises(MissingWeights, match=f"the tokenizer of {tmp_path} has no chat template"):
-        Wording(tmp_path)
+        ChatTokenizer(tmp_path)
