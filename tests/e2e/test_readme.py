@@ -1,4 +1,4 @@
-"""Every command of the README, and of the pages that it sends a reader to, works in the order they meet them."""
+"""Runs every command of the README and of the pages it links to, in the order a reader meets them."""
 
 import json
 import os
@@ -19,7 +19,7 @@ from tests.e2e.runs import alive, worker_pids
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
-PAGES = [README, *sorted((ROOT / "services").glob("*/README.md"))]
+PAGES = [README, *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "services").glob("*/README.md"))]
 Completed = subprocess.CompletedProcess[str]
 
 
@@ -29,7 +29,7 @@ def blocks(language: str, *pages: Path) -> list[str]:
 
 
 COMMANDS = "".join(blocks("sh", *PAGES)).splitlines()
-# Those of the gateway follow the one that starts it.
+# The commands of the gateway follow the command that starts it.
 SERVED = ("soliloquy up --data", "soliloquy runs", "curl")
 PROGRAMS = blocks("python", README)
 
@@ -50,9 +50,13 @@ def test_the_readme_says_how_to_run_and_how_to_test() -> None:
     assert "make test" in COMMANDS
 
 
-def test_every_make_target_of_the_readme_exists() -> None:
-    targets = re.findall(r"make ([a-z]+)", README.read_text("utf-8"))
-    for target in targets:
+def test_the_readme_is_read_in_one_sitting() -> None:
+    assert len(README.read_text("utf-8").splitlines()) <= 200
+
+
+def test_every_make_target_of_the_pages_exists() -> None:
+    pages = "".join(page.read_text("utf-8") for page in ROOT.glob("*.md"))
+    for target in set(re.findall(r"`make ([a-z-]+)", pages)):
         assert shell(f"make --dry-run {target}", ROOT).returncode == 0, target
 
 
@@ -119,7 +123,7 @@ def test_the_readme_on_the_gateway_works_in_its_order(tmp_path: Path) -> None:
 
 
 def two_ports() -> int:
-    """The first of two that follow each other and nobody has."""
+    """Returns the first of two consecutive free ports."""
     while True:
         with socket.socket() as one, socket.socket() as other:
             one.bind(("127.0.0.1", 0))
@@ -132,8 +136,8 @@ def two_ports() -> int:
 
 
 def test_everything_a_page_links_to_exists() -> None:
-    folders = ("soliloquy", "services", "protos", "deploy", "training", "benchmarks", "tests")
-    for page in [README, *(page for folder in folders for page in (ROOT / folder).rglob("*.md"))]:
+    folders = ("docs", "soliloquy", "services", "protos", "deploy", "training", "benchmarks", "tests")
+    for page in [*ROOT.glob("*.md"), *(page for folder in folders for page in (ROOT / folder).rglob("*.md"))]:
         for link in re.findall(r"\]\((?!https?:)([^)]+)\)", page.read_text("utf-8")):
             file, _, heading = link.partition("#")
             target = page.parent / file if file else page
@@ -142,7 +146,7 @@ def test_everything_a_page_links_to_exists() -> None:
 
 
 def anchors(page: Path) -> set[str]:
-    """As GitHub names headings."""
+    """Returns the anchors that GitHub gives to a page's headings."""
     headings = re.findall(r"^#+ (.+)$", page.read_text("utf-8"), flags=re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
