@@ -32,7 +32,7 @@ from services.gateway.http.application import application
 from services.gateway.http.serving import serving
 from services.gateway.service import Gateway
 from services.gateway.settings import GatewaySettings
-from soliloquy.client.sandbox import SandboxClient
+from soliloquy.client import Sandbox
 from soliloquy.problems.bank.bank import load_bank
 from soliloquy.runs.failure import Failure
 from soliloquy.runs.gateway.chatting import routes, tutor
@@ -135,7 +135,7 @@ async def _served(model: Model) -> AsyncIterator[str]:
         await pool.start()
         sandbox = await server.start("127.0.0.1:0")
         with tempfile.TemporaryDirectory(prefix="soliloquy-bench-") as folder:
-            async with EmbeddedTransport(Path(folder) / "log.sqlite") as transport, SandboxClient(sandbox) as client:
+            async with EmbeddedTransport(Path(folder) / "log.sqlite") as transport, Sandbox(sandbox) as client:
                 gateway = Gateway(transport, plans, GatewaySettings())
                 offered = routes(tutor(model, client, settings, lambda: ""), transport, settings)
                 app = application(gateway, GatewaySettings(), admitting, stopping, offered)

@@ -18,7 +18,7 @@ from benchmarks.commands.calls import Call, chains, read_calls
 from benchmarks.commands.usage import Usage
 from services.model.engines.call_log import CALL_LOG, CallLog
 from soliloquy.cli.show import record_of
-from soliloquy.client.dataset import Dataset
+from soliloquy.client import Dataset
 from soliloquy.dataset.manifest import MANIFEST
 from soliloquy.runs.failure import Failure
 from soliloquy.runtime.transports.kafka import KafkaSettings

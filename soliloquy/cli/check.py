@@ -6,7 +6,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from soliloquy.client.dataset import Dataset, NoDataset
+from soliloquy.dataset.reading import Dataset, NoDataset
 from soliloquy.recipes.recipe import UnknownRecipe, find
 from soliloquy.runs.failure import Failure
 from soliloquy.truth.report import Report

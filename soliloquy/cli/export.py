@@ -7,11 +7,11 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from soliloquy.client.dataset import Dataset, NoDataset
 from soliloquy.dataset.exports.exporting import CannotExport, Counts
 from soliloquy.dataset.exports.exporting import export as export_dataset
 from soliloquy.dataset.exports.format import NAMES, PARTS, Choice, find
 from soliloquy.dataset.exports.splitting import BadShares, Shares
+from soliloquy.dataset.reading import Dataset, NoDataset
 from soliloquy.runs.failure import Failure
 
 

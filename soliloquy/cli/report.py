@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 
-from soliloquy.client.dataset import Dataset, NoDataset
 from soliloquy.dataset.card import CARD, card
+from soliloquy.dataset.reading import Dataset, NoDataset
 from soliloquy.dataset.report.writing import REPORT, write_report
 from soliloquy.runs.failure import Failure
 

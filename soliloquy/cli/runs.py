@@ -14,7 +14,7 @@ from rich.text import Text
 
 from soliloquy.cli.progress import Bar, Standing
 from soliloquy.cli.runs_options import gateway_options, opened
-from soliloquy.client.runs import Runs, is_over, state_of
+from soliloquy.client import Runs, is_over, state_of
 from soliloquy.recipes.recipe import DEFAULT
 from soliloquy.v1.conversation_pb2 import Ending
 from soliloquy.v1.gateway_pb2 import FinishedConversation, GetConversationResponse, RunStatus

@@ -11,7 +11,7 @@ import click
 
 from soliloquy.cli.addresses import ADDRESS
 from soliloquy.cli.service_options import option, with_options
-from soliloquy.client.runs import NotAllowed, Refused, Runs, ServiceUnavailable, Tls, Unknown
+from soliloquy.client import InvalidRequest, NotFound, PermissionDenied, Runs, ServiceUnavailable, Tls
 from soliloquy.runs.failure import Failure
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -71,7 +71,7 @@ def opened(runs: Runs) -> Iterator[Runs]:
     try:
         with runs:
             yield runs
-    except (NotAllowed, Refused, ServiceUnavailable, Unknown) as error:
+    except (PermissionDenied, InvalidRequest, ServiceUnavailable, NotFound) as error:
         raise Failure(str(error)) from error
 
 

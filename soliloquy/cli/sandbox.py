@@ -22,7 +22,7 @@ from soliloquy.cli.addresses import ADDRESS
 from soliloquy.cli.durations import DURATION
 from soliloquy.cli.observing import observing
 from soliloquy.cli.sizes import SIZE
-from soliloquy.client.sandbox import JobRefused, SandboxClient, ServiceUnavailable
+from soliloquy.client import JobRefused, Sandbox, ServiceUnavailable
 from soliloquy.runs.failure import Failure
 from soliloquy.runtime.code import names
 from soliloquy.runtime.listening import CannotListen
@@ -161,7 +161,7 @@ def _code(file: BinaryIO) -> str:
 
 async def _submit(job: Job, address: str) -> Execution:
     patience = _ANSWER_SECONDS + job.limits.wall_seconds
-    async with SandboxClient(address, deadline_seconds=patience) as client:
+    async with Sandbox(address, deadline_seconds=patience) as client:
         return await client.submit(job)
 
 

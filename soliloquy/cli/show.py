@@ -6,7 +6,7 @@ import click
 from rich.console import Console
 
 from soliloquy.cli.view import show_conversation, show_index, show_prompts
-from soliloquy.client.dataset import Dataset, NoDataset
+from soliloquy.dataset.reading import Dataset, NoDataset
 from soliloquy.recipes.recipe import DEFAULT, find
 from soliloquy.runs.failure import Failure
 from soliloquy.v1.conversation_pb2 import Conversation

@@ -10,7 +10,7 @@ import click
 
 from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.cli.show import record_of
-from soliloquy.client.dataset import Dataset, NoDataset
+from soliloquy.dataset.reading import Dataset, NoDataset
 from soliloquy.runs.failure import Failure
 from soliloquy.runtime.events import Undecodable, message_of
 from soliloquy.runtime.topics import TOPIC_OF

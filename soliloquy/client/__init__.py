@@ -1,0 +1,55 @@
+"""What programs import: runs of a gateway, datasets and the sandbox. soliloquy/README.md lists all of it.
+
+Names are imported on first use, so that reading a dataset does not load gRPC.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from soliloquy.client.async_runs import AsyncRuns, is_over, state_of
+    from soliloquy.client.gateway import InvalidRequest, NotFound, PermissionDenied, Tls
+    from soliloquy.client.retries import JobRefused, ServiceUnavailable
+    from soliloquy.client.runs import Runs
+    from soliloquy.client.sandbox import Execution, Job, Limits, Sandbox
+    from soliloquy.client.values import Unserialisable
+    from soliloquy.dataset.reading import Dataset, Filter, NoDataset, place_after
+
+__all__ = [
+    "AsyncRuns",
+    "Dataset",
+    "Execution",
+    "Filter",
+    "InvalidRequest",
+    "Job",
+    "JobRefused",
+    "Limits",
+    "NoDataset",
+    "NotFound",
+    "PermissionDenied",
+    "Runs",
+    "Sandbox",
+    "ServiceUnavailable",
+    "Tls",
+    "Unserialisable",
+    "is_over",
+    "place_after",
+    "state_of",
+]
+
+_NAMES = {
+    "soliloquy.client.async_runs": ("AsyncRuns", "is_over", "state_of"),
+    "soliloquy.client.gateway": ("InvalidRequest", "NotFound", "PermissionDenied", "Tls"),
+    "soliloquy.client.retries": ("JobRefused", "ServiceUnavailable"),
+    "soliloquy.client.runs": ("Runs",),
+    "soliloquy.client.sandbox": ("Execution", "Job", "Limits", "Sandbox"),
+    "soliloquy.client.values": ("Unserialisable",),
+    "soliloquy.dataset.reading": ("Dataset", "Filter", "NoDataset", "place_after"),
+}
+_MODULES = {name: module for module, names in _NAMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(_MODULES[name]), name)

@@ -1,4 +1,4 @@
-"""Runs of a gateway, for asyncio: soliloquy.client.runs has an example, and the same without asyncio."""
+"""Starts, follows and reads the runs of a gateway with asyncio; soliloquy.client.runs does so without asyncio."""
 
 import asyncio
 import uuid
@@ -9,9 +9,9 @@ from typing import Any, Self, TypeVar
 import grpc
 from google.protobuf.message import Message
 
-from soliloquy.client.gateway import Tls, channel_to, raise_refusal
-from soliloquy.client.lately import Lately
-from soliloquy.client.patience import Patience
+from soliloquy.client.gateway import Tls, open_channel, raise_refusal
+from soliloquy.client.retries import RetryBudget
+from soliloquy.client.seen import SeenConversations
 from soliloquy.v1.gateway_pb2 import (
     CancelRunRequest,
     DeadLetter,
@@ -33,24 +33,24 @@ from soliloquy.v1.gateway_pb2 import (
 from soliloquy.v1.gateway_pb2_grpc import RunServiceStub
 from soliloquy.v1.runs_pb2 import RunRequest, RunState
 
-OVER = (RunState.RUN_STATE_CANCELLED, RunState.RUN_STATE_FINISHED, RunState.RUN_STATE_SHORT)
-# Before a stream that ended in good order, and too early, is asked for again.
-_AGAIN_SECONDS = 0.2
+_FINAL_STATES = (RunState.RUN_STATE_CANCELLED, RunState.RUN_STATE_FINISHED, RunState.RUN_STATE_SHORT)
+# The pause before a stream is reopened that ended without an error while its run goes on.
+_REOPEN_SECONDS = 0.2
 
 T = TypeVar("T")
 
 
 def state_of(status: RunStatus) -> str:
-    """running, paused, cancelled, finished or short."""
+    """Returns running, paused, cancelled, finished or short."""
     return RunState.Name(status.state).removeprefix("RUN_STATE_").lower()
 
 
 def is_over(status: RunStatus) -> bool:
-    return status.state in OVER
+    return status.state in _FINAL_STATES
 
 
 class AsyncRuns:
-    """Waits for an answer as long as its deadline, and where it follows a run, as long as the gateway may be away."""
+    """Waits `deadline_seconds` for an answer; while it follows a run, the gateway may be away for `away_seconds`."""
 
     def __init__(
         self,
@@ -62,14 +62,14 @@ class AsyncRuns:
         away_seconds: float = 600.0,
     ) -> None:
         self._address = address
-        self._whom = f"the gateway at {address}"
+        self._gateway = f"the gateway at {address}"
         self._metadata = (("authorization", f"Bearer {token}"),) if token else ()
         self._tls = tls
         self._deadline_seconds = deadline_seconds
         self._away_seconds = away_seconds
 
     async def __aenter__(self) -> Self:
-        self._channel = channel_to(self._address, self._tls)
+        self._channel = open_channel(self._address, self._tls)
         self._stub = RunServiceStub(self._channel)
         return self
 
@@ -89,8 +89,8 @@ class AsyncRuns:
         enrich: bool = False,
         request_id: str = "",
     ) -> RunStatus:
-        """Whoever asks again with the same request_id gets the same run; without one, each call is another run."""
-        asked = RunRequest(
+        """Starts a run. A repeated call with the same `request_id` returns the same run."""
+        run = RunRequest(
             recipe=recipe,
             problems=problems,
             conversations=conversations,
@@ -100,15 +100,15 @@ class AsyncRuns:
             max_attempts=max_attempts,
             enrich=enrich,
         )
-        # Of one call: it is the same run however often it is sent.
-        request = StartRunRequest(request=asked, request_id=request_id or uuid.uuid4().hex)
+        # Generated once for each call, so that a retry starts no second run.
+        request = StartRunRequest(request=run, request_id=request_id or uuid.uuid4().hex)
         return await self._ask(self._stub.StartRun, request)
 
     async def get(self, run: str) -> RunStatus:
         return await self._ask(self._stub.GetRun, GetRunRequest(run=run))
 
     async def list(self, state: str = "") -> AsyncGenerator[RunStatus, None]:
-        """Those that are so, in the words of state_of, or all; the latest first, asked for as they are read."""
+        """Yields the runs in this state (as state_of names it) or all, latest first, page by page."""
         async for answer in self._pages(
             self._stub.ListRuns, ListRunsRequest(state=f"RUN_STATE_{state.upper()}" if state else None)
         ):
@@ -116,15 +116,15 @@ class AsyncRuns:
                 yield status
 
     async def watch(self, run: str) -> AsyncGenerator[RunStatus, None]:
-        """As it stands, then whenever it changes, until it is over; a gateway that goes away is waited for."""
-        told = None
+        """Yields the status at once and after each change, until the run is over; reconnects to a restarted gateway."""
+        latest = None
         request = WatchRunRequest(run=run)
-        async with aclosing(self._followed(run, self._stub.WatchRun, request)) as statuses:
+        async with aclosing(self._follow(run, self._stub.WatchRun, request)) as statuses:
             async for status in statuses:
-                if status is not None and status != told:
+                if status is not None and status != latest:
                     yield status
-                    told = status
-                if told is not None and is_over(told):
+                    latest = status
+                if latest is not None and is_over(latest):
                     return
 
     async def cancel(self, run: str) -> RunStatus:
@@ -144,49 +144,49 @@ class AsyncRuns:
         flagged: bool = False,
         text: str = "",
     ) -> AsyncGenerator[FinishedConversation, None]:
-        """Those that are finished, or of them the "accepted" or the "rejected", the latest first."""
-        judged = f"VERDICT_{verdict.upper()}" if verdict else None
-        request = ListConversationsRequest(run=run, verdict=judged, flagged=flagged, text=text)
+        """Yields the finished conversations, latest first; `verdict` is "accepted", "rejected" or empty for all."""
+        wanted = f"VERDICT_{verdict.upper()}" if verdict else None
+        request = ListConversationsRequest(run=run, verdict=wanted, flagged=flagged, text=text)
         async for answer in self._pages(self._stub.ListConversations, request):
             for finished in answer.conversations:
                 yield finished
 
     async def conversation(self, run: str, conversation: str) -> GetConversationResponse:
-        """The whole of it, with what is said in it and is not so."""
+        """Returns the whole conversation, and a flag for each statement in it that is untrue."""
         return await self._ask(self._stub.GetConversation, GetConversationRequest(run=run, conversation=conversation))
 
     async def tail(self, run: str) -> AsyncGenerator[FinishedConversation, None]:
-        """Those that finish from now on, for as long as it is read; what was missed while the gateway was away, too."""
-        lately = Lately()
+        """Yields conversations as they finish, without end; catches up after the gateway was away."""
+        seen = SeenConversations()
         request = TailConversationsRequest(run=run)
-        async with aclosing(self._followed(run, self._stub.TailConversations, request)) as told:
-            async for finished in told:
+        async with aclosing(self._follow(run, self._stub.TailConversations, request)) as stream:
+            async for finished in stream:
                 if finished is not None:
-                    if lately.is_news(finished):
+                    if seen.is_unseen(finished):
                         yield finished
                     continue
                 async with aclosing(self.conversations(run)) as conversations:
-                    for missed in await lately.missed(conversations):
+                    for missed in await seen.missed(conversations):
                         yield missed
 
     async def dead_letters(self, run: str = "") -> AsyncGenerator[DeadLetter, None]:
-        """Events that were given up: of this run, or of all."""
+        """Yields the events that no service could handle, of this run or of all runs."""
         async for answer in self._pages(self._stub.ListDeadLetters, ListDeadLettersRequest(run=run)):
             for letter in answer.letters:
                 yield letter
 
     async def replay(self, letter: str) -> None:
-        """Puts a dead letter back, by its id."""
+        """Publishes a dead letter again, by its id."""
         await self._ask(self._stub.ReplayDeadLetter, ReplayDeadLetterRequest(id=letter))
 
     async def _ask(self, method: Callable[..., Awaitable[T]], request: Message, seconds: float | None = None) -> T:
-        patience = Patience(self._whom, seconds or self._deadline_seconds)
+        budget = RetryBudget(self._gateway, seconds or self._deadline_seconds)
         while True:
             try:
-                return await method(request, timeout=patience.left, metadata=self._metadata)
+                return await method(request, timeout=budget.seconds_left, metadata=self._metadata)
             except grpc.aio.AioRpcError as error:
                 raise_refusal(error)
-                await patience.outlast(error)
+                await budget.wait(error)
 
     async def _pages(self, method: Callable[..., Awaitable[Any]], request: Any) -> AsyncGenerator[Any, None]:
         while True:
@@ -196,11 +196,11 @@ class AsyncRuns:
                 return
             request.page_token = answer.next_page_token
 
-    async def _followed(self, run: str, method: Callable[..., Any], request: Message) -> AsyncGenerator[Any, None]:
-        """What a stream tells, and None whenever there is another stream."""
+    async def _follow(self, run: str, method: Callable[..., Any], request: Message) -> AsyncGenerator[Any, None]:
+        """Yields the messages of a stream, and None each time that a stream opens."""
         seconds = self._deadline_seconds
         while True:
-            # Whether there is the run, and a gateway: a stream says it no sooner than something happens.
+            # Fails at once for an unknown run or an absent gateway; a stream would say so only with its first message.
             await self._ask(self._stub.GetRun, GetRunRequest(run=run), seconds)
             seconds = self._away_seconds
             call = method(request, metadata=self._metadata)
@@ -208,9 +208,9 @@ class AsyncRuns:
                 yield None
                 async for message in call:
                     yield message
-                await asyncio.sleep(_AGAIN_SECONDS)
+                await asyncio.sleep(_REOPEN_SECONDS)
             except grpc.aio.AioRpcError as error:
                 raise_refusal(error)
-                await Patience(self._whom, seconds).outlast(error)
+                await RetryBudget(self._gateway, seconds).wait(error)
             finally:
                 call.cancel()

@@ -1,15 +1,15 @@
-"""Runs of a gateway from Python: started, followed and read, from a program of one's own.
+"""Starts, follows and reads the runs of a gateway from Python.
 
     with Runs("127.0.0.1:8081") as runs:
         run = runs.start(recipe="soliloquy", problems="physics", conversations=100)
         for status in runs.watch(run.id):  # soliloquy.v1.gateway_pb2.RunStatus; ends with the run
             print(state_of(status), status.progress.accepted, status.eta_seconds)
         for finished in runs.conversations(run.id, flagged=True):
-            whole = runs.conversation(run.id, finished.id)
-            print(whole.conversation.problem.question, [flag.evidence for flag in whole.flags])
+            details = runs.conversation(run.id, finished.id)
+            print(details.conversation.problem.question, [flag.evidence for flag in details.flags])
 
-With a token and beyond this machine: Runs("gateway.example:443", token="..", tls=Tls()). AsyncRuns has the same methods
-for asyncio: what is an iterator here is an asynchronous one there.
+For a gateway on another machine: Runs("gateway.example:443", token="..", tls=Tls()). AsyncRuns has the same methods for
+asyncio, with asynchronous iterators.
 """
 
 import asyncio
@@ -19,48 +19,35 @@ from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
 from queue import SimpleQueue
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
-from soliloquy.client.async_runs import AsyncRuns, is_over, state_of
-from soliloquy.client.gateway import NotAllowed, Refused, Tls, Unknown
-from soliloquy.client.patience import ServiceUnavailable
-
-__all__ = [
-    "AsyncRuns",
-    "NotAllowed",
-    "Refused",
-    "Runs",
-    "ServiceUnavailable",
-    "Tls",
-    "Unknown",
-    "is_over",
-    "state_of",
-]
+from soliloquy.client.async_runs import AsyncRuns
+from soliloquy.client.gateway import Tls
 
 T = TypeVar("T")
-Asked = ParamSpec("Asked")
+P = ParamSpec("P")
 
 
-def _waiting(
-    method: Callable[Concatenate[AsyncRuns, Asked], Coroutine[Any, Any, T]],
-) -> Callable[Concatenate["Runs", Asked], T]:
+def _blocking(
+    method: Callable[Concatenate[AsyncRuns, P], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate["Runs", P], T]:
     @functools.wraps(method)
-    def call(runs: "Runs", /, *given: Asked.args, **named: Asked.kwargs) -> T:
-        return runs._wait(method(runs._runs, *given, **named))
+    def call(runs: "Runs", /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return runs._wait(method(runs._runs, *args, **kwargs))
 
     return call
 
 
 def _iterating(
-    method: Callable[Concatenate[AsyncRuns, Asked], AsyncGenerator[T, None]],
-) -> Callable[Concatenate["Runs", Asked], Iterator[T]]:
+    method: Callable[Concatenate[AsyncRuns, P], AsyncGenerator[T, None]],
+) -> Callable[Concatenate["Runs", P], Iterator[T]]:
     @functools.wraps(method)
-    def call(runs: "Runs", /, *given: Asked.args, **named: Asked.kwargs) -> Iterator[T]:
-        return runs._each(method(runs._runs, *given, **named))
+    def call(runs: "Runs", /, *args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
+        return runs._each(method(runs._runs, *args, **kwargs))
 
     return call
 
 
 class Runs:
-    """AsyncRuns for programs without asyncio: it runs in a thread of its own, so that a notebook may use it too."""
+    """AsyncRuns for programs without asyncio. Its event loop runs in a thread, so that it works in a notebook too."""
 
     def __init__(
         self,
@@ -89,44 +76,44 @@ class Runs:
         self._thread.join()
         self._loop.close()
 
-    start = _waiting(AsyncRuns.start)
-    get = _waiting(AsyncRuns.get)
+    start = _blocking(AsyncRuns.start)
+    get = _blocking(AsyncRuns.get)
     list = _iterating(AsyncRuns.list)
     watch = _iterating(AsyncRuns.watch)
-    cancel = _waiting(AsyncRuns.cancel)
-    pause = _waiting(AsyncRuns.pause)
-    resume = _waiting(AsyncRuns.resume)
+    cancel = _blocking(AsyncRuns.cancel)
+    pause = _blocking(AsyncRuns.pause)
+    resume = _blocking(AsyncRuns.resume)
     conversations = _iterating(AsyncRuns.conversations)
-    conversation = _waiting(AsyncRuns.conversation)
+    conversation = _blocking(AsyncRuns.conversation)
     tail = _iterating(AsyncRuns.tail)
     dead_letters = _iterating(AsyncRuns.dead_letters)
-    replay = _waiting(AsyncRuns.replay)
+    replay = _blocking(AsyncRuns.replay)
 
     def _wait(self, call: Coroutine[Any, Any, T]) -> T:
-        """Whoever is interrupted, at whatever moment, goes on when nothing of the call is under way."""
-        # An Event would not do: an interrupt in its lock leaves that broken.
-        ended: SimpleQueue[None] = SimpleQueue()
-        begun: list[asyncio.Task[T]] = []
+        """Runs a call to its end; an interrupt cancels it, and is raised only when nothing of the call is running."""
+        # Not an Event: an interrupt while it holds its lock would leave the lock broken.
+        done: SimpleQueue[None] = SimpleQueue()
+        tasks: list[asyncio.Task[T]] = []
 
         def begin() -> None:
-            begun.append(self._loop.create_task(call))
-            begun[0].add_done_callback(lambda _: ended.put(None))
+            tasks.append(self._loop.create_task(call))
+            tasks[0].add_done_callback(lambda _: done.put(None))
 
         def stop() -> None:
-            if begun and not begun[0].done():
-                begun[0].cancel()
+            if tasks and not tasks[0].done():
+                tasks[0].cancel()
                 return
             call.close()
-            ended.put(None)
+            done.put(None)
 
         try:
             self._loop.call_soon_threadsafe(begin)
-            ended.get()
+            done.get()
         except BaseException:
             self._loop.call_soon_threadsafe(stop)
-            ended.get()
+            done.get()
             raise
-        return begun[0].result()
+        return tasks[0].result()
 
     def _each(self, items: AsyncGenerator[T, None]) -> Iterator[T]:
         try:
@@ -137,6 +124,6 @@ class Runs:
                     return
                 yield item
         finally:
-            # One that is left half-way may outlive the client.
+            # An iterator that was not exhausted may outlive the client.
             if not self._loop.is_closed():
                 self._wait(items.aclose())

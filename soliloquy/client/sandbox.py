@@ -1,4 +1,4 @@
-"""Runs Python in a sandbox service, from a program of one's own."""
+"""Runs Python code in a sandbox service."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Iterable, Sequence
@@ -8,26 +8,21 @@ from typing import Any, Self
 
 import grpc
 
-from soliloquy.client.batch import Batch
-from soliloquy.client.patience import JobRefused, Patience, ServiceUnavailable
-from soliloquy.client.values import Unserialisable, python_value
+from soliloquy.client.retries import RECONNECT_OPTIONS, RetryBudget
+from soliloquy.client.values import python_value
 from soliloquy.runtime.traces.spans import carried
 from soliloquy.runtime.values import lane_name, status_name
 from soliloquy.v1 import sandbox_pb2
 from soliloquy.v1.sandbox_pb2 import ExecuteRequest, ExecuteResponse, Job, Limits
 from soliloquy.v1.sandbox_pb2_grpc import SandboxServiceStub
 
-__all__ = ["Execution", "Job", "JobRefused", "Limits", "SandboxClient", "ServiceUnavailable", "Unserialisable"]
+__all__ = ["Execution", "Job", "Limits", "Sandbox"]
 
-_OPTIONS = (
-    # A service that comes back is found at once: the pauses between tries are the client's own.
-    ("grpc.initial_reconnect_backoff_ms", 50),
-    ("grpc.min_reconnect_backoff_ms", 50),
-    ("grpc.max_reconnect_backoff_ms", 1_000),
-)
 _Stream = grpc.aio.StreamStreamCall[ExecuteRequest, ExecuteResponse]
-# How often a batch whose jobs are still to come looks whether its service is.
-_LOOK_SECONDS = 1.0
+# How often a batch that waits for its caller's jobs checks that the service still answers.
+_CHECK_SECONDS = 1.0
+# The jobs of a batch that may be unanswered at once.
+_IN_FLIGHT = 256
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -48,32 +43,37 @@ class Execution:
     recomputed: tuple[str, ...]
 
     @classmethod
-    def of(cls, job_id: str, done: sandbox_pb2.Execution) -> Self:
+    def from_message(cls, job_id: str, message: sandbox_pb2.Execution) -> Self:
         return cls(
             job_id=job_id,
-            status=status_name(done),
-            values={named.name: python_value(named.value) for named in done.values},
-            stdout=done.stdout,
-            error=done.error,
-            error_line=done.error_line,
-            lane=lane_name(done),
-            isolation=done.isolation,
-            runsc_version=done.runsc_version,
-            seconds=done.seconds,
-            waited_seconds=done.waited_seconds,
-            recomputed=tuple(done.recomputed),
+            status=status_name(message),
+            values={named.name: python_value(named.value) for named in message.values},
+            stdout=message.stdout,
+            error=message.error,
+            error_line=message.error_line,
+            lane=lane_name(message),
+            isolation=message.isolation,
+            runsc_version=message.runsc_version,
+            seconds=message.seconds,
+            waited_seconds=message.waited_seconds,
+            recomputed=tuple(message.recomputed),
         )
 
 
-class SandboxClient:
-    """Waits for each answer as long as its deadline; tries again meanwhile where the service is away or busy."""
+class Sandbox:
+    """Waits `deadline_seconds` for each answer, and retries while the service is away or busy.
+
+    async with Sandbox("127.0.0.1:50051") as sandbox:
+        done = await sandbox.execute("speed = 3 * 1.4", ["speed"])
+        print(done.values["speed"])
+    """
 
     def __init__(self, address: str, *, deadline_seconds: float = 30.0) -> None:
         self._address = address
         self._deadline_seconds = deadline_seconds
 
     async def __aenter__(self) -> Self:
-        self._channel = grpc.aio.insecure_channel(self._address, options=_OPTIONS)
+        self._channel = grpc.aio.insecure_channel(self._address, options=RECONNECT_OPTIONS)
         self._stub = SandboxServiceStub(self._channel)
         return self
 
@@ -89,77 +89,129 @@ class SandboxClient:
         memory_bytes: int | None = None,
         single_use: bool = False,
     ) -> Execution:
-        """Runs the code and reads the variables; JobRefused where it asks for more than the service allows."""
+        """Runs the code and reads the variables; raises JobRefused if it asks for more than the service allows."""
         limits = Limits(wall_seconds=wall_seconds, memory_bytes=memory_bytes)
         job = Job(code=code, result_variables=result_variables, limits=limits, single_use=single_use)
-        return Execution.of("", await self.submit(job))
+        return Execution.from_message("", await self.submit(job))
 
     async def submit(self, job: Job) -> sandbox_pb2.Execution:
-        """The job's outcome as the service tells it."""
-        patience = self._patience()
+        """Runs a job and returns the service's own message."""
+        budget = self._budget()
         while True:
             try:
                 response = await self._stub.Execute(
-                    ExecuteRequest(job=job), timeout=patience.left, metadata=tuple(carried().items())
+                    ExecuteRequest(job=job), timeout=budget.seconds_left, metadata=tuple(carried().items())
                 )
             except grpc.aio.AioRpcError as error:
-                await patience.outlast(error)
+                await budget.wait(error)
             else:
                 return response.execution
 
     async def execute_many(self, jobs: Iterable[Job] | AsyncIterable[Job]) -> AsyncIterator[Execution]:
-        """Runs a batch of any length, answers as jobs end; one that the service refuses has the status "refused"."""
-        patience = self._patience()
-        batch = Batch(patience)
+        """Runs any number of jobs and yields each as it ends; a job that the service refuses has status "refused"."""
+        budget = self._budget()
+        batch = _Batch(budget)
         taking = asyncio.create_task(batch.take(jobs))
         try:
             while not batch.done:
                 try:
-                    async with aclosing(self._answers(batch, taking, patience)) as responses:
+                    async with aclosing(self._answers(batch, taking, budget)) as responses:
                         async for response in responses:
                             batch.answered(response.job_id)
                             yield _execution(response)
                 except grpc.aio.AioRpcError as error:
-                    await patience.outlast(error)
+                    await budget.wait(error)
         finally:
             taking.cancel()
 
     async def _answers(
-        self, batch: Batch, taking: asyncio.Task[None], patience: Patience
+        self, batch: "_Batch", taking: asyncio.Task[None], budget: RetryBudget
     ) -> AsyncGenerator[ExecuteResponse, None]:
-        """Those of one stream, for as long as it lasts."""
+        """Yields the answers of one stream, until it ends."""
         call = self._stub.ExecuteStream(batch.requests(), metadata=tuple(carried().items()))
         try:
-            while (response := await self._next_answer(call, batch, taking, patience)) is not None:
+            while (response := await self._next_answer(call, batch, taking, budget)) is not None:
                 yield response
         finally:
             call.cancel()
         if not batch.done:
-            raise patience.lost(f"it ended the stream with {len(batch.unanswered)} jobs unanswered")
+            raise budget.unavailable(f"it ended the stream with {len(batch.unanswered)} jobs unanswered")
 
     async def _next_answer(
-        self, call: _Stream, batch: Batch, taking: asyncio.Task[None], patience: Patience
+        self, call: _Stream, batch: "_Batch", taking: asyncio.Task[None], budget: RetryBudget
     ) -> ExecuteResponse | None:
-        """None at the end of the stream; what the caller's own jobs raise is raised here."""
+        """Returns None at the end of the stream; raises whatever the caller's iterable of jobs raised."""
         reading = asyncio.create_task(_read(call))
         try:
             while not reading.done():
                 await asyncio.wait(
                     {reading} if taking.done() else {reading, taking},
-                    timeout=max(_LOOK_SECONDS, patience.left),
+                    timeout=max(_CHECK_SECONDS, budget.seconds_left),
                     return_when=asyncio.FIRST_COMPLETED,
                 )
                 if taking.done():
                     taking.result()
-                if batch.unanswered and not patience.left:
-                    raise patience.lost(f"none of {len(batch.unanswered)} jobs ended")
+                if batch.unanswered and not budget.seconds_left:
+                    raise budget.unavailable(f"none of {len(batch.unanswered)} jobs ended")
             return reading.result()
         finally:
             reading.cancel()
             await asyncio.gather(reading, return_exceptions=True)
 
-    def _patience(self) -> Patience:
-        return Patience(f"the sandbox service at {self._address}", self._deadline_seconds)
+    def _budget(self) -> RetryBudget:
+        return RetryBudget(f"the sandbox service at {self._address}", self._deadline_seconds)
+
+
+class _Batch:
+    """The jobs of one batch: those to send, and those without an answer, which a new stream sends again."""
+
+    def __init__(self, budget: RetryBudget) -> None:
+        self.unanswered: dict[str, Job] = {}
+        self._budget = budget
+        self._room = asyncio.Semaphore(_IN_FLIGHT)
+        self._unsent: asyncio.Queue[Job | None] = asyncio.Queue()
+        self._complete = False
+
+    @property
+    def done(self) -> bool:
+        return self._complete and not self.unanswered
+
+    async def take(self, jobs: Iterable[Job] | AsyncIterable[Job]) -> None:
+        """Reads the jobs as answers make room for them."""
+        async for job in _each(jobs):
+            await self._room.acquire()
+            if job.id in self.unanswered:
+                raise ValueError(f"two jobs of a batch have the id {job.id!r}: give each job its own")
+            if not self.unanswered:
+                self._budget.reset()
+            self.unanswered[job.id] = job
+            self._unsent.put_nowait(job)
+        self._complete = True
+        self._unsent.put_nowait(None)
+
+    async def requests(self) -> AsyncIterator[ExecuteRequest]:
+        """Yields the requests of a stream, first the jobs that an earlier stream left unanswered."""
+        unsent = self._unsent = asyncio.Queue()
+        for job in self.unanswered.values():
+            unsent.put_nowait(job)
+        if self._complete:
+            unsent.put_nowait(None)
+        while (next_job := await unsent.get()) is not None:
+            yield ExecuteRequest(job=next_job)
+
+    def answered(self, job_id: str) -> None:
+        del self.unanswered[job_id]
+        self._room.release()
+        self._budget.reset()
+
+
+async def _each(jobs: Iterable[Job] | AsyncIterable[Job]) -> AsyncIterator[Job]:
+    if isinstance(jobs, AsyncIterable):
+        async for job in jobs:
+            yield job
+    else:
+        for job in jobs:
+            yield job
 
 
 async def _read(call: _Stream) -> ExecuteResponse | None:
@@ -170,5 +222,5 @@ async def _read(call: _Stream) -> ExecuteResponse | None:
 def _execution(response: ExecuteResponse) -> Execution:
     if response.WhichOneof("outcome") == "refusal":
         refused = sandbox_pb2.Execution(error=response.refusal)
-        return replace(Execution.of(response.job_id, refused), status="refused")
-    return Execution.of(response.job_id, response.execution)
+        return replace(Execution.from_message(response.job_id, refused), status="refused")
+    return Execution.from_message(response.job_id, response.execution)

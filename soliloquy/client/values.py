@@ -1,11 +1,11 @@
-"""Tagged values from the sandbox as the Python objects that they were."""
+"""Turns the sandbox's tagged values back into Python objects."""
 
 from dataclasses import dataclass
 from typing import Any
 
 from soliloquy.v1.sandbox_pb2 import Value
 
-# int() refuses more digits than 4,300 at a time.
+# int() converts at most 4,300 digits at a time.
 _DIGITS = 4_000
 
 
@@ -20,7 +20,7 @@ class Unserialisable:
 
 
 def python_value(value: Value) -> Any:
-    """Tuples come back as lists, but for those that are keys."""
+    """Returns a tuple as a list, unless it is a key of a dict."""
     kind = value.WhichOneof("kind")
     match kind:
         case "integer":

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from soliloquy.client.dataset import Dataset
-from soliloquy.client.runs import Runs, state_of
+from soliloquy.client import Dataset, Runs, state_of
 from tests.e2e.consoles import OPERATOR, site
 
 CONVERSATIONS = 60

@@ -19,7 +19,7 @@ from click.testing import CliRunner
 from benchmarks.runtime.figures import figure
 from soliloquy.cli.main import main
 from soliloquy.cli.show import record_of
-from soliloquy.client.dataset import Dataset
+from soliloquy.client import Dataset
 from soliloquy.dataset.frames import payloads
 from soliloquy.dataset.layout import ACCEPTED, REJECTED
 from soliloquy.dataset.manifest import MANIFEST, read_manifest, shards_of

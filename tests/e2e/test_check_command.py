@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from soliloquy.cli.show import record_of
-from soliloquy.client.dataset import Dataset
+from soliloquy.client import Dataset
 from soliloquy.recipes.recipe import find
 from tests.datasets import accepted_rows, written
 from tests.e2e.runs import SOLILOQUY, said

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from soliloquy.client.sandbox import Job, SandboxClient
+from soliloquy.client import Job, Sandbox
 from tests.e2e.runs import SOLILOQUY, run, said, start
 
 SHOT = """import math
@@ -180,7 +180,7 @@ async def test_a_terminated_service_answers_the_job_that_it_runs(tmp_path: Path)
     jobs = [Job(id="quick", code="x = 1"), Job(id="slow", code="import time; time.sleep(1)")]
     answers = []
     with service() as (address, process):
-        async with SandboxClient(address) as client:
+        async with Sandbox(address) as client:
             async for execution in client.execute_many(jobs):
                 answers.append((execution.job_id, execution.status))
                 if execution.job_id == "quick":

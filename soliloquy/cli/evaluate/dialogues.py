@@ -10,7 +10,7 @@ from typing import Any
 from soliloquy.cli.evaluate.questions import held_out
 from soliloquy.cli.evaluate.running import Bar, completed, fingerprints, sandboxed
 from soliloquy.cli.evaluate.tutor import Tutor
-from soliloquy.client.dataset import Dataset, NoDataset
+from soliloquy.dataset.reading import Dataset, NoDataset
 from soliloquy.recipes.recipe import find
 from soliloquy.runs.failure import Failure
 from soliloquy.runs.wiring import ModelSettings, scripted_model

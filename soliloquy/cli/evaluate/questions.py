@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from soliloquy.client.dataset import Dataset, NoDataset
+from soliloquy.dataset.reading import Dataset, NoDataset
 from soliloquy.problems.bank.bank import Bank
 from soliloquy.problems.bank.sampling import Wanted, picks
 from soliloquy.problems.sources import BadProblemFile, ProblemSource, UnknownProblems, problem_source

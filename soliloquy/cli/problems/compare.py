@@ -10,8 +10,8 @@ from rich.console import Console
 
 from soliloquy.cli.problems.measuring import Models, measuring_options, models, near_duplicates
 from soliloquy.cli.problems.published import MEASURES, VERDICTS, beside_published
-from soliloquy.client.dataset import Dataset, NoDataset
 from soliloquy.dataset.authored import authored
+from soliloquy.dataset.reading import Dataset, NoDataset
 from soliloquy.runs.failure import Failure
 
 

@@ -19,11 +19,11 @@ from soliloquy.cli.observing import observing
 from soliloquy.cli.problems.commissioning import commission_options, writing
 from soliloquy.cli.problems.sheet import CannotPrint, write_sheet
 from soliloquy.cli.service_options import CLASSIFIERS
-from soliloquy.client.dataset import Dataset
 from soliloquy.dataset.columns import occurring
 from soliloquy.dataset.exports.exporting import export
 from soliloquy.dataset.exports.format import Choice
 from soliloquy.dataset.place import Place
+from soliloquy.dataset.reading import Dataset
 from soliloquy.dataset.statistics import kinds_of_reasons
 from soliloquy.problems.commissions import Commissions
 from soliloquy.problems.files.importing import NothingUsable, import_problems

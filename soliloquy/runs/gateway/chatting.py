@@ -22,7 +22,7 @@ from services.gateway.chat.tutor import Tutor
 from services.gateway.http.routes import Own
 from services.planner.settings import PlannerSettings
 from services.tutor.settings import TutorSettings
-from soliloquy.client.sandbox import JobRefused, SandboxClient, ServiceUnavailable
+from soliloquy.client import JobRefused, Sandbox, ServiceUnavailable
 from soliloquy.problems.bank.bank import bank_names, load_bank
 from soliloquy.problems.files.problem_of_row import problem_of
 from soliloquy.problems.files.problem_rows import ProblemRow
@@ -42,7 +42,7 @@ _UNSOLVED = "Nobody has written a solution down. Work it out with the student, a
 class RemoteSandbox:
     """A `SandboxService` as the executor knows a sandbox."""
 
-    def __init__(self, client: SandboxClient) -> None:
+    def __init__(self, client: Sandbox) -> None:
         self._client = client
 
     async def execute(self, job: Job) -> Execution:
@@ -81,12 +81,12 @@ async def tutoring(
     known = replace(model, problems=list(dict.fromkeys([*model.problems, *bank_names()])))
     async with (
         opened(model.models, lambda: scripted_model(known), None) as models,
-        SandboxClient(sandbox, deadline_seconds=sandbox_seconds) as client,
+        Sandbox(sandbox, deadline_seconds=sandbox_seconds) as client,
     ):
         yield tutor(models, client, settings, lambda: models.fault)
 
 
-def tutor(model: Model, sandbox: SandboxClient, settings: ChatSettings, fault: Callable[[], str]) -> Tutor:
+def tutor(model: Model, sandbox: Sandbox, settings: ChatSettings, fault: Callable[[], str]) -> Tutor:
     passed = (
         services.planner.app.service(PlannerSettings(), model),
         services.tutor.app.service(TutorSettings(), model),

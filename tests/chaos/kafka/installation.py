@@ -19,7 +19,7 @@ from typing import Self
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 
-from soliloquy.client.dataset import Dataset
+from soliloquy.client import Dataset
 from soliloquy.runs.wiring import MAKERS
 from soliloquy.runtime.transports.kafka import KafkaSettings
 from soliloquy.runtime.transports.kafka.layout import apply

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from soliloquy.client.dataset import Dataset
+from soliloquy.client import Dataset
 from soliloquy.runtime.weights import digest_of
 from tests.e2e.runs import SOLILOQUY, journal_frames, run
 from tests.integration.training.conftest import SETTINGS

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from services.model.in_process import serve_weights
-from soliloquy.client.dataset import Dataset
+from soliloquy.client import Dataset
 from soliloquy.runtime.transports.kafka import KafkaSettings
 from soliloquy.runtime.transports.opening import open_transport
 from soliloquy.v1.conversation_pb2 import Conversation

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from soliloquy.cli.up import LOG
-from soliloquy.client.dataset import Dataset, NoDataset
+from soliloquy.client import Dataset, NoDataset
 from soliloquy.runtime.events import run_key
 from soliloquy.v1.conversation_pb2 import Conversation
 from tests.e2e.chromium import Page, needs_chromium

@@ -11,7 +11,7 @@ import services.collector.app
 from services.collector.live_datasets import LiveDatasets
 from services.collector.settings import CollectorSettings, LiveSettings
 from soliloquy.cli.main import commands
-from soliloquy.client.dataset import Dataset
+from soliloquy.client import Dataset
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.transports.embedded import EmbeddedTransport
 from tests.integration.chat.support import answers, room

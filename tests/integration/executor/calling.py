@@ -9,7 +9,7 @@ import grpc
 from services.executor.pool import SandboxPool
 from services.executor.server import SandboxServer
 from services.executor.settings import SandboxSettings
-from soliloquy.client.sandbox import SandboxClient
+from soliloquy.client import Sandbox
 from soliloquy.v1.sandbox_pb2_grpc import SandboxServiceStub
 
 if TYPE_CHECKING:
@@ -34,6 +34,6 @@ async def connected(address: str) -> AsyncIterator["SandboxServiceAsyncStub"]:
 
 
 @asynccontextmanager
-async def client_of(pool: SandboxPool) -> AsyncIterator[SandboxClient]:
-    async with served(pool) as address, SandboxClient(address) as client:
+async def client_of(pool: SandboxPool) -> AsyncIterator[Sandbox]:
+    async with served(pool) as address, Sandbox(address) as client:
         yield client

@@ -13,7 +13,7 @@ import pytest
 from services.executor.pool import SandboxPool
 from services.executor.server import SandboxServer
 from services.executor.settings import SandboxSettings
-from soliloquy.client.sandbox import SandboxClient, ServiceUnavailable, Unserialisable
+from soliloquy.client import Sandbox, ServiceUnavailable, Unserialisable
 from soliloquy.v1.sandbox_pb2 import ExecuteRequest, Job
 from tests.integration.executor.calling import ANY_PORT, client_of, connected, served
 from tests.integration.executor.support import (
@@ -61,7 +61,7 @@ async def test_a_full_pool_pushes_back_and_the_client_comes_again(tmp_path: Path
         started(tmp_path, max_waiting=1, wall_seconds=1.0) as pool,
         served(pool) as address,
         connected(address) as stub,
-        SandboxClient(address) as client,
+        Sandbox(address) as client,
     ):
         running = asyncio.ensure_future(client.execute(_ENDLESS))
         await until_in_a_sandbox(pool, "fast")
@@ -81,7 +81,7 @@ async def test_a_batch_survives_the_restart_of_its_service(pool: SandboxPool) ->
     address = await server.start(ANY_PORT)
     jobs = (Job(id=str(n), code=f"x = {n}", result_variables=["x"]) for n in range(300))
     answers: list[tuple[str, int]] = []
-    async with SandboxClient(address) as client:
+    async with Sandbox(address) as client:
         unary = [asyncio.create_task(client.execute("x = 1", ["x"])) for _ in range(5)]
         async for execution in client.execute_many(jobs):
             answers.append((execution.job_id, execution.values["x"]))
@@ -95,7 +95,7 @@ async def test_a_batch_survives_the_restart_of_its_service(pool: SandboxPool) ->
 
 
 async def test_a_service_that_is_not_there_is_named_within_the_deadline() -> None:
-    async with SandboxClient("127.0.0.1:1", deadline_seconds=0.5) as client:
+    async with Sandbox("127.0.0.1:1", deadline_seconds=0.5) as client:
         before = time.monotonic()
         with pytest.raises(ServiceUnavailable, match=r"127\.0\.0\.1:1: .*Connection refused.*\(UNAVAILABLE\)"):
             await client.execute("x = 1")
@@ -108,7 +108,7 @@ async def test_a_batch_of_slow_jobs_is_given_up_once_none_has_ended_within_the_d
     async with (
         started(tmp_path, wall_seconds=60.0) as pool,
         served(pool, wall_seconds=60.0) as address,
-        SandboxClient(address, deadline_seconds=1.0) as client,
+        Sandbox(address, deadline_seconds=1.0) as client,
     ):
         with pytest.raises(ServiceUnavailable, match="none of 1 jobs ended"):
             assert [execution async for execution in client.execute_many([job(_ENDLESS)])] == []

@@ -16,7 +16,7 @@ from services.executor.pool import SandboxPool
 from services.executor.server import SERVICE, SandboxServer
 from services.executor.servicer import READ_AHEAD
 from services.executor.settings import SandboxSettings
-from soliloquy.client.sandbox import JobRefused, SandboxClient, ServiceUnavailable
+from soliloquy.client import JobRefused, Sandbox, ServiceUnavailable
 from soliloquy.runtime.listening import CannotListen
 from soliloquy.runtime.traces import spans
 from soliloquy.runtime.traces.export import sending
@@ -74,7 +74,7 @@ async def test_who_asks_for_more_than_there_is_is_told_the_limit(pool: SandboxPo
     async with served(pool) as address, connected(address) as stub:
         refused = await refusal_of(stub.Execute(ExecuteRequest(job=over), timeout=5))
         assert refused.code() is grpc.StatusCode.INVALID_ARGUMENT
-        async with SandboxClient(address) as client:
+        async with Sandbox(address) as client:
             with pytest.raises(JobRefused, match=r"wall_seconds is 60.0: .* to 8.0"):
                 await client.submit(over)
             within = [Job(id=name, code="x = 1") for name in ("before", "after")]
@@ -108,7 +108,7 @@ async def test_code_that_is_too_long_is_answered_and_a_request_beyond_all_measur
 
 
 async def test_bytes_that_are_no_call_end_their_connection_and_nothing_else(pool: SandboxPool) -> None:
-    async with served(pool) as address, SandboxClient(address) as client:
+    async with served(pool) as address, Sandbox(address) as client:
         host, _, port = address.rpartition(":")
         for garbage in (
             b"GET / HTTP/1.1\r\n\r\n",
@@ -188,7 +188,7 @@ async def test_health_follows_the_sandboxes(tmp_path: Path, runsc: Runsc) -> Non
     async with (
         started(tmp_path) as pool,
         served(pool) as address,
-        SandboxClient(address) as client,
+        Sandbox(address) as client,
         grpc.aio.insecure_channel(address) as channel,
     ):
         health: Any = health_pb2_grpc.HealthStub(channel)
@@ -244,7 +244,7 @@ async def test_a_stop_answers_what_runs_and_turns_away_what_comes(tmp_path: Path
 async def test_a_stop_waits_no_longer_than_its_grace_period(tmp_path: Path) -> None:
     async with started(tmp_path, wall_seconds=60.0) as pool:
         server = SandboxServer(pool, SandboxSettings(wall_seconds=60.0))
-        async with SandboxClient(await server.start(ANY_PORT), deadline_seconds=1.0) as client:
+        async with Sandbox(await server.start(ANY_PORT), deadline_seconds=1.0) as client:
             running = asyncio.create_task(client.execute(_ENDLESS))
             await until_in_a_sandbox(pool, "fast")
             async with asyncio.timeout(5):

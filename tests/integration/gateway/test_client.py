@@ -19,7 +19,16 @@ from services.gateway.access import certificates
 from services.gateway.access.access import Access
 from services.gateway.access.tokens import Tokens
 from soliloquy.cli.main import commands
-from soliloquy.client.runs import AsyncRuns, NotAllowed, Refused, Runs, ServiceUnavailable, Tls, Unknown, state_of
+from soliloquy.client import (
+    AsyncRuns,
+    InvalidRequest,
+    NotFound,
+    PermissionDenied,
+    Runs,
+    ServiceUnavailable,
+    Tls,
+    state_of,
+)
 from soliloquy.v1.gateway_pb2 import FinishedConversation, RunStatus
 from tests.integration.gateway.served import served
 from tests.integration.gateway.support import Collecting, growing
@@ -105,7 +114,7 @@ async def test_a_run_is_paused_resumed_and_cancelled(address: str, collecting: C
         assert [status.id async for status in runs.list("paused")] == [run]
         assert state_of(await runs.resume(run)) == "running"
         assert state_of(await runs.cancel(run)) == "cancelled"
-        with pytest.raises(Refused, match="is cancelled and cannot be resumed"):
+        with pytest.raises(InvalidRequest, match="is cancelled and cannot be resumed"):
             await runs.resume(run)
 
 
@@ -147,16 +156,16 @@ async def test_watchers_outlast_a_gateway_that_comes_back(connect: Connect) -> N
 
 async def test_what_is_unknown_refused_or_away_is_said_in_a_sentence(address: str) -> None:
     async with AsyncRuns(address) as runs:
-        with pytest.raises(Unknown, match=r"^there is no run 'no-such': list the runs"):
+        with pytest.raises(NotFound, match=r"^there is no run 'no-such': list the runs"):
             await runs.get("no-such")
-        with pytest.raises(Unknown, match="there is no run"):
+        with pytest.raises(NotFound, match="there is no run"):
             await anext(runs.watch("no-such"))
-        with pytest.raises(Unknown, match="no dead letter has the id 'no-such'"):
+        with pytest.raises(NotFound, match="no dead letter has the id 'no-such'"):
             await runs.replay("no-such")
-        with pytest.raises(Refused, match="recipe cannot be 'latin': the recipes are"):
+        with pytest.raises(InvalidRequest, match="recipe cannot be 'latin': the recipes are"):
             await runs.start(**ARITHMETIC, recipe="latin")
         await runs.start(**ARITHMETIC, request_id="taken")
-        with pytest.raises(Refused, match="with other settings"):
+        with pytest.raises(InvalidRequest, match="with other settings"):
             await runs.start(**ARITHMETIC, seed=2, request_id="taken")
     async with AsyncRuns(NOBODY, deadline_seconds=0.1) as runs:
         with pytest.raises(ServiceUnavailable, match=f"^no answer from the gateway at {NOBODY}: "):
@@ -169,10 +178,10 @@ async def test_a_token_opens_what_its_role_may_do(connect: Connect, tmp_path: Pa
     access = Access(Tokens(written(tmp_path)))
     async with connect() as transport, served(transport, access=access) as address:
         async with AsyncRuns(address) as stranger, AsyncRuns(address, token=READER) as reader:
-            with pytest.raises(NotAllowed, match="a token is needed"):
+            with pytest.raises(PermissionDenied, match="a token is needed"):
                 await anext(stranger.list())
             assert [status async for status in reader.list()] == []
-            with pytest.raises(NotAllowed, match="StartRun takes the role operator"):
+            with pytest.raises(PermissionDenied, match="StartRun takes the role operator"):
                 await reader.start(**ARITHMETIC)
         async with AsyncRuns(address, token=OPERATOR) as operator:
             assert (await operator.start(**ARITHMETIC)).requested_by == "olga"

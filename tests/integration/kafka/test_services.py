@@ -14,7 +14,7 @@ import pytest
 from aiokafka.admin import AIOKafkaAdminClient
 
 from services.curriculum.handler import attempt_at
-from soliloquy.client.sandbox import SandboxClient
+from soliloquy.client import Sandbox
 from soliloquy.problems.sources import problem_source
 from soliloquy.runs.wiring import MAKERS
 from soliloquy.runtime.events import first_event
@@ -153,7 +153,7 @@ async def test_a_terminated_service_finishes_and_commits_what_it_is_at(topics: K
 async def test_the_executor_takes_jobs_of_other_programs_beside_its_topic(topics: KafkaSettings) -> None:
     async with running("service", "executor", "--grpc", "127.0.0.1:0", *ANY_PORT, kafka=topics) as executor:
         ready = await executor.says("executor: ready, http on 127.0.0.1:")
-        async with SandboxClient(ready.rpartition("grpc on ")[2]) as client:
+        async with Sandbox(ready.rpartition("grpc on ")[2]) as client:
             execution = await client.execute("x = 1 + 1", ["x"])
         assert (execution.status, execution.values) == ("ok", {"x": 2})
         assert await executor.terminated() == (0, [])

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from deploy.dashboards.board import boards
 from soliloquy.cli.prometheus import Scraping, prometheus, shipped_rules
-from soliloquy.client.runs import AsyncRuns, state_of
+from soliloquy.client import AsyncRuns, state_of
 from soliloquy.runtime.health import answering
 from tests.chaos.kafka.installation import free_ports
 from tests.integration.gateway.served import served

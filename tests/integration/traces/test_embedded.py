@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from soliloquy.client.dataset import Dataset
+from soliloquy.client import Dataset
 from soliloquy.recipes.soliloquy import recipe
 from soliloquy.runtime.traces.ids import trace_of
 from tests.e2e.hosted import fake

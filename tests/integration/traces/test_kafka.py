@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from soliloquy.client.dataset import Dataset
+from soliloquy.client import Dataset
 from soliloquy.runs.wiring import MAKERS
 from soliloquy.runtime.traces.ids import trace_of
 from soliloquy.runtime.transports.kafka import KafkaSettings

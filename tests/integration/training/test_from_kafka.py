@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from aiokafka import AIOKafkaProducer
 
-from soliloquy.client.dataset import Dataset
+from soliloquy.client import Dataset
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.transports.kafka import KafkaSettings
 from soliloquy.runtime.transports.opening import open_transport

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from soliloquy.client.dataset import Dataset
+from soliloquy.client import Dataset
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.weights import digest_of
 from soliloquy.v1.conversation_pb2 import Conversation

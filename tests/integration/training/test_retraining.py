@@ -10,7 +10,7 @@ import pytest
 from prometheus_client import REGISTRY
 
 from services.model.in_process import serve_weights
-from soliloquy.client.dataset import Dataset
+from soliloquy.client import Dataset
 from soliloquy.runtime.model import Model
 from soliloquy.runtime.weights import digest_of
 from tests.integration.training.conftest import SETTINGS

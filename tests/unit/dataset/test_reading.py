@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from soliloquy.client.dataset import Dataset, NoDataset, place_after
+from soliloquy.client import Dataset, NoDataset, place_after
 from soliloquy.dataset.rows import SCHEMA
 from tests.unit.dataset.small import dataset, small
 

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from soliloquy.cli.main import commands
-from soliloquy.client.dataset import Dataset
+from soliloquy.client import Dataset
 from soliloquy.dataset.exports import mathdial
 from soliloquy.dataset.exports.format import Choice
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Move, Resolution
