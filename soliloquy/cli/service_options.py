@@ -13,6 +13,8 @@ from soliloquy.cli.durations import DURATION
 from soliloquy.cli.sizes import SIZE
 from soliloquy.dataset.layout import ShardLimits
 from soliloquy.problems.bank.bank import bank_names
+from soliloquy.recipes.judges import BadClassifiers
+from soliloquy.recipes.recipe import load_judges
 from soliloquy.runs.failure import Failure
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -37,14 +39,10 @@ def with_options(options: Sequence[Callable[[Command], Command]]) -> Callable[[C
 
 
 def _classifiers(_: click.Context, __: click.Parameter, given: Path | None) -> Path | None:
-    if given:
-        # It loads numpy, which most commands are without.
-        from soliloquy.recipes.mathwell.criteria.classifiers import BadClassifiers, load
-
-        try:
-            load(given)
-        except BadClassifiers as unusable:
-            raise Failure(str(unusable)) from unusable
+    try:
+        load_judges(given)
+    except BadClassifiers as unusable:
+        raise Failure(str(unusable)) from unusable
     return given
 
 

@@ -11,12 +11,14 @@ from typing import Any, NamedTuple, TypeVar
 from pydantic import ConfigDict
 
 from soliloquy.recipes.agreement import Agreeing
+from soliloquy.recipes.judges import Judge, Judges
 from soliloquy.recipes.person import Person
 from soliloquy.recipes.scripted.reading import Speaker
 from soliloquy.runtime.ask import Ask, Prompt, Unusable
 from soliloquy.runtime.events import ConversationEvent, Outcome, emit
 from soliloquy.runtime.model import Model
 from soliloquy.runtime.retry import Refused
+from soliloquy.runtime.weights import digest_of
 from soliloquy.truth.report import Checked
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Enrichment, Problem
 from soliloquy.v1.events_pb2 import (
@@ -88,7 +90,9 @@ class Recipe:
     student_again: Callable[[StudentRejected, Ask], Awaitable[Outcome]] | None = None
     tutor: Callable[[StudentReplied, Ask], Awaitable[Outcome]]
     codegen: Callable[[CalculationNeeded | CodeFailed, Ask], Awaitable[Outcome]]
-    composer: Callable[[ReplyNeeded, Ask], Awaitable[Outcome]]
+    composer: Callable[[ReplyNeeded, Ask, Judges], Awaitable[Outcome]]
+    # Loads a file of classifiers that its composer judges by; None for a recipe that uses none.
+    load_judge: Callable[[Path], Judge] | None = None
     # Why a finished conversation is not worth keeping; nothing where it is.
     faults: Callable[[Conversation], list[str]]
     # The same with what is so in each of its turns.
@@ -138,6 +142,14 @@ def find(name: str) -> Recipe:
     recipe = importlib.import_module(module).RECIPE
     assert isinstance(recipe, Recipe)
     return recipe
+
+
+def load_judges(classifiers: Path | None) -> Judges:
+    """Loads a file of classifiers with the recipe that has a use for it; raises BadClassifiers."""
+    if classifiers is None:
+        return Judges()
+    load = next(load for name in known_recipes() if (load := find(name).load_judge))
+    return Judges(by_digest={digest_of([classifiers]): load(classifiers)})
 
 
 E = TypeVar("E", bound=ConversationEvent)

@@ -34,7 +34,8 @@ from soliloquy.dataset.place import Unavailable
 from soliloquy.problems.bank.bank import load_bank
 from soliloquy.problems.book import ProblemBook
 from soliloquy.problems.sources import problem_source
-from soliloquy.recipes.mathwell.criteria.at_hand import bring
+from soliloquy.recipes.judges import Judges
+from soliloquy.recipes.recipe import load_judges
 from soliloquy.runs.failure import Failure
 from soliloquy.runtime.handling import Service
 from soliloquy.runtime.model import Model
@@ -108,6 +109,7 @@ class Parts:
     """What services are made of."""
 
     model: Model
+    judges: Judges
     sandboxes: SandboxPool
     datasets: LiveDatasets
     sandbox: SandboxSettings
@@ -122,7 +124,9 @@ MAKERS: Mapping[str, Callable[[Parts], Service]] = {
     "tutor": lambda parts: services.tutor.app.service(TutorSettings(**parts.chosen), parts.model),
     "codegen": lambda parts: services.codegen.app.service(CodegenSettings(**parts.chosen), parts.model),
     "executor": lambda parts: services.executor.app.service(parts.sandbox, parts.sandboxes),
-    "composer": lambda parts: services.composer.app.service(ComposerSettings(**parts.chosen), parts.model),
+    "composer": lambda parts: services.composer.app.service(
+        ComposerSettings(**parts.chosen), parts.model, parts.judges
+    ),
     "collector": lambda parts: services.collector.app.service(CollectorSettings(**parts.chosen), parts.datasets),
 }
 # The bank that the scripted model writes problems from where none is named.
@@ -145,11 +149,10 @@ async def assembled(assignment: Assignment) -> AsyncIterator[Assembly]:
     """The services of an assignment, with what they need at hand for as long."""
     wanted = assignment.model
     async with AsyncExitStack() as at_hand:
-        if assignment.classifiers:
-            bring(assignment.classifiers)
         models = await at_hand.enter_async_context(opened(wanted.models, lambda: scripted_model(wanted), wanted.cache))
         parts = Parts(
             model=models,
+            judges=load_judges(assignment.classifiers),
             sandboxes=SandboxPool(assignment.sandbox),
             datasets=LiveDatasets(assignment.datasets),
             sandbox=assignment.sandbox,
@@ -185,6 +188,7 @@ def declared() -> list[Service]:
     """Every service as it is, with nothing at hand that it could work with."""
     parts = Parts(
         model=scripted_model(ModelSettings()),
+        judges=Judges(),
         sandboxes=SandboxPool(SandboxSettings()),
         datasets=LiveDatasets(LiveSettings()),
         sandbox=SandboxSettings(),

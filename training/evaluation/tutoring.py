@@ -6,7 +6,9 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Seque
 from dataclasses import dataclass
 from typing import TypeVar
 
+from soliloquy.recipes.judges import Judges
 from soliloquy.recipes.recipe import Recipe, play
+from soliloquy.runtime.ask import Ask
 from soliloquy.runtime.events import ConversationEvent, Outcome
 from soliloquy.runtime.model import Model
 from soliloquy.v1.conversation_pb2 import Conversation, ModelCall, ParseOutcome
@@ -70,6 +72,9 @@ class Tutoring:
             [event] = await self._following(event)
         return event.conversation
 
+    async def _compose(self, event: ReplyNeeded, ask: Ask) -> Outcome:
+        return await self.recipe.composer(event, ask, Judges())
+
     async def _following(self, event: ConversationEvent) -> Outcome:
         match event:
             case ConversationStarted() | TutorReplied():
@@ -83,7 +88,7 @@ class Tutoring:
             case CodeWritten():
                 return await self.execute(event)
             case ReplyNeeded():
-                return await play(event, self.recipe.composer, role="composer", model=self.model)
+                return await play(event, self._compose, role="composer", model=self.model)
             case _:
                 raise TypeError(f"a tutor does nothing about {type(event).__name__}")
 

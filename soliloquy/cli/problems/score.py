@@ -15,6 +15,7 @@ from soliloquy.cli.problems.measuring import measuring_options, models, near_dup
 from soliloquy.cli.problems.published import MEASURES, beside_published
 from soliloquy.problems.files.reading.rows import Unreadable
 from soliloquy.problems.files.whole import whole_file
+from soliloquy.recipes.judges import BadClassifiers
 from soliloquy.recipes.mathwell.criteria.operations import operations_in
 from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, Scores, WordProblem
 from soliloquy.recipes.mathwell.measures import Measured
@@ -55,7 +56,7 @@ def score(
     Rows of question, solution, answer and topic, as JSONL, CSV or Parquet. One judge's "no" is enough; what nobody can
     tell is not met. No code is run. What can be measured of them comes beside it, in the terms of MATHWELL's tables.
     """
-    from soliloquy.recipes.mathwell.criteria.classifiers import BadClassifiers, load
+    from soliloquy.recipes.mathwell.criteria.classifiers import load
     from soliloquy.recipes.mathwell.criteria.scoring import score as scored
 
     counts: Counter[tuple[Criterion, bool | None]] = Counter()

@@ -2,6 +2,7 @@
 
 from soliloquy.recipes.answers import Message
 from soliloquy.recipes.codes import EVALUATIONS
+from soliloquy.recipes.judges import Judges
 from soliloquy.recipes.mathdial import prompting
 from soliloquy.recipes.mathdial.answers import EVALUATIONS as LETTERS
 from soliloquy.recipes.mathdial.answers import Choice
@@ -14,7 +15,7 @@ from soliloquy.v1.conversation_pb2 import Conversation, Ending, Resolution, Tuto
 from soliloquy.v1.events_pb2 import ConversationFinished, ReplyNeeded, TutorReplied
 
 
-async def reply(event: ReplyNeeded, ask: Ask) -> Outcome:
+async def reply(event: ReplyNeeded, ask: Ask, judges: Judges) -> Outcome:
     """The move first, then its words; the first message always asks for the solution that was handed in."""
     conversation = event.conversation
     turn = conversation.turns[-1]

@@ -2,7 +2,8 @@
 
 import math
 
-from soliloquy.recipes.mathwell.judging import judged
+from soliloquy.recipes.judges import Judges
+from soliloquy.recipes.mathwell.judging import judge
 from soliloquy.runtime.ask import Ask
 from soliloquy.runtime.events import Outcome, emit
 from soliloquy.v1.conversation_pb2 import Conversation, Ending
@@ -10,7 +11,7 @@ from soliloquy.v1.events_pb2 import ConversationFinished, ReplyNeeded
 from soliloquy.v1.sandbox_pb2 import Value
 
 
-async def finish(event: ReplyNeeded, ask: Ask) -> Outcome:
+async def finish(event: ReplyNeeded, ask: Ask, judges: Judges) -> Outcome:
     """What has no number for an answer is not judged: there is nothing to hold its text against."""
     conversation = event.conversation
     conversation.ending = Ending.ENDING_WRITTEN
@@ -18,7 +19,8 @@ async def finish(event: ReplyNeeded, ask: Ask) -> Outcome:
     number = number_of(value) if value else None
     if number is not None:
         conversation.problem.answer.value = number
-        await judged(conversation.problem, ask, classifiers=conversation.run.classifiers)
+        classifiers = conversation.run.classifiers
+        await judge(conversation.problem, ask, judges.named(classifiers) if classifiers else None)
     return emit(ConversationFinished(conversation=conversation))
 
 

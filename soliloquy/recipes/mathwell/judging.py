@@ -1,9 +1,12 @@
 """A written problem before its judges, and what can be measured of it."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
 
+from soliloquy.recipes.judges import Judge
 from soliloquy.recipes.mathwell.criteria import model_judge, verdicts
-from soliloquy.recipes.mathwell.criteria.at_hand import at_hand
 from soliloquy.recipes.mathwell.criteria.operations import operations_in
 from soliloquy.recipes.mathwell.criteria.scoring import score
 from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, Scores
@@ -13,30 +16,46 @@ from soliloquy.recipes.mathwell.word_problem import as_word_problem
 from soliloquy.runtime.ask import Ask
 from soliloquy.truth.numbers import numbers_in_digits
 from soliloquy.truth.phrases import shared_words
-from soliloquy.v1.conversation_pb2 import Example, Problem, Ruling
+from soliloquy.v1.conversation_pb2 import Example, Opinion, Problem, Ruling
+
+if TYPE_CHECKING:
+    from soliloquy.recipes.mathwell.criteria.classifiers import Classifiers
 
 _RULINGS = {True: Ruling.RULING_YES, False: Ruling.RULING_NO, None: Ruling.RULING_UNDECIDED}
 _MEETS = {ruling: meets for meets, ruling in _RULINGS.items()}
 
 
-async def judged(problem: Problem, ask: Ask, *, classifiers: str) -> None:
-    """Enters the opinions and the measures; a model is asked only what nobody else has said no to.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ClassifierJudge:
+    classifiers: "Classifiers"
 
-    `classifiers` is the digest of those that the run wants; empty for none.
-    """
+    def opinions(self, problem: Problem) -> Iterable[Opinion]:
+        return map(_opinion, self.classifiers.opinions(as_word_problem(problem)))
+
+
+def load_judge(path: Path) -> ClassifierJudge:
+    """Raises BadClassifiers."""
+    # Imports numpy, which most commands do without.
+    from soliloquy.recipes.mathwell.criteria.classifiers import load
+
+    return ClassifierJudge(classifiers=load(path))
+
+
+async def judge(problem: Problem, ask: Ask, classifiers: Judge | None) -> None:
+    """Records the opinions and measures of a problem; asks a model only if no other judge objects."""
     word_problem = as_word_problem(problem)
-    scores = score(word_problem, list(at_hand(classifiers).opinions(word_problem)) if classifiers else ())
-    _enter(problem, scores.opinions)
+    scores = score(word_problem)
+    opinions = problem.authorship.opinions
+    opinions.extend(map(_opinion, scores.opinions))
+    if classifiers:
+        opinions.extend(classifiers.opinions(problem))
     _measure(problem, scores)
-    if POLICY["judges"]["model"] and not any(one.meets is False for one in scores.opinions):
-        _enter(problem, await model_judge.opinions(word_problem, ask))
+    if POLICY["judges"]["model"] and not any(one.ruling == Ruling.RULING_NO for one in opinions):
+        opinions.extend(map(_opinion, await model_judge.opinions(word_problem, ask)))
 
 
-def _enter(problem: Problem, opinions: Iterable[verdicts.Opinion]) -> None:
-    for one in opinions:
-        problem.authorship.opinions.add(
-            criterion=one.criterion, ruling=_RULINGS[one.meets], judge=one.judge, because=one.because
-        )
+def _opinion(one: verdicts.Opinion) -> Opinion:
+    return Opinion(criterion=one.criterion, ruling=_RULINGS[one.meets], judge=one.judge, because=one.because)
 
 
 def _measure(problem: Problem, scores: Scores) -> None:

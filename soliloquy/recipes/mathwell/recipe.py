@@ -2,6 +2,7 @@
 
 from soliloquy.recipes.mathwell import (
     composer,
+    judging,
     lessons,
     planner,
     prompting,
@@ -26,6 +27,7 @@ RECIPE = Recipe(
     tutor=tutor.commission,
     codegen=writer.write,
     composer=composer.finish,
+    load_judge=judging.load_judge,
     faults=rules.faults,
     judged=rules.judged,
     checked=rules.judged,

@@ -3,6 +3,7 @@
 from functools import partial
 
 from soliloquy.recipes.codes import EVALUATIONS as LETTERS
+from soliloquy.recipes.judges import Judges
 from soliloquy.recipes.scaffold import prompting
 from soliloquy.recipes.scaffold.answers import Tutored
 from soliloquy.recipes.scaffold.fit import found, misfit, sent_back
@@ -29,7 +30,7 @@ from soliloquy.v1.conversation_pb2 import Conversation, Ending, Judge, LearnerSt
 from soliloquy.v1.events_pb2 import ConversationFinished, ReplyNeeded, TutorReplied
 
 
-async def reply(event: ReplyNeeded, ask: Ask) -> Outcome:
+async def reply(event: ReplyNeeded, ask: Ask, judges: Judges) -> Outcome:
     """A message that does not fit goes back before the tutor has said a word to it.
 
     What only a model can tell, it tells without knowing what was drawn.

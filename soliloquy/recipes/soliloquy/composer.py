@@ -1,6 +1,7 @@
 """The two states that reply: with Python's output, and without it."""
 
 from soliloquy.recipes.codes import EVALUATIONS, STATES
+from soliloquy.recipes.judges import Judges
 from soliloquy.recipes.soliloquy import prompting
 from soliloquy.recipes.soliloquy.answers import Reply
 from soliloquy.runtime.ask import Ask
@@ -9,7 +10,7 @@ from soliloquy.v1.conversation_pb2 import Ending, TutorReply
 from soliloquy.v1.events_pb2 import ConversationFinished, ReplyNeeded, TutorReplied
 
 
-async def reply(event: ReplyNeeded, ask: Ask) -> Outcome:
+async def reply(event: ReplyNeeded, ask: Ask, judges: Judges) -> Outcome:
     """The Received Python state where there is an output, the No Python state where there is none."""
     conversation = event.conversation
     reply = await ask(prompting.composing(conversation), Reply)

@@ -26,6 +26,7 @@ from soliloquy.client import JobRefused, Sandbox, ServiceUnavailable
 from soliloquy.problems.bank.bank import bank_names, load_bank
 from soliloquy.problems.files.problem_of_row import problem_of
 from soliloquy.problems.files.problem_rows import ProblemRow
+from soliloquy.recipes.judges import Judges
 from soliloquy.runs.wiring import ModelSettings, scripted_model
 from soliloquy.runtime.model import Model
 from soliloquy.runtime.model.opening import opened
@@ -92,7 +93,7 @@ def tutor(model: Model, sandbox: Sandbox, settings: ChatSettings, fault: Callabl
         services.tutor.app.service(TutorSettings(), model),
         services.codegen.app.service(CodegenSettings(), model),
         services.executor.app.service(SandboxSettings(), RemoteSandbox(sandbox)),
-        services.composer.app.service(ComposerSettings(), model),
+        services.composer.app.service(ComposerSettings(), model, Judges()),
     )
     return Tutor(passed, seconds=settings.answer_seconds, fault=fault)
 

@@ -15,6 +15,7 @@ from services.model.engines.scripted import ScriptedEngine
 from services.student.handler import again, reply
 from services.tutor.handler import decide
 from soliloquy.problems.bank.bank import load_bank
+from soliloquy.recipes.judges import Judges
 from soliloquy.runtime.events import ConversationEvent
 from soliloquy.runtime.model import Model
 from soliloquy.v1.conversation_pb2 import Conversation
@@ -50,6 +51,7 @@ class Desk:
 
 
 DESK = Desk()
+NO_JUDGES = Judges()
 
 
 def begun(ordinal: int, *, seed: int) -> Conversation:
@@ -62,14 +64,18 @@ async def grown(ordinal: int, *, seed: int, engine: ScriptedEngine = ENGINE) -> 
     return await finished(ConversationStarted(conversation=begun(ordinal, seed=seed)), engine=engine)
 
 
-async def finished(event: ConversationEvent, *, engine: Model, sandbox: JobExecutor = DESK) -> Conversation:
+async def finished(
+    event: ConversationEvent, *, engine: Model, sandbox: JobExecutor = DESK, judges: Judges = NO_JUDGES
+) -> Conversation:
     """The conversation that an event leads to in the end."""
     while not isinstance(event, ConversationFinished):
-        (event,) = await _following(event, engine, sandbox)
+        (event,) = await _following(event, engine, sandbox, judges)
     return event.conversation
 
 
-async def _following(event: ConversationEvent, engine: Model, sandbox: JobExecutor) -> tuple[ConversationEvent, ...]:
+async def _following(
+    event: ConversationEvent, engine: Model, sandbox: JobExecutor, judges: Judges
+) -> tuple[ConversationEvent, ...]:
     match event:
         case ConversationStarted() | TutorReplied():
             return tuple(await reply(event, engine))
@@ -82,7 +88,7 @@ async def _following(event: ConversationEvent, engine: Model, sandbox: JobExecut
         case CodeWritten():
             return tuple(await run(event, sandbox))
         case ReplyNeeded():
-            return tuple(await compose(event, engine))
+            return tuple(await compose(event, engine, judges))
         case _:
             raise AssertionError(f"nothing follows {type(event).__name__}")
 

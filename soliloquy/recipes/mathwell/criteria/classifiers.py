@@ -7,14 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
+from soliloquy.recipes.judges import BadClassifiers
 from soliloquy.recipes.mathwell.criteria.features import SIZE, Vector, vector
 from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, Opinion, WordProblem
 
 JUDGE = "classifier"
-
-
-class BadClassifiers(ValueError):
-    """The file holds no classifiers, or those of other features."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

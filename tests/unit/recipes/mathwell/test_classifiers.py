@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from soliloquy.recipes.judges import BadClassifiers
 from soliloquy.recipes.mathwell.criteria import classifiers
-from soliloquy.recipes.mathwell.criteria.classifiers import BadClassifiers, Classifiers
+from soliloquy.recipes.mathwell.criteria.classifiers import Classifiers
 from soliloquy.recipes.mathwell.criteria.features import SIZE
 from soliloquy.recipes.mathwell.criteria.learning import Quality, TooFew, learned
 from soliloquy.recipes.mathwell.criteria.verdicts import Criterion

@@ -6,37 +6,38 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from soliloquy.recipes.mathwell.criteria import at_hand
+from soliloquy.recipes.judges import Judges
 from soliloquy.recipes.mathwell.criteria.classifiers import Classifier, Classifiers, save
 from soliloquy.recipes.mathwell.criteria.features import SIZE
 from soliloquy.recipes.mathwell.criteria.verdicts import Criterion
 from soliloquy.recipes.mathwell.rules import faults
+from soliloquy.recipes.recipe import load_judges
 from soliloquy.runtime.retry import Refused
-from soliloquy.runtime.weights import digest_of
 from tests.unit.recipes.mathwell.writing import Says, commissioned, made
 
 
-def brought(folder: Path, *, likely: float) -> str:
-    """The digest of classifiers to which every problem is so likely to meet each criterion."""
+def loaded(folder: Path, *, likely: float) -> Judges:
+    """Returns classifiers that find every problem equally likely to meet each criterion."""
     offset = float(np.log(likely / (1 - likely)))
     one = Classifier(weights=np.zeros(SIZE, dtype=np.float32), slope=1.0, offset=offset, share=0.5)
     path = folder / f"{likely}.npz"
     save(Classifiers(by_criterion=dict.fromkeys(Criterion, one)), path)
-    at_hand.bring(path)
-    return digest_of([path])
+    return load_judges(path)
 
 
 def test_what_rules_classifiers_and_the_model_let_pass_is_kept(tmp_path: Path) -> None:
-    digest = brought(tmp_path, likely=0.9)
-    agreed = asyncio.run(made(commissioned(), model := Says(), classifiers=digest))
+    judges = loaded(tmp_path, likely=0.9)
+    [digest] = judges.by_digest
+    agreed = asyncio.run(made(commissioned(), model := Says(), classifiers=digest, judges=judges))
     assert {one.judge for one in agreed.problem.authorship.opinions} == {"rules", "classifier", "model"}
     assert faults(agreed) == []
     assert len(model.asked) == 2
 
 
 def test_a_classifier_that_disagrees_is_a_no_with_its_reason_and_no_model_is_asked_any_more(tmp_path: Path) -> None:
-    digest = brought(tmp_path, likely=0.2)
-    one = asyncio.run(made(commissioned(), model := Says(), classifiers=digest))
+    judges = loaded(tmp_path, likely=0.2)
+    [digest] = judges.by_digest
+    one = asyncio.run(made(commissioned(), model := Says(), classifiers=digest, judges=judges))
     assert [request.prompt for request in model.asked] == ["mathwell/writing"]
     assert faults(one) == [
         f"{criterion}: classifier: 20% of problems like this one are {criterion}; 50% of all are"
@@ -44,7 +45,7 @@ def test_a_classifier_that_disagrees_is_a_no_with_its_reason_and_no_model_is_ask
     ]
 
 
-def test_a_problem_whose_classifiers_are_not_at_hand_is_refused_with_what_to_do(tmp_path: Path) -> None:
-    brought(tmp_path, likely=0.5)
+def test_a_problem_whose_classifiers_the_composer_lacks_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    judges = loaded(tmp_path, likely=0.5)
     with pytest.raises(Refused, match=r"the run wants the classifiers 0123456789ab, .*: start it with --classifiers"):
-        asyncio.run(made(commissioned(), Says(), classifiers="0123456789abcdef"))
+        asyncio.run(made(commissioned(), Says(), classifiers="0123456789abcdef", judges=judges))

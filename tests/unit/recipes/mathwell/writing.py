@@ -8,6 +8,7 @@ from services.executor.handler import JobExecutor
 from services.model.engines.scripted import ScriptedEngine
 from soliloquy.problems.bank.bank import load_bank
 from soliloquy.problems.commissions import Commissions
+from soliloquy.recipes.judges import Judges
 from soliloquy.recipes.mathwell.answers import Written
 from soliloquy.recipes.mathwell.criteria.model_judge import Judgement
 from soliloquy.recipes.mathwell.criteria.verdicts import Criterion
@@ -17,7 +18,7 @@ from soliloquy.v1.conversation_pb2 import Authorship, Commission, Conversation, 
 from soliloquy.v1.events_pb2 import ConversationStarted
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 from soliloquy.v1.runs_pb2 import Run
-from tests.unit.scripted.growing import DESK, finished
+from tests.unit.scripted.growing import DESK, NO_JUDGES, finished
 
 BANK = load_bank("arithmetic")
 ENGINE = ScriptedEngine(BANK.book)
@@ -55,11 +56,17 @@ def commissioned(topic: str = "penguins", *, examples: Sequence[Example] = (), *
 
 
 async def made(
-    problem: Problem, model: Model = ENGINE, sandbox: JobExecutor = DESK, *, run: str = "run", classifiers: str = ""
+    problem: Problem,
+    model: Model = ENGINE,
+    sandbox: JobExecutor = DESK,
+    *,
+    run: str = "run",
+    classifiers: str = "",
+    judges: Judges = NO_JUDGES,
 ) -> Conversation:
     of_run = Run(id=run, recipe="mathwell", seed=7, max_turns=1, max_attempts=1, classifiers=classifiers)
     conversation = attempt_at(problem, run=of_run, ordinal=0, attempt=0)
-    return await finished(ConversationStarted(conversation=conversation), engine=model, sandbox=sandbox)
+    return await finished(ConversationStarted(conversation=conversation), engine=model, sandbox=sandbox, judges=judges)
 
 
 @cache
