@@ -1,0 +1,115 @@
+"""The wheel of this checkout: what is in it, and that it works beside a package that is itself called `services`."""
+
+import shutil
+import subprocess
+import sys
+import sysconfig
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.unit.test_structure import SERVICE_NAMES
+
+ROOT = Path(__file__).parents[3]
+PACKAGES = ("soliloquy", "services", "training")
+BUILT_FROM = ("pyproject.toml", "README.md", "LICENSE", "protos", *PACKAGES, "deploy/helm")
+DATA = {".toml", ".sql", ".txt", ".html", ".js", ".css"}
+FOREIGN_INIT = "OWNER = 'somebody else'\n"
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Built from a copy, so that the build leaves nothing in the checkout."""
+    folder = tmp_path_factory.mktemp("wheel")
+    leave_out = shutil.ignore_patterns("__pycache__", "*_pb2*")
+    for name in BUILT_FROM:
+        source, target = ROOT / name, folder / "checkout" / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if source.is_dir():
+            shutil.copytree(source, target, ignore=leave_out)
+        else:
+            shutil.copy(source, target)
+    pip("wheel", "--no-build-isolation", "--wheel-dir", str(folder), str(folder / "checkout"))
+    return next(folder.glob("*.whl"))
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path) -> Path:
+    """The folder that the wheel is installed into, into which another package then writes its own `services`."""
+    folder = wheel.parent / "installed"
+    pip("install", "--target", str(folder), str(wheel))
+    add_foreign_services(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def foreign(installed: Path) -> Path:
+    """A folder with a package `services` of its own, for the path before the wheel's."""
+    folder = installed.parent / "foreign"
+    add_foreign_services(folder)
+    return folder
+
+
+def add_foreign_services(folder: Path) -> None:
+    package = folder / "services"
+    package.mkdir(parents=True, exist_ok=True)
+    (package / "__init__.py").write_text(FOREIGN_INIT, "utf-8")
+    (package / "billing.py").write_text("from services import OWNER\n", "utf-8")
+
+
+def pip(*arguments: str) -> None:
+    subprocess.run([sys.executable, "-m", "pip", arguments[0], "--quiet", "--no-deps", *arguments[1:]], check=True)
+
+
+def printed(program: str, *folders: Path) -> str:
+    """Runs a program with these folders and the dependencies on its path, and not the checkout."""
+    path = [*map(str, folders), sysconfig.get_path("purelib")]
+    program = f"import sys\nsys.path += {path}\n{program}"
+    # Without site, which would add the checkout that is installed in place.
+    command = [sys.executable, "-I", "-S", "-c", program]
+    return subprocess.run(command, check=True, capture_output=True, text=True, cwd=folders[0]).stdout.strip()
+
+
+def data_files() -> Iterator[str]:
+    for package in PACKAGES:
+        for path in (ROOT / package).rglob("*"):
+            if path.suffix in DATA:
+                yield str(path.relative_to(ROOT))
+
+
+def test_the_wheel_holds_the_contract_and_every_data_file_and_neither_tests_nor_benchmarks(wheel: Path) -> None:
+    held = set(zipfile.ZipFile(wheel).namelist())
+    assert {name.partition("/")[0] for name in held if ".dist-info" not in name} == {
+        "soliloquy",
+        "services",
+        "training",
+    }
+    assert not set(data_files()) - held
+    contract = {path.stem for path in (ROOT / "protos" / "soliloquy" / "v1").glob("*.proto")}
+    assert contract
+    for name in contract:
+        assert {f"soliloquy/v1/{name}_pb2.py", f"soliloquy/v1/{name}_pb2.pyi"} <= held
+    assert {f"soliloquy/v1/{name}_pb2_grpc.py" for name in ("gateway", "model", "sandbox")} <= held
+    assert any(name.startswith("soliloquy/cli/rules/") for name in held)
+
+
+def test_a_program_reads_datasets_beside_a_foreign_package_called_services(installed: Path, foreign: Path) -> None:
+    program = """
+from soliloquy.client import Dataset, NoDataset
+import services.billing, soliloquy
+print(services.billing.OWNER, soliloquy.__file__)
+"""
+    for folders in ((foreign, installed), (installed,)):
+        assert printed(program, *folders) == f"somebody else {installed}/soliloquy/__init__.py"
+
+
+def test_the_command_line_finds_its_own_services_beside_a_foreign_package(installed: Path, foreign: Path) -> None:
+    program = f"""
+import soliloquy.cli.main, importlib
+print(*{{importlib.import_module(f"services.{{name}}.app").__file__ for name in {sorted(SERVICE_NAMES)}}})
+"""
+    for folders in ((foreign, installed), (installed,)):
+        apps = set(printed(program, *folders).split())
+        assert apps == {str(installed / "services" / name / "app.py") for name in SERVICE_NAMES}
