@@ -13,7 +13,7 @@ from pydantic import ConfigDict
 from soliloquy.recipes.agreement import Agreeing
 from soliloquy.recipes.judges import Judge, Judges
 from soliloquy.recipes.person import Person
-from soliloquy.recipes.scripted.reading import Speaker
+from soliloquy.recipes.scripted.parsed_prompt import Speaker
 from soliloquy.runtime.ask import Ask, Prompt, Unusable
 from soliloquy.runtime.events import ConversationEvent, Outcome, emit
 from soliloquy.runtime.model import Model

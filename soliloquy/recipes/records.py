@@ -13,9 +13,13 @@ from soliloquy.v1.conversation_pb2 import (
     ParseOutcome,
     Problem,
     Quantity,
+    Slip,
     Step,
     StepKind,
 )
+from soliloquy.v1.sandbox_pb2 import Execution, NamedValue, Value
+
+_STRATEGIES = {name: strategy for strategy, name in STRATEGIES.items()}
 
 
 def beginning(conversation: Conversation) -> dict[str, Any]:
@@ -112,3 +116,70 @@ def call_record(call: ModelCall) -> dict[str, Any]:
 
 def enum_name(name: str, prefix: str) -> str:
     return name.removeprefix(prefix).lower()
+
+
+def problem_of(problem: dict[str, Any]) -> Problem:
+    return Problem(
+        id=problem["id"],
+        topic=problem["topic"],
+        question=problem["question"],
+        solution=problem["solution"],
+        steps=[_restore_step(step) for step in problem["steps"]],
+        answer=_restore_quantity(problem["answer"]),
+        tolerance=problem["tolerance"],
+        source=problem["source"],
+        # A dataset of an earlier version says nothing of it.
+        enrichment=_restore_enrichment(problem.get("enrichment")),
+    )
+
+
+def _restore_enrichment(enrichment: dict[str, Any] | None) -> Enrichment | None:
+    if enrichment is None:
+        return None
+    return Enrichment(
+        detailed_solution=enrichment["detailed_solution"],
+        outline=enrichment["outline"],
+        plain_because=enrichment["plain_because"],
+    )
+
+
+def _restore_step(step: dict[str, Any]) -> Step:
+    return Step(
+        number=step["number"],
+        kind=f"STEP_KIND_{step['kind'].upper()}",
+        ask=step["ask"],
+        explanation=step["explanation"],
+        formula=step["formula"],
+        expression=step["expression"],
+        inputs=[Quantity(**quantity) for quantity in step["inputs"]],
+        result=_restore_quantity(step["result"]),
+        slips=[Slip(**slip | {"strategy": _STRATEGIES.get(slip["strategy"])}) for slip in step["slips"]],
+    )
+
+
+def _restore_quantity(quantity: dict[str, Any] | None) -> Quantity | None:
+    return None if quantity is None else Quantity(**quantity)
+
+
+def attempt_of(attempt: dict[str, Any]) -> CodeAttempt:
+    return CodeAttempt(
+        code=attempt["code"],
+        result_variables=attempt["result_variables"],
+        execution=Execution(
+            status=f"STATUS_{attempt['status'].upper()}",
+            error=attempt["error"],
+            error_line=attempt["error_line"],
+            values=[NamedValue(name=name, value=_value(value)) for name, value in attempt["values"].items()],
+        ),
+    )
+
+
+def _value(value: Any) -> Value:
+    """The tagged value of a plain one; lists and mappings are shown as the text they print as."""
+    if value is None:
+        return Value(none=True)
+    if isinstance(value, bool):
+        return Value(boolean=value)
+    if isinstance(value, int):
+        return Value(integer=str(value))
+    return Value(real=value) if isinstance(value, float) else Value(text=str(value))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from soliloquy.truth.figures import written
+from soliloquy.truth.number_format import written
 
 MAX_LENGTH = 300
 # Quotes and escapes have no place in arithmetic, and the parser warns about some of them.

@@ -2,13 +2,22 @@
 
 import functools
 import re
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 
-from soliloquy.truth.cues import BEFORE, LABELS, STATES
 from soliloquy.truth.expressions import BadExpression, Unworkable, compiled
-from soliloquy.truth.numbers import EXACT, Number, numbers_in
+from soliloquy.truth.numbers import EXACT, Number, numbers_in, numbers_in_digits
 from soliloquy.truth.units import Unit, unit, unit_after
+
+_CUES = tomllib.loads(Path(__file__).with_name("cues.toml").read_text("utf-8"))
+_VERBS, _HEDGES = "|".join(_CUES["states"]), "|".join(_CUES["hedges"])
+STATES = re.compile(rf"(?:[=≈≅~→]|\\approx|\b(?:{_VERBS}))[\s:(]*(?:(?:{_HEDGES}) )*\W{{0,3}}$", re.IGNORECASE)
+LABELS = re.compile(rf"(?:\b(?:{'|'.join(_CUES['labels'])})|#)\s*$", re.IGNORECASE)
+# As many characters of what stands before a number tell.
+BEFORE = 32
+
 
 _WORD = re.compile(r"[\s-]*([^\W\d_]+)")
 _GOES_ON = re.compile(r"\s*(?:[×*/+^·⋅=π√²³]|[-−]\s?[\w(])")
@@ -170,3 +179,21 @@ def _near(written: Written, wanted: float, value: float, half: float, tolerance:
 def _names_another_thing(word: str, wanted: Unit) -> bool:
     thing = wanted.kind.removeprefix("counted ")
     return bool(word) and len(word) > 3 and word.endswith("s") and not word.startswith(thing)
+
+
+def answer_in(text: str, unit: str) -> float | None:
+    """What a reply states last, if possible in the unit asked for."""
+    numbers = list(numbers_in_digits(text))
+    stated = [number for number in numbers if _is_stated(number, text)] or numbers
+    in_unit = [number for number in stated if unit and _is_in_unit(text[number.end :].lstrip(), unit)]
+    chosen = in_unit or stated
+    return chosen[-1].value if chosen else None
+
+
+def _is_stated(number: Number, text: str) -> bool:
+    return STATES.search(text[max(0, number.start - BEFORE) : number.start]) is not None
+
+
+def _is_in_unit(following: str, unit: str) -> bool:
+    behind = following[len(unit) : len(unit) + 1]
+    return following.startswith(unit) and not (behind.isalnum() or behind in tuple("/^·*"))

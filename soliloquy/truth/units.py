@@ -1,18 +1,40 @@
 """Units as texts write them: what they measure, and how much of it."""
 
+import ast
 import functools
 import re
 import tomllib
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
-
-from soliloquy.truth.measures import NoMeasure, measure
-from soliloquy.truth.prefixes import longest_of
+from typing import Any
 
 _TABLES: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_name("units.toml").read_text("utf-8"))
 _PREFIX_WORDS = "|".join(sorted(set(_TABLES["prefixes"].values())))
 _WORDS = {word.lower(): name for word, name in _TABLES["words"].items()}
 _EXPONENTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
+_MEASURE_TABLES: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_name("measures.toml").read_text("utf-8"))
+_FACTORS: dict[str, float] = _MEASURE_TABLES["prefixes"]
+_MEASURES: dict[str, dict[str, float]] = _MEASURE_TABLES["measures"]
+
+
+def longest_of(words: Iterable[str]) -> str:
+    """The longest of the words that fits, or else the next: as if they stood one behind the other, longest first."""
+    return _pattern(sorted(set(words)))
+
+
+def _pattern(words: list[str]) -> str:
+    """Of words in the order of the alphabet."""
+    ends = words[0] == ""
+    branches: list[str] = []
+    for letter, group in groupby(words[ends:], key=lambda word: word[0]):
+        branches.append(f"{re.escape(letter)}{_pattern([word[1:] for word in group])}")
+    if not branches:
+        return ""
+    if len(branches) == 1 and not ends:
+        return branches[0]
+    return f"(?:{'|'.join(branches)}){'?' if ends else ''}"
 
 
 def _symbols() -> dict[str, str]:
@@ -135,3 +157,67 @@ def _measured(expression: str) -> Unit | None:
     except NoMeasure:
         return None
     return Unit(found.kind, found.factor, found.zero, expression)
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    factor: float
+    # Where its scale begins on that of the base unit.
+    zero: float
+    # Of each base unit, in the order of their names.
+    powers: tuple[tuple[str, float], ...]
+
+    @property
+    def kind(self) -> str:
+        return " ".join(f"{unit}^{power:g}" for unit, power in self.powers) or "dimensionless"
+
+
+_NOTHING = Measure(1.0, 0.0, ())
+
+
+class NoMeasure(ValueError):
+    """Letters that look like a unit and are none."""
+
+
+def measure(expression: str) -> Measure:
+    """Of names, products, quotients and whole powers: "(kilometer)/(hour)**2"."""
+    try:
+        return _worked(ast.parse(expression, mode="eval").body)
+    except (SyntaxError, RecursionError, ArithmeticError) as error:
+        raise NoMeasure(expression) from error
+
+
+def _worked(node: ast.expr) -> Measure:
+    match node:
+        case ast.Constant(value=1):
+            return _NOTHING
+        case ast.Name(id=name):
+            return _named(name)
+        case ast.BinOp(left=left, op=ast.Mult(), right=right):
+            return _product(_worked(left), _worked(right), 1)
+        case ast.BinOp(left=left, op=ast.Div(), right=right):
+            return _product(_worked(left), _worked(right), -1)
+        case ast.BinOp(left=left, op=ast.Pow(), right=ast.Constant(value=int(power))):
+            return _product(_NOTHING, _worked(left), power)
+        case ast.BinOp(left=left, op=ast.Pow(), right=ast.UnaryOp(ast.USub(), ast.Constant(value=int(power)))):
+            return _product(_NOTHING, _worked(left), -power)
+    raise NoMeasure(ast.unparse(node))
+
+
+def _named(name: str) -> Measure:
+    prefix = "" if name in _MEASURES else next(filter(name.startswith, _FACTORS), "")
+    told = _MEASURES.get(name.removeprefix(prefix))
+    if told is None or (prefix and "zero" in told):
+        raise NoMeasure(name)
+    factor = _FACTORS[prefix] if prefix else 1.0
+    powers = sorted((unit, power) for unit, power in told.items() if unit not in ("factor", "zero"))
+    return Measure(factor * told.get("factor", 1.0), told.get("zero", 0.0), tuple(powers))
+
+
+def _product(left: Measure, right: Measure, power: int) -> Measure:
+    powers = dict(left.powers)
+    for unit, own in right.powers:
+        powers[unit] = powers.get(unit, 0) + own * power
+    return Measure(
+        left.factor * right.factor**power, 0.0, tuple(sorted((unit, power) for unit, power in powers.items() if power))
+    )

@@ -8,7 +8,7 @@ from soliloquy.recipes.soliloquy import prompting
 from soliloquy.recipes.soliloquy.answers import Reply
 from soliloquy.runtime.answers import Answer, Unreadable
 from soliloquy.runtime.ask import Prompt
-from soliloquy.truth.figures import told
+from soliloquy.truth.number_format import told
 from soliloquy.v1.conversation_pb2 import Calculation, Conversation, Intent, Problem
 from soliloquy.v1.model_pb2 import GenerateRequest, Sampling
 

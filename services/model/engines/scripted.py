@@ -5,7 +5,7 @@ import re
 
 from services.model.engines.noise import Noise
 from soliloquy.recipes.recipe import find, known_recipes
-from soliloquy.recipes.scripted.reading import Book, Reading
+from soliloquy.recipes.scripted.parsed_prompt import Book, Reading
 from soliloquy.runtime.model import ModelRefused
 from soliloquy.runtime.model.hearing import HEARING, Hear
 from soliloquy.runtime.seeds import draw

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from soliloquy.runs.failure import Failure
-from training.evaluation.comparing import Evaluation, Incomparable, head, page, read, rows
+from training.evaluation.comparison import Evaluation, Incomparable, head, page, read, rows
 
 COMPARISON = "comparison"
 

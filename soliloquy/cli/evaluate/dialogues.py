@@ -20,16 +20,15 @@ from soliloquy.runtime.seeds import digest
 from soliloquy.v1.conversation_pb2 import Conversation, Problem
 from soliloquy.v1.events_pb2 import CodeWritten
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
-from training.evaluation.likeness import BertScore
-from training.evaluation.local_model import NoLocalModel
 from training.evaluation.mathdial.baseline import next_step
+from training.evaluation.mathdial.dialogues import RECIPE, Drawn, drawn_dialogues, held
 from training.evaluation.mathdial.figures import CURVES, MEASURES, METRICS, figures
-from training.evaluation.mathdial.holding import RECIPE, Drawn, drawn_dialogues, held
 from training.evaluation.mathdial.judging import Judged
 from training.evaluation.mathdial.page import PAPER, WHOSE
-from training.evaluation.mathdial.recorded import Unsuited, recorded
+from training.evaluation.mathdial.recordings import Unsuited, recorded
 from training.evaluation.mathdial.replies import History, Replied, digest_of, histories, replied
-from training.evaluation.tutoring import Execute, Tutoring
+from training.evaluation.recipe_loop import Execute, Tutoring
+from training.evaluation.text_models import BertScore, NoLocalModel
 
 MODEL, NEXT_STEP = "model", "next-step"
 _STUDENTS = ("planner", "student")

@@ -15,8 +15,8 @@ from training.evaluation.higgs.cases import RECIPE, Rehearsal
 from training.evaluation.higgs.figures import figures
 from training.evaluation.higgs.judging import METRICS, Judged
 from training.evaluation.higgs.page import PAPER, WHOSE
-from training.evaluation.higgs.putting import Drawn, drawn_cases, evaluated
-from training.evaluation.tutoring import Tutoring
+from training.evaluation.higgs.protocol import Drawn, drawn_cases, evaluated
+from training.evaluation.recipe_loop import Tutoring
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

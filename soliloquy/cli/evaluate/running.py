@@ -21,7 +21,7 @@ from soliloquy.runtime.model import ModelRefused
 from soliloquy.runtime.model.faults import ModelFailed
 from soliloquy.runtime.model.settings import BadModelSettings
 from soliloquy.runtime.retry import CannotServe
-from training.evaluation.tutoring import Execute, TooFew
+from training.evaluation.recipe_loop import Execute, TooFew
 
 T = TypeVar("T")
 # What is said to the user in a line.

@@ -19,13 +19,13 @@ from soliloquy.runs.wiring import ModelSettings, scripted_model
 from soliloquy.runtime.model import Model
 from soliloquy.runtime.model.opening import opened
 from soliloquy.runtime.model.settings import BadModelSettings, Models, read_models
+from training.evaluation.recipe_loop import Tutoring, adapters
 from training.evaluation.scaffold.dialogues import Case, can_be_put, digest, put
+from training.evaluation.scaffold.evaluator import Judged, Putting
 from training.evaluation.scaffold.figures import PAPER, TITLES, WHOSE, figures
 from training.evaluation.scaffold.judging import TEMPLATES, Judge
 from training.evaluation.scaffold.page import page
-from training.evaluation.scaffold.putting import Judged, Putting
 from training.evaluation.scaffold.tutors import TUTORS
-from training.evaluation.tutoring import Tutoring, adapters
 
 _RECIPE = "scaffold"
 # Problems looked at for each that is put.

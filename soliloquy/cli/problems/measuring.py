@@ -15,9 +15,7 @@ from soliloquy.problems.sifting.near_duplicates import NearDuplicates
 from soliloquy.problems.sifting.policy import DUPLICATES
 from soliloquy.recipes.mathwell.measures import Drawn, Measured
 from soliloquy.runs.failure import Failure
-from training.evaluation.likeness import BertScore
-from training.evaluation.local_model import NoLocalModel
-from training.evaluation.perplexity import Perplexity
+from training.evaluation.text_models import BertScore, NoLocalModel, Perplexity
 
 C = TypeVar("C", bound=Callable[..., Any])
 _AT_ONCE = 1_000

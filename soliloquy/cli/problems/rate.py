@@ -16,7 +16,7 @@ from soliloquy.problems.files.whole import whole_file
 from soliloquy.problems.sifting.policy import SOLVE_RATE
 from soliloquy.problems.sifting.problem_lines import problem_lines
 from soliloquy.problems.sifting.sampling import bin_name, bin_of
-from soliloquy.recipes.scaffold.solving import solved
+from soliloquy.recipes.scaffold.solve_rate import solved
 from soliloquy.runs.failure import Failure
 from soliloquy.runs.wiring import ModelSettings, scripted_model
 from soliloquy.runtime.model.opening import opened

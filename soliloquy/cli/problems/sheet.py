@@ -10,7 +10,7 @@ from string import Template
 from tempfile import TemporaryDirectory
 
 from soliloquy.problems.files.whole import whole_file
-from soliloquy.truth.figures import rounded, with_unit
+from soliloquy.truth.number_format import rounded, with_unit
 from soliloquy.v1.conversation_pb2 import Problem
 
 _PAGE = Template(Path(__file__).with_name("sheet.html").read_text("utf-8"))

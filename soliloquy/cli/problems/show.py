@@ -15,7 +15,7 @@ from soliloquy.problems.files.problem_file import BadProblemFile, read_problems
 from soliloquy.problems.files.problem_rows import kind_name, strategy_name
 from soliloquy.runs.failure import Failure
 from soliloquy.runtime.seeds import seed
-from soliloquy.truth.figures import with_unit, written
+from soliloquy.truth.number_format import with_unit, written
 from soliloquy.v1.conversation_pb2 import Problem, Slip, Step
 
 

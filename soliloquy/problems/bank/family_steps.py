@@ -8,7 +8,7 @@ from soliloquy.problems.bank.family_file import ConceptTable, StepTable
 from soliloquy.problems.working.slips import STRATEGIES, mistakes
 from soliloquy.problems.working.wrong_ways import WrongWays, wrong_ways
 from soliloquy.truth.expressions import Expression, compiled, in_brackets
-from soliloquy.truth.figures import tidy, with_unit, written
+from soliloquy.truth.number_format import tidy, with_unit, written
 from soliloquy.v1 import conversation_pb2 as pb
 
 

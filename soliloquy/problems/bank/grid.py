@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from soliloquy.problems.bank.family_file import Given
-from soliloquy.truth.figures import written
+from soliloquy.truth.number_format import written
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from soliloquy.problems.bank.family import Family
 from soliloquy.problems.bank.family_steps import WorkedStep
 from soliloquy.problems.working.slips import STRATEGIES
-from soliloquy.truth.figures import is_workable, with_unit, written
+from soliloquy.truth.number_format import is_workable, with_unit, written
 from soliloquy.v1.conversation_pb2 import Problem, Step
 
 # From the force between two electrons far apart to the distance of a star.

@@ -10,7 +10,7 @@ from soliloquy.problems.bank.number_checks import numeric
 from soliloquy.truth.algebra import is_solved_by
 from soliloquy.truth.expressions import Unworkable
 from soliloquy.truth.laws import Law, law, law_between, laws_in
-from soliloquy.truth.measured import UnitsDisagree, UnknownUnit, calculated, converted
+from soliloquy.truth.unit_algebra import UnitsDisagree, UnknownUnit, calculated, converted
 from soliloquy.truth.units import unit
 from soliloquy.v1.conversation_pb2 import STEP_KIND_CONVERT, STEP_KIND_EQUATION, STEP_KIND_REARRANGE, Problem, Step
 

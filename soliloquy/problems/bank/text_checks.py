@@ -6,7 +6,7 @@ from itertools import combinations
 
 from soliloquy.problems.bank.family import Family
 from soliloquy.problems.bank.wording import SLOT
-from soliloquy.truth.figures import with_unit, written
+from soliloquy.truth.number_format import with_unit, written
 from soliloquy.truth.phrases import says
 from soliloquy.v1.conversation_pb2 import Problem
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from soliloquy.problems.bank.family_file import FamilyFile
-from soliloquy.truth.figures import with_unit, written
+from soliloquy.truth.number_format import with_unit, written
 
 SLOT = re.compile(r"\{(\w+)\}")
 NUMBER = r"[0-9.e-]+"

@@ -14,7 +14,7 @@ from soliloquy.problems.files.reading.lines import LONGEST_LINE, flaw_of
 from soliloquy.problems.files.reading.rows import names_there
 from soliloquy.problems.files.source_format import SourceFormat
 from soliloquy.problems.files.stated_number import stated_number
-from soliloquy.truth.figures import written
+from soliloquy.truth.number_format import written
 
 # What a row of ours has a field for; "unit" goes into the answer, and "extra" is taken up by ours.
 FIELDS = ("question", "solution", "id", "topic", "answer", "unit", "tolerance", "steps", "extra")

@@ -9,7 +9,7 @@ from soliloquy.problems.files.problem_rows import AnswerRow, ProblemRow, ResultR
 from soliloquy.problems.files.solution_text import steps_of
 from soliloquy.runtime.seeds import digest
 from soliloquy.truth.expressions import BadExpression, Expression, Unworkable, compiled
-from soliloquy.truth.figures import is_workable, tidy, with_unit, written
+from soliloquy.truth.number_format import is_workable, tidy, with_unit, written
 from soliloquy.v1 import conversation_pb2 as pb
 
 # The step that states an answer which no other step gives.

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 
-from soliloquy.truth.figures import LARGEST, is_workable
+from soliloquy.truth.number_format import LARGEST, is_workable
 from soliloquy.v1.conversation_pb2 import ErrorStrategy, StepKind
 
 

@@ -8,7 +8,7 @@ from keyword import iskeyword
 
 from soliloquy.problems.working.wrong_ways import FACTORS
 from soliloquy.truth.expressions import BadExpression, Unworkable, compiled
-from soliloquy.truth.figures import is_workable
+from soliloquy.truth.number_format import is_workable
 
 # A stated result may be rounded this far from what its calculation gives.
 ROUNDING = 0.01

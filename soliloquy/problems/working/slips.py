@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from soliloquy.problems.working.wrong_ways import WrongWays
 from soliloquy.truth.expressions import UNWORKABLE, Expression, Values
-from soliloquy.truth.figures import SIGNIFICANT_DIGITS, tidy, written
+from soliloquy.truth.number_format import SIGNIFICANT_DIGITS, tidy, written
 from soliloquy.v1 import conversation_pb2 as pb
 
 # Those of the ways that lead to a wrong expression, then the slip of the pen in the right one.

@@ -4,10 +4,10 @@ import math
 import re
 from collections.abc import Iterator
 
-from soliloquy.truth.answers import answer_in
 from soliloquy.truth.expressions import BadExpression, Unworkable, compiled
-from soliloquy.truth.figures import SIGNIFICANT_DIGITS
+from soliloquy.truth.number_format import SIGNIFICANT_DIGITS
 from soliloquy.truth.numbers import numbers_in_digits
+from soliloquy.truth.quantities import answer_in
 from soliloquy.v1.conversation_pb2 import Problem
 
 # "#### 1,234", with what may stand around the number.

@@ -4,7 +4,7 @@ from typing import Any
 
 from soliloquy.recipes.codes import EVALUATIONS, INTENTS
 from soliloquy.recipes.mathdial.composer import moved
-from soliloquy.recipes.restoring import attempt_of, problem_of
+from soliloquy.recipes.records import attempt_of, problem_of
 from soliloquy.v1.conversation_pb2 import (
     Calculation,
     Confusion,

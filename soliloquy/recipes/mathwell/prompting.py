@@ -14,7 +14,7 @@ from soliloquy.recipes.mathwell.criteria.verdicts import WordProblem
 from soliloquy.recipes.mathwell.word_problem import as_word_problem
 from soliloquy.recipes.templates import Templates, filled
 from soliloquy.runtime.ask import Prompt
-from soliloquy.truth.figures import exact
+from soliloquy.truth.number_format import exact
 from soliloquy.v1.conversation_pb2 import Commission, Conversation, Example, Problem
 
 FOLDER = Path(__file__).with_name("prompts")

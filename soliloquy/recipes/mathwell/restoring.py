@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from soliloquy.recipes.restoring import attempt_of, problem_of
+from soliloquy.recipes.records import attempt_of, problem_of
 from soliloquy.v1.conversation_pb2 import Authorship, Calculation, Commission, Conversation, Measures, Opinion, Turn
 
 

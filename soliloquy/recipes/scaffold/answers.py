@@ -1,19 +1,28 @@
 """The shapes that the loop's prompts ask for besides those of every recipe."""
 
 import re
+from collections.abc import Iterator
 from typing import Annotated, Literal, Self
 
-from pydantic import BeforeValidator, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from soliloquy.recipes.answers import Message, Text
 from soliloquy.recipes.scaffold.states import STATES
 from soliloquy.runtime.answers import Answer, Unreadable
+from soliloquy.v1.conversation_pb2 import Plan, SubQuestion
 
 _PARTS = re.compile(
     r"\[analysis and decision\](?P<analysis>.*?)\[learner state\](?P<state>.*?)\[reply\](?P<reply>.*)",
     re.DOTALL | re.IGNORECASE,
 )
 _NAME = re.compile(r"[a-z]+")
+_LAYOUT = re.compile(
+    r"\[analysis\](?P<analysis>.*?)\[sub_questions\](?P<questions>.*?)(?:^Final answer:|\Z)",
+    re.DOTALL | re.IGNORECASE | re.MULTILINE,
+)
+_LAID_OUT = re.compile(
+    r"Question:\s*(.*?)\s*Expected Answer:\s*(.*?)\s*(?=Sub Question \d+\s*:|\Z)", re.DOTALL | re.IGNORECASE
+)
 
 
 def _named(value: str) -> str:
@@ -63,3 +72,80 @@ class Tutored(Answer):
 def parted(analysis: str, state: str, reply: str) -> str:
     """What a model is to write."""
     return f"[Analysis and Decision] {analysis}\n[Learner State] {state.capitalize()}\n[Reply] {reply}"
+
+
+def _listed(value: object) -> object:
+    """A single step is a list of one."""
+    return value if isinstance(value, list) else [value]
+
+
+def _accepting(value: object) -> object:
+    """ "ACCEPT", "accepted" and "Rejected." as what they mean."""
+    word = value.strip().lower() if isinstance(value, str) else value
+    return next((known for known in ("accept", "reject") if isinstance(word, str) and word.startswith(known)), word)
+
+
+class _SubQuestion(BaseModel):
+    model_config = ConfigDict(frozen=True, populate_by_name=True, json_schema_extra={"additionalProperties": False})
+
+    question: Text = Field(alias="Question")
+    answer: Text = Field(alias="Expected Answer")
+    steps: Annotated[list[int], Field(min_length=1, alias="Steps"), BeforeValidator(_listed)]
+
+
+class Planned(Answer):
+    analysis: Text = Field(alias="Analysis")
+    questions: list[_SubQuestion] = Field(alias="Sub-Questions")
+
+    @property
+    def plan(self) -> Plan:
+        questions = [SubQuestion(question=one.question, answer=one.answer, steps=one.steps) for one in self.questions]
+        return Plan(analysis=self.analysis, questions=questions)
+
+
+class OwnPlan(Answer):
+    """A plan as a model writes it that has learned to plan: in the paper's layout, from the problem alone."""
+
+    analysis: Text
+    questions: list[tuple[Text, Text]]
+
+    @classmethod
+    def read(cls, text: str) -> tuple[Self, bool]:
+        found = _LAYOUT.search(text)
+        questions = _LAID_OUT.findall(found["questions"]) if found else []
+        if not found or not questions:
+            raise Unreadable("it needs [analysis] and [sub_questions], each with its Question and Expected Answer")
+        try:
+            own = cls(analysis=found["analysis"], questions=questions)
+        except ValidationError as error:
+            raise Unreadable("the analysis, each question and each expected answer need a text") from error
+        return own, text == "\n".join(laid_out(own.plan))
+
+    @classmethod
+    def json_schema(cls) -> str:
+        return ""
+
+    @property
+    def plan(self) -> Plan:
+        """Of which steps each sub-question is, nobody says: they are taken as they come."""
+        rows = enumerate(self.questions, start=1)
+        questions = [SubQuestion(question=question, answer=answer, steps=[at]) for at, (question, answer) in rows]
+        return Plan(analysis=self.analysis, questions=questions)
+
+
+def laid_out(plan: Plan) -> Iterator[str]:
+    """The lines of a plan as the paper lays it out."""
+    yield f"[analysis] {plan.analysis}"
+    yield "[sub_questions]"
+    for number, one in enumerate(plan.questions, start=1):
+        yield f"Sub Question {number}:"
+        yield f"Question: {one.question}"
+        yield f"Expected Answer: {one.answer}"
+    yield f"Final answer: {plan.questions[-1].answer}"
+
+
+class Verdict(Answer):
+    """The reason first: what is written down decides."""
+
+    reason: Text = Field(alias="Reason")
+    decision: Annotated[Literal["accept", "reject"], BeforeValidator(_accepting)] = Field(alias="Decision")

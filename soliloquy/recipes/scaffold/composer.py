@@ -9,7 +9,7 @@ from soliloquy.recipes.scaffold.answers import Tutored
 from soliloquy.recipes.scaffold.fit import found, misfit, sent_back
 from soliloquy.recipes.scaffold.memory import closing, tracked
 from soliloquy.recipes.scaffold.policy import POLICY
-from soliloquy.recipes.scaffold.replies import slips
+from soliloquy.recipes.scaffold.reply_rules import slips
 from soliloquy.recipes.scaffold.states import (
     ANSWERING,
     COMPREHENSION,

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from soliloquy.recipes.scaffold.answered import is_formula, is_number, right, told
+from soliloquy.recipes.scaffold.expected_answers import is_formula, is_number, right, told
 from soliloquy.recipes.scaffold.memory import current
 from soliloquy.recipes.scaffold.policy import POLICY
 from soliloquy.recipes.scaffold.states import CORRECT, INCORRECT, NAMES, START, TABLE, UNDRAWN

@@ -1,8 +1,8 @@
 """What a model is to learn from a conversation: one sample a turn, from the memory to all three parts."""
 
 from soliloquy.recipes.recipe import Lesson, Told
-from soliloquy.recipes.scaffold import plan_lessons
-from soliloquy.recipes.scaffold.answers import parted
+from soliloquy.recipes.scaffold import plan_prompting
+from soliloquy.recipes.scaffold.answers import laid_out, parted
 from soliloquy.recipes.scaffold.prompting import outset, tutorings
 from soliloquy.recipes.scaffold.states import NAMES
 from soliloquy.v1.conversation_pb2 import Conversation, Turn
@@ -13,7 +13,7 @@ def lessons(conversation: Conversation) -> list[Lesson]:
     tutored = [
         Lesson(turn=turn.number, prompt=prompt, answer=_answer(turn)) for turn, prompt in tutorings(conversation)
     ]
-    return plan_lessons.lessons(conversation) + tutored
+    return _plan_lessons(conversation) + tutored
 
 
 def dialogue(conversation: Conversation) -> list[Told]:
@@ -27,3 +27,12 @@ def dialogue(conversation: Conversation) -> list[Told]:
 
 def _answer(turn: Turn) -> str:
     return parted(turn.tutor.thoughts, NAMES[turn.tutor.learner_state], turn.tutor.text)
+
+
+def _plan_lessons(conversation: Conversation) -> list[Lesson]:
+    """The plan of a conversation's problem; none where it has no plan."""
+    problem = conversation.problem
+    plan = problem.enrichment.plan
+    if not plan.questions:
+        return []
+    return [Lesson(turn=0, prompt=plan_prompting.lesson(problem), answer="\n".join(laid_out(plan)))]

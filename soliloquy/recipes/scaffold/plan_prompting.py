@@ -11,7 +11,7 @@ from pathlib import Path
 from soliloquy.recipes.scaffold.plan_rules import POLICY, undecided
 from soliloquy.recipes.templates import Templates
 from soliloquy.runtime.ask import Prompt
-from soliloquy.truth.figures import told
+from soliloquy.truth.number_format import told
 from soliloquy.v1.conversation_pb2 import Plan, Problem, Step
 
 _LESSON = Path(__file__).with_name("plan_lesson.txt")

@@ -8,8 +8,8 @@ from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
 
-from soliloquy.recipes.scaffold.plan_expected import gives, gives_law, miscalculated, number_in
-from soliloquy.truth.figures import told
+from soliloquy.recipes.scaffold.expected_answers import gives, gives_law, miscalculated, number_in
+from soliloquy.truth.number_format import told
 from soliloquy.truth.phrases import is_much_like, says
 from soliloquy.truth.quantities import Written, quantities_in
 from soliloquy.v1.conversation_pb2 import Plan, Problem, Step, StepKind, SubQuestion

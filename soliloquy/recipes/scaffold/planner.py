@@ -1,18 +1,22 @@
 """The planner: sub-questions with expected answers that lead to a problem's solution, held to rules and verified."""
 
+import math
 from collections import Counter
 from functools import partial
 
 from soliloquy.recipes.scaffold import plan_prompting
-from soliloquy.recipes.scaffold.plan_answers import Planned, Verdict
+from soliloquy.recipes.scaffold.answers import Planned, Verdict
 from soliloquy.recipes.scaffold.plan_rules import POLICY, faults
-from soliloquy.recipes.scaffold.plan_steps import refused
 from soliloquy.runtime.answers import Unreadable
 from soliloquy.runtime.ask import Ask, Unusable
-from soliloquy.v1.conversation_pb2 import Discarded, Enrichment, Plan, Problem
+from soliloquy.truth.expressions import BadExpression, Unworkable, compiled
+from soliloquy.truth.number_format import told
+from soliloquy.v1.conversation_pb2 import Discarded, Enrichment, Plan, Problem, Quantity, Step
 
 # What a model is told at once; mending it, it sees to the others too.
 _TOLD = 3
+# Of results that are carried on rounded.
+_ROUNDED = 0.01
 
 
 async def enrich(problem: Problem, ask: Ask) -> Enrichment:
@@ -56,3 +60,32 @@ def _check(planned: Planned, problem: Problem, looked_at: Counter[str]) -> None:
 
 def _counted(discarded: Counter[str]) -> list[Discarded]:
     return [Discarded(because=because, samples=count) for because, count in sorted(discarded.items()) if count]
+
+
+def refused(problem: Problem) -> str:
+    """Why no plan is asked for; empty where one is."""
+    if not problem.HasField("answer"):
+        return "no answer: the problem has no number for one"
+    if not problem.steps:
+        return "no steps: the solution has none that a plan could follow"
+    for step in problem.steps:
+        if step.HasField("result") and not _is_so(step):
+            return f"contradiction: step {step.number} of the solution does not come to {told(step.result)}"
+    if not any(step.HasField("result") and _same(problem.answer, step.result) for step in problem.steps):
+        return f"contradiction: no step of the solution comes to its answer, {told(problem.answer)}"
+    return ""
+
+
+def _is_so(step: Step) -> bool:
+    """Whether a step's expression, where it has one, comes to its result."""
+    if not step.expression:
+        return True
+    try:
+        value = compiled(step.expression).value({known.symbol: known.value for known in step.inputs})
+    except (BadExpression, Unworkable):
+        return False
+    return math.isclose(value, step.result.value, rel_tol=_ROUNDED)
+
+
+def _same(one: Quantity, other: Quantity) -> bool:
+    return one.unit == other.unit and math.isclose(one.value, other.value, rel_tol=_ROUNDED)

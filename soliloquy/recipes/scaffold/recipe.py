@@ -10,11 +10,9 @@ from soliloquy.recipes.scaffold import (
     planner,
     prompting,
     records,
-    restoring,
     rules,
     student,
     tutor,
-    words,
 )
 from soliloquy.recipes.scaffold.answers import Tutored
 from soliloquy.recipes.scaffold.policy import POLICY
@@ -34,10 +32,10 @@ RECIPE = Recipe(
     judged=rules.judged,
     checked=rules.checked,
     agreeing=POLICY["agreeing"],
-    words=words.WORDS,
-    remark=words.remark,
+    words=records.WORDS,
+    remark=records.remark,
     record=records.record,
-    restore=restoring.restored,
+    restore=records.restored,
     fingerprints=prompting.TEMPLATES.fingerprints,
     prompts=prompting.given_prompts,
     lessons=lessons.lessons,

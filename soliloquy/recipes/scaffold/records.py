@@ -3,23 +3,41 @@
 from typing import Any
 
 from soliloquy.recipes.agreement import agrees
-from soliloquy.recipes.codes import EVALUATION_LETTERS, INTENTS
-from soliloquy.recipes.records import attempt_record, beginning, call_record, ended, enum_name
+from soliloquy.recipes.codes import EVALUATION_LETTERS, EVALUATIONS, INTENTS
+from soliloquy.recipes.records import attempt_of, attempt_record, beginning, call_record, ended, enum_name, problem_of
 from soliloquy.recipes.scaffold.policy import POLICY
 from soliloquy.recipes.scaffold.rules import consistent
-from soliloquy.recipes.scaffold.states import NAMES
+from soliloquy.recipes.scaffold.states import NAMES, STATES
 from soliloquy.runtime.values import verdict
 from soliloquy.v1.conversation_pb2 import (
     Calculation,
     Conversation,
+    Discarded,
+    Enrichment,
     Judge,
     Plan,
     RejectedTry,
     Resolution,
     StudentReply,
+    SubQuestion,
     Turn,
     TutorReply,
 )
+
+_INTENTS = {name: intent for intent, name in INTENTS.items()}
+WORDS = {
+    "evaluations": {
+        "a": "incorrect",
+        "b": "correct",
+        "d": "confused",
+        "e": "irrelevant",
+        "f": "a question",
+        "g": "nothing to judge",
+    },
+    # What a tutor does follows from the state and has no number.
+    "actions": {},
+    "states": {},
+}
 
 
 def record(conversation: Conversation) -> dict[str, Any]:
@@ -96,3 +114,77 @@ def _tutor(reply: TutorReply) -> dict[str, Any]:
         "evaluation": EVALUATION_LETTERS.get(reply.evaluation),
         "learner_state": NAMES.get(reply.learner_state),
     }
+
+
+def restored(record: dict[str, Any]) -> Conversation:
+    conversation = Conversation(
+        id=record["id"],
+        problem=problem_of(record["problem"]),
+        persona=record["persona"],
+        person=record["person"],
+        turns=[_restore_turn(turn) for turn in record["turns"]],
+        ending=f"ENDING_{record['ending'].upper()}",
+        ending_reason=record["ending_reason"],
+        resolution=f"RESOLUTION_{record['annotation']['resolution'].upper()}",
+    )
+    conversation.problem.enrichment.MergeFrom(Enrichment(plan=_restore_plan(record["plan"])))
+    return conversation
+
+
+def _restore_plan(plan: dict[str, Any]) -> Plan:
+    return Plan(
+        analysis=plan["analysis"],
+        questions=[SubQuestion(**question) for question in plan["questions"]],
+        discarded=[Discarded(because=because, samples=n) for because, n in plan["discarded"].items()],
+    )
+
+
+def _restore_turn(turn: dict[str, Any]) -> Turn:
+    soliloquy = turn["soliloquy"]
+    return Turn(
+        number=turn["number"],
+        sub_question=turn["sub_question"],
+        solved=turn["solved"],
+        student=_restore_student(turn["student"]) if turn["student"] else None,
+        calculation=_restore_calculation(soliloquy) if soliloquy["use_python"] else None,
+        tutor=_restore_tutor(turn["tutor"]) if turn["tutor"]["learner_state"] else None,
+    )
+
+
+def _restore_calculation(soliloquy: dict[str, Any]) -> Calculation:
+    attempts = [attempt_of(attempt) for attempt in soliloquy["attempts"]]
+    return Calculation(description=soliloquy["description"], attempts=attempts)
+
+
+def _restore_student(student: dict[str, Any]) -> StudentReply:
+    return StudentReply(
+        text=student["text"],
+        intent=_INTENTS.get(student["intent"]),
+        learner_state=STATES.get(student["learner_state"]),
+        rejected=[_restore_rejected(one) for one in student["rejected"]],
+    )
+
+
+def _restore_rejected(one: dict[str, Any]) -> RejectedTry:
+    return RejectedTry(
+        text=one["text"],
+        because=one["because"],
+        judge=f"JUDGE_{one['judge'].upper()}",
+        calculation=_restore_calculation(one["soliloquy"]) if one["soliloquy"] else None,
+    )
+
+
+def _restore_tutor(tutor: dict[str, Any]) -> TutorReply:
+    return TutorReply(
+        text=tutor["text"],
+        thoughts=tutor["thoughts"],
+        evaluation=EVALUATIONS[tutor["evaluation"]],
+        learner_state=STATES[tutor["learner_state"]],
+    )
+
+
+def remark(turn: dict[str, Any]) -> str:
+    """What the tutor made of a message, from a turn's record."""
+    sent_back = len(turn["student"]["rejected"]) if turn["student"] else 0
+    found = f"learner state: {turn['tutor']['learner_state']}; sub-question {turn['sub_question']}"
+    return f"{found}; {sent_back} sent back before" if sent_back else found

@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterator
 from soliloquy.recipes import agreement, manners
 from soliloquy.recipes.agreement import letter
 from soliloquy.recipes.manners import Found
-from soliloquy.recipes.scaffold.answered import gives_number, is_number, right
+from soliloquy.recipes.scaffold.expected_answers import gives_number, is_number, right
 from soliloquy.recipes.scaffold.fit import found, misfit
 from soliloquy.recipes.scaffold.memory import closing, current, questions, solved_before, tracked
 from soliloquy.recipes.scaffold.policy import POLICY
-from soliloquy.recipes.scaffold.replies import slips
+from soliloquy.recipes.scaffold.reply_rules import slips
 from soliloquy.recipes.scaffold.states import ANSWERING, CORRECT, INCORRECT, NAMES, SOLVING, START, UNDRAWN
 from soliloquy.truth.report import Checked, CheckedTurn
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Turn

@@ -2,7 +2,7 @@
 
 from soliloquy.recipes.answers import Spoken
 from soliloquy.recipes.scaffold import prompting
-from soliloquy.recipes.scaffold.answered import right
+from soliloquy.recipes.scaffold.expected_answers import right
 from soliloquy.recipes.scaffold.memory import begun, current, questions, solved_before, tracked
 from soliloquy.recipes.scaffold.states import CONFUSION, CORRECT, INCORRECT, START, drawn, intent
 from soliloquy.runtime.ask import Ask

@@ -1,8 +1,8 @@
 """The tutor before it answers: whether the message fits by rule, and what is to be calculated to know the rest."""
 
 from soliloquy.recipes.scaffold import prompting
-from soliloquy.recipes.scaffold.answered import gives_number, is_number
 from soliloquy.recipes.scaffold.answers import Described
+from soliloquy.recipes.scaffold.expected_answers import gives_number, is_number
 from soliloquy.recipes.scaffold.fit import misfit, sent_back
 from soliloquy.recipes.scaffold.memory import current
 from soliloquy.recipes.scaffold.states import ANSWERING

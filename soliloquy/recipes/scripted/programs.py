@@ -9,10 +9,10 @@ from functools import cache
 from pathlib import Path
 from random import Random
 
+from soliloquy.recipes.scripted.parsed_prompt import Reading
 from soliloquy.recipes.scripted.phrasebook import Phrasebook, compose, tables_in
-from soliloquy.recipes.scripted.reading import Reading
 from soliloquy.runtime.model import ModelRefused
-from soliloquy.truth.figures import exact, with_unit
+from soliloquy.truth.number_format import exact, with_unit
 from soliloquy.v1.conversation_pb2 import Quantity, Step
 
 # The marks that every wording of a description shares: see phrases/programs.toml.

@@ -1,12 +1,32 @@
 """The planner: explains and outlines a problem's solution before anybody talks of it."""
 
+import math
+import re
+from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import pairwise
 
 from soliloquy.recipes.soliloquy import prompting
 from soliloquy.recipes.soliloquy.answers import Enriched
-from soliloquy.recipes.soliloquy.enrichment import check, numbered
+from soliloquy.recipes.soliloquy.stated_numbers import Stated, is_among, opened, stated_in, values_of
+from soliloquy.runtime.answers import Unreadable
 from soliloquy.runtime.ask import Ask, Unusable
-from soliloquy.v1.conversation_pb2 import Enrichment, Problem
+from soliloquy.v1.conversation_pb2 import Enrichment, Problem, Quantity
+
+# What a model is told at once; mending it, it sees to the others too.
+TOLD = 3
+# "Step 2)" anywhere; "Step 2:", "Step 2." and a bare "2." where a sentence or a line may begin.
+_STEP = re.compile(
+    r"\bStep\s*(\d{1,3})\s*\)|(?:^|(?<=[.!?;]\s))Step\s*(\d{1,3})\s*[.:](?!\d)|^\s*(\d{1,3})[).](?!\d)",
+    re.MULTILINE | re.IGNORECASE,
+)
+_BOLD = re.compile(r"\*\*(?=\s*Step\s)|(?<=[).:])\*\*", re.IGNORECASE)
+_BEFORE = 40
+_RESULT = re.compile(
+    r"(?:[=≈≅]|\b(?:equals|gives|yields|gets?|obtains?|results? in|resulting in|comes? to))\s?"
+    r"(?:about |roughly |approximately )?[-−(]*$"
+)
+_BETWEEN = re.compile(r"[)\s]*(?:[×*·⋅÷/+−–^-]|x|times|plus|minus|over|(?:divided |multiplied )?by|(?=\())[(\s]*")
 
 
 async def enrich(problem: Problem, ask: Ask) -> Enrichment:
@@ -20,3 +40,77 @@ async def enrich(problem: Problem, ask: Ask) -> Enrichment:
         outline=numbered(enriched.outline),
         calls=ask.calls,
     )
+
+
+def steps_in(text: str) -> list[str]:
+    """What stands behind the numbers 1, 2, 3, .., each on one line; any other number belongs to a step."""
+    text = _BOLD.sub("", text)
+    cuts: list[tuple[int, int]] = []
+    for found in _STEP.finditer(text):
+        if int(next(filter(None, found.groups()))) == len(cuts) + 1:
+            cuts.append(found.span())
+    ends = [start for start, _ in cuts[1:]] + [len(text)]
+    return [" ".join(text[start:end].split()) for (_, start), end in zip(cuts, ends, strict=False)]
+
+
+def numbered(text: str) -> str:
+    """The steps of a text, one a line."""
+    return "\n".join(f"Step {number}) {step}" for number, step in enumerate(steps_in(text), start=1))
+
+
+def check(enriched: Enriched, problem: Problem) -> None:
+    """Raises Unreadable with what the model is to mend."""
+    if found := list(dict.fromkeys(faults(enriched, problem))):
+        raise Unreadable("; ".join(found[:TOLD]))
+
+
+def faults(enriched: Enriched, problem: Problem) -> Iterator[str]:
+    known = source_values(problem)
+    for name, text in (("Detailed Solution", enriched.detailed_solution), ("Solution Outline", enriched.outline)):
+        found = (*_misnumbered(text, len(problem.steps)), *_unsourced(text, known))
+        yield from (f'"{name}": {fault}' for fault in found)
+    yield from (f'"Solution Outline": {fault}' for fault in _calculated(enriched.outline, problem))
+
+
+def source_values(problem: Problem) -> set[float]:
+    """The numbers that an enriched solution may hold: those of the question, the solution and its steps."""
+    texts = [problem.question, problem.solution]
+    quantities: list[Quantity] = [problem.answer]
+    for step in problem.steps:
+        texts += [step.explanation, step.formula, step.expression]
+        quantities += [*step.inputs, step.result]
+    return values_of(texts) | {abs(quantity.value) for quantity in quantities} | {math.pi}
+
+
+def _misnumbered(text: str, wanted: int) -> Iterator[str]:
+    steps = steps_in(text)
+    if len(steps) != wanted:
+        yield f'{len(steps)} steps are numbered in order; {wanted} are wanted, "Step 1)" to "Step {wanted})"'
+    yield from (f"step {number} is empty" for number, step in enumerate(steps, start=1) if not step.strip(" .*"))
+
+
+def _unsourced(text: str, known: set[float]) -> Iterator[str]:
+    stated = [number for _, numbers in _stated_by_step(text) for number in numbers]
+    # What a formula or a conversion brings along may be put in elsewhere.
+    known = known | {number.value for number in stated if number.free}
+    for number in stated:
+        if not number.free and not is_among(number, known):
+            yield f"{number.text!r} is in neither the question nor the solution; calculate nothing yourself"
+
+
+def _calculated(text: str, problem: Problem) -> Iterator[str]:
+    """Where an outline states what something comes to, or calculates with numbers."""
+    own = values_of([step.formula for step in problem.steps])
+    for step, numbers in _stated_by_step(text):
+        values = [one for one in numbers if not one.free and not (one.in_formula and one.value in own)]
+        for number in values:
+            if result := _RESULT.search(step[max(0, number.start - _BEFORE) : number.start]):
+                yield f"{result[0] + step[number.start : number.end]!r} is a calculation; name what is done"
+        for one, other in pairwise(number for number in numbers if not number.spelled):
+            if (one in values or other in values) and _BETWEEN.fullmatch(step, one.end, other.start):
+                yield f"{step[one.start : other.end]!r} is a calculation; name what is done"
+
+
+def _stated_by_step(text: str) -> Iterator[tuple[str, Sequence[Stated]]]:
+    for step in map(opened, steps_in(text)):
+        yield step, stated_in(step)

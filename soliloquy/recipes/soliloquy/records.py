@@ -3,16 +3,20 @@
 from typing import Any
 
 from soliloquy.recipes.agreement import agrees
-from soliloquy.recipes.codes import EVALUATION_LETTERS, INTENTS, STATE_LETTERS, STRATEGIES
-from soliloquy.recipes.records import attempt_record, beginning, call_record, ended
+from soliloquy.recipes.codes import EVALUATION_LETTERS, EVALUATIONS, INTENTS, STATE_LETTERS, STATES, STRATEGIES
+from soliloquy.recipes.records import attempt_of, attempt_record, beginning, call_record, ended, problem_of
 from soliloquy.recipes.soliloquy.rules import POLICY
 from soliloquy.runtime.values import verdict
 from soliloquy.v1.conversation_pb2 import (
+    Calculation,
     Conversation,
     StudentReply,
     Turn,
     TutorReply,
 )
+
+_INTENTS = {name: intent for intent, name in INTENTS.items()}
+_STRATEGIES = {name: strategy for strategy, name in STRATEGIES.items()}
 
 
 def record(conversation: Conversation) -> dict[str, Any]:
@@ -60,3 +64,37 @@ def _tutor(reply: TutorReply) -> dict[str, Any]:
         "step": reply.step,
         "state": STATE_LETTERS.get(reply.state),
     }
+
+
+def restored(record: dict[str, Any]) -> Conversation:
+    return Conversation(
+        id=record["id"],
+        problem=problem_of(record["problem"]),
+        persona=record["persona"],
+        person=record["person"],
+        turns=[_restore_turn(turn) for turn in record["turns"]],
+        ending=f"ENDING_{record['ending'].upper()}",
+        ending_reason=record["ending_reason"],
+    )
+
+
+def _restore_turn(turn: dict[str, Any]) -> Turn:
+    student, soliloquy, tutor = turn["student"], turn["soliloquy"], turn["tutor"]
+    attempts = [attempt_of(attempt) for attempt in soliloquy["attempts"]]
+    calculation = Calculation(description=soliloquy["description"], attempts=attempts)
+    return Turn(
+        number=turn["number"],
+        student=StudentReply(
+            text=student["text"],
+            intent=_INTENTS.get(student["intent"]),
+            strategy=_STRATEGIES.get(student["strategy"]),
+        ),
+        calculation=calculation if soliloquy["use_python"] else None,
+        tutor=TutorReply(
+            text=tutor["text"],
+            evaluation=EVALUATIONS.get(tutor["evaluation"]),
+            action=tutor["action"],
+            step=tutor["step"],
+            state=STATES.get(tutor["state"]),
+        ),
+    )

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from training.evaluation.likeness import BertScore
-from training.evaluation.local_model import NoLocalModel
+from training.evaluation.text_models import BertScore, NoLocalModel
 
 TEXTS = ["how many apples are there ?", "why did you add ?", "what is next ?"]
 REFERENCES = ["how many apples are in all ?", "what is the next step ?", "what is next ?"]

@@ -7,7 +7,7 @@ import pytest
 from soliloquy.problems.bank.bank import FAMILIES
 from soliloquy.problems.bank.family_file import BadFamily
 from soliloquy.problems.bank.loading import load_family
-from soliloquy.truth.figures import written
+from soliloquy.truth.number_format import written
 
 RIGHT = (FAMILIES / "physics" / "mechanics" / "pulled_load.toml").read_text("utf-8")
 

@@ -3,7 +3,7 @@
 import pytest
 
 from soliloquy.recipes.soliloquy.answers import Enriched
-from soliloquy.recipes.soliloquy.enrichment import check, faults, numbered, steps_in
+from soliloquy.recipes.soliloquy.planner import check, faults, numbered, steps_in
 from soliloquy.runtime.answers import Unreadable
 from soliloquy.v1.conversation_pb2 import Problem, Step
 

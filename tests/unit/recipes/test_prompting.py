@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from soliloquy.recipes.soliloquy import prompting
-from soliloquy.recipes.soliloquy.records import record
-from soliloquy.recipes.soliloquy.restoring import restored
+from soliloquy.recipes.soliloquy.records import record, restored
 from soliloquy.recipes.templates import Templates
 from soliloquy.runtime.ask import BrokenPrompt, Prompt
 from soliloquy.v1.conversation_pb2 import Conversation, Enrichment, ErrorStrategy, Intent

@@ -10,7 +10,7 @@ from soliloquy.problems.bank.bank import bank_names, load_bank
 from soliloquy.problems.files.problem_of_row import problem_of
 from soliloquy.problems.files.problem_rows import ProblemRow
 from soliloquy.recipes.soliloquy import planner
-from soliloquy.recipes.soliloquy.enrichment import steps_in
+from soliloquy.recipes.soliloquy.planner import steps_in
 from soliloquy.runtime.ask import Ask
 from soliloquy.v1.conversation_pb2 import ParseOutcome, Problem
 from tests.unit.scripted.problems import CART, STONE_FALL, Shelf

@@ -8,8 +8,7 @@ from functools import cache
 import pytest
 
 from soliloquy.recipes.recipe import find
-from soliloquy.recipes.scaffold.records import record
-from soliloquy.recipes.scaffold.restoring import restored
+from soliloquy.recipes.scaffold.records import record, restored
 from soliloquy.recipes.scaffold.rules import faults
 from soliloquy.recipes.scaffold.states import CORRECT, END, INCORRECT, NAMES, SOLVING, START
 from soliloquy.runtime.values import verdict

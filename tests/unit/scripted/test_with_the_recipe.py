@@ -10,8 +10,7 @@ from functools import cache
 
 from soliloquy.recipes.soliloquy.codes import ACTIONS
 from soliloquy.recipes.soliloquy.prompting import personas
-from soliloquy.recipes.soliloquy.records import record
-from soliloquy.recipes.soliloquy.restoring import restored
+from soliloquy.recipes.soliloquy.records import record, restored
 from soliloquy.recipes.soliloquy.rules import checked, faults
 from soliloquy.recipes.soliloquy.student import drawn_intent
 from soliloquy.truth.report import Report

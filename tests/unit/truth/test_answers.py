@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from soliloquy.truth.answers import answer_in
-from soliloquy.truth.figures import rounded, with_unit
+from soliloquy.truth.number_format import rounded, with_unit
+from soliloquy.truth.quantities import answer_in
 
 
 @pytest.mark.parametrize(

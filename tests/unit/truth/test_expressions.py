@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from soliloquy.truth.expressions import MAX_LENGTH, BadExpression, Unworkable, compiled
-from soliloquy.truth.figures import tidy, written
+from soliloquy.truth.number_format import tidy, written
 
 SYMBOLS = {"a": 3.0, "b": 4.0, "theta": 30.0}
 

@@ -3,7 +3,7 @@
 import pytest
 
 from soliloquy.truth.expressions import compiled
-from soliloquy.truth.measured import UnitsDisagree, UnknownUnit, calculated, converted
+from soliloquy.truth.unit_algebra import UnitsDisagree, UnknownUnit, calculated, converted
 
 
 @pytest.mark.parametrize(

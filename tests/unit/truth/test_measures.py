@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-import soliloquy.truth.measures
-from soliloquy.truth.measured import registered
-from soliloquy.truth.measures import NoMeasure, measure
+import soliloquy.truth.units
+from soliloquy.truth.unit_algebra import registered
+from soliloquy.truth.units import NoMeasure, measure
 
-_TABLES = tomllib.loads(Path(soliloquy.truth.measures.__file__).with_name("measures.toml").read_text("utf-8"))
+_TABLES = tomllib.loads(Path(soliloquy.truth.units.__file__).with_name("measures.toml").read_text("utf-8"))
 _NAMES = list(_TABLES["measures"])
 _TOGETHER = [
     *("(kilometer)/(hour)", "(meter)/(second)**2", "(joule)/((kilogram)*(kelvin))", "1/(second)", "(kilowatt_hour)"),

@@ -21,7 +21,7 @@ from soliloquy.truth.quantities import quantities_in
 from soliloquy.v1.conversation_pb2 import STEP_KIND_REARRANGE, Conversation, Intent, Problem, Step
 from soliloquy.v1.model_pb2 import GenerateRequest
 from soliloquy.v1.runs_pb2 import Run
-from training.evaluation.tutoring import Tutoring
+from training.evaluation.recipe_loop import Tutoring
 
 RECIPE = "soliloquy"
 # Conversations begun for a question, and wrong answers tried, before the question is passed over.

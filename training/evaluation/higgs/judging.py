@@ -12,7 +12,7 @@ from soliloquy.truth.units import unit
 from soliloquy.v1.conversation_pb2 import Calculation, Conversation, ParseOutcome, Turn
 from soliloquy.v1.sandbox_pb2 import Execution, Status
 from training.evaluation.higgs.cases import Case, Kind
-from training.evaluation.tutoring import adapters, parsed
+from training.evaluation.recipe_loop import adapters, parsed
 
 # The evaluations by which a tutor says that a number is right, or that it is not.
 _SAYING = {Kind.RIGHT: {"b"}, Kind.WRONG: {"a", "c"}}

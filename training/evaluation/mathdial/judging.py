@@ -16,7 +16,7 @@ from typing import Any
 
 from soliloquy.v1.conversation_pb2 import Conversation
 from training.evaluation.answers import Wanted, mentions, reaches, tells
-from training.evaluation.tutoring import adapters, parsed
+from training.evaluation.recipe_loop import adapters, parsed
 
 MOST = 10
 SUCCESS = [f"success@{k}" for k in range(1, MOST + 1)]

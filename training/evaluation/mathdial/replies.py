@@ -13,9 +13,9 @@ from soliloquy.runtime.model.faults import ModelFailed
 from soliloquy.runtime.seeds import digest, seed
 from soliloquy.truth.utterances import bigram_entropy, overlap_f1, uptake, words
 from soliloquy.v1.conversation_pb2 import Conversation
-from training.evaluation.mathdial.recorded import suited
-from training.evaluation.texts import bleu
-from training.evaluation.tutoring import Tutoring, adapters, parsed, side_by_side
+from training.evaluation.bleu import bleu
+from training.evaluation.mathdial.recordings import suited
+from training.evaluation.recipe_loop import Tutoring, adapters, parsed, side_by_side
 
 # A fifth of the dialogues is the test part, and two fifths of that are about problems that the rest has nothing of.
 _TEST = 0.2

@@ -10,9 +10,9 @@ import json
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 
-from soliloquy.recipes.scaffold.plan_steps import refused
+from soliloquy.recipes.scaffold.planner import refused
 from soliloquy.runtime.seeds import draw
-from soliloquy.truth.figures import told, with_unit, written
+from soliloquy.truth.number_format import told, with_unit, written
 from soliloquy.v1.conversation_pb2 import Problem, Step
 from training.evaluation.scaffold.learner import PROTOCOL, States, drawn, says
 from training.evaluation.scaffold.signs import ends, tells_answer

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 
-from soliloquy.recipes.scaffold.plan_expected import gives, miscalculated
+from soliloquy.recipes.scaffold.expected_answers import gives, miscalculated
 from soliloquy.recipes.scaffold.plan_rules import CLOSENESS
 from training.evaluation.scaffold.dialogues import COOPERATIVE, MIXED, SEGMENT, Dialogue, Round
 from training.evaluation.scaffold.judging import Judge

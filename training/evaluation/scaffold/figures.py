@@ -7,11 +7,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from training.evaluation.recipe_loop import parsed
 from training.evaluation.scaffold.dialogues import SEGMENT
 from training.evaluation.scaffold.dimensions import DIMENSIONS, Scored
-from training.evaluation.scaffold.putting import Gained, Judged
+from training.evaluation.scaffold.evaluator import Gained, Judged
 from training.evaluation.shares import Share, read_at_first
-from training.evaluation.tutoring import parsed
 
 LEAKED, GAINED = "leaked", "delta_solve_rate"
 ENDED = "ended"

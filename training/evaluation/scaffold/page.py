@@ -5,8 +5,8 @@ from typing import Any
 
 from training.evaluation.report import published, table, told, told_of
 from training.evaluation.scaffold.dimensions import DIMENSIONS
+from training.evaluation.scaffold.evaluator import Judged
 from training.evaluation.scaffold.figures import PUBLISHED, TITLES, WHOSE
-from training.evaluation.scaffold.putting import Judged
 
 
 def page(report: Mapping[str, Any], results: Sequence[Judged]) -> Iterator[str]:

@@ -4,10 +4,9 @@ import functools
 import re
 from collections.abc import Sequence
 
-from soliloquy.recipes.scaffold.answered import told
-from soliloquy.recipes.scaffold.plan_expected import number_in
-from soliloquy.recipes.scaffold.replies import asked
-from soliloquy.truth.figures import with_unit, written
+from soliloquy.recipes.scaffold.expected_answers import number_in, told
+from soliloquy.recipes.scaffold.reply_rules import asked
+from soliloquy.truth.number_format import with_unit, written
 from soliloquy.truth.phrases import is_much_like
 from soliloquy.truth.utterances import uptake, words
 from soliloquy.v1.conversation_pb2 import Problem, SubQuestion

@@ -6,16 +6,15 @@ from typing import Protocol
 
 from soliloquy.recipes.answers import Message
 from soliloquy.recipes.scaffold import plan_prompting, prompting
-from soliloquy.recipes.scaffold.answered import gives_number, is_number
-from soliloquy.recipes.scaffold.answers import Described, Tutored
+from soliloquy.recipes.scaffold.answers import Described, OwnPlan, Tutored
+from soliloquy.recipes.scaffold.expected_answers import gives_number, is_number
 from soliloquy.recipes.scaffold.memory import begun, closing, current, tracked
-from soliloquy.recipes.scaffold.plan_answers import OwnPlan
 from soliloquy.recipes.scaffold.states import STATES
 from soliloquy.runtime.ask import Ask, Prompt
 from soliloquy.v1.conversation_pb2 import Calculation, Conversation, Ending, ModelCall, StudentReply, Turn
 from soliloquy.v1.runs_pb2 import Run
+from training.evaluation.recipe_loop import Tutoring
 from training.evaluation.scaffold.dialogues import Case, Round
-from training.evaluation.tutoring import Tutoring
 
 _PLAIN = Path(__file__).with_name("plain.txt")
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from soliloquy.recipes.mathdial.scripted import planner, student, tutor
 from soliloquy.recipes.scripted import programs
-from soliloquy.recipes.scripted.reading import Speaker
+from soliloquy.recipes.scripted.parsed_prompt import Speaker
 
 SPEAKERS: Mapping[str, Speaker] = {
     "mathdial/solving": planner.solve,

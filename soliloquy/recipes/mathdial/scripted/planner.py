@@ -5,9 +5,9 @@ from random import Random
 
 from soliloquy.recipes.mathdial.scripted.phrases import book
 from soliloquy.recipes.mathdial.scripted.workings import Worked, mistakes, pupil, worked
-from soliloquy.recipes.scripted.reading import Reading
+from soliloquy.recipes.scripted.parsed_prompt import Reading
 from soliloquy.truth.expressions import UNWORKABLE
-from soliloquy.truth.figures import told, written
+from soliloquy.truth.number_format import told, written
 from soliloquy.v1.conversation_pb2 import ErrorStrategy, Problem
 
 _CATEGORIES = {

@@ -4,10 +4,10 @@ from random import Random
 
 from soliloquy.recipes.mathdial.scripted.phrases import book
 from soliloquy.recipes.mathdial.scripted.workings import pupil, worked
+from soliloquy.recipes.scripted.parsed_prompt import Reading
 from soliloquy.recipes.scripted.phrasebook import Part, anew, capitalised
-from soliloquy.recipes.scripted.reading import Reading
 from soliloquy.runtime.model import ModelRefused
-from soliloquy.truth.figures import with_unit, written
+from soliloquy.truth.number_format import with_unit, written
 
 _KINDS = ("held", "doubted", "given_up")
 

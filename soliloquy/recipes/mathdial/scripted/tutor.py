@@ -8,10 +8,10 @@ from soliloquy.recipes.mathdial.claims import claimed, is_right
 from soliloquy.recipes.mathdial.moves import FAREWELL, INTENTS, OPENING
 from soliloquy.recipes.mathdial.scripted.phrases import book
 from soliloquy.recipes.mathdial.scripted.workings import pupil
+from soliloquy.recipes.scripted.parsed_prompt import Reading
 from soliloquy.recipes.scripted.phrasebook import Part, anew, capitalised
 from soliloquy.recipes.scripted.programs import description
-from soliloquy.recipes.scripted.reading import Reading
-from soliloquy.truth.figures import told
+from soliloquy.truth.number_format import told
 from soliloquy.truth.numbers import numbers_in_digits
 from soliloquy.v1.conversation_pb2 import Problem, Step
 

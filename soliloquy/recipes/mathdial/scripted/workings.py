@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from soliloquy.recipes.mathdial.claims import miscalculated
-from soliloquy.recipes.scripted.reading import Reading
+from soliloquy.recipes.scripted.parsed_prompt import Reading
 from soliloquy.runtime.seeds import draw
 from soliloquy.truth.expressions import compiled
-from soliloquy.truth.figures import tidy, written
+from soliloquy.truth.number_format import tidy, written
 from soliloquy.v1.conversation_pb2 import Problem, Slip, Step
 
 _NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")

@@ -3,6 +3,6 @@
 from collections.abc import Mapping
 
 from soliloquy.recipes.mathwell.scripted import judge, writer
-from soliloquy.recipes.scripted.reading import Speaker
+from soliloquy.recipes.scripted.parsed_prompt import Speaker
 
 SPEAKERS: Mapping[str, Speaker] = {"mathwell/writing": writer.write, "mathwell/judging": judge.judge}

@@ -5,7 +5,7 @@ from random import Random
 from soliloquy.recipes.mathwell.criteria.model_judge import Judgement
 from soliloquy.recipes.mathwell.criteria.scoring import score
 from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, WordProblem
-from soliloquy.recipes.scripted.reading import Reading
+from soliloquy.recipes.scripted.parsed_prompt import Reading
 
 
 def judge(reading: Reading, rng: Random) -> str:

@@ -7,8 +7,8 @@ from random import Random
 
 from soliloquy.recipes.mathwell.criteria.operations import OPERATIONS, operations_in
 from soliloquy.recipes.programs import function_of
+from soliloquy.recipes.scripted.parsed_prompt import Reading
 from soliloquy.recipes.scripted.phrasebook import Phrasebook, tables_in
-from soliloquy.recipes.scripted.reading import Reading
 from soliloquy.runtime.model import ModelRefused
 from soliloquy.v1.conversation_pb2 import Problem
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from soliloquy.recipes.scaffold.scripted import planner, solver, student, tutor
 from soliloquy.recipes.scripted import programs
-from soliloquy.recipes.scripted.reading import Speaker
+from soliloquy.recipes.scripted.parsed_prompt import Speaker
 
 SPEAKERS: Mapping[str, Speaker] = {
     **planner.SPEAKERS,

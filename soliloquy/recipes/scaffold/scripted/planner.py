@@ -7,11 +7,11 @@ from itertools import pairwise
 from random import Random
 from typing import Any
 
-from soliloquy.recipes.scaffold.plan_answers import laid_out
+from soliloquy.recipes.scaffold.answers import laid_out
 from soliloquy.recipes.scaffold.plan_rules import POLICY
 from soliloquy.recipes.scaffold.scripted.phrases import book
-from soliloquy.recipes.scripted.reading import Reading, Speaker
-from soliloquy.truth.figures import told, with_unit, written
+from soliloquy.recipes.scripted.parsed_prompt import Reading, Speaker
+from soliloquy.truth.number_format import told, with_unit, written
 from soliloquy.v1.conversation_pb2 import Plan, Problem, Step, SubQuestion
 
 _QUESTION = re.compile(r"^Sub-question (\d+) \(.*?\): (.*)$", re.MULTILINE)

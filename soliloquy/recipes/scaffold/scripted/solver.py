@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from random import Random
 
 from soliloquy.recipes.scaffold.scripted.phrases import book
-from soliloquy.recipes.scripted.reading import Reading, Speaker
+from soliloquy.recipes.scripted.parsed_prompt import Reading, Speaker
 from soliloquy.runtime.seeds import draw
-from soliloquy.truth.figures import with_unit, written
+from soliloquy.truth.number_format import with_unit, written
 from soliloquy.truth.quantities import Written, is_same, quantities_in
 from soliloquy.v1.conversation_pb2 import Problem, Step
 

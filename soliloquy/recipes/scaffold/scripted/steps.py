@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from soliloquy.recipes.scaffold.answered import is_formula, right
-from soliloquy.recipes.scripted.reading import Reading
+from soliloquy.recipes.scaffold.expected_answers import is_formula, right
+from soliloquy.recipes.scripted.parsed_prompt import Reading
 from soliloquy.truth.expressions import compiled
-from soliloquy.truth.figures import with_unit, written
+from soliloquy.truth.number_format import with_unit, written
 from soliloquy.v1.conversation_pb2 import Step, SubQuestion
 
 

@@ -2,14 +2,14 @@
 
 from random import Random
 
-from soliloquy.recipes.scaffold.answered import is_formula, is_number
+from soliloquy.recipes.scaffold.expected_answers import is_formula, is_number
 from soliloquy.recipes.scaffold.policy import POLICY
 from soliloquy.recipes.scaffold.scripted.phrases import book
 from soliloquy.recipes.scaffold.scripted.steps import mistakes, step, target, working
+from soliloquy.recipes.scripted.parsed_prompt import Reading
 from soliloquy.recipes.scripted.phrasebook import Part, anew, capitalised
-from soliloquy.recipes.scripted.reading import Reading
 from soliloquy.runtime.model import ModelRefused
-from soliloquy.truth.figures import with_unit, written
+from soliloquy.truth.number_format import with_unit, written
 
 
 def reply(reading: Reading, rng: Random) -> str:

@@ -6,14 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from random import Random
 
-from soliloquy.recipes.scaffold.answered import right, told
 from soliloquy.recipes.scaffold.answers import parted
-from soliloquy.recipes.scaffold.plan_expected import number_in
+from soliloquy.recipes.scaffold.expected_answers import number_in, right, told
 from soliloquy.recipes.scaffold.scripted.phrases import book
 from soliloquy.recipes.scaffold.scripted.steps import step
+from soliloquy.recipes.scripted.parsed_prompt import Reading
 from soliloquy.recipes.scripted.phrasebook import anew, capitalised
 from soliloquy.recipes.scripted.programs import description
-from soliloquy.recipes.scripted.reading import Reading
 from soliloquy.runtime.model import ModelRefused
 from soliloquy.v1.conversation_pb2 import SubQuestion
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from soliloquy.recipes.scripted import programs
-from soliloquy.recipes.scripted.reading import Speaker
+from soliloquy.recipes.scripted.parsed_prompt import Speaker
 from soliloquy.recipes.soliloquy.scripted import composer, planner, student, tutor
 
 SPEAKERS: Mapping[str, Speaker] = {

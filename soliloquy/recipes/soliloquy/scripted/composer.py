@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from random import Random
 
 from soliloquy.recipes.codes import STRATEGIES
+from soliloquy.recipes.scripted.parsed_prompt import Reading
 from soliloquy.recipes.scripted.phrasebook import Part, anew, capitalised, verbatim
-from soliloquy.recipes.scripted.reading import Reading
 from soliloquy.recipes.soliloquy.scripted.hints import about, hints, more, tactful, told_of
 from soliloquy.recipes.soliloquy.scripted.phrases import book
 from soliloquy.recipes.soliloquy.scripted.replies import Gist, Reply, read_reply
 from soliloquy.recipes.soliloquy.scripted.steps import answer, answer_form, is_numeric, sentences, working
 from soliloquy.recipes.soliloquy.scripted.tutor import PATIENCE
-from soliloquy.truth.figures import rounded, told, with_unit
+from soliloquy.truth.number_format import rounded, told, with_unit
 from soliloquy.v1.conversation_pb2 import ErrorStrategy
 
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
-from soliloquy.recipes.scripted.reading import Reading
+from soliloquy.recipes.scripted.parsed_prompt import Reading
 from soliloquy.recipes.soliloquy.scripted.phrases import book
 from soliloquy.recipes.soliloquy.scripted.steps import answer_form, gives_away, is_numeric, listed, named, sentences
-from soliloquy.truth.figures import told
+from soliloquy.truth.number_format import told
 from soliloquy.truth.phrases import says
 from soliloquy.v1.conversation_pb2 import Quantity, Step, StepKind
 

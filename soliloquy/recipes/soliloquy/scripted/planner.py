@@ -3,10 +3,10 @@
 import json
 from random import Random
 
-from soliloquy.recipes.scripted.reading import Reading
+from soliloquy.recipes.scripted.parsed_prompt import Reading
 from soliloquy.recipes.soliloquy.scripted.phrases import book
 from soliloquy.recipes.soliloquy.scripted.steps import is_numeric, named, working
-from soliloquy.truth.figures import with_unit, written
+from soliloquy.truth.number_format import with_unit, written
 from soliloquy.v1.conversation_pb2 import Step, StepKind
 
 

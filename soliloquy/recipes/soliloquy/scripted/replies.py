@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from soliloquy.recipes.scripted.reading import Reading
+from soliloquy.recipes.scripted.parsed_prompt import Reading
 from soliloquy.recipes.soliloquy.scripted.phrases import book
 from soliloquy.recipes.soliloquy.scripted.steps import answer, is_numeric, same, stated_answer
 from soliloquy.truth.numbers import numbers_in_digits

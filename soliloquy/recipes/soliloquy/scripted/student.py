@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from random import Random
 
+from soliloquy.recipes.scripted.parsed_prompt import Reading
 from soliloquy.recipes.scripted.phrasebook import Part, anew, compose
-from soliloquy.recipes.scripted.reading import Reading
 from soliloquy.recipes.soliloquy.scripted.phrases import book
 from soliloquy.recipes.soliloquy.scripted.steps import (
     answer,
@@ -22,7 +22,7 @@ from soliloquy.recipes.soliloquy.scripted.steps import (
 )
 from soliloquy.recipes.soliloquy.scripted.voice import Voice, mid_sentence
 from soliloquy.runtime.model import ModelRefused
-from soliloquy.truth.figures import rounded, with_unit
+from soliloquy.truth.number_format import rounded, with_unit
 from soliloquy.truth.phrases import says
 from soliloquy.v1.conversation_pb2 import STEP_KIND_KNOWNS, ErrorStrategy, Problem, Quantity, Slip, Step
 

@@ -3,8 +3,8 @@
 import json
 from random import Random
 
+from soliloquy.recipes.scripted.parsed_prompt import Reading
 from soliloquy.recipes.scripted.programs import description
-from soliloquy.recipes.scripted.reading import Reading
 from soliloquy.recipes.soliloquy.scripted.replies import Gist, Reply, read_reply
 from soliloquy.recipes.soliloquy.scripted.steps import is_numeric
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from soliloquy.recipes.scaffold.answered import expected_number
 from soliloquy.recipes.scaffold.answers import Tutored
+from soliloquy.recipes.scaffold.expected_answers import expected_number
 from soliloquy.recipes.scaffold.fit import misfit, sent_back
 from soliloquy.recipes.scaffold.memory import begun
-from soliloquy.recipes.scaffold.replies import slips
+from soliloquy.recipes.scaffold.reply_rules import slips
 from soliloquy.recipes.scaffold.states import COMPREHENSION, CORRECT, END, INCORRECT, STATES
 from soliloquy.runtime.answers import Unreadable
 from soliloquy.v1.conversation_pb2 import (

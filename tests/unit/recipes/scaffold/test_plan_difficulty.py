@@ -11,7 +11,7 @@ from services.model.engines.scripted import ScriptedEngine
 from soliloquy.cli.main import commands
 from soliloquy.problems.bank.bank import load_bank
 from soliloquy.problems.sifting.sampling import by_solve_rate, short_bins
-from soliloquy.recipes.scaffold.solving import solved
+from soliloquy.recipes.scaffold.solve_rate import solved
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 from tests.unit.recipes.conversations import problem
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from soliloquy.recipes.scaffold.plan_expected import gives, gives_law, miscalculated
+from soliloquy.recipes.scaffold.expected_answers import gives, gives_law, miscalculated
 from soliloquy.recipes.scaffold.plan_rules import faults, undecided
-from soliloquy.recipes.scaffold.plan_steps import refused
+from soliloquy.recipes.scaffold.planner import refused
 from soliloquy.v1.conversation_pb2 import Plan, Problem, Quantity, Step, SubQuestion
 from tests.unit.recipes.conversations import problem as car
 

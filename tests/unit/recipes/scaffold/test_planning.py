@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from soliloquy.recipes.scaffold.plan_answers import OwnPlan
-from soliloquy.recipes.scaffold.plan_lessons import lessons
+from soliloquy.recipes.scaffold.answers import OwnPlan
+from soliloquy.recipes.scaffold.lessons import lessons
 from soliloquy.recipes.scaffold.plan_prompting import given_prompts
 from soliloquy.recipes.scaffold.plan_rules import POLICY
 from soliloquy.recipes.scaffold.planner import enrich

@@ -11,9 +11,9 @@ from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 from tests.unit.scripted.dialling import BANK, ENGINE
 from tests.unit.training.evaluation.putting import Forgiving
-from training.evaluation.mathdial.holding import Drawn, drawn_dialogues, held
+from training.evaluation.mathdial.dialogues import Drawn, drawn_dialogues, held
 from training.evaluation.mathdial.judging import Judged
-from training.evaluation.tutoring import Tutoring
+from training.evaluation.recipe_loop import Tutoring
 
 RECIPE = find("mathdial")
 

@@ -17,8 +17,8 @@ from soliloquy.v1.sandbox_pb2 import STATUS_ERROR, Execution, Job
 from tests.unit.scripted.growing import DESK
 from training.evaluation.higgs.cases import Rehearsal
 from training.evaluation.higgs.judging import Judged
-from training.evaluation.higgs.putting import Drawn, drawn_cases, evaluated
-from training.evaluation.tutoring import Tutoring
+from training.evaluation.higgs.protocol import Drawn, drawn_cases, evaluated
+from training.evaluation.recipe_loop import Tutoring
 
 BANK = load_bank("physics")
 SCRIPTED = ScriptedEngine(BANK.book)

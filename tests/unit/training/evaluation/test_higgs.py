@@ -22,8 +22,8 @@ from tests.unit.training.evaluation.putting import (
 )
 from training.evaluation.higgs.cases import Kind, Rehearsal
 from training.evaluation.higgs.figures import figures
-from training.evaluation.higgs.putting import drawn_cases
-from training.evaluation.tutoring import TooFew
+from training.evaluation.higgs.protocol import drawn_cases
+from training.evaluation.recipe_loop import TooFew
 
 
 def metrics(found: list[Any]) -> dict[str, Any]:

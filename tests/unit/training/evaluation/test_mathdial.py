@@ -5,20 +5,20 @@ from pathlib import Path
 
 import pytest
 
-from soliloquy.truth.figures import with_unit, written
+from soliloquy.truth.number_format import with_unit, written
 from soliloquy.v1.conversation_pb2 import Problem
 from tests.unit.scripted.dialling import BANK, ENGINE
 from tests.unit.training.evaluation.dialogues import RECIPE, Saying, conversation, drawn, results, tutoring
 from training.evaluation.answers import Wanted
-from training.evaluation.comparing import read, rows
+from training.evaluation.comparison import read, rows
 from training.evaluation.mathdial.baseline import next_step
+from training.evaluation.mathdial.dialogues import drawn_dialogues
 from training.evaluation.mathdial.figures import CURVES, MEASURES, METRICS, figures
-from training.evaluation.mathdial.holding import drawn_dialogues
 from training.evaluation.mathdial.judging import Judged, judged, outcome
 from training.evaluation.mathdial.page import PAPER, WHOSE, page
-from training.evaluation.mathdial.recorded import Unsuited, recorded
+from training.evaluation.mathdial.recordings import Unsuited, recorded
+from training.evaluation.recipe_loop import TooFew
 from training.evaluation.report import write_report
-from training.evaluation.tutoring import TooFew
 
 COUNT = 30
 TEN = Wanted(value=10, unit="", name="", tolerance=1e-6, wrong=None, shared=False)

@@ -13,9 +13,9 @@ from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 from tests.unit.training.evaluation.dialogues import conversation, drawn, results, tutoring
 from training.evaluation.mathdial.baseline import next_step
 from training.evaluation.mathdial.figures import figures
-from training.evaluation.mathdial.recorded import Unsuited
+from training.evaluation.mathdial.recordings import Unsuited
 from training.evaluation.mathdial.replies import Replied, digest_of, histories, replied, reply_figures
-from training.evaluation.tutoring import Tutoring
+from training.evaluation.recipe_loop import Tutoring
 
 
 def about(question: str, name: str) -> Conversation:

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from tests.unit.training.evaluation.putting import NOISY, SCRIPTED, drawn, results, shared_cases
-from training.evaluation.comparing import Incomparable, read
-from training.evaluation.comparing import page as comparison
+from training.evaluation.comparison import Incomparable, read
+from training.evaluation.comparison import page as comparison
 from training.evaluation.higgs.figures import figures
 from training.evaluation.higgs.judging import METRICS, Judged
 from training.evaluation.higgs.page import page
-from training.evaluation.higgs.putting import Drawn
+from training.evaluation.higgs.protocol import Drawn
 from training.evaluation.report import told, write_report
 from training.evaluation.shares import Share, wilson
 

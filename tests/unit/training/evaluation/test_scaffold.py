@@ -23,8 +23,9 @@ from soliloquy.runtime.model import Model, ModelRefused
 from soliloquy.v1.conversation_pb2 import Problem
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 from tests.unit.scripted.growing import DESK
-from training.evaluation.comparing import page as compared
-from training.evaluation.comparing import read
+from training.evaluation.comparison import page as compared
+from training.evaluation.comparison import read
+from training.evaluation.recipe_loop import Tutoring
 from training.evaluation.report import write_report
 from training.evaluation.scaffold.dialogues import (
     COOPERATIVE,
@@ -38,12 +39,11 @@ from training.evaluation.scaffold.dialogues import (
     put,
 )
 from training.evaluation.scaffold.dimensions import accuracy, scaffolding, scored, topic
+from training.evaluation.scaffold.evaluator import Judged, Putting
 from training.evaluation.scaffold.figures import PAPER, TITLES, WHOSE, figures
 from training.evaluation.scaffold.judging import SCORES, Judge
 from training.evaluation.scaffold.page import page
-from training.evaluation.scaffold.putting import Judged, Putting
 from training.evaluation.scaffold.tutors import TUTORS
-from training.evaluation.tutoring import Tutoring
 
 BANK = load_bank("arithmetic")
 SCRIPTED = ScriptedEngine(BANK.book)

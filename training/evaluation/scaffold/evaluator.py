@@ -4,17 +4,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from soliloquy.recipes.scaffold.solving import solved
+from soliloquy.recipes.scaffold.solve_rate import solved
 from soliloquy.runtime.ask import Unusable
 from soliloquy.runtime.model import Model, ModelRefused
 from soliloquy.runtime.model.faults import ModelFailed
 from soliloquy.v1.conversation_pb2 import ModelCall
+from training.evaluation.recipe_loop import side_by_side
 from training.evaluation.scaffold.dialogues import COOPERATIVE, SEGMENT, Case, Dialogue, answered, held
 from training.evaluation.scaffold.dimensions import Scored, scored
 from training.evaluation.scaffold.judging import Judge
 from training.evaluation.scaffold.signs import tells_answer
 from training.evaluation.scaffold.tutors import Tutor
-from training.evaluation.tutoring import side_by_side
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -15,7 +15,7 @@ from soliloquy.v1.conversation_pb2 import Conversation, Enrichment, Problem
 from soliloquy.v1.runs_pb2 import Run
 from training.evaluation.answers import Wanted, reaches
 from training.evaluation.mathdial.judging import MOST, Judged, judged
-from training.evaluation.tutoring import TooFew, Tutoring, side_by_side
+from training.evaluation.recipe_loop import TooFew, Tutoring, side_by_side
 
 RECIPE = "mathdial"
 # Problems looked at for each dialogue: most have a confusion where the student's model errs at all.

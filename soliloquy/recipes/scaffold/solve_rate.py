@@ -4,7 +4,7 @@ from typing import Self
 
 from soliloquy.recipes.answers import Text
 from soliloquy.recipes.scaffold import plan_prompting
-from soliloquy.recipes.scaffold.plan_expected import gives
+from soliloquy.recipes.scaffold.expected_answers import gives
 from soliloquy.recipes.scaffold.plan_rules import CLOSENESS
 from soliloquy.runtime.answers import Answer, Unreadable
 from soliloquy.runtime.ask import Ask, Unusable

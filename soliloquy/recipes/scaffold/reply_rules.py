@@ -4,7 +4,7 @@ import functools
 import re
 from collections.abc import Iterator
 
-from soliloquy.recipes.scaffold.answered import told
+from soliloquy.recipes.scaffold.expected_answers import told
 from soliloquy.recipes.scaffold.memory import current, questions, tracked
 from soliloquy.recipes.scaffold.plan_rules import POLICY as PLANNING
 from soliloquy.recipes.scaffold.policy import POLICY

@@ -14,7 +14,7 @@ from soliloquy.runtime.model.faults import ModelFailed
 from soliloquy.v1.conversation_pb2 import Conversation, Problem
 from training.evaluation.higgs.cases import Case, Rehearsal, numeric_steps
 from training.evaluation.higgs.judging import Judged, judged, unanswered
-from training.evaluation.tutoring import TooFew, Tutoring, side_by_side
+from training.evaluation.recipe_loop import TooFew, Tutoring, side_by_side
 
 # Problems looked at for each question: most can be put, and a bank may have none without a calculation.
 _LOOKED_AT = 40

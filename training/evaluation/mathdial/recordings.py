@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from soliloquy.v1.conversation_pb2 import Conversation
 from training.evaluation.answers import Wanted
-from training.evaluation.mathdial.holding import RECIPE
+from training.evaluation.mathdial.dialogues import RECIPE
 from training.evaluation.mathdial.judging import Judged, judged, said
 
 

@@ -1,0 +1,95 @@
+"""Models that measure texts: loaded from a folder, and from nowhere else."""
+
+import math
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+
+class NoLocalModel(Exception):
+    """A folder holds no such model that can be run here; the message says why."""
+
+
+def tokenizer_and_model(folder: Path, kind: str, auto: str) -> tuple[Any, Any]:
+    """By the name of the class in transformers that loads such a model; raises NoLocalModel."""
+    if find_spec("transformers") is None or find_spec("torch") is None:
+        raise NoLocalModel("torch and transformers are not installed: pip install 'soliloquy[serve]'")
+    if not (folder / "config.json").is_file():
+        raise NoLocalModel(f"{folder} holds no {kind}: it lacks config.json")
+    import transformers
+
+    try:
+        tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
+        return tokenizer, getattr(transformers, auto).from_pretrained(folder, local_files_only=True).eval()
+    except (OSError, ValueError) as error:
+        raise NoLocalModel(f"{folder} holds no {kind} ({' '.join(str(error).split())})") from error
+
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+# Three quarters up: the 18th of 24 layers of deberta-large-mnli, which MathDial's figures are by.
+_LAYER = 0.75
+_BATCH = 32
+
+
+class BertScore:
+    """F1 without weights for rare words and without rescaling; one encoder for all that is compared."""
+
+    def __init__(self, folder: Path) -> None:
+        self._tokenizer, self._model = tokenizer_and_model(folder, "encoder", "AutoModel")
+
+    def scores(self, texts: Sequence[str], references: Sequence[str]) -> list[float]:
+        """Of each pair, from 0 to 100; an empty text has nothing of its reference."""
+        return [
+            100 * _f1(text, reference)
+            for at in range(0, len(texts), _BATCH)
+            for text, reference in zip(
+                self._vectors(texts[at : at + _BATCH]), self._vectors(references[at : at + _BATCH]), strict=True
+            )
+        ]
+
+    def _vectors(self, texts: Sequence[str]) -> list["Tensor"]:
+        """Of each text's own tokens, each of length one."""
+        import torch
+
+        batch = self._tokenizer(
+            list(texts), return_tensors="pt", padding=True, truncation=True, return_special_tokens_mask=True
+        )
+        special = batch.pop("special_tokens_mask").bool()
+        with torch.inference_mode():
+            layers = self._model(**batch, output_hidden_states=True).hidden_states
+        vectors = torch.nn.functional.normalize(layers[round(_LAYER * (len(layers) - 1))], dim=-1)
+        return [row[~mask] for row, mask in zip(vectors, special, strict=True)]
+
+
+def _f1(text: "Tensor", reference: "Tensor") -> float:
+    if not len(text) or not len(reference):
+        return 0.0
+    alike = text @ reference.T
+    precision, recall = alike.max(dim=1).values.mean(), alike.max(dim=0).values.mean()
+    return float(2 * precision * recall / (precision + recall))
+
+
+class Perplexity:
+    """Of each text by itself, over its tokens but the first; one language model for all that is compared."""
+
+    def __init__(self, folder: Path) -> None:
+        self._tokenizer, self._model = tokenizer_and_model(folder, "language model", "AutoModelForCausalLM")
+        # Beyond what it was made for, a model is surprised by everything.
+        self._longest: int | None = getattr(self._model.config, "max_position_embeddings", None)
+
+    def scores(self, texts: Sequence[str]) -> list[float]:
+        """A text of a single token, which follows from nothing, has none."""
+        return [score for text in texts if (score := self._score(text)) is not None]
+
+    def _score(self, text: str) -> float | None:
+        import torch
+
+        ids = self._tokenizer(text, return_tensors="pt").input_ids[:, : self._longest]
+        if ids.shape[1] < 2:
+            return None
+        with torch.inference_mode():
+            foretold = self._model(input_ids=ids).logits[0, :-1].float()
+        return math.exp(float(torch.nn.functional.cross_entropy(foretold, ids[0, 1:])))
