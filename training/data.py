@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from soliloquy.recipes.recipe import Told
+from soliloquy.recipes.recipe import ChatMessage
 from soliloquy.runtime.retry import Refused
 from soliloquy.runtime.seeds import seed
 from soliloquy.v1.conversation_pb2 import Conversation
@@ -126,7 +126,7 @@ def _marks(tokens: MarkedTokens, settings: TrainingSettings) -> np.ndarray:
 
 
 def _parts(
-    chat: Sequence[Told], tokens: MarkedTokens | None, limit: int, template: Template, counts: Counter[str]
+    chat: Sequence[ChatMessage], tokens: MarkedTokens | None, limit: int, template: Template, counts: Counter[str]
 ) -> list[MarkedTokens]:
     if tokens is None:
         counts["special"] += 1
@@ -134,7 +134,7 @@ def _parts(
     if len(tokens.ids) <= limit:
         return [tokens]
 
-    def made(chats: Sequence[Sequence[Told]]) -> list[MarkedTokens]:
+    def made(chats: Sequence[Sequence[ChatMessage]]) -> list[MarkedTokens]:
         return [tokens for tokens in template.tokens(chats) if tokens]
 
     parts = made(split(chat, limit, lambda part: len(made([part])[0].ids)))
@@ -143,7 +143,9 @@ def _parts(
     return parts
 
 
-def _chats(conversations: Iterator[Conversation], settings: TrainingSettings) -> Iterator[tuple[str, Sequence[Told]]]:
+def _chats(
+    conversations: Iterator[Conversation], settings: TrainingSettings
+) -> Iterator[tuple[str, Sequence[ChatMessage]]]:
     for conversation in conversations:
         try:
             found = samples(conversation, settings.layout, settings.given)
@@ -152,7 +154,7 @@ def _chats(conversations: Iterator[Conversation], settings: TrainingSettings) ->
         yield from ((sample.id, sample.messages) for sample in found)
 
 
-def _in_groups(chats: Iterator[tuple[str, Sequence[Told]]]) -> Iterator[list[tuple[str, Sequence[Told]]]]:
+def _in_groups(chats: Iterator[tuple[str, Sequence[ChatMessage]]]) -> Iterator[list[tuple[str, Sequence[ChatMessage]]]]:
     while group := list(islice(chats, _AT_ONCE)):
         yield group
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from soliloquy.recipes.recipe import Given, Lesson, Told, find
+from soliloquy.recipes.recipe import ChatMessage, Lesson, ReplyContext, find
 from soliloquy.runtime.retry import Refused
 from soliloquy.v1.conversation_pb2 import Conversation
 
@@ -12,10 +12,10 @@ from soliloquy.v1.conversation_pb2 import Conversation
 class Sample:
     # Of the conversation.
     id: str
-    messages: Sequence[Told]
+    messages: Sequence[ChatMessage]
 
 
-def samples(conversation: Conversation, layout: str, given: Given) -> list[Sample]:
+def samples(conversation: Conversation, layout: str, given: ReplyContext) -> list[Sample]:
     """`given` is for replies alone. Raises Refused for a conversation that has no such samples."""
     match layout:
         case "states":
@@ -37,7 +37,7 @@ def dialogue(conversation: Conversation) -> list[Sample]:
     return [Sample(id=conversation.id, messages=find(conversation.run.recipe).dialogue(conversation))]
 
 
-def replies(conversation: Conversation, given: Given) -> list[Sample]:
+def replies(conversation: Conversation, given: ReplyContext) -> list[Sample]:
     """One sample a message of the tutor's, from what was said before it and what is given besides."""
     name = conversation.run.recipe
     learned = find(name).replies
@@ -48,6 +48,6 @@ def replies(conversation: Conversation, given: Given) -> list[Sample]:
 
 def _sample(conversation: Conversation, lesson: Lesson) -> Sample:
     turn = lesson.turn
-    told = [Told(role, text, turn) for role, text in lesson.prompt.said]
-    told.append(Told("assistant", lesson.answer, turn, learned=True))
+    told = [ChatMessage(role, text, turn) for role, text in lesson.prompt.said]
+    told.append(ChatMessage("assistant", lesson.answer, turn, learned=True))
     return Sample(id=conversation.id, messages=told)

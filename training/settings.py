@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from soliloquy.recipes.recipe import Given
+from soliloquy.recipes.recipe import ReplyContext
 from soliloquy.runtime.seeds import digest
 
 
@@ -35,7 +35,7 @@ class TrainingSettings(BaseModel):
     # "states": each prompt that the recipe asks its tutor, as it asks it. "dialogue": the conversation as one chat
     # with tool calls. "replies": the tutor's messages alone, from what was said before and what is given besides.
     layout: Literal["states", "dialogue", "replies"] = "states"
-    given: Given = Given()
+    given: ReplyContext = ReplyContext()
     # "tutor": its own words. "everything": what it reads too, as a model without any knowledge is to learn to read.
     learn: Literal["tutor", "everything"] = "tutor"
     # Tokens of a packed sequence, into which several samples go.
@@ -75,7 +75,7 @@ class TrainingSettings(BaseModel):
             raise ValueError("quantize: 4bit keeps the base frozen: use tune: lora")
         if self.patience and not self.validation_share:
             raise ValueError("patience needs a validation_share above 0")
-        if self.given != Given() and self.layout != "replies":
+        if self.given != ReplyContext() and self.layout != "replies":
             raise ValueError(f"given says nothing with layout: {self.layout}: use layout: replies")
         return self
 

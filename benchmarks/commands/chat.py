@@ -86,7 +86,7 @@ class _Timed:
         """The calls of a message are made in one task."""
         task, began, first = asyncio.current_task(), time.perf_counter(), 0.0
         hearing, raw = HEARING.get(), ""
-        so_far = person_in(RECIPE).shown.get(request.prompt)
+        so_far = person_in(RECIPE).visible_text.get(request.prompt)
 
         def heard(asked: GenerateRequest) -> Hear | None:
             if (hear := hearing(asked)) is None or so_far is None:

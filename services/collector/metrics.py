@@ -1,7 +1,7 @@
 """What became of finished conversations, and what they took."""
 
 from soliloquy.runtime.instruments import counter, gauge
-from soliloquy.truth.report import Checked
+from soliloquy.truth.report import CheckedConversation
 from soliloquy.v1.conversation_pb2 import Conversation
 
 FINISHED = counter("soliloquy_conversations_finished_total")
@@ -12,7 +12,7 @@ VERDICTS = counter("soliloquy_verdicts_total")
 BLOCKED = gauge("soliloquy_shards_blocked")
 
 
-def finished(conversation: Conversation, checked: Checked) -> None:
+def finished(conversation: Conversation, checked: CheckedConversation) -> None:
     recipe, outcome = conversation.run.recipe, "rejected" if checked.faults else "accepted"
     FINISHED.labels(recipe, outcome).inc()
     for reason in {fault.partition(":")[0] for fault in checked.faults}:

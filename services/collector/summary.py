@@ -2,21 +2,21 @@
 
 from itertools import chain
 
-from soliloquy.truth.report import Checked, located
+from soliloquy.truth.report import CheckedConversation, located_faults
 from soliloquy.v1.conversation_pb2 import Conversation, Summary
 from soliloquy.v1.sandbox_pb2 import Status
 
 QUESTION_CHARACTERS = 160
 
 
-def summary_of(conversation: Conversation, checked: Checked) -> Summary:
+def summary_of(conversation: Conversation, checked: CheckedConversation) -> Summary:
     problem = conversation.problem
     question = problem.question
     summary = Summary(
         topic=problem.topic,
         question=question if len(question) <= QUESTION_CHARACTERS else f"{question[:QUESTION_CHARACTERS]}…",
         turns=len(conversation.turns),
-        flags=sum(1 for _ in located(checked.faults)),
+        flags=sum(1 for _ in located_faults(checked.faults)),
     )
     # Further attempts share it.
     before = problem.enrichment.calls if conversation.attempt == 0 else ()

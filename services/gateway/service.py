@@ -25,7 +25,7 @@ from soliloquy.recipes.recipe import find
 from soliloquy.runtime import dead_letters
 from soliloquy.runtime.events import run_key
 from soliloquy.runtime.transports.port import Transport, Unanswered
-from soliloquy.truth.report import located
+from soliloquy.truth.report import located_faults
 from soliloquy.v1.events_pb2 import ConversationCollected, RunCancelled, RunChanged, RunStanding
 from soliloquy.v1.gateway_pb2 import (
     CancelRunRequest,
@@ -156,12 +156,12 @@ class Gateway:
             )
         async with _answered():
             conversation = await self._whole.read(entry)
-        judged = find(conversation.run.recipe).judged(conversation)
+        judged = find(conversation.run.recipe).judge(conversation)
         return GetConversationResponse(
             conversation=conversation,
             accepted=entry.shown.accepted,
             reasons=entry.shown.reasons,
-            flags=[Flag(turn=turn, claim=rule, evidence=said) for turn, rule, said in located(judged.faults)],
+            flags=[Flag(turn=turn, claim=rule, evidence=said) for turn, rule, said in located_faults(judged.faults)],
         )
 
     async def tail_conversations(

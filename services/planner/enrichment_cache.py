@@ -22,7 +22,7 @@ class EnrichmentCache:
         self._making: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def of(self, problem: Problem, recipe: Recipe) -> Enrichment:
-        key = _key(problem, recipe.enriching(problem))
+        key = _key(problem, recipe.enrichment_prompt(problem))
         async with self._making.setdefault(key, asyncio.Lock()):
             if key not in self._known:
                 # Seeds that no conversation has a say in: whoever asks gets the same answer.

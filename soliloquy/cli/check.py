@@ -9,7 +9,7 @@ from rich.table import Table
 from soliloquy.dataset.reading import Dataset, NoDataset
 from soliloquy.recipes.recipe import UnknownRecipe, find
 from soliloquy.runs.failure import Failure
-from soliloquy.truth.report import Report
+from soliloquy.truth.report import TruthReport
 
 FAULTY = 1
 
@@ -25,10 +25,10 @@ def check(context: click.Context, /, folder: str, *, rejected: bool, as_json: bo
     Each broken rule is a line with the conversation, the rule, the turn and the evidence. The exit status is 0 if
     there is none, and 1 if there are some.
     """
-    report = Report()
+    report = TruthReport()
     try:
         for conversation in Dataset(folder).conversations(rejected=rejected):
-            report.add(conversation.id, find(conversation.run.recipe).checked(conversation))
+            report.add(conversation.id, find(conversation.run.recipe).check(conversation))
     except NoDataset as missing:
         raise Failure(str(missing)) from missing
     except UnknownRecipe as unknown:
@@ -40,7 +40,7 @@ def check(context: click.Context, /, folder: str, *, rejected: bool, as_json: bo
     context.exit(FAULTY if report.faults else 0)
 
 
-def _print(report: Report) -> None:
+def _print(report: TruthReport) -> None:
     for conversation, fault in report.faults:
         click.echo(f"{conversation}  {fault}")
     for pair in report.likeness.alike:
@@ -55,7 +55,7 @@ def _print(report: Report) -> None:
         click.echo(f"most alike in wording: {closest.one} and {closest.other}")
 
 
-def _codes(report: Report) -> Table:
+def _codes(report: TruthReport) -> Table:
     """A row for each combination of codes, with a column for each of the last ones."""
     *rows, column = report.labels or ("",)
     table = Table(box=None, header_style="bold", pad_edge=False)

@@ -9,7 +9,7 @@ from random import Random
 
 from soliloquy.problems.book import ProblemBook
 from soliloquy.problems.sources import ProblemSource
-from soliloquy.recipes.programs import program_of
+from soliloquy.recipes.programs import solution_program
 from soliloquy.runtime.seeds import digest, draw
 from soliloquy.v1.conversation_pb2 import Authorship, Commission, Example, Problem
 
@@ -73,7 +73,7 @@ class Commissions:
         """None for a problem that nothing calculates; each is worked out once."""
         if (run_seed, place) not in self._worked_out:
             problem = self.examples.problem(run_seed, place)
-            program = program_of(problem.solution, problem.steps)
+            program = solution_program(problem.solution, problem.steps)
             example = Example(question=problem.question, solution=program) if program else None
             self._worked_out[run_seed, place] = example
         return self._worked_out[run_seed, place]

@@ -3,28 +3,28 @@
 from collections.abc import Collection, Mapping
 
 from soliloquy.recipes.codes import EVALUATION_LETTERS
-from soliloquy.recipes.manners import Found
+from soliloquy.recipes.manners import Findings
 from soliloquy.runtime.values import verdict
 from soliloquy.v1.conversation_pb2 import Conversation, Turn
 
 # The letters of the evaluations that agree with a verdict of the code, "right" or "wrong".
-Agreeing = Mapping[str, Collection[str]]
+AgreeingLetters = Mapping[str, Collection[str]]
 
 
-def letter(turn: Turn) -> str:
+def letter_of(turn: Turn) -> str:
     """Of the tutor's evaluation; empty where it gives none."""
     return EVALUATION_LETTERS.get(turn.tutor.evaluation, "")
 
 
-def agrees(turn: Turn, agreeing: Agreeing) -> bool | None:
+def agrees(turn: Turn, agreeing: AgreeingLetters) -> bool | None:
     """None where the code found no verdict."""
     if not turn.calculation.attempts:
         return None
     found = verdict(turn.calculation.attempts[-1].execution)
-    return None if found is None else letter(turn) in agreeing["right" if found else "wrong"]
+    return None if found is None else letter_of(turn) in agreeing["right" if found else "wrong"]
 
 
-def contradiction(conversation: Conversation, agreeing: Agreeing) -> Found:
+def contradictions(conversation: Conversation, agreeing: AgreeingLetters) -> Findings:
     for turn in conversation.turns:
         if agrees(turn, agreeing) is False:
-            yield turn.number, f"evaluated {letter(turn)!r} against the code's verdict"
+            yield turn.number, f"evaluated {letter_of(turn)!r} against the code's verdict"

@@ -23,11 +23,11 @@ def without_speaker(value: object) -> object:
     return _SPEAKER.sub("", value).strip() if isinstance(value, str) else value
 
 
-def refenced(value: object) -> object:
+def in_code_fence(value: object) -> object:
     return f"```python\n{unfenced(value)}\n```" if isinstance(value, str) else value
 
 
-def either(*kinds: dict[str, Any]) -> Callable[[dict[str, Any]], None]:
+def any_of(*kinds: dict[str, Any]) -> Callable[[dict[str, Any]], None]:
     """Of fields that depend on each other: each kind of answer by what differs in it, None for a field it lacks.
 
     What a validator refuses afterwards, a model that is held to the schema does not write in the first place.
@@ -46,7 +46,7 @@ def _exactly(fields: dict[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": present, "required": list(present), "additionalProperties": False}
 
 
-class Spoken(Answer):
+class StudentMessage(Answer):
     """A student's message: plain text."""
 
     text: Text
@@ -67,7 +67,7 @@ class Spoken(Answer):
         return ""
 
 
-class Message(Spoken):
+class TutorMessage(StudentMessage):
     """What a tutor says: plain text."""
 
     other: ClassVar[re.Pattern[str]] = re.compile(r"^\s*student\s*:", re.IGNORECASE | re.MULTILINE)
@@ -75,7 +75,7 @@ class Message(Spoken):
 
 class Decision(Answer):
     model_config = ConfigDict(
-        json_schema_extra=either(
+        json_schema_extra=any_of(
             {"Use Python": {"const": "n"}, "Description": None},
             {"Use Python": {"const": "y"}, "Description": {"type": "string", "minLength": 1}},
         )
@@ -94,7 +94,7 @@ class Decision(Answer):
 class _Program(BaseModel):
     model_config = ConfigDict(frozen=True, populate_by_name=True, json_schema_extra={"additionalProperties": False})
 
-    fenced: Annotated[Text, BeforeValidator(refenced)] = Field(alias="Python Code")
+    fenced: Annotated[Text, BeforeValidator(in_code_fence)] = Field(alias="Python Code")
     result_variable: Text = Field(alias="Result Variable")
 
 

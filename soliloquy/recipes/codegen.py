@@ -10,7 +10,7 @@ from soliloquy.v1.conversation_pb2 import Calculation, CodeAttempt
 from soliloquy.v1.events_pb2 import CalculationNeeded, CodeFailed, CodeWritten
 
 
-def writing(
+def code_writer(
     prompt: Callable[[Calculation], Prompt],
 ) -> Callable[[CalculationNeeded | CodeFailed, Ask], Awaitable[Outcome]]:
     """The prompt shows the error after a failed attempt."""

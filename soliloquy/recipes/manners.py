@@ -10,27 +10,27 @@ from soliloquy.v1.conversation_pb2 import Conversation, Turn
 _LABEL = re.compile(r"(?:^|\n|(?<=[.!?])\s)\s*(student|tutor|tutorbot|teacher)\s*:", re.IGNORECASE)
 _WORD = re.compile(r"\w+")
 
-Found = Iterator[tuple[int, str]]
+Findings = Iterator[tuple[int, str]]
 Policy = Mapping[str, Any]
 
 
-def length(conversation: Conversation, policy: Policy) -> Found:
+def check_length(conversation: Conversation, policy: Policy) -> Findings:
     if len(conversation.turns) < policy["shortest_turns"]:
         yield len(conversation.turns), f"the last one; at least {policy['shortest_turns']} are wanted"
-    for turn, speaker, text in _judged(conversation):
+    for turn, speaker, text in _model_messages(conversation):
         words = len(text.split())
         if words > policy[f"longest_{speaker}_words"]:
             yield turn.number, f"the {speaker} uses {words} words"
 
 
-def empty(conversation: Conversation, policy: Policy) -> Found:
-    for turn, speaker, text in _judged(conversation):
+def check_words(conversation: Conversation, policy: Policy) -> Findings:
+    for turn, speaker, text in _model_messages(conversation):
         if not _WORD.search(text):
             yield turn.number, f"the {speaker} says {text!r}"
 
 
-def speaks_for(conversation: Conversation, policy: Policy) -> Found:
-    for turn, speaker, text in _judged(conversation):
+def check_speaker(conversation: Conversation, policy: Policy) -> Findings:
+    for turn, speaker, text in _model_messages(conversation):
         if ":" not in text:
             continue
         others = (label for label in _LABEL.finditer(text) if label.start() or label[1].lower() != speaker)
@@ -38,9 +38,9 @@ def speaks_for(conversation: Conversation, policy: Policy) -> Found:
             yield turn.number, f"the {speaker}'s message holds {label[0].strip()!r}"
 
 
-def repeated(conversation: Conversation, policy: Policy) -> Found:
+def check_repetition(conversation: Conversation, policy: Policy) -> Findings:
     said: dict[str, list[str]] = {"student": [], "tutor": []}
-    for turn, speaker, text in _judged(conversation):
+    for turn, speaker, text in _model_messages(conversation):
         before = said[speaker]
         long = len(text.split()) >= policy["same_words_from"]
         if text in before or (long and any(is_much_like(text, one, policy["same_words"]) for one in before)):
@@ -50,7 +50,7 @@ def repeated(conversation: Conversation, policy: Policy) -> Found:
             before.append(text)
 
 
-def _judged(conversation: Conversation) -> Iterator[tuple[Turn, str, str]]:
+def _model_messages(conversation: Conversation) -> Iterator[tuple[Turn, str, str]]:
     """What models say: a person may talk as it likes."""
     for turn in conversation.turns:
         for speaker, text in messages(turn):

@@ -1,4 +1,4 @@
-"""How a person takes the student's place: what of a reply is shown while it is written, and where a message goes."""
+"""Lets a person take the student's place: which part of a streamed answer to show, and where each message is stored."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -7,27 +7,27 @@ from soliloquy.runtime.events import Outcome
 from soliloquy.v1.conversation_pb2 import Conversation, StudentReply
 from soliloquy.v1.events_pb2 import ConversationStarted
 
-# What a student may read of an answer, from as much of it as is there.
-SoFar = Callable[[str], str]
+# Extracts the text that a student may see from an answer that is still incomplete.
+VisibleText = Callable[[str], str]
 
 
-def said(conversation: Conversation, text: str) -> None:
-    """A turn more, with nothing drawn for the student."""
+def record_student_message(conversation: Conversation, text: str) -> None:
+    """Appends a turn without an intent: nothing is drawn for a person."""
     conversation.turns.add(number=len(conversation.turns) + 1, student=StudentReply(text=text))
 
 
-def heard(conversation: Conversation, text: str) -> None:
+def record_tutor_reply(conversation: Conversation, text: str) -> None:
     conversation.turns[-1].tutor.text = text
 
 
 @dataclass(frozen=True, kw_only=True)
 class Person:
-    # By the name of the prompt that it answers; what answers any other prompt is not for the student.
-    shown: Mapping[str, SoFar]
-    # The turn with which the tutor begins; None where the first word is the student's.
-    begins: Callable[[ConversationStarted], Outcome] | None = None
-    # What the student is taken to have said before the first turn.
-    handed_in: Callable[[Conversation], str] = lambda _: ""
-    says: Callable[[Conversation, str], None] = said
-    # Takes up an earlier reply of which nothing but its text is known.
-    hears: Callable[[Conversation, str], None] = heard
+    # Keyed by prompt name; answers to all other prompts stay hidden.
+    visible_text: Mapping[str, VisibleText]
+    # Creates the turn with which the tutor opens; None if the student speaks first.
+    open: Callable[[ConversationStarted], Outcome] | None = None
+    # The work that the student is assumed to have handed in before the first turn.
+    prior_work: Callable[[Conversation], str] = lambda _: ""
+    record_student: Callable[[Conversation, str], None] = record_student_message
+    # Adds an earlier reply of which only the text is known.
+    record_tutor: Callable[[Conversation, str], None] = record_tutor_reply

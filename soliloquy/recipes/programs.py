@@ -8,12 +8,12 @@ from soliloquy.v1.conversation_pb2 import Quantity, Step
 _FUNCTION = re.compile(r"\s*(?:import \w+\s+)*def solution\(")
 
 
-def program_of(solution: str, steps: Iterable[Step]) -> str:
+def solution_program(solution: str, steps: Iterable[Step]) -> str:
     """The solution where it is a function, else one of the steps that calculate; empty where none does."""
-    return solution if _FUNCTION.match(solution) else function_of(steps)
+    return solution if _FUNCTION.match(solution) else steps_program(steps)
 
 
-def function_of(steps: Iterable[Step]) -> str:
+def steps_program(steps: Iterable[Step]) -> str:
     lines: list[str] = []
     known: set[str] = set()
     for step in steps:

@@ -1,4 +1,4 @@
-"""What a recipe is, how one is found, and how one of its roles is played."""
+"""Defines what a recipe is, looks recipes up by name, and runs one of their roles."""
 
 import functools
 import importlib
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from pydantic import ConfigDict
 
-from soliloquy.recipes.agreement import Agreeing
+from soliloquy.recipes.agreement import AgreeingLetters
 from soliloquy.recipes.judges import Judge, Judges
 from soliloquy.recipes.person import Person
 from soliloquy.recipes.scripted.parsed_prompt import Speaker
@@ -19,7 +19,7 @@ from soliloquy.runtime.events import ConversationEvent, Outcome, emit
 from soliloquy.runtime.model import Model
 from soliloquy.runtime.retry import Refused
 from soliloquy.runtime.weights import digest_of
-from soliloquy.truth.report import Checked
+from soliloquy.truth.report import CheckedConversation
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Enrichment, Problem
 from soliloquy.v1.events_pb2 import (
     CalculationNeeded,
@@ -32,18 +32,17 @@ from soliloquy.v1.events_pb2 import (
     TutorReplied,
 )
 
-# Of conversations that name no recipe: those that were imported.
+# The recipe of conversations that name none, such as imported ones.
 DEFAULT = "soliloquy"
 
-
-TUTORED = """\
+_TUTORING_STORY = """\
 A simulated student and a tutor talk a problem through. Before each reply the tutor asks itself whether it needs a
 calculation; if so it writes Python, the code runs in a sandbox, and the reply is made from the output. All of that is
 in the rows, hidden from the student."""
 
 
 class Lesson(NamedTuple):
-    """A prompt of the tutor's in a turn, and the answer that a model is to give to it, word for word."""
+    """A training example: one of the tutor's prompts and the exact answer that a model is to give."""
 
     turn: int
     prompt: Prompt
@@ -51,84 +50,87 @@ class Lesson(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Given:
-    """What a reply is learned from besides what was said before it."""
+class ReplyContext:
+    """Selects what a reply is learned from in addition to the conversation so far."""
 
     __pydantic_config__ = ConfigDict(extra="forbid")
 
-    # The move that it is to make; and the problem with its solutions.
+    # The move that the reply is to make.
     move: bool = True
+    # The problem with the right and the student's solution.
     grounding: bool = True
 
 
-class Told(NamedTuple):
-    """A message of a chat; `learned` where it is the tutor's own words."""
+class ChatMessage(NamedTuple):
+    """A message of a training chat; `learned` marks the tutor's own words."""
 
     role: str
     text: str
-    # 0 for what stands before the first turn.
+    # 0 for messages before the first turn.
     turn: int
     learned: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """One paper's way to grow a conversation: what each role does, what is kept, and how it is written down."""
+    """One paper's way to generate conversations: what each role does, what is kept, and how it is stored."""
 
-    # What a dataset of it is, and how its rows came about, as its card tells it.
+    # Title and description for the dataset card.
     title: str = "Tutoring conversations"
-    story: str = TUTORED
-    # Whether a conversation cannot start without what the planner makes of its problem.
+    story: str = _TUTORING_STORY
+    # Whether every conversation needs the planner's work before it can start.
     always_enriched: bool = False
-    # What problems are written about where its conversations make problems; none where they go through problems.
+    # For recipes that write problems: the topics to write about. Empty for recipes that work through given problems.
     topics: Sequence[str] = ()
-    # What a model is asked of a problem before its conversation starts, where the run wants that; and what comes of it.
-    enriching: Callable[[Problem], Prompt]
+    # The prompt that asks a model to enrich a problem, and the role that does so.
+    enrichment_prompt: Callable[[Problem], Prompt]
     planner: Callable[[Problem, Ask], Awaitable[Enrichment]]
     student: Callable[[ConversationStarted | TutorReplied, Ask], Awaitable[Outcome]]
-    # Its next try at a message that did not fit; None where no message is sent back to it.
+    # Rewrites a rejected message; None if the recipe never rejects one.
     student_again: Callable[[StudentRejected, Ask], Awaitable[Outcome]] | None = None
     tutor: Callable[[StudentReplied, Ask], Awaitable[Outcome]]
     codegen: Callable[[CalculationNeeded | CodeFailed, Ask], Awaitable[Outcome]]
     composer: Callable[[ReplyNeeded, Ask, Judges], Awaitable[Outcome]]
-    # Loads a file of classifiers that its composer judges by; None for a recipe that uses none.
+    # Loads the file of classifiers that the composer judges by; None if the recipe uses none.
     load_judge: Callable[[Path], Judge] | None = None
-    # Why a finished conversation is not worth keeping; nothing where it is.
-    faults: Callable[[Conversation], list[str]]
-    # The same with what is so in each of its turns.
-    judged: Callable[[Conversation], Checked]
-    # The same of any conversation.
-    checked: Callable[[Conversation], Checked]
-    agreeing: Agreeing
-    # Evaluations, actions and states in words, as people read them.
+    # Checks the truth of each turn and lists the faults; reports only the reason for a conversation that broke off.
+    judge: Callable[[Conversation], CheckedConversation]
+    # The same checks for a conversation with any ending.
+    check: Callable[[Conversation], CheckedConversation]
+    agreeing: AgreeingLetters
+    # Readable names of evaluations, actions and states.
     words: Mapping[str, Mapping[str, str]]
-    # What the tutor made of the student's message, in a line for people: from a turn of a record.
+    # Summarises in one line how the tutor assessed a message, from a turn's record.
     remark: Callable[[dict[str, Any]], str]
     record: Callable[[Conversation], dict[str, Any]]
     restore: Callable[[dict[str, Any]], Conversation]
-    # A hash of each prompt file; raises BrokenPrompt for one that cannot be filled in.
+    # Returns a hash of each prompt file; raises BrokenPrompt if one cannot be filled in.
     fingerprints: Callable[[], dict[str, str]]
-    # Every prompt that led to a conversation, with its turn; 0 for what was asked before the first.
+    # Rebuilds every prompt that led to a conversation, with its turn; turn 0 precedes the first message.
     prompts: Callable[[Conversation], list[tuple[int, Prompt]]]
-    # What a model that is to play the tutor learns from a conversation.
+    # Training examples for a model that plays the tutor prompt by prompt.
     lessons: Callable[[Conversation], list[Lesson]]
-    # The same as one chat, for a model that is to play all of the tutor at once.
-    dialogue: Callable[[Conversation], list[Told]]
-    # The same for a model that is to write the tutor's messages and nothing else; None where there is no such task.
-    replies: Callable[[Conversation, Given], list[Lesson]] | None = None
-    # What answers each of its prompts, by the prompt's name, where no language model is there.
+    # The conversation as one chat, for a model that plays the whole tutor at once.
+    dialogue: Callable[[Conversation], list[ChatMessage]]
+    # Training examples for a model that writes only the tutor's messages; None if the recipe has no such task.
+    replies: Callable[[Conversation, ReplyContext], list[Lesson]] | None = None
+    # The scripted answer to each prompt, by prompt name, for runs without a language model.
     speakers: Mapping[str, Speaker]
-    # None where nobody is tutored.
+    # None if the recipe tutors nobody.
     person: Person | None = None
+
+    def faults(self, conversation: Conversation) -> list[str]:
+        """Why a finished conversation is rejected; empty if it is kept."""
+        return list(self.judge(conversation).faults)
 
 
 class UnknownRecipe(Refused):
-    """No folder of recipes has this name."""
+    """There is no recipe of this name."""
 
 
 @functools.cache
 def known_recipes() -> Mapping[str, str]:
-    """The name and module of every recipe: adding a recipe is adding a folder."""
+    """Maps each recipe's name to its module: every folder here that has a `prompts` folder is a recipe."""
     folders = (folder.name for folder in Path(__file__).parent.iterdir() if (folder / "prompts").is_dir())
     return {name: f"soliloquy.recipes.{name}.recipe" for name in sorted(folders)}
 
@@ -138,7 +140,7 @@ def find(name: str) -> Recipe:
     try:
         module = known_recipes()[name]
     except KeyError:
-        raise UnknownRecipe(f"there is no recipe {name!r}; there are: {', '.join(known_recipes())}") from None
+        raise UnknownRecipe(f"there is no recipe {name!r}; known recipes: {', '.join(known_recipes())}") from None
     recipe = importlib.import_module(module).RECIPE
     assert isinstance(recipe, Recipe)
     return recipe
@@ -156,9 +158,9 @@ E = TypeVar("E", bound=ConversationEvent)
 
 
 async def play(event: E, act: Callable[[E, Ask], Awaitable[Outcome]], *, role: str, model: Model) -> Outcome:
-    """Has a role act on an event; every raw answer it got is kept in the conversation's last turn.
+    """Runs a role on an event and stores every raw model answer in the conversation's last turn.
 
-    A conversation in which a model's answer stays unusable ends there and says so.
+    If the model's answers stay unusable, the conversation ends with that as the reason.
     """
     played = deepcopy(event)
     conversation = played.conversation

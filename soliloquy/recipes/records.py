@@ -22,7 +22,7 @@ from soliloquy.v1.sandbox_pb2 import Execution, NamedValue, Value
 _STRATEGIES = {name: strategy for strategy, name in STRATEGIES.items()}
 
 
-def beginning(conversation: Conversation) -> dict[str, Any]:
+def header_fields(conversation: Conversation) -> dict[str, Any]:
     """Which conversation it is, and what it is about."""
     return {
         "id": conversation.id,
@@ -35,7 +35,7 @@ def beginning(conversation: Conversation) -> dict[str, Any]:
     }
 
 
-def ended(conversation: Conversation) -> dict[str, Any]:
+def ending_fields(conversation: Conversation) -> dict[str, Any]:
     return {
         "ending": enum_name(Ending.Name(conversation.ending), "ENDING_"),
         "ending_reason": conversation.ending_reason,
@@ -118,7 +118,7 @@ def enum_name(name: str, prefix: str) -> str:
     return name.removeprefix(prefix).lower()
 
 
-def problem_of(problem: dict[str, Any]) -> Problem:
+def restore_problem(problem: dict[str, Any]) -> Problem:
     return Problem(
         id=problem["id"],
         topic=problem["topic"],
@@ -161,7 +161,7 @@ def _restore_quantity(quantity: dict[str, Any] | None) -> Quantity | None:
     return None if quantity is None else Quantity(**quantity)
 
 
-def attempt_of(attempt: dict[str, Any]) -> CodeAttempt:
+def restore_attempt(attempt: dict[str, Any]) -> CodeAttempt:
     return CodeAttempt(
         code=attempt["code"],
         result_variables=attempt["result_variables"],

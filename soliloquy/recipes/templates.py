@@ -53,7 +53,7 @@ class Templates:
         return (self.folder / f"{name}.txt").read_text("utf-8").rstrip("\n")
 
 
-def filled(template: str, **slots: str) -> str:
+def fill(template: str, **slots: str) -> str:
     return _compiled(template) % slots
 
 

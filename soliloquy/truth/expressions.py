@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from soliloquy.truth.number_format import written
+from soliloquy.truth.number_format import format_number
 
 MAX_LENGTH = 300
 # Quotes and escapes have no place in arithmetic, and the parser warns about some of them.
@@ -96,7 +96,7 @@ class Expression:
 
 # An import meets each expression twice: in its source's notation, and in ours.
 @lru_cache(1024)
-def compiled(text: str) -> Expression:
+def parse_expression(text: str) -> Expression:
     if len(text) > MAX_LENGTH:
         raise BadExpression(f"{text[:20]!r}.. has {len(text)} characters; {MAX_LENGTH} are allowed")
     if not FOREIGN.isdisjoint(text):
@@ -195,7 +195,7 @@ def _rendered(node: ast.expr) -> tuple[str, int]:
             sign, binding = SIGNS[type(op)]
             return f"{_in_brackets(left, binding)}{sign}{_in_brackets(right, binding + 1)}", binding
         case ast.Constant(value=int() | float() as number):
-            return written(float(number)), ATOM
+            return format_number(float(number)), ATOM
         case ast.Name(id=symbol):
             return f"{{{symbol}}}", ATOM
         case ast.Attribute(attr=name):
@@ -218,7 +218,7 @@ def _in_brackets(node: ast.expr, binding: int) -> str:
 
 def in_working(value: float) -> str:
     """A number as it stands inside a written calculation."""
-    return in_brackets(written(value))
+    return in_brackets(format_number(value))
 
 
 def in_brackets(number: str) -> str:

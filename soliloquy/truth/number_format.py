@@ -22,7 +22,7 @@ def tidy(value: float) -> float:
     return float(format(value, _SIGNIFICANT))
 
 
-def written(value: float) -> str:
+def format_number(value: float) -> str:
     """A number as text that `float` reads back, with none of a binary fraction's noise."""
     plain = f"{value:.10g}"
     if "e" not in plain and abs(value) < LONGEST_PLAIN:
@@ -35,7 +35,7 @@ def with_unit(number: str, unit: str) -> str:
     return f"{number} {unit}" if unit else number
 
 
-def rounded(value: float, digits: int) -> str:
+def format_rounded(value: float, digits: int) -> str:
     """A number with so many significant digits, as written by hand."""
     if value == 0 or not math.isfinite(value):
         return f"{value:g}"
@@ -48,10 +48,14 @@ def rounded(value: float, digits: int) -> str:
     return f"{mantissa} × 10^{exponent}"
 
 
-def exact(value: float) -> str:
+def format_exact(value: float) -> str:
     """A number with all its digits, as Python reads it."""
     return repr(value).removesuffix(".0")
 
 
-def told(quantity: Quantity, digits: int = 4) -> str:
-    return with_unit(rounded(quantity.value, digits), quantity.unit)
+def format_quantity(quantity: Quantity, digits: int = 4) -> str:
+    return with_unit(format_rounded(quantity.value, digits), quantity.unit)
+
+
+def format_value(value: float, unit: str) -> str:
+    return with_unit(format_number(value), unit)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from soliloquy.truth.expressions import BadExpression, Unworkable, compiled
+from soliloquy.truth.expressions import BadExpression, Unworkable, parse_expression
 from soliloquy.truth.numbers import EXACT, Number, numbers_in, numbers_in_digits
 from soliloquy.truth.units import Unit, unit, unit_after
 
@@ -29,7 +29,7 @@ _CURRENCIES = tuple("$€£")
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenQuantity:
     """A number with its unit, and how it stands in the text."""
 
     value: float
@@ -46,10 +46,10 @@ class Written:
     end: int
 
 
-def quantities_in(text: str) -> list[Written]:
+def quantities_in(text: str) -> list[WrittenQuantity]:
     """In the order of the text; "2 min 25 s" is one quantity."""
     text = _without_dollars(text)
-    found: list[Written] = []
+    found: list[WrittenQuantity] = []
     for one in _quantities(text):
         if found and (whole := _joined(found[-1], one, text[found[-1].end : one.start])):
             found[-1] = whole
@@ -58,16 +58,16 @@ def quantities_in(text: str) -> list[Written]:
     return found
 
 
-def calculations_in(text: str) -> Iterator[Written]:
+def calculations_in(text: str) -> Iterator[WrittenQuantity]:
     """What the bare calculations of a text come to: "0.45·4.19·18 kJ"."""
     text = _without_dollars(text)
     for found in _CALCULATION.finditer(text):
         try:
-            value = compiled(_in_python(found[0])).value({})
+            value = parse_expression(_in_python(found[0])).value({})
         except (BadExpression, Unworkable):
             continue
         known, end = unit_after(text, found.end())
-        yield Written(value, 0.0, EXACT, known, "", stated=True, term=False, start=found.start(), end=end)
+        yield WrittenQuantity(value, 0.0, EXACT, known, "", stated=True, term=False, start=found.start(), end=end)
 
 
 def _without_dollars(text: str) -> str:
@@ -80,7 +80,7 @@ def _in_python(calculation: str) -> str:
     return re.sub(r"[×·⋅]", "*", plain)
 
 
-def _joined(before: Written, rest: Written, between: str) -> Written | None:
+def _joined(before: WrittenQuantity, rest: WrittenQuantity, between: str) -> WrittenQuantity | None:
     """Two parts of one quantity: hours and minutes, dollars and cents."""
     if before.unit is None or before.unit.kind not in _compounds() or between.strip() not in ("", "and"):
         return None
@@ -106,7 +106,7 @@ def _below() -> dict[str, Unit]:
     return {unit("min").measure: unit("s"), unit("h").measure: unit("min"), unit("$").measure: unit("ct")}
 
 
-def _quantities(text: str) -> Iterator[Written]:
+def _quantities(text: str) -> Iterator[WrittenQuantity]:
     last_end = 0
     for number in numbers_in(text):
         before = text[max(0, number.start - BEFORE) : number.start]
@@ -125,7 +125,7 @@ def _quantities(text: str) -> Iterator[Written]:
         simple = number.spelled and not goes_on and text[number.start : number.end].isalpha()
         if simple and known is None and not stated and not word.endswith("s"):
             continue
-        yield Written(
+        yield WrittenQuantity(
             value=number.value,
             half=number.half,
             digits=number.digits,
@@ -148,7 +148,9 @@ def _word_after(text: str, at: int) -> str:
     return found[1].lower() if found else ""
 
 
-def is_same(written: Written, value: float, stated_unit: str, tolerance: float, *, least_digits: int = 2) -> bool:
+def is_same(
+    written: WrittenQuantity, value: float, stated_unit: str, tolerance: float, *, least_digits: int = 2
+) -> bool:
     """Whether a text's quantity is this one: within the tolerance or rounded to it, in any unit of its kind."""
     wanted = unit(stated_unit)
     if written.unit is None or not written.unit.kind:
@@ -170,7 +172,9 @@ def is_same(written: Written, value: float, stated_unit: str, tolerance: float, 
     return False
 
 
-def _near(written: Written, wanted: float, value: float, half: float, tolerance: float, least_digits: int) -> bool:
+def _near(
+    written: WrittenQuantity, wanted: float, value: float, half: float, tolerance: float, least_digits: int
+) -> bool:
     if abs(value - wanted) <= tolerance * abs(wanted):
         return True
     return written.digits >= least_digits and abs(value - wanted) <= 1.0000001 * half and half <= 0.05 * abs(wanted)

@@ -29,12 +29,12 @@ class CheckedTurn:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Checked:
+class CheckedConversation:
     turns: Sequence[CheckedTurn]
     faults: Sequence[str]
 
 
-def located(faults: Iterable[str]) -> Iterator[tuple[int, str, str]]:
+def located_faults(faults: Iterable[str]) -> Iterator[tuple[int, str, str]]:
     """Turn, rule and evidence of the faults that name a turn."""
     for fault in faults:
         if parts := _LOCATED.fullmatch(fault):
@@ -42,7 +42,7 @@ def located(faults: Iterable[str]) -> Iterator[tuple[int, str, str]]:
 
 
 @dataclass(kw_only=True)
-class Report:
+class TruthReport:
     conversations: int = 0
     turns: int = 0
     # The student's messages but for those that open a conversation.
@@ -58,7 +58,7 @@ class Report:
     likeness: Likeness = field(default_factory=Likeness)
     _entropy: float = 0.0
 
-    def add(self, conversation: str, checked: Checked) -> None:
+    def add(self, conversation: str, checked: CheckedConversation) -> None:
         self.conversations += 1
         for turn in checked.turns:
             self.turns += 1

@@ -23,7 +23,7 @@ class UnitsDisagree(ValueError):
 
 
 @functools.cache
-def registered() -> "pint.UnitRegistry[float]":
+def unit_registry() -> "pint.UnitRegistry[float]":
     """The one registry that all quantities are of."""
     registry: pint.UnitRegistry[float] = pint.UnitRegistry(autoconvert_offset_to_baseunit=True)
     registry.define("dollar = [money]")
@@ -31,14 +31,14 @@ def registered() -> "pint.UnitRegistry[float]":
     return registry
 
 
-def converted(value: float, own: str, to: str) -> float:
-    return _in_unit(registered().Quantity(value, _measure(own)), to)
+def convert(value: float, own: str, to: str) -> float:
+    return _in_unit(unit_registry().Quantity(value, _measure(own)), to)
 
 
-def calculated(expression: Expression, quantities: Mapping[str, tuple[float, str]], own: str) -> float:
+def calculate(expression: Expression, quantities: Mapping[str, tuple[float, str]], own: str) -> float:
     """The value of an expression in a unit, worked out with the units of its quantities."""
     values = {
-        symbol: registered().Quantity(value, _measure(_step_of(stated)))
+        symbol: unit_registry().Quantity(value, _measure(_step_of(stated)))
         for symbol, (value, stated) in quantities.items()
     }
     try:
@@ -57,12 +57,12 @@ def _measure(text: str) -> Any:
     known = unit(text)
     if not known.measure and known != NO_UNIT:
         raise UnknownUnit(f"{text!r} is no unit of measurement")
-    return registered().Unit(known.measure)
+    return unit_registry().Unit(known.measure)
 
 
 def _in_unit(found: Quantity, own: str) -> float:
     try:
-        return float(registered().Quantity(found).to(_measure(own)).magnitude)
+        return float(unit_registry().Quantity(found).to(_measure(own)).magnitude)
     except pint.DimensionalityError as error:
         raise UnitsDisagree(f"{found:.6g} cannot be expressed in {own or 'a plain number'}") from error
 
@@ -70,9 +70,9 @@ def _in_unit(found: Quantity, own: str) -> float:
 def _worked(node: ast.expr, values: Mapping[str, Quantity]) -> Quantity:
     match node:
         case ast.Constant(value=number):
-            return registered().Quantity(number)
+            return unit_registry().Quantity(number)
         case ast.Attribute(attr=name):
-            return registered().Quantity(CONSTANTS[name])
+            return unit_registry().Quantity(CONSTANTS[name])
         case ast.Name(id=symbol):
             return values[symbol]
         case ast.UnaryOp(operand=operand):
@@ -95,6 +95,6 @@ def _function(name: str, argument: Quantity) -> Quantity:
         case "degrees":
             return argument.to("degree")
         case "asin" | "acos" | "atan":
-            return registered().Quantity(FUNCTIONS[name](_in_unit(argument, "")), "radian")
+            return unit_registry().Quantity(FUNCTIONS[name](_in_unit(argument, "")), "radian")
     # Radians are plain numbers to pint.
-    return registered().Quantity(FUNCTIONS[name](_in_unit(argument, "")))
+    return unit_registry().Quantity(FUNCTIONS[name](_in_unit(argument, "")))

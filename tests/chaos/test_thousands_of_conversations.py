@@ -8,13 +8,13 @@ from collections import Counter
 import pytest
 
 from soliloquy.recipes.mathdial.moves import belongs, intent_name, move_name
-from soliloquy.recipes.mathdial.rules import faults
+from soliloquy.recipes.mathdial.recipe import RECIPE
 from soliloquy.recipes.recipe import find
 from soliloquy.recipes.scaffold.policy import POLICY
 from soliloquy.recipes.scaffold.rules import consistent
 from soliloquy.recipes.soliloquy.codes import ACTIONS
-from soliloquy.recipes.soliloquy.rules import checked
-from soliloquy.truth.report import Report
+from soliloquy.recipes.soliloquy.rules import check
+from soliloquy.truth.report import TruthReport
 from soliloquy.v1.conversation_pb2 import Conversation, Ending
 from tests.unit.scripted.dialling import MOVES, dialled, shares, told_at
 from tests.unit.scripted.growing import grown
@@ -39,11 +39,11 @@ def test_five_thousand_conversations_are_sound_and_hold_every_code() -> None:
     assert set(report.occurring("state")) == {"q", "r", "t"}
 
 
-async def _grown() -> Report:
-    report = Report()
+async def _grown() -> TruthReport:
+    report = TruthReport()
     for ordinal in range(COUNT):
         conversation = await grown(ordinal, seed=SEED)
-        report.add(conversation.id, checked(conversation))
+        report.add(conversation.id, check(conversation))
     return report
 
 
@@ -55,7 +55,7 @@ def test_two_thousand_dialogues_move_as_people_do() -> None:
     solved = sum(one.ending == Ending.ENDING_SOLVED for one in fit) / len(fit)
     first = list(map(told_at, fit))
     told = [sum(at <= k for at in first) / len(fit) for k in range(1, 11)]
-    kept = sum(not faults(one) for one in fit) / len(fit)
+    kept = sum(not RECIPE.faults(one) for one in fit) / len(fit)
     figures = {"dialogues": len(fit), "moves": moves, "telling": telling, "solved": solved, "told": told, "kept": kept}
     print(json.dumps(figures, indent=1))
     assert moves["focus"] == pytest.approx(0.37, abs=0.05)

@@ -10,7 +10,7 @@ from soliloquy.problems.files.problem_of_row import problem_of
 from soliloquy.problems.files.problem_rows import ProblemRow
 from soliloquy.problems.files.program_solution import steps_of_program
 from soliloquy.problems.sifting.near_duplicates import NearDuplicates
-from soliloquy.recipes.mathwell.rules import faults
+from soliloquy.recipes.mathwell.recipe import RECIPE
 from soliloquy.v1.conversation_pb2 import Problem
 from soliloquy.v1.sandbox_pb2 import STATUS_OK
 from tests.unit.recipes.mathwell.writing import commissions, made
@@ -33,7 +33,7 @@ def test_ten_thousand_problems_run_and_are_right() -> None:
             one = await made(commissions().problem(11, ordinal))
             (attempt,) = one.turns[0].calculation.attempts
             assert attempt.execution.status == STATUS_OK
-            written.append((one.problem, faults(one)))
+            written.append((one.problem, RECIPE.faults(one)))
         return written
 
     written = asyncio.run(write())

@@ -8,7 +8,7 @@ from soliloquy.recipes.soliloquy import prompting
 from soliloquy.recipes.soliloquy.answers import Reply
 from soliloquy.runtime.answers import Answer, Unreadable
 from soliloquy.runtime.ask import Prompt
-from soliloquy.truth.number_format import told
+from soliloquy.truth.number_format import format_quantity
 from soliloquy.v1.conversation_pb2 import Calculation, Conversation, Intent, Problem
 from soliloquy.v1.model_pb2 import GenerateRequest, Sampling
 
@@ -54,7 +54,7 @@ def _of(problem: Problem) -> Iterator[Canary]:
     yield Canary(role="composer", prompt=prompting.no_python(opened), answer=Reply)
     for step in problem.steps:
         if step.HasField("result") and step.inputs:
-            given = ", ".join(f"{quantity.symbol} = {told(quantity)}" for quantity in step.inputs)
+            given = ", ".join(f"{quantity.symbol} = {format_quantity(quantity)}" for quantity in step.inputs)
             asked = f"Calculate {step.result.name} ({step.result.symbol}): {step.formula or step.expression}, {given}."
             prompt = prompting.use_python(Calculation(description=asked))
             yield Canary(role="codegen", prompt=prompt, answer=Program)

@@ -16,7 +16,7 @@ from typing import Self
 
 from soliloquy.truth.numbers import EXACT, numbers_in
 from soliloquy.truth.phrases import says
-from soliloquy.truth.quantities import Written, is_same, quantities_in
+from soliloquy.truth.quantities import WrittenQuantity, is_same, quantities_in
 from soliloquy.truth.units import unit
 from soliloquy.v1.conversation_pb2 import Problem, Quantity
 
@@ -35,7 +35,7 @@ _EXACTLY = 1e-6
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Wanted:
+class ExpectedAnswer:
     """The answer that a message is held to."""
 
     value: float
@@ -69,7 +69,7 @@ class Wanted:
         )
 
 
-def reaches(message: str, wanted: Wanted) -> bool:
+def reaches(message: str, wanted: ExpectedAnswer) -> bool:
     """Whether the student ends up with the answer: what it asserts last, as a result if it can be."""
     claims = [
         (said, sentence)
@@ -82,12 +82,12 @@ def reaches(message: str, wanted: Wanted) -> bool:
     return bool(results) and _is_answer(*results[-1], wanted)
 
 
-def tells(message: str, wanted: Wanted) -> bool:
+def tells(message: str, wanted: ExpectedAnswer) -> bool:
     """Whether the tutor says the answer, be it in a question."""
     return any(_is_answer(said, sentence, wanted) for sentence in _sentences(message) for said in _asserted(sentence))
 
 
-def mentions(message: str, wanted: Wanted) -> bool:
+def mentions(message: str, wanted: ExpectedAnswer) -> bool:
     """Whether the answer occurs at all: asserted, asked about, denied, or on the way to something else."""
     return any(_is_answer(said, sentence, wanted) for sentence in _sentences(message) for said in _quantities(sentence))
 
@@ -96,12 +96,12 @@ def _sentences(text: str) -> Iterator[str]:
     return (found[0].strip() for found in _SENTENCE.finditer(text) if found[0].strip())
 
 
-def _quantities(sentence: str) -> Iterator[Written]:
+def _quantities(sentence: str) -> Iterator[WrittenQuantity]:
     for said in quantities_in(sentence):
         yield replace(said, value=-said.value) if _MINUS.search(sentence[: said.start]) else said
 
 
-def _asserted(sentence: str) -> Iterator[Written]:
+def _asserted(sentence: str) -> Iterator[WrittenQuantity]:
     for said in _quantities(sentence):
         before, after = sentence[: said.start], sentence[said.end :]
         denied = any(cue.search(before) for cue in _BEFORE) or any(cue.search(after) for cue in _AFTER)
@@ -109,14 +109,14 @@ def _asserted(sentence: str) -> Iterator[Written]:
             yield said
 
 
-def _is_answer(said: Written, sentence: str, wanted: Wanted) -> bool:
+def _is_answer(said: WrittenQuantity, sentence: str, wanted: ExpectedAnswer) -> bool:
     if not _is_of_its_kind(said, wanted) or not _has_its_value(said, wanted):
         return False
     named = _NAMES.search(sentence) is not None or bool(wanted.name and says(sentence, wanted.name))
     return named or not wanted.shared
 
 
-def _has_its_value(said: Written, wanted: Wanted) -> bool:
+def _has_its_value(said: WrittenQuantity, wanted: ExpectedAnswer) -> bool:
     # Zeros at the end of a whole number are its own digits here; of a decimal the last digit is rounded.
     least = 2 if said.half < 0.5 else EXACT + 1
     forms = [said] if wanted.unit else [said, replace(said, unit=None, word="")]
@@ -124,7 +124,7 @@ def _has_its_value(said: Written, wanted: Wanted) -> bool:
     return near and (wanted.wrong is None or abs(said.value - wanted.value) < abs(said.value - wanted.wrong))
 
 
-def _is_of_its_kind(said: Written, wanted: Wanted) -> bool:
+def _is_of_its_kind(said: WrittenQuantity, wanted: ExpectedAnswer) -> bool:
     """Not of another kind of unit, nor so many of another thing: "2 boxes" where apples are asked for."""
     if not wanted.unit:
         return True

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from training.evaluation.report import CASES, REPORT, is_measured, table, told, told_of
+from training.evaluation.report import CASES, REPORT, format_figure, format_share, is_measured, table
 
 
 class Incomparable(Exception):
@@ -14,7 +14,7 @@ class Incomparable(Exception):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Evaluation:
+class SavedEvaluation:
     folder: Path
     report: Mapping[str, Any]
     # The digest of what was put.
@@ -23,7 +23,7 @@ class Evaluation:
     passed: Mapping[str, Mapping[str, bool]]
 
 
-def read(folders: Sequence[Path]) -> dict[str, Evaluation]:
+def read(folders: Sequence[Path]) -> dict[str, SavedEvaluation]:
     """By name; those of a name that another has too by their folder."""
     found = [_read(folder) for folder in folders]
     first = found[0]
@@ -46,30 +46,30 @@ def read(folders: Sequence[Path]) -> dict[str, Evaluation]:
     }
 
 
-def rows(evaluations: Mapping[str, Evaluation]) -> list[list[str]]:
+def rows(evaluations: Mapping[str, SavedEvaluation]) -> list[list[str]]:
     """A row a metric and measure, and with two evaluations how many cases only the one and only the other passed."""
     made = []
     for metric, title in next(iter(evaluations.values())).report["titles"].items():
         if not any(is_measured(one.report, metric) for one in evaluations.values()):
             continue
-        shares = [told_of(one.report, metric) for one in evaluations.values()]
+        shares = [format_figure(one.report, metric) for one in evaluations.values()]
         made.append([title, *shares, *_alone(list(evaluations.values()), metric)])
-    shares = [told(one.report["figures"]["read_at_first"]) for one in evaluations.values()]
+    shares = [format_share(one.report["figures"]["read_at_first"]) for one in evaluations.values()]
     made.append(["answers read at the first try", *shares, *([""] if len(evaluations) == 2 else [])])
     return made
 
 
-def head(evaluations: Mapping[str, Evaluation]) -> list[str]:
+def head(evaluations: Mapping[str, SavedEvaluation]) -> list[str]:
     return ["metric", *evaluations, *(["only the one : only the other"] if len(evaluations) == 2 else [])]
 
 
-def page(evaluations: Mapping[str, Evaluation]) -> Iterator[str]:
+def page(evaluations: Mapping[str, SavedEvaluation]) -> Iterator[str]:
     yield f"{next(iter(evaluations.values())).report['cases']['put']}: share, 95 % interval."
     yield ""
     yield from table(head(evaluations), rows(evaluations))
 
 
-def _alone(evaluations: Sequence[Evaluation], metric: str) -> list[str]:
+def _alone(evaluations: Sequence[SavedEvaluation], metric: str) -> list[str]:
     if len(evaluations) != 2:
         return []
     if metric not in evaluations[0].report["figures"]["metrics"]:
@@ -79,11 +79,11 @@ def _alone(evaluations: Sequence[Evaluation], metric: str) -> list[str]:
     return [f"{alone[0]} : {alone[1]}"]
 
 
-def _read(folder: Path) -> Evaluation:
+def _read(folder: Path) -> SavedEvaluation:
     try:
         report = json.loads((folder / REPORT).read_text("utf-8"))
         rows = [json.loads(line) for line in (folder / CASES).read_text("utf-8").splitlines()]
         passed = {row["case"]: row["passed"] for row in rows}
-        return Evaluation(folder=folder, report=report, cases=report["cases"]["sha256"], passed=passed)
+        return SavedEvaluation(folder=folder, report=report, cases=report["cases"]["sha256"], passed=passed)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise Incomparable(f"{folder} holds no evaluation ({error}): soliloquy evaluate .. --out makes one") from error

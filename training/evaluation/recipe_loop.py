@@ -31,12 +31,12 @@ C = TypeVar("C")
 R = TypeVar("R")
 
 
-class TooFew(Exception):
+class TooFewCases(Exception):
     """The problems hold fewer cases than were asked for; the message says how many."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tutoring:
+class RecipeLoop:
     recipe: Recipe
     model: Model
     execute: Execute
@@ -93,7 +93,7 @@ class Tutoring:
                 raise TypeError(f"a tutor does nothing about {type(event).__name__}")
 
 
-async def side_by_side(cases: Iterable[C], put: Callable[[C], Awaitable[R]], *, at_once: int) -> list[R]:
+async def run_bounded(cases: Iterable[C], put: Callable[[C], Awaitable[R]], *, at_once: int) -> list[R]:
     """What comes of each case, in their order."""
     room = asyncio.Semaphore(at_once)
 
@@ -106,11 +106,11 @@ async def side_by_side(cases: Iterable[C], put: Callable[[C], Awaitable[R]], *, 
     return [task.result() for task in putting]
 
 
-def parsed(calls: Sequence[ModelCall]) -> Counter[str]:
+def parse_outcomes(calls: Sequence[ModelCall]) -> Counter[str]:
     """How the answers that were asked for could be read."""
     return Counter(ParseOutcome.Name(call.outcome).removeprefix("PARSE_OUTCOME_").lower() for call in calls)
 
 
-def adapters(calls: Sequence[ModelCall]) -> frozenset[str]:
+def adapter_digests(calls: Sequence[ModelCall]) -> frozenset[str]:
     """The digests of those that gave the answers."""
     return frozenset(call.adapter_digest for call in calls if call.adapter_digest)

@@ -25,13 +25,13 @@ PAGE = "report.md"
 PICTURE = "report.svg"
 
 
-class Result(Protocol):
+class CaseResult(Protocol):
     """What came of one case."""
 
     def as_json(self) -> dict[str, Any]: ...
 
 
-def write_report(folder: Path, report: Mapping[str, Any], results: Iterable[Result], page: Iterable[str]) -> None:
+def write_report(folder: Path, report: Mapping[str, Any], results: Iterable[CaseResult], page: Iterable[str]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     lines = (json.dumps(result.as_json(), ensure_ascii=False) for result in results)
     (folder / CASES).write_text("".join(f"{line}\n" for line in lines), "utf-8")
@@ -50,7 +50,7 @@ def read_report(folder: Path) -> dict[str, Any] | None:
         return None
 
 
-def told(share: Mapping[str, Any]) -> str:
+def format_share(share: Mapping[str, Any]) -> str:
     """ "0.96 (48 of 50, 0.87 to 0.99)" """
     if share["share"] is None:
         return "no case"
@@ -63,16 +63,16 @@ def is_measured(report: Mapping[str, Any], name: str) -> bool:
     return name in made["metrics"] or made["measures"][name] is not None
 
 
-def told_of(report: Mapping[str, Any], name: str) -> str:
+def format_figure(report: Mapping[str, Any], name: str) -> str:
     """A metric's share or a measure's number."""
     made = report["figures"]
     if name in made["metrics"]:
-        return told(made["metrics"][name])
+        return format_share(made["metrics"][name])
     value = made["measures"][name]
     return "not measured" if value is None else f"{value:.2f}"
 
 
-def published(report: Mapping[str, Any], name: str) -> str:
+def format_published(report: Mapping[str, Any], name: str) -> str:
     """Empty where nothing was."""
     return f"{report['paper'][name]:.2f}" if name in report["paper"] else ""
 

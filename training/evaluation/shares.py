@@ -11,7 +11,7 @@ _Z = 1.959964
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Share:
+class Proportion:
     # Points, where there are halves too.
     passed: float
     of: int
@@ -45,6 +45,6 @@ def wilson(passed: float, of: int) -> tuple[float, float]:
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
-def read_at_first(parsed: Counter[str]) -> Share:
+def first_read(parsed: Counter[str]) -> Proportion:
     """Of all that a model was asked, by how its answer could be read: whether the first could be used as it was."""
-    return Share.counted(outcome in ("strict", "repaired") for outcome in parsed.elements())
+    return Proportion.counted(outcome in ("strict", "repaired") for outcome in parsed.elements())

@@ -133,7 +133,7 @@ class Chats:
     async def _answer(self, chat: _Chat, text: str, tell: pieces.Tell) -> None:
         said = Conversation()
         said.CopyFrom(chat.conversation)
-        person_in(said.run.recipe).says(said, text)
+        person_in(said.run.recipe).record_student(said, text)
         try:
             chat.conversation = await self._tutor.replied(said, tell)
         except Refusal as refusal:
@@ -182,7 +182,7 @@ def _shown(chat_id: str, conversation: Conversation) -> ChatShown:
 
 
 def _messages(conversation: Conversation) -> Iterator[Said]:
-    if handed_in := person_in(conversation.run.recipe).handed_in(conversation):
+    if handed_in := person_in(conversation.run.recipe).prior_work(conversation):
         yield Said(role="student", text=handed_in)
     for turn in conversation.turns:
         if turn.HasField("student"):

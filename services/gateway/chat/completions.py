@@ -73,7 +73,7 @@ class Completions:
             raise Refusal(Code.NOT_NOW, "the tutor has ended this conversation: begin another one")
         conversation = await self._replayed(recipe, history) if known is None else _copy(known)
         if not _awaits_tutor(conversation):
-            person_in(recipe).says(conversation, history.latest)
+            person_in(recipe).record_student(conversation, history.latest)
         return await self._tutor.replied(conversation, tell)
 
     async def _replayed(self, recipe: str, history: History) -> Conversation:
@@ -87,8 +87,8 @@ class Completions:
         conversation = await self._tutor.planned(conversation)
         for student, tutor in history.exchanges:
             if not _awaits_tutor(conversation):
-                person.says(conversation, student)
-            person.hears(conversation, tutor)
+                person.record_student(conversation, student)
+            person.record_tutor(conversation, tutor)
         return conversation
 
     def _remember(self, recipe: str, history: History, sent: str, conversation: Conversation) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from services.gateway.chat.pieces import REPLY_AGAIN, Tell, reply
-from soliloquy.recipes.person import SoFar
+from soliloquy.recipes.person import VisibleText
 from soliloquy.runtime.model.hearing import Hear
 from soliloquy.v1.model_pb2 import GenerateRequest
 
@@ -11,7 +11,7 @@ from soliloquy.v1.model_pb2 import GenerateRequest
 class Showing:
     """Asked for each answer that begins: what is no reply is not heard, and one that begins anew is taken back."""
 
-    def __init__(self, shown: Mapping[str, SoFar], tell: Tell) -> None:
+    def __init__(self, shown: Mapping[str, VisibleText], tell: Tell) -> None:
         self._shown = shown
         self._tell = tell
         self._text = ""

@@ -52,9 +52,9 @@ class Tutor:
         person = person_in(conversation.run.recipe)
         if conversation.run.enrich:
             conversation = (await self._answered(self._next(EnrichmentNeeded(conversation=conversation)))).conversation
-        if person.begins is None:
+        if person.open is None:
             return conversation
-        [begun] = person.begins(ConversationStarted(conversation=conversation))
+        [begun] = person.open(ConversationStarted(conversation=conversation))
         if isinstance(begun, ConversationFinished):
             reason = begun.conversation.ending_reason
             raise Refusal(Code.INVALID, f"this problem cannot be talked about by {conversation.run.recipe} ({reason})")
@@ -62,7 +62,7 @@ class Tutor:
 
     async def replied(self, conversation: Conversation, tell: Tell) -> Conversation:
         """The conversation with the tutor's reply to its last message; the one that is given stays as it is."""
-        showing = Showing(person_in(conversation.run.recipe).shown, tell)
+        showing = Showing(person_in(conversation.run.recipe).visible_text, tell)
         tell(pieces.DECIDING)
         hearing = HEARING.set(showing)
         try:

@@ -5,7 +5,7 @@ import re
 
 from services.model.engines.noise import Noise
 from soliloquy.recipes.recipe import find, known_recipes
-from soliloquy.recipes.scripted.parsed_prompt import Book, Reading
+from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt, ProblemBook
 from soliloquy.runtime.model import ModelRefused
 from soliloquy.runtime.model.hearing import HEARING, Hear
 from soliloquy.runtime.seeds import draw
@@ -15,7 +15,7 @@ from soliloquy.v1.model_pb2 import Completion, Finish, GenerateRequest
 class ScriptedEngine:
     """Answers about the problems of its book, after `latency` seconds, as badly as `noise` says."""
 
-    def __init__(self, book: Book, latency: float = 0, noise: Noise | None = None) -> None:
+    def __init__(self, book: ProblemBook, latency: float = 0, noise: Noise | None = None) -> None:
         self._book = book
         self._latency = latency
         self._noise = noise
@@ -53,9 +53,9 @@ class ScriptedEngine:
             raise ModelRefused(f"the scripted engine has no lines for the prompt {request.prompt!r}; it knows {known}")
         prompt = "\n\n".join(message.text for message in request.messages)
         if self._noise is None:
-            return speak(Reading(request.prompt, prompt, self._book), draw(request.seed, request.prompt))
+            return speak(ParsedPrompt(request.prompt, prompt, self._book), draw(request.seed, request.prompt))
         faults = draw(request.seed, request.prompt, "noise")
-        reading = Reading(request.prompt, self._noise.misread(prompt, faults), self._book)
+        reading = ParsedPrompt(request.prompt, self._noise.misread(prompt, faults), self._book)
         answer = speak(reading, draw(request.seed, request.prompt))
         return self._noise.spoil(answer, faults, retry=reading.has("error"))
 

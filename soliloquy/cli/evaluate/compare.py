@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from soliloquy.runs.failure import Failure
-from training.evaluation.comparison import Evaluation, Incomparable, head, page, read, rows
+from training.evaluation.comparison import Incomparable, SavedEvaluation, head, page, read, rows
 
 COMPARISON = "comparison"
 
@@ -42,7 +42,7 @@ def compare(*, folders: tuple[Path, ...], out: Path | None, as_json: bool) -> No
     Console().print(table)
 
 
-def _write(out: Path, evaluations: Mapping[str, Evaluation]) -> None:
+def _write(out: Path, evaluations: Mapping[str, SavedEvaluation]) -> None:
     try:
         out.mkdir(parents=True, exist_ok=True)
         (out / f"{COMPARISON}.md").write_text("\n".join(page(evaluations)) + "\n", "utf-8")

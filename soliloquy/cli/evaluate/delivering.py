@@ -11,13 +11,13 @@ from rich.console import Console
 from rich.table import Table
 
 from soliloquy.runs.failure import Failure
-from training.evaluation.report import PICTURE, Result, published, told_of, write_report
+from training.evaluation.report import PICTURE, CaseResult, format_figure, format_published, write_report
 
 
 def deliver(
     out: Path,
     report: Mapping[str, Any],
-    results: Iterable[Result],
+    results: Iterable[CaseResult],
     page: Iterable[str],
     *,
     tables: Iterable[Table],
@@ -41,7 +41,7 @@ def figures_table(report: Mapping[str, Any], names: Iterable[str]) -> Table:
     """A row each of these metrics and measures; a command may add its own below."""
     table = Table("metric", "share of cases, with its 95 % interval", report["whose"], title=report["name"])
     for name in names:
-        table.add_row(report["titles"][name], told_of(report, name), published(report, name))
+        table.add_row(report["titles"][name], format_figure(report, name), format_published(report, name))
     return table
 
 

@@ -21,13 +21,13 @@ from soliloquy.v1.conversation_pb2 import Conversation, Problem
 from soliloquy.v1.events_pb2 import CodeWritten
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 from training.evaluation.mathdial.baseline import next_step
-from training.evaluation.mathdial.dialogues import RECIPE, Drawn, drawn_dialogues, held
+from training.evaluation.mathdial.dialogues import RECIPE, DrawnDialogues, draw_dialogues, hold_dialogues
 from training.evaluation.mathdial.figures import CURVES, MEASURES, METRICS, figures
-from training.evaluation.mathdial.judging import Judged
+from training.evaluation.mathdial.judging import JudgedDialogue
 from training.evaluation.mathdial.page import PAPER, WHOSE
-from training.evaluation.mathdial.recordings import Unsuited, recorded
-from training.evaluation.mathdial.replies import History, Replied, digest_of, histories, replied
-from training.evaluation.recipe_loop import Execute, Tutoring
+from training.evaluation.mathdial.recordings import UnsuitableDataset, judge_recorded
+from training.evaluation.mathdial.replies import RecordedHistory, ReplyResult, digest_of, histories, reply_to_histories
+from training.evaluation.recipe_loop import Execute, RecipeLoop
 from training.evaluation.text_models import BertScore, NoLocalModel
 
 MODEL, NEXT_STEP = "model", "next-step"
@@ -52,11 +52,13 @@ class Dialogues:
     # An encoder's folder.
     bertscore: Path | None
 
-    def report(self, name: str | None, *, quiet: bool) -> tuple[dict[str, Any], list[Judged], list[Replied]]:
+    def report(
+        self, name: str | None, *, quiet: bool
+    ) -> tuple[dict[str, Any], list[JudgedDialogue], list[ReplyResult]]:
         """With what was found of each dialogue and reply; raises Failure."""
         if self.who not in (MODEL, NEXT_STEP):
             results, cases = _recorded(self.who)
-            replies: list[Replied] = []
+            replies: list[ReplyResult] = []
             likeness = None
         else:
             likeness = _likeness(self.bertscore)
@@ -80,7 +82,7 @@ class Dialogues:
     def _name(self) -> str:
         return {MODEL: self.tutor.name, NEXT_STEP: NEXT_STEP}.get(self.who) or Path(self.who).name
 
-    def _held(self, *, quiet: bool) -> tuple[list[Judged], list[Replied], dict[str, Any]]:
+    def _held(self, *, quiet: bool) -> tuple[list[JudgedDialogue], list[ReplyResult], dict[str, Any]]:
         source, problems = held_out(self.tutor.problems, seed=self.seed, trained=self.trained)
         asked = self._histories()
         drawn, results, replies = completed(self._evaluated(problems, asked, quiet=quiet))
@@ -101,27 +103,27 @@ class Dialogues:
         }
         return results, replies, put
 
-    def _histories(self) -> list[History]:
+    def _histories(self) -> list[RecordedHistory]:
         if self.references is None:
             return []
         learned = [one for folder in self.trained for one in _conversations(folder)] if self.trained else None
         try:
             return histories(_conversations(self.references), str(self.references), learned)
-        except Unsuited as unsuited:
+        except UnsuitableDataset as unsuited:
             raise Failure(str(unsuited)) from unsuited
 
     async def _evaluated(
-        self, problems: Iterator[Problem], asked: Sequence[History], *, quiet: bool
-    ) -> tuple[Drawn, list[Judged], list[Replied]]:
+        self, problems: Iterator[Problem], asked: Sequence[RecordedHistory], *, quiet: bool
+    ) -> tuple[DrawnDialogues, list[JudgedDialogue], list[ReplyResult]]:
         recipe = find(RECIPE)
         async with self.tutor.answering() as answering, self._executing() as execute:
             # A student by rule knows the problems by heart, and makes no noise.
             by_rule = scripted_model(ModelSettings(problems=[self.tutor.problems]))
             students: Model = answering if self.student == MODEL else by_rule
-            drawn = await drawn_dialogues(
+            drawn = await draw_dialogues(
                 problems, recipe, students, seed=self.seed, dialogues=self.dialogues, at_once=self.in_flight
             )
-            tutoring = Tutoring(
+            tutoring = RecipeLoop(
                 recipe=recipe if self.who == MODEL else next_step(),
                 model=_Cast(students=students, tutor=answering),
                 execute=execute,
@@ -129,13 +131,13 @@ class Dialogues:
             with Bar(answering, of=len(drawn.conversations) + len(asked), quiet=quiet) as bar:
                 reached = 0
 
-                def tell(result: Judged) -> None:
+                def tell(result: JudgedDialogue) -> None:
                     nonlocal reached
                     reached += result.reached is not None
                     bar.tell(f"reached {reached}")
 
-                results = await held(drawn.conversations, tutoring, at_once=self.in_flight, tell=tell)
-                replies = await replied(
+                results = await hold_dialogues(drawn.conversations, tutoring, at_once=self.in_flight, tell=tell)
+                replies = await reply_to_histories(
                     asked, tutoring, at_once=self.in_flight, tell=lambda _: bar.tell(f"reached {reached}")
                 )
         return drawn, results, replies
@@ -160,10 +162,10 @@ class _Cast:
         return await (self.students if request.role in _STUDENTS else self.tutor).generate(request)
 
 
-def _recorded(folder: str) -> tuple[list[Judged], dict[str, Any]]:
+def _recorded(folder: str) -> tuple[list[JudgedDialogue], dict[str, Any]]:
     try:
-        found = recorded(_conversations(folder), folder)
-    except Unsuited as unsuited:
+        found = judge_recorded(_conversations(folder), folder)
+    except UnsuitableDataset as unsuited:
         raise Failure(str(unsuited)) from unsuited
     put = {
         "put": f"The {len(found.results)} dialogues of `{folder}` as they are",

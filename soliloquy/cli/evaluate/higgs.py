@@ -13,7 +13,7 @@ from soliloquy.cli.evaluate.putting import Putting
 from soliloquy.cli.evaluate.tutor import chosen_tutor
 from training.evaluation.higgs.judging import METRICS
 from training.evaluation.higgs.page import page
-from training.evaluation.report import told
+from training.evaluation.report import format_share
 
 
 @click.command()
@@ -55,7 +55,7 @@ def _table(report: dict[str, Any]) -> Table:
     table, made = figures_table(report, METRICS), report["figures"]
     rearranging = made["rearranging"]
     table.add_section()
-    table.add_row("questions that need a rearrangement", told(rearranging["questions"]), "")
-    table.add_row("calculation verification of those", told(rearranging["metrics"]["verification"]), "")
-    table.add_row("answers read at the first try", told(made["read_at_first"]), "")
+    table.add_row("questions that need a rearrangement", format_share(rearranging["questions"]), "")
+    table.add_row("calculation verification of those", format_share(rearranging["metrics"]["verification"]), "")
+    table.add_row("answers read at the first try", format_share(made["read_at_first"]), "")
     return table

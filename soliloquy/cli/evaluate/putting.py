@@ -13,10 +13,10 @@ from soliloquy.runs.wiring import ModelSettings, scripted_model
 from soliloquy.v1.conversation_pb2 import Problem
 from training.evaluation.higgs.cases import RECIPE, Rehearsal
 from training.evaluation.higgs.figures import figures
-from training.evaluation.higgs.judging import METRICS, Judged
+from training.evaluation.higgs.judging import METRICS, JudgedCase
 from training.evaluation.higgs.page import PAPER, WHOSE
-from training.evaluation.higgs.protocol import Drawn, drawn_cases, evaluated
-from training.evaluation.recipe_loop import Tutoring
+from training.evaluation.higgs.protocol import DrawnCases, draw_cases, evaluate_cases
+from training.evaluation.recipe_loop import RecipeLoop
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -30,7 +30,7 @@ class Putting:
     # No question of these is put.
     trained: Sequence[Path] = ()
 
-    def report(self, name: str, *, quiet: bool) -> tuple[dict[str, Any], list[Judged]]:
+    def report(self, name: str, *, quiet: bool) -> tuple[dict[str, Any], list[JudgedCase]]:
         """With what was found of each case; raises Failure."""
         source, questions = held_out(self.tutor.problems, seed=self.seed, trained=self.trained)
         prompts = fingerprints(RECIPE)
@@ -59,21 +59,23 @@ class Putting:
         return report, results
 
 
-async def _evaluated(putting: Putting, questions: Iterator[Problem], *, quiet: bool) -> tuple[Drawn, list[Judged]]:
+async def _evaluated(
+    putting: Putting, questions: Iterator[Problem], *, quiet: bool
+) -> tuple[DrawnCases, list[JudgedCase]]:
     recipe = find(RECIPE)
     # The students and what was said before a case is put do not depend on the model.
     scripted = scripted_model(ModelSettings(problems=[putting.tutor.problems]))
     async with putting.tutor.answering() as answering, sandboxed() as execute:
-        rehearsal = Rehearsal(tutoring=Tutoring(recipe=recipe, model=scripted, execute=execute), seed=putting.seed)
-        drawn = await drawn_cases(questions, rehearsal, questions=putting.questions)
-        tutoring = Tutoring(recipe=recipe, model=answering, execute=execute)
+        rehearsal = Rehearsal(tutoring=RecipeLoop(recipe=recipe, model=scripted, execute=execute), seed=putting.seed)
+        drawn = await draw_cases(questions, rehearsal, questions=putting.questions)
+        tutoring = RecipeLoop(recipe=recipe, model=answering, execute=execute)
         missed = 0
         with Bar(answering, of=len(drawn.cases), quiet=quiet) as bar:
 
-            def tell(result: Judged) -> None:
+            def tell(result: JudgedCase) -> None:
                 nonlocal missed
                 missed += not all(result.passed.values())
                 bar.tell(f"missed {missed}")
 
-            results = await evaluated(drawn.cases, tutoring, at_once=putting.in_flight, tell=tell)
+            results = await evaluate_cases(drawn.cases, tutoring, at_once=putting.in_flight, tell=tell)
         return drawn, results

@@ -21,11 +21,11 @@ from soliloquy.runtime.model import ModelRefused
 from soliloquy.runtime.model.faults import ModelFailed
 from soliloquy.runtime.model.settings import BadModelSettings
 from soliloquy.runtime.retry import CannotServe
-from training.evaluation.recipe_loop import Execute, TooFew
+from training.evaluation.recipe_loop import Execute, TooFewCases
 
 T = TypeVar("T")
 # What is said to the user in a line.
-_SAID = (SandboxUnavailable, TooFew, BadModelSettings, CannotServe, ModelRefused, ModelFailed)
+_SAID = (SandboxUnavailable, TooFewCases, BadModelSettings, CannotServe, ModelRefused, ModelFailed)
 
 
 def completed(evaluation: Coroutine[Any, Any, T]) -> T:

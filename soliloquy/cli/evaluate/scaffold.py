@@ -19,9 +19,9 @@ from soliloquy.runs.wiring import ModelSettings, scripted_model
 from soliloquy.runtime.model import Model
 from soliloquy.runtime.model.opening import opened
 from soliloquy.runtime.model.settings import BadModelSettings, Models, read_models
-from training.evaluation.recipe_loop import Tutoring, adapters
-from training.evaluation.scaffold.dialogues import Case, can_be_put, digest, put
-from training.evaluation.scaffold.evaluator import Judged, Putting
+from training.evaluation.recipe_loop import RecipeLoop, adapter_digests
+from training.evaluation.scaffold.dialogues import DialogueCase, cases_digest, is_suitable, make_cases
+from training.evaluation.scaffold.evaluator import Evaluator, ScoredDialogue
 from training.evaluation.scaffold.figures import PAPER, TITLES, WHOSE, figures
 from training.evaluation.scaffold.judging import TEMPLATES, Judge
 from training.evaluation.scaffold.page import page
@@ -80,10 +80,10 @@ def scaffold(
     if tutor == "plain" and chosen.weights is None and "scripted" in engines:
         raise click.UsageError("--tutor plain: the scripted model tutors by a plan only: name another --model")
     source, questions = held_out(problems, seed=seed, trained=datasets)
-    wanted = list(islice(filter(can_be_put, islice(questions, _LOOKED_AT * dialogues)), dialogues))
+    wanted = list(islice(filter(is_suitable, islice(questions, _LOOKED_AT * dialogues)), dialogues))
     if len(wanted) < dialogues:
         raise Failure(f"only {len(wanted)} of {dialogues} problems can be put: ask for fewer --dialogues")
-    cases = list(put(wanted, segments=segments, seed=seed))
+    cases = list(make_cases(wanted, segments=segments, seed=seed))
     others = {role: _read(file) for role, file in (("judge", judge), ("student", student))}
     prompts = fingerprints(_RECIPE) | TEMPLATES.fingerprints()
     results = completed(_evaluated(cases, chosen, tutor, others, tries, in_flight, quiet=quiet or as_json))
@@ -92,7 +92,7 @@ def scaffold(
         "name": name or (chosen.name if tutor == "planned" else f"{chosen.name}, {tutor}"),
         "tutor": tutor,
         "model": chosen.identity(),
-        "adapters": sorted(frozenset[str]().union(*(adapters(result.calls) for result in results))),
+        "adapters": sorted(frozenset[str]().union(*(adapter_digests(result.calls) for result in results))),
         **{role: models.identity() if models else None for role, models in others.items()},
         "cases": {
             "put": f"{dialogues} dialogues of each pass and {segments} segments of `{problems}`, seed {seed}",
@@ -102,7 +102,7 @@ def scaffold(
             "segments": segments,
             "tries": tries,
             "seed": seed,
-            "sha256": digest(cases),
+            "sha256": cases_digest(cases),
             "problem_ids": sorted({case.problem.id for case in cases}),
         },
         "prompts_sha256": prompts,
@@ -123,7 +123,7 @@ def scaffold(
 
 
 async def _evaluated(
-    cases: Sequence[Case],
+    cases: Sequence[DialogueCase],
     chosen: Tutor,
     kind: str,
     others: Mapping[str, Models | None],
@@ -131,7 +131,7 @@ async def _evaluated(
     in_flight: int,
     *,
     quiet: bool,
-) -> list[Judged]:
+) -> list[ScoredDialogue]:
     def scripted() -> Model:
         return scripted_model(ModelSettings(problems=[chosen.problems]))
 
@@ -143,8 +143,8 @@ async def _evaluated(
             for role, models in others.items()
             if models
         }
-        tutoring = Tutoring(recipe=find(_RECIPE), model=answering, execute=execute)
-        putting = Putting(
+        tutoring = RecipeLoop(recipe=find(_RECIPE), model=answering, execute=execute)
+        putting = Evaluator(
             tutor=lambda case: TUTORS[kind](case, tutoring),
             judge=Judge(asked["judge"]) if "judge" in asked else None,
             student=asked.get("student") or scripted(),
@@ -153,7 +153,7 @@ async def _evaluated(
         broken = 0
         with Bar(answering, of=len(cases), quiet=quiet) as bar:
 
-            def tell(result: Judged) -> None:
+            def tell(result: ScoredDialogue) -> None:
                 nonlocal broken
                 broken += bool(result.dialogue.broken)
                 bar.tell(f"broken off {broken}")

@@ -16,7 +16,7 @@ from soliloquy.problems.files.whole import whole_file
 from soliloquy.problems.sifting.policy import SOLVE_RATE
 from soliloquy.problems.sifting.problem_lines import problem_lines
 from soliloquy.problems.sifting.sampling import bin_name, bin_of
-from soliloquy.recipes.scaffold.solve_rate import solved
+from soliloquy.recipes.scaffold.solve_rate import count_solved
 from soliloquy.runs.failure import Failure
 from soliloquy.runs.wiring import ModelSettings, scripted_model
 from soliloquy.runtime.model.opening import opened
@@ -88,7 +88,7 @@ async def _rates(
 
         async def rated(problem: Problem) -> tuple[str, float]:
             async with room:
-                return problem.question, await solved(problem, model, tries=tries, seed=seed) / tries
+                return problem.question, await count_solved(problem, model, tries=tries, seed=seed) / tries
 
         rating = asyncio.as_completed([rated(problem) for problem in with_answer])
         bar = track(rating, "problems", len(with_answer), console=Console(stderr=True), disable=quiet)

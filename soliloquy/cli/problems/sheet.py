@@ -10,7 +10,7 @@ from string import Template
 from tempfile import TemporaryDirectory
 
 from soliloquy.problems.files.whole import whole_file
-from soliloquy.truth.number_format import rounded, with_unit
+from soliloquy.truth.number_format import format_rounded, with_unit
 from soliloquy.v1.conversation_pb2 import Problem
 
 _PAGE = Template(Path(__file__).with_name("sheet.html").read_text("utf-8"))
@@ -49,7 +49,7 @@ def _page(problems: Sequence[Problem], about: str) -> str:
 
 
 def _answer(problem: Problem) -> str:
-    return with_unit(rounded(problem.answer.value, _DIGITS), problem.answer.unit)
+    return with_unit(format_rounded(problem.answer.value, _DIGITS), problem.answer.unit)
 
 
 def _way(problem: Problem) -> str:

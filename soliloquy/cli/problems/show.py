@@ -15,7 +15,7 @@ from soliloquy.problems.files.problem_file import BadProblemFile, read_problems
 from soliloquy.problems.files.problem_rows import kind_name, strategy_name
 from soliloquy.runs.failure import Failure
 from soliloquy.runtime.seeds import seed
-from soliloquy.truth.number_format import with_unit, written
+from soliloquy.truth.number_format import format_value
 from soliloquy.v1.conversation_pb2 import Problem, Slip, Step
 
 
@@ -65,7 +65,7 @@ def _print(problem: Problem, console: Console) -> None:
         console.print(Text.assemble((f"\n{step.number}  ", "bold"), (step.ask, "bold magenta")))
         console.print(Padding(_taken(step), (0, 0, 0, 3)))
     if problem.HasField("answer"):
-        answer = with_unit(written(problem.answer.value), problem.answer.unit)
+        answer = format_value(problem.answer.value, problem.answer.unit)
         console.print(Text.assemble("\nanswer: ", (answer, "bold green"), f"  within {problem.tolerance:.2g}"))
 
 
@@ -74,12 +74,10 @@ def _taken(step: Step) -> Text:
     if step.formula:
         text.append(f"\n{step.formula}")
     if step.inputs:
-        known = ", ".join(f"{own.symbol} = {with_unit(written(own.value), own.unit)}" for own in step.inputs)
+        known = ", ".join(f"{own.symbol} = {format_value(own.value, own.unit)}" for own in step.inputs)
         text.append(f"   with {known}", style="dim")
     if step.HasField("result"):
-        text.append(
-            f"\n{step.result.symbol} = {with_unit(written(step.result.value), step.result.unit)}", style="green"
-        )
+        text.append(f"\n{step.result.symbol} = {format_value(step.result.value, step.result.unit)}", style="green")
         text.append(f"   {step.result.name}", style="dim")
     for slip in step.slips:
         text.append(f"\n{_mistake(slip, numeric=step.HasField('result'))}", style="red")
@@ -87,6 +85,6 @@ def _taken(step: Step) -> Text:
 
 
 def _mistake(slip: Slip, *, numeric: bool) -> str:
-    value = f" = {with_unit(written(slip.value), slip.unit)}" if numeric else ""
+    value = f" = {format_value(slip.value, slip.unit)}" if numeric else ""
     kind = f"wrong {strategy_name(slip.strategy)}".rstrip()
     return f"{kind}: {slip.working}{value}"

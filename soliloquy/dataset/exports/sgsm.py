@@ -5,7 +5,7 @@ from typing import Any
 
 from soliloquy.dataset.exports.dialogue import Dialogue, Unfit
 from soliloquy.dataset.exports.format import Choice, Format, Row, text_of
-from soliloquy.recipes.programs import program_of
+from soliloquy.recipes.programs import solution_program
 from soliloquy.v1.conversation_pb2 import Quantity, Step
 
 
@@ -20,7 +20,7 @@ def row(dialogue: Dialogue, choice: Choice) -> Row | None:
     """None for a problem of which no program is known: one without numbers."""
     told: Row = {"question": dialogue.question}
     if choice.solutions:
-        solution = program_of(dialogue.solution, map(_step, dialogue.steps))
+        solution = solution_program(dialogue.solution, map(_step, dialogue.steps))
         if not solution:
             return None
         told |= {"solution": solution, "answer": dialogue.answer}

@@ -7,8 +7,8 @@ from functools import lru_cache
 from soliloquy.problems.bank.family_file import ConceptTable, StepTable
 from soliloquy.problems.working.slips import STRATEGIES, mistakes
 from soliloquy.problems.working.wrong_ways import WrongWays, wrong_ways
-from soliloquy.truth.expressions import Expression, compiled, in_brackets
-from soliloquy.truth.number_format import tidy, with_unit, written
+from soliloquy.truth.expressions import Expression, in_brackets, parse_expression
+from soliloquy.truth.number_format import format_number, tidy, with_unit
 from soliloquy.v1 import conversation_pb2 as pb
 
 
@@ -32,7 +32,7 @@ class Board:
 # Constants, and the values of small ranges, come again and again.
 @lru_cache(8192)
 def _shown(value: float, unit: str) -> tuple[str, str]:
-    plain = written(value)
+    plain = format_number(value)
     return with_unit(plain, unit), in_brackets(plain)
 
 
@@ -119,7 +119,7 @@ def family_step(
             formula=table.formula,
             wrong=[table.wrong["formula"], table.wrong["rearrangement"]],
         )
-    expression = compiled(table.expression)
+    expression = parse_expression(table.expression)
     outline.MergeFrom(
         pb.Step(
             formula=f"{table.result.symbol} = {expression.formula}",

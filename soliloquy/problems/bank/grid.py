@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from soliloquy.problems.bank.family_file import Given
-from soliloquy.truth.number_format import written
+from soliloquy.truth.number_format import format_number
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -23,7 +23,7 @@ class Grid:
             position = round((float(text) - self.low) / self.step)
         except (ValueError, OverflowError):
             return None
-        return position if 0 <= position < self.count and written(self.value(position)) == text else None
+        return position if 0 <= position < self.count and format_number(self.value(position)) == text else None
 
 
 def grid(given: Given) -> Grid:

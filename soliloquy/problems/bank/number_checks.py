@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from soliloquy.problems.bank.family import Family
 from soliloquy.problems.bank.family_steps import WorkedStep
 from soliloquy.problems.working.slips import STRATEGIES
-from soliloquy.truth.number_format import is_workable, with_unit, written
+from soliloquy.truth.number_format import format_value, is_workable
 from soliloquy.v1.conversation_pb2 import Problem, Step
 
 # From the force between two electrons far apart to the distance of a star.
@@ -45,7 +45,7 @@ def results_are_plausible(family: Family, problems: Sequence[Problem]) -> Iterat
     for problem in problems:
         for step in numeric(problem):
             if not (is_workable(step.result.value) and SMALLEST < step.result.value < LARGEST):
-                yield f"{_named(step)} is {with_unit(written(step.result.value), step.result.unit)}: {problem.question}"
+                yield f"{_named(step)} is {format_value(step.result.value, step.result.unit)}: {problem.question}"
 
 
 def slips_are_wrong(family: Family, problems: Sequence[Problem]) -> Iterator[str]:

@@ -10,7 +10,7 @@ from soliloquy.problems.bank.number_checks import numeric
 from soliloquy.truth.algebra import is_solved_by
 from soliloquy.truth.expressions import Unworkable
 from soliloquy.truth.laws import Law, law, law_between, laws_in
-from soliloquy.truth.unit_algebra import UnitsDisagree, UnknownUnit, calculated, converted
+from soliloquy.truth.unit_algebra import UnitsDisagree, UnknownUnit, calculate, convert
 from soliloquy.truth.units import unit
 from soliloquy.v1.conversation_pb2 import STEP_KIND_CONVERT, STEP_KIND_EQUATION, STEP_KIND_REARRANGE, Problem, Step
 
@@ -34,9 +34,9 @@ def units_agree(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
             inputs = {own.symbol: (own.value, own.unit) for own in step.inputs}
             try:
                 if step.kind == STEP_KIND_CONVERT and len(inputs) == 1:
-                    value = converted(*next(iter(inputs.values())), step.result.unit)
+                    value = convert(*next(iter(inputs.values())), step.result.unit)
                 else:
-                    value = calculated(expressions[step.number], inputs, step.result.unit)
+                    value = calculate(expressions[step.number], inputs, step.result.unit)
             except (UnknownUnit, UnitsDisagree) as error:
                 yield f"step {step.number}: {error}"
                 continue

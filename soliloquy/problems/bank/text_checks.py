@@ -6,7 +6,7 @@ from itertools import combinations
 
 from soliloquy.problems.bank.family import Family
 from soliloquy.problems.bank.wording import SLOT
-from soliloquy.truth.number_format import with_unit, written
+from soliloquy.truth.number_format import format_value
 from soliloquy.truth.phrases import says
 from soliloquy.v1.conversation_pb2 import Problem
 
@@ -83,7 +83,7 @@ def asks_keep_the_result(family: Family, problems: Sequence[Problem]) -> Iterato
         for place, step in enumerate(steps):
             if not step.HasField("result"):
                 continue
-            result = with_unit(written(step.result.value), step.result.unit)
+            result = format_value(step.result.value, step.result.unit)
             for ask in asks[: place + 1]:
                 if result in ask:
                     yield f"{ask!r} gives {result} away"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from soliloquy.problems.bank.family_file import FamilyFile
-from soliloquy.truth.number_format import with_unit, written
+from soliloquy.truth.number_format import format_value
 
 SLOT = re.compile(r"\{(\w+)\}")
 NUMBER = r"[0-9.e-]+"
@@ -67,7 +67,7 @@ def slot_patterns(family: FamilyFile) -> Mapping[str, SlotPattern]:
         for symbol, row in family.given.items()
     }
     constants = {
-        symbol: SlotPattern(drawn="", behind=re.escape(with_unit(written(row.value), row.unit)))
+        symbol: SlotPattern(drawn="", behind=re.escape(format_value(row.value, row.unit)))
         for symbol, row in family.constants.items()
     }
     return things | given | constants

@@ -7,7 +7,7 @@ from typing import Any
 
 from soliloquy.problems.files.stated_number import stated_number
 from soliloquy.problems.files.worked_text import unit_at
-from soliloquy.truth.expressions import BadExpression, compiled
+from soliloquy.truth.expressions import BadExpression, parse_expression
 
 # With the number behind it, which repeats the result.
 _ANNOTATION = re.compile(r"<<(?P<inside>[^<>]*)>>(?P<again>(?:-?\$?\d[\d,]*(?:\.\d+)?)?)")
@@ -80,6 +80,6 @@ def _expression(arithmetic: str) -> str:
     """Empty where the annotation is no arithmetic in Python's notation, such as 20% * 5."""
     text = arithmetic.replace(",", "").replace("$", "").strip()
     try:
-        return text if text and not compiled(text).symbols else ""
+        return text if text and not parse_expression(text).symbols else ""
     except BadExpression:
         return ""

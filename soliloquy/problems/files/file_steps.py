@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from soliloquy.problems.working.slips import slips
 from soliloquy.problems.working.wrong_ways import wrong_ways
-from soliloquy.truth.expressions import Expression, compiled, in_working
+from soliloquy.truth.expressions import Expression, in_working, parse_expression
 from soliloquy.v1 import conversation_pb2 as pb
 
 # A formula of two operands, whose wrong forms can be told without knowing what it means.
@@ -52,7 +52,7 @@ def _mistakes(
     expression: Expression | None, inputs: Sequence[pb.Quantity], result: pb.Quantity, number: int
 ) -> list[pb.Slip]:
     """Without an expression they are rules over the number itself."""
-    basis = expression or compiled(repr(result.value))
+    basis = expression or parse_expression(repr(result.value))
     values = {quantity.symbol: quantity.value for quantity in inputs}
     texts = {symbol: in_working(value) for symbol, value in values.items()}
     return slips(wrong_ways(basis, unit=result.unit), basis, values, texts, result=result, pick=number)

@@ -14,7 +14,7 @@ from soliloquy.problems.files.reading.lines import LONGEST_LINE, flaw_of
 from soliloquy.problems.files.reading.rows import names_there
 from soliloquy.problems.files.source_format import SourceFormat
 from soliloquy.problems.files.stated_number import stated_number
-from soliloquy.truth.number_format import written
+from soliloquy.truth.number_format import format_number
 
 # What a row of ours has a field for; "unit" goes into the answer, and "extra" is taken up by ours.
 FIELDS = ("question", "solution", "id", "topic", "answer", "unit", "tolerance", "steps", "extra")
@@ -82,7 +82,7 @@ def _answer(answer: Any, unit: Any) -> tuple[dict[str, Any] | None, str | None]:
     if stated is None:
         return None, answer if isinstance(answer, str) else to_json(answer).decode()
     value, sign = stated
-    exact = math.isfinite(value) and written(value) == answer.strip()
+    exact = math.isfinite(value) and format_number(value) == answer.strip()
     return {"value": value, "unit": str(unit or sign)}, None if exact else answer
 
 

@@ -8,8 +8,8 @@ from soliloquy.problems.files.file_steps import file_step
 from soliloquy.problems.files.problem_rows import AnswerRow, ProblemRow, ResultRow, StepRow
 from soliloquy.problems.files.solution_text import steps_of
 from soliloquy.runtime.seeds import digest
-from soliloquy.truth.expressions import BadExpression, Expression, Unworkable, compiled
-from soliloquy.truth.number_format import is_workable, tidy, with_unit, written
+from soliloquy.truth.expressions import BadExpression, Expression, Unworkable, parse_expression
+from soliloquy.truth.number_format import format_value, is_workable, tidy
 from soliloquy.v1 import conversation_pb2 as pb
 
 # The step that states an answer which no other step gives.
@@ -136,7 +136,7 @@ def _worked(
             raise BadField(f"{field}.result.value", "is missing, and there is no expression to calculate it from")
         return None, result.value
     try:
-        expression = compiled(row.expression)
+        expression = parse_expression(row.expression)
     except BadExpression as error:
         raise BadField(f"{field}.expression", str(error)) from error
     unknown = sorted(set(expression.symbols) - given.keys())
@@ -187,8 +187,8 @@ def _answer(row: ProblemRow, steps: list[pb.Step]) -> pb.Quantity | None:
 
 def _check_answer(row: ProblemRow, result: pb.Quantity) -> None:
     if row.answer is not None and not _is_answer(result, row.answer, row.tolerance):
-        stated = with_unit(written(row.answer.value), row.answer.unit)
-        found = with_unit(written(result.value), result.unit)
+        stated = format_value(row.answer.value, row.answer.unit)
+        found = format_value(result.value, result.unit)
         raise BadField("answer", f"is {stated}, but the last step that yields a number gives {found}")
 
 

@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 from soliloquy.problems.files.problem_rows import LONGEST_TEXT
-from soliloquy.truth.expressions import BadExpression, compiled
+from soliloquy.truth.expressions import BadExpression, parse_expression
 
 _COMMENT = re.compile(r"\s*#+\s*(?P<text>.*\w.*)")
 _GIVEN = re.compile(r"\s*\w+ = [-+.\de]+\s*(?:#.*)?")
@@ -70,7 +70,7 @@ def _body(code: str) -> list[ast.stmt]:
 
 def _step(name: str, worked: ast.expr, known: dict[str, float], results: set[str]) -> dict[str, Any]:
     try:
-        expression = compiled(ast.unparse(worked))
+        expression = parse_expression(ast.unparse(worked))
     except (BadExpression, RecursionError) as error:
         raise _NotPlain from error
     if not results.union(known).issuperset(expression.symbols):

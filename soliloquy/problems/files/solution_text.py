@@ -4,7 +4,7 @@ import re
 
 from soliloquy.problems.files.file_steps import file_step
 from soliloquy.problems.files.worked_text import calculation_in
-from soliloquy.truth.expressions import compiled
+from soliloquy.truth.expressions import parse_expression
 from soliloquy.v1 import conversation_pb2 as pb
 
 STEP_NUMBER = re.compile(r"(?:^|(?<=\s))(?:[Ss]tep\s+(\d+)\s*[).:-]|(\d+)[).](?=\s))\s*")
@@ -43,6 +43,6 @@ def _step(number: int, text: str) -> pb.Step:
     return file_step(
         number=number,
         explanation=text,
-        expression=compiled(calculated.expression) if calculated.expression else None,
+        expression=parse_expression(calculated.expression) if calculated.expression else None,
         result=pb.Quantity(symbol=symbol, name=name, value=calculated.value, unit=calculated.unit),
     )

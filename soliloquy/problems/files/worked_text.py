@@ -7,7 +7,7 @@ from itertools import pairwise
 from keyword import iskeyword
 
 from soliloquy.problems.working.wrong_ways import FACTORS
-from soliloquy.truth.expressions import BadExpression, Unworkable, compiled
+from soliloquy.truth.expressions import BadExpression, Unworkable, parse_expression
 from soliloquy.truth.number_format import is_workable
 
 # A stated result may be rounded this far from what its calculation gives.
@@ -61,7 +61,7 @@ def _checked(left: str, right: str, symbol: str) -> Calculated | None:
     value = number(stated["value"])
     for candidate in _arithmetic_at_end(left):
         try:
-            expression = compiled(candidate)
+            expression = parse_expression(candidate)
             calculated = expression.value({})
         except (BadExpression, Unworkable):
             continue

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from soliloquy.problems.working.wrong_ways import WrongWays
 from soliloquy.truth.expressions import UNWORKABLE, Expression, Values
-from soliloquy.truth.number_format import SIGNIFICANT_DIGITS, tidy, written
+from soliloquy.truth.number_format import SIGNIFICANT_DIGITS, format_number, tidy
 from soliloquy.v1 import conversation_pb2 as pb
 
 # Those of the ways that lead to a wrong expression, then the slip of the pen in the right one.
@@ -48,7 +48,7 @@ def mistakes(
     """
     found = [_first_apart(way, values, texts, value) for way in ways]
     mistaken = miscalculated(value, pick=pick)
-    found.append((working or written(mistaken), mistaken))
+    found.append((working or format_number(mistaken), mistaken))
     return found
 
 
@@ -66,9 +66,9 @@ def _first_apart(way: WrongWays, values: Values, texts: Mapping[str, str], right
         except UNWORKABLE:
             continue
         if apart(value, right):
-            return candidate.working.format_map(texts) or written(value), value
+            return candidate.working.format_map(texts) or format_number(value), value
     value = miscalculated(right, pick=way.strategy)
-    return written(value), value
+    return format_number(value), value
 
 
 def miscalculated(right: float, *, pick: int) -> float:

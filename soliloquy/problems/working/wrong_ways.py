@@ -9,7 +9,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Literal
 
-from soliloquy.truth.expressions import Expression, compiled
+from soliloquy.truth.expressions import Expression, parse_expression
 from soliloquy.v1 import conversation_pb2 as pb
 
 UNKNOWN_UNIT = 10.0
@@ -60,7 +60,7 @@ def wrong_ways(
         WrongWays(
             strategy=strategy,
             candidates=chain(
-                map(compiled, [stated[name]] if stated and name in stated else []),
+                map(parse_expression, [stated[name]] if stated and name in stated else []),
                 (Expression(tree=tree) for tree in trees),
             ),
         )

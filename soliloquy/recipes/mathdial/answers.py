@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
-from soliloquy.recipes.answers import Text, either
+from soliloquy.recipes.answers import Text, any_of
 from soliloquy.recipes.mathdial.claims import final_answer
 from soliloquy.recipes.mathdial.moves import FAREWELL, INTENTS, belongs
 from soliloquy.runtime.answers import Answer
@@ -53,7 +53,7 @@ def _kinds() -> list[dict[str, Any]]:
 class Choice(Answer):
     """The move that the next message is to make."""
 
-    model_config = ConfigDict(json_schema_extra=either(*_kinds()))
+    model_config = ConfigDict(json_schema_extra=any_of(*_kinds()))
 
     thoughts: Text = Field(alias="Thoughts")
     evaluation: Annotated[Literal["incorrect", "correct", "partial", "unclear"], BeforeValidator(_plain)] = Field(

@@ -4,7 +4,7 @@ import math
 import re
 from collections.abc import Iterator
 
-from soliloquy.truth.expressions import BadExpression, Unworkable, compiled
+from soliloquy.truth.expressions import BadExpression, Unworkable, parse_expression
 from soliloquy.truth.number_format import SIGNIFICANT_DIGITS
 from soliloquy.truth.numbers import numbers_in_digits
 from soliloquy.truth.quantities import answer_in
@@ -86,7 +86,7 @@ def _is_so(left: str, right: str) -> bool:
 
 def _comes_to(left: str, right: str) -> bool:
     try:
-        value, said = compiled(left).value({}), compiled(right).value({})
+        value, said = parse_expression(left).value({}), parse_expression(right).value({})
     except (BadExpression, Unworkable):
         return False
     if math.isclose(value, said, rel_tol=_TIDIED):

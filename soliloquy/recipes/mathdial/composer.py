@@ -1,6 +1,6 @@
 """The two states that reply: choosing a move, and writing the message that makes it."""
 
-from soliloquy.recipes.answers import Message
+from soliloquy.recipes.answers import TutorMessage
 from soliloquy.recipes.codes import EVALUATIONS
 from soliloquy.recipes.judges import Judges
 from soliloquy.recipes.mathdial import prompting
@@ -28,7 +28,7 @@ async def reply(event: ReplyNeeded, ask: Ask, judges: Judges) -> Outcome:
         solved = choice.solved == "y"
     else:
         turn.tutor.CopyFrom(moved(*OPENING))
-    turn.tutor.text = (await ask(prompting.replying(conversation), Message)).text
+    turn.tutor.text = (await ask(prompting.replying(conversation), TutorMessage)).text
     if solved:
         conversation.ending, conversation.resolution = Ending.ENDING_SOLVED, _resolution(conversation)
     elif len(conversation.turns) >= min(conversation.run.max_turns, POLICY["talk"]["most_turns"]):

@@ -13,7 +13,7 @@ from typing import Any
 from soliloquy.recipes.codegen import program_prompt
 from soliloquy.recipes.mathdial.confusion import numbered
 from soliloquy.recipes.mathdial.moves import INTENTS, MEANINGS, belief_name, intent_name, move_name
-from soliloquy.recipes.templates import Templates, filled
+from soliloquy.recipes.templates import Templates, fill
 from soliloquy.runtime.ask import Prompt
 from soliloquy.runtime.values import shown
 from soliloquy.v1.conversation_pb2 import Belief, Calculation, Confusion, Conversation, Problem, Turn
@@ -154,7 +154,7 @@ def outset(conversation: Conversation) -> str:
     """How a chat with the tutor begins that is to be learned as a whole; no prompt that a run is grown with."""
     grounds = grounded(conversation, conversation.turns)
     del grounds["conversation"]
-    return filled(_DIALOGUE.read_text("utf-8").strip(), **grounds, name=conversation.student_name, moves=_moves())
+    return fill(_DIALOGUE.read_text("utf-8").strip(), **grounds, name=conversation.student_name, moves=_moves())
 
 
 def _choosing(turn: Turn, grounds: Mapping[str, str]) -> Prompt:

@@ -13,14 +13,14 @@ from soliloquy.recipes.mathdial.moves import (
 )
 from soliloquy.recipes.mathdial.policy import POLICY
 from soliloquy.recipes.mathdial.rules import calculates, consistent
-from soliloquy.recipes.records import attempt_record, beginning, call_record, ended
+from soliloquy.recipes.records import attempt_record, call_record, ending_fields, header_fields
 from soliloquy.runtime.values import verdict
 from soliloquy.v1.conversation_pb2 import Confusion, Conversation, StudentReply, Turn, TutorReply
 
 
 def record(conversation: Conversation) -> dict[str, Any]:
     return {
-        **beginning(conversation),
+        **header_fields(conversation),
         "confusion": _confusion(conversation.problem.enrichment.confusion),
         "persona": conversation.persona,
         "student": {
@@ -29,7 +29,7 @@ def record(conversation: Conversation) -> dict[str, Any]:
             "reasons_wanted": conversation.reasons_wanted,
         },
         "turns": [_turn(turn) for turn in conversation.turns],
-        **ended(conversation),
+        **ending_fields(conversation),
         "annotation": {
             "resolution": resolution_name(conversation.resolution) or None,
             "student_consistent": consistent(conversation),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from soliloquy.recipes.mathdial.moves import MEANINGS, move_name
 from soliloquy.recipes.mathdial.prompting import grounded
-from soliloquy.recipes.recipe import Given, Lesson
+from soliloquy.recipes.recipe import Lesson, ReplyContext
 from soliloquy.recipes.templates import Templates
 from soliloquy.runtime.ask import Prompt
 from soliloquy.v1.conversation_pb2 import Conversation, Turn
@@ -24,7 +24,7 @@ _TEMPLATES = Templates(
 )
 
 
-def replies(conversation: Conversation, given: Given) -> list[Lesson]:
+def replies(conversation: Conversation, given: ReplyContext) -> list[Lesson]:
     """Each of the tutor's messages; where its move is to be given, those whose move somebody knows."""
     return [
         Lesson(turn=turn.number, prompt=responding(conversation, conversation.turns[:number], given), answer=text)
@@ -33,7 +33,7 @@ def replies(conversation: Conversation, given: Given) -> list[Lesson]:
     ]
 
 
-def responding(conversation: Conversation, turns: Sequence[Turn], given: Given) -> Prompt:
+def responding(conversation: Conversation, turns: Sequence[Turn], given: ReplyContext) -> Prompt:
     """What the last of these turns is replied to with."""
     told = grounded(conversation, turns)
     asked, said = [_TEMPLATES.filled("asked")], [_TEMPLATES.filled("said", conversation=told["conversation"])]

@@ -4,7 +4,7 @@ from typing import Any
 
 from soliloquy.recipes.codes import EVALUATIONS, INTENTS
 from soliloquy.recipes.mathdial.composer import moved
-from soliloquy.recipes.records import attempt_of, problem_of
+from soliloquy.recipes.records import restore_attempt, restore_problem
 from soliloquy.v1.conversation_pb2 import (
     Calculation,
     Confusion,
@@ -23,7 +23,7 @@ def restored(record: dict[str, Any]) -> Conversation:
     student = record["student"]
     conversation = Conversation(
         id=record["id"],
-        problem=problem_of(record["problem"]),
+        problem=restore_problem(record["problem"]),
         persona=record["persona"],
         person=record["person"],
         student_name=student["name"],
@@ -53,7 +53,7 @@ def _confusion(confusion: dict[str, Any]) -> Confusion:
 
 def _turn(turn: dict[str, Any]) -> Turn:
     soliloquy = turn["soliloquy"]
-    attempts = [attempt_of(attempt) for attempt in soliloquy["attempts"]]
+    attempts = [restore_attempt(attempt) for attempt in soliloquy["attempts"]]
     calculation = Calculation(description=soliloquy["description"], attempts=attempts)
     return Turn(
         number=turn["number"],

@@ -3,34 +3,29 @@
 from collections.abc import Callable
 
 from soliloquy.recipes import manners
-from soliloquy.recipes.agreement import contradiction, letter
-from soliloquy.recipes.manners import Found
+from soliloquy.recipes.agreement import contradictions, letter_of
+from soliloquy.recipes.manners import Findings
 from soliloquy.recipes.mathdial.claims import claimed, gives_right_answer, holds_answer, is_right, slips
 from soliloquy.recipes.mathdial.moves import OPENING, belongs, intent_name, move_name
 from soliloquy.recipes.mathdial.policy import POLICY
-from soliloquy.truth.report import Checked, CheckedTurn
+from soliloquy.truth.report import CheckedConversation, CheckedTurn
 from soliloquy.v1.conversation_pb2 import Belief, Conversation, Ending, Turn
 from soliloquy.v1.sandbox_pb2 import Status
 
 _ENDED = (Ending.ENDING_SOLVED, Ending.ENDING_TURN_LIMIT)
 
 
-def faults(conversation: Conversation) -> list[str]:
-    """Why the conversation is not kept; nothing where it is. One that was not solved is worth keeping too."""
-    return list(judged(conversation).faults)
-
-
-def judged(conversation: Conversation) -> Checked:
+def judged(conversation: Conversation) -> CheckedConversation:
     """The same with what is so in each turn; of a conversation that was broken off nothing more is said."""
     if conversation.ending not in _ENDED:
         # The reasons of a refused problem begin with what is counted.
         reason = conversation.ending_reason or f"not finished: {Ending.Name(conversation.ending)}"
-        return Checked(turns=(), faults=[reason])
+        return CheckedConversation(turns=(), faults=[reason])
     return checked(conversation)
 
 
-def checked(conversation: Conversation) -> Checked:
-    return Checked(
+def checked(conversation: Conversation) -> CheckedConversation:
+    return CheckedConversation(
         turns=[_checked_turn(turn, conversation) for turn in conversation.turns], faults=_broken(conversation)
     )
 
@@ -65,41 +60,41 @@ def _checked_turn(turn: Turn, conversation: Conversation) -> CheckedTurn:
     return CheckedTurn(
         meant_wrong=meant,
         right=right,
-        verdict_true=None if right is None or letter(turn) not in ("a", "b") else (letter(turn) == "b") == right,
-        codes={"evaluation": letter(turn), "move": move_name(turn.tutor), "intent": intent_name(turn.tutor)},
+        verdict_true=None if right is None or letter_of(turn) not in ("a", "b") else (letter_of(turn) == "b") == right,
+        codes={"evaluation": letter_of(turn), "move": move_name(turn.tutor), "intent": intent_name(turn.tutor)},
         message=student.text,
         reply=turn.tutor.text,
     )
 
 
-def _of_manners(rule: Callable[[Conversation, manners.Policy], Found]) -> Callable[[Conversation], Found]:
+def _of_manners(rule: Callable[[Conversation, manners.Policy], Findings]) -> Callable[[Conversation], Findings]:
     return lambda conversation: rule(conversation, POLICY["talk"])
 
 
-def _moves(conversation: Conversation) -> Found:
+def _moves(conversation: Conversation) -> Findings:
     for turn in conversation.turns:
         move, intent = move_name(turn.tutor), intent_name(turn.tutor)
         if not belongs(move, intent):
             yield turn.number, f"move {move!r} with intent {intent!r}"
 
 
-def _opening(conversation: Conversation) -> Found:
+def _opening(conversation: Conversation) -> Findings:
     for first in conversation.turns[:1]:
         opened = (move_name(first.tutor), intent_name(first.tutor))
         if opened != OPENING or first.HasField("student"):
             yield 1, f"the conversation begins with {' '.join(opened)}"
 
 
-def _blind(conversation: Conversation) -> Found:
+def _blind(conversation: Conversation) -> Findings:
     """A number that the student gives as the answer is judged by a program that ran, or not at all."""
     for turn in conversation.turns:
         attempts = turn.calculation.attempts
         ran = attempts and attempts[-1].execution.status == Status.STATUS_OK
-        if letter(turn) in ("a", "b") and not ran and claimed(turn.student.text, conversation.problem) is not None:
-            yield turn.number, f"evaluated {letter(turn)!r} although no program ran"
+        if letter_of(turn) in ("a", "b") and not ran and claimed(turn.student.text, conversation.problem) is not None:
+            yield turn.number, f"evaluated {letter_of(turn)!r} although no program ran"
 
 
-def _solved(conversation: Conversation) -> Found:
+def _solved(conversation: Conversation) -> Findings:
     problem, turns = conversation.problem, list(conversation.turns)
     if turns and conversation.ending == Ending.ENDING_SOLVED:
         last = turns.pop()
@@ -110,7 +105,7 @@ def _solved(conversation: Conversation) -> Found:
             yield turn.number, "the right answer, and the conversation goes on"
 
 
-def _belief(conversation: Conversation) -> Found:
+def _belief(conversation: Conversation) -> Findings:
     if conversation.person:
         return
     problem = conversation.problem
@@ -125,7 +120,7 @@ def _belief(conversation: Conversation) -> Found:
             yield turn.number, f"gives the right answer after {turn.student.reasons} of {needed} good reasons"
 
 
-def _arithmetic(conversation: Conversation) -> Found:
+def _arithmetic(conversation: Conversation) -> Findings:
     """Of a model; a person may slip."""
     if conversation.person:
         return
@@ -134,7 +129,7 @@ def _arithmetic(conversation: Conversation) -> Found:
             yield turn.number, slip
 
 
-def _told(conversation: Conversation) -> Found:
+def _told(conversation: Conversation) -> Findings:
     problem, given = conversation.problem, False
     for turn in conversation.turns:
         given = given or holds_answer(turn.student.text, problem) or intent_name(turn.tutor) == "reveal_answer"
@@ -142,17 +137,17 @@ def _told(conversation: Conversation) -> Found:
             yield turn.number, f"a {move_name(turn.tutor)} move tells the final answer"
 
 
-_RULES: dict[str, Callable[[Conversation], Found]] = {
-    "length": _of_manners(manners.length),
-    "empty": _of_manners(manners.empty),
-    "speaks_for": _of_manners(manners.speaks_for),
+_RULES: dict[str, Callable[[Conversation], Findings]] = {
+    "length": _of_manners(manners.check_length),
+    "empty": _of_manners(manners.check_words),
+    "speaks_for": _of_manners(manners.check_speaker),
     "moves": _moves,
     "opening": _opening,
-    "contradiction": lambda conversation: contradiction(conversation, POLICY["agreeing"]),
+    "contradiction": lambda conversation: contradictions(conversation, POLICY["agreeing"]),
     "blind": _blind,
     "solved": _solved,
     "belief": _belief,
     "arithmetic": _arithmetic,
     "told": _told,
-    "repeated": _of_manners(manners.repeated),
+    "repeated": _of_manners(manners.check_repetition),
 }

@@ -1,6 +1,6 @@
 """The student: a name, a profile, and a wrong solution that it believes in until it has reasons enough."""
 
-from soliloquy.recipes.answers import Spoken
+from soliloquy.recipes.answers import StudentMessage
 from soliloquy.recipes.mathdial import prompting
 from soliloquy.recipes.mathdial.beliefs import belief_after, drawn_wanted, reasons_given
 from soliloquy.runtime.ask import Ask
@@ -22,7 +22,7 @@ async def reply(event: ConversationStarted | TutorReplied, ask: Ask) -> Outcome:
         return begun(event)
     reasons = reasons_given(conversation)
     belief = belief_after(reasons, conversation.reasons_wanted)
-    spoken = await ask(prompting.student(conversation, belief), Spoken)
+    spoken = await ask(prompting.student(conversation, belief), StudentMessage)
     conversation.turns.add(
         number=len(conversation.turns) + 1,
         student=StudentReply(text=spoken.text, intent=_MEANT.get(belief), belief=belief, reasons=reasons),

@@ -4,14 +4,14 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
-from soliloquy.recipes.answers import Text, refenced
+from soliloquy.recipes.answers import Text, in_code_fence
 from soliloquy.runtime.answers import Answer
 from soliloquy.runtime.code import unfenced
 
 
 class Written(Answer):
     question: Text = Field(alias="Problem")
-    function: Annotated[Text, BeforeValidator(refenced)] = Field(alias="Python Function")
+    function: Annotated[Text, BeforeValidator(in_code_fence)] = Field(alias="Python Function")
 
     @property
     def code(self) -> str:

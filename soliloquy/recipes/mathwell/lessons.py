@@ -2,7 +2,7 @@
 
 from soliloquy.recipes.mathwell.answers import Written
 from soliloquy.recipes.mathwell.prompting import writing
-from soliloquy.recipes.recipe import Lesson, Told
+from soliloquy.recipes.recipe import ChatMessage, Lesson
 from soliloquy.v1.conversation_pb2 import Conversation
 
 
@@ -10,10 +10,10 @@ def lessons(conversation: Conversation) -> list[Lesson]:
     return [Lesson(turn=1, prompt=writing(conversation.problem), answer=_answer(conversation))]
 
 
-def dialogue(conversation: Conversation) -> list[Told]:
+def dialogue(conversation: Conversation) -> list[ChatMessage]:
     """The same as a chat: there is only one thing that is asked."""
-    asked = [Told(role, text, turn=1) for role, text in writing(conversation.problem).said]
-    return [*asked, Told("assistant", _answer(conversation), turn=1, learned=True)]
+    asked = [ChatMessage(role, text, turn=1) for role, text in writing(conversation.problem).said]
+    return [*asked, ChatMessage("assistant", _answer(conversation), turn=1, learned=True)]
 
 
 def _answer(conversation: Conversation) -> str:

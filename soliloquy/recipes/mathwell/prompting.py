@@ -12,9 +12,9 @@ from typing import Any
 from soliloquy.recipes.mathwell.commissions import listed, operations
 from soliloquy.recipes.mathwell.criteria.verdicts import WordProblem
 from soliloquy.recipes.mathwell.word_problem import as_word_problem
-from soliloquy.recipes.templates import Templates, filled
+from soliloquy.recipes.templates import Templates, fill
 from soliloquy.runtime.ask import Prompt
-from soliloquy.truth.number_format import exact
+from soliloquy.truth.number_format import format_exact
 from soliloquy.v1.conversation_pb2 import Commission, Conversation, Example, Problem
 
 FOLDER = Path(__file__).with_name("prompts")
@@ -36,7 +36,7 @@ def writing(problem: Problem) -> Prompt:
 
 def judging(problem: WordProblem) -> Prompt:
     """What a judge is asked of a written problem."""
-    answer = "nothing" if problem.answer is None else exact(problem.answer)
+    answer = "nothing" if problem.answer is None else format_exact(problem.answer)
     return TEMPLATES.prompt("judging", question=problem.question, code=problem.code, answer=answer)
 
 
@@ -61,9 +61,9 @@ def _wishes(commission: Commission) -> Iterator[str]:
     else:
         yield told["anything"]
     if commission.grade:
-        yield filled(told["grade"], grade=str(commission.grade))
+        yield fill(told["grade"], grade=str(commission.grade))
     if allowed := operations(commission):
-        yield f"{filled(told['operations'], operations=listed(allowed))}\n<operations>{', '.join(allowed)}</operations>"
+        yield f"{fill(told['operations'], operations=listed(allowed))}\n<operations>{', '.join(allowed)}</operations>"
 
 
 def _example(example: Example) -> str:

@@ -2,16 +2,16 @@
 
 from typing import Any
 
-from soliloquy.recipes.records import attempt_record, beginning, call_record, ended, enum_name
+from soliloquy.recipes.records import attempt_record, call_record, ending_fields, enum_name, header_fields
 from soliloquy.v1.conversation_pb2 import Authorship, Conversation, Ruling, Turn
 
 
 def record(conversation: Conversation) -> dict[str, Any]:
     return {
-        **beginning(conversation),
+        **header_fields(conversation),
         **_authorship(conversation.problem.authorship),
         "turns": [_turn(turn) for turn in conversation.turns],
-        **ended(conversation),
+        **ending_fields(conversation),
     }
 
 

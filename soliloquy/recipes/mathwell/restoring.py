@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from soliloquy.recipes.records import attempt_of, problem_of
+from soliloquy.recipes.records import restore_attempt, restore_problem
 from soliloquy.v1.conversation_pb2 import Authorship, Calculation, Commission, Conversation, Measures, Opinion, Turn
 
 
 def restored(record: dict[str, Any]) -> Conversation:
     conversation = Conversation(
         id=record["id"],
-        problem=problem_of(record["problem"]),
+        problem=restore_problem(record["problem"]),
         turns=[_turn(turn) for turn in record["turns"]],
         ending=f"ENDING_{record['ending'].upper()}",
         ending_reason=record["ending_reason"],
@@ -25,6 +25,6 @@ def restored(record: dict[str, Any]) -> Conversation:
 
 def _turn(turn: dict[str, Any]) -> Turn:
     soliloquy = turn["soliloquy"]
-    attempts = [attempt_of(attempt) for attempt in soliloquy["attempts"]]
+    attempts = [restore_attempt(attempt) for attempt in soliloquy["attempts"]]
     calculation = Calculation(description=soliloquy["description"], attempts=attempts)
     return Turn(number=turn["number"], calculation=calculation if soliloquy["use_python"] else None)

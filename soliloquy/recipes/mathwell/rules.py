@@ -7,23 +7,18 @@ from soliloquy.recipes.mathwell.composer import number_of, returned
 from soliloquy.recipes.mathwell.judging import copies, scores_of
 from soliloquy.recipes.mathwell.policy import POLICY
 from soliloquy.runtime.values import shown, status_name
-from soliloquy.truth.report import Checked
+from soliloquy.truth.report import CheckedConversation
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Problem
 from soliloquy.v1.sandbox_pb2 import Status
 
 
-def faults(conversation: Conversation) -> list[str]:
-    """Why the problem is not kept; nothing where it is."""
-    return list(judged(conversation).faults)
-
-
-def judged(conversation: Conversation) -> Checked:
+def judged(conversation: Conversation) -> CheckedConversation:
     """The same; there are no messages that anything could be said of."""
     if conversation.ending != Ending.ENDING_WRITTEN:
         reason = conversation.ending_reason or f"not finished: {Ending.Name(conversation.ending)}"
-        return Checked(turns=(), faults=[reason])
+        return CheckedConversation(turns=(), faults=[reason])
     unusable = _unusable(conversation)
-    return Checked(turns=(), faults=[unusable] if unusable else list(_objections(conversation.problem)))
+    return CheckedConversation(turns=(), faults=[unusable] if unusable else list(_objections(conversation.problem)))
 
 
 def _unusable(conversation: Conversation) -> str:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from soliloquy.recipes.answers import Message, Text
+from soliloquy.recipes.answers import Text, TutorMessage
 from soliloquy.recipes.scaffold.states import STATES
 from soliloquy.runtime.answers import Answer, Unreadable
 from soliloquy.v1.conversation_pb2 import Plan, SubQuestion
@@ -31,8 +31,12 @@ def _named(value: str) -> str:
     return found[0] if found else value
 
 
-class Described(Answer):
-    """What a program is to be written for."""
+class CalculationRequest(Answer):
+    # The schema, title and description included, is part of what a model is asked.
+    model_config = ConfigDict(
+        title="Described",
+        json_schema_extra={"additionalProperties": False, "description": "What a program is to be written for."},
+    )
 
     description: Text = Field(alias="Description")
 
@@ -52,12 +56,12 @@ class Tutored(Answer):
         parts = _PARTS.search(text)
         if parts is None:
             raise Unreadable("it needs [Analysis and Decision], [Learner State] and [Reply], in this order")
-        message, _ = Message.read(parts["reply"].strip())
+        message, _ = TutorMessage.read(parts["reply"].strip())
         try:
             answer = cls.model_validate({"analysis": parts["analysis"], "state": parts["state"], "reply": message.text})
         except ValidationError as error:
             raise Unreadable(f"each part needs a text, and the state one of {', '.join(STATES)}") from error
-        return answer, text == parted(answer.analysis, answer.state, answer.reply)
+        return answer, text == tutored_text(answer.analysis, answer.state, answer.reply)
 
     @staticmethod
     def reply_so_far(raw: str) -> str:
@@ -69,7 +73,7 @@ class Tutored(Answer):
         return ""
 
 
-def parted(analysis: str, state: str, reply: str) -> str:
+def tutored_text(analysis: str, state: str, reply: str) -> str:
     """What a model is to write."""
     return f"[Analysis and Decision] {analysis}\n[Learner State] {state.capitalize()}\n[Reply] {reply}"
 
@@ -93,7 +97,10 @@ class _SubQuestion(BaseModel):
     steps: Annotated[list[int], Field(min_length=1, alias="Steps"), BeforeValidator(_listed)]
 
 
-class Planned(Answer):
+class PlanAnswer(Answer):
+    # The title is part of the schema that a model is asked with.
+    model_config = ConfigDict(title="Planned")
+
     analysis: Text = Field(alias="Analysis")
     questions: list[_SubQuestion] = Field(alias="Sub-Questions")
 
@@ -103,7 +110,7 @@ class Planned(Answer):
         return Plan(analysis=self.analysis, questions=questions)
 
 
-class OwnPlan(Answer):
+class UnaidedPlan(Answer):
     """A plan as a model writes it that has learned to plan: in the paper's layout, from the problem alone."""
 
     analysis: Text
@@ -119,7 +126,7 @@ class OwnPlan(Answer):
             own = cls(analysis=found["analysis"], questions=questions)
         except ValidationError as error:
             raise Unreadable("the analysis, each question and each expected answer need a text") from error
-        return own, text == "\n".join(laid_out(own.plan))
+        return own, text == "\n".join(plan_lines(own.plan))
 
     @classmethod
     def json_schema(cls) -> str:
@@ -133,7 +140,7 @@ class OwnPlan(Answer):
         return Plan(analysis=self.analysis, questions=questions)
 
 
-def laid_out(plan: Plan) -> Iterator[str]:
+def plan_lines(plan: Plan) -> Iterator[str]:
     """The lines of a plan as the paper lays it out."""
     yield f"[analysis] {plan.analysis}"
     yield "[sub_questions]"
@@ -144,8 +151,10 @@ def laid_out(plan: Plan) -> Iterator[str]:
     yield f"Final answer: {plan.questions[-1].answer}"
 
 
-class Verdict(Answer):
+class PlanVerdict(Answer):
     """The reason first: what is written down decides."""
+
+    model_config = ConfigDict(title="Verdict")
 
     reason: Text = Field(alias="Reason")
     decision: Annotated[Literal["accept", "reject"], BeforeValidator(_accepting)] = Field(alias="Decision")

@@ -6,10 +6,10 @@ from soliloquy.recipes.codes import EVALUATIONS as LETTERS
 from soliloquy.recipes.judges import Judges
 from soliloquy.recipes.scaffold import prompting
 from soliloquy.recipes.scaffold.answers import Tutored
-from soliloquy.recipes.scaffold.fit import found, misfit, sent_back
-from soliloquy.recipes.scaffold.memory import closing, tracked
+from soliloquy.recipes.scaffold.fit import check_answer, find_misfit, send_back
+from soliloquy.recipes.scaffold.memory import closing_state, solved_after
 from soliloquy.recipes.scaffold.policy import POLICY
-from soliloquy.recipes.scaffold.reply_rules import slips
+from soliloquy.recipes.scaffold.reply_rules import reply_faults
 from soliloquy.recipes.scaffold.states import (
     ANSWERING,
     COMPREHENSION,
@@ -37,17 +37,17 @@ async def reply(event: ReplyNeeded, ask: Ask, judges: Judges) -> Outcome:
     """
     conversation = event.conversation
     turn = conversation.turns[-1]
-    if rejected := misfit(conversation, turn):
-        return sent_back(conversation, rejected)
+    if rejected := find_misfit(conversation, turn):
+        return send_back(conversation, rejected)
     tutored = await ask(prompting.tutoring(conversation, turn), Tutored, partial(_check, conversation=conversation))
-    state = closing(conversation, turn, STATES[tutored.state])
+    state = closing_state(conversation, turn, STATES[tutored.state])
     # What led to the end, as it was drawn; a person's message shows what was found.
     shown = turn.student.learner_state or STATES[tutored.state]
     if not _fits(tutored, conversation):
-        return sent_back(conversation, RejectedTry(because=tutored.analysis, judge=Judge.JUDGE_MODEL))
+        return send_back(conversation, RejectedTry(because=tutored.analysis, judge=Judge.JUDGE_MODEL))
     turn.tutor.text, turn.tutor.thoughts, turn.tutor.learner_state = tutored.reply, tutored.analysis, state
     turn.tutor.evaluation = LETTERS[EVALUATIONS[tutored.state if state != END else NAMES[shown]]]
-    turn.solved[:] = tracked(conversation, turn, state)
+    turn.solved[:] = solved_after(conversation, turn, state)
     if all(turn.solved):
         conversation.ending, conversation.resolution = Ending.ENDING_SOLVED, _resolution(shown)
     elif len(conversation.turns) >= min(conversation.run.max_turns, POLICY["talk"]["most_turns"]):
@@ -63,13 +63,13 @@ def _check(tutored: Tutored, conversation: Conversation) -> None:
     state = STATES[tutored.state]
     if (state == START) != (turn.number == 1):
         raise Unreadable(f"the state cannot be {tutored.state!r} in round {turn.number}")
-    if state == END and closing(conversation, turn, CORRECT) != END:
+    if state == END and closing_state(conversation, turn, CORRECT) != END:
         raise Unreadable("the state cannot be 'end' while another sub-question follows")
     if why := _against_what_was_found(state, conversation, turn):
         raise Unreadable(why)
     if _fits(tutored, conversation):
-        settled = closing(conversation, turn, state)
-        for _, slip in slips(tutored.reply, tutored.analysis, settled, conversation, turn):
+        settled = closing_state(conversation, turn, state)
+        for _, slip in reply_faults(tutored.reply, tutored.analysis, settled, conversation, turn):
             raise Unreadable(slip)
 
 
@@ -77,7 +77,7 @@ def _against_what_was_found(state: LearnerState, conversation: Conversation, tur
     """A model may find that a message is no answer at all, but not that a right one is wrong."""
     if turn.student.learner_state not in ANSWERING:
         return ""
-    is_right = found(conversation, turn).right
+    is_right = check_answer(conversation, turn).right
     if is_right is None or state not in ((INCORRECT,) if is_right else (CORRECT, END)):
         return ""
     return f"the answer was checked and is {'right' if is_right else 'wrong'}: the state cannot be {NAMES[state]!r}"

@@ -10,7 +10,7 @@ from soliloquy.recipes.scaffold.policy import POLICY
 from soliloquy.truth.expressions import BadExpression, Unworkable
 from soliloquy.truth.laws import Law, expression, law, law_between, laws_in
 from soliloquy.truth.phrases import says, says_exactly
-from soliloquy.truth.quantities import Written, calculations_in, is_same, quantities_in
+from soliloquy.truth.quantities import WrittenQuantity, calculations_in, is_same, quantities_in
 from soliloquy.v1.conversation_pb2 import Quantity, SubQuestion
 
 # "\boxed{72}" is 72.
@@ -24,7 +24,7 @@ _SHORT = 4
 _TOLERANCE: float = POLICY["talk"]["tolerance"]
 
 
-def number_in(answer: str) -> Written | None:
+def final_number(answer: str) -> WrittenQuantity | None:
     """The number that an answer comes to: the last that it states, or that is no part of a calculation."""
     text = _unboxed(answer)
     found = [one for one in quantities_in(text) if not one.term]
@@ -32,12 +32,12 @@ def number_in(answer: str) -> Written | None:
     return stated[-1] if stated else None
 
 
-def gives(answer: str, wanted: Quantity, *, tolerance: float, least_digits: int) -> bool | None:
+def gives_quantity(answer: str, wanted: Quantity, *, tolerance: float, least_digits: int) -> bool | None:
     """Whether an answer is this quantity, in whatever form and unit; None where it gives no number."""
     worked = _worked(answer)
     if worked is not None and math.isclose(worked, wanted.value, rel_tol=tolerance):
         return True
-    if found := number_in(answer):
+    if found := final_number(answer):
         return is_same(found, wanted.value, wanted.unit, tolerance, least_digits=least_digits)
     return None if worked is None else False
 
@@ -69,7 +69,7 @@ def gives_law(answer: str, formula: str) -> bool | None:
     return False if False in told else None
 
 
-def miscalculated(answer: str) -> Iterator[str]:
+def miscalculations(answer: str) -> Iterator[str]:
     """The calculations of an answer that come to something else than it says, beyond what it may have rounded."""
     text = _unboxed(answer)
     numbers = quantities_in(text)
@@ -105,9 +105,9 @@ def _unboxed(answer: str) -> str:
 
 
 @functools.lru_cache(4096)
-def expected_number(answer: str) -> Written | None:
+def expected_number(answer: str) -> WrittenQuantity | None:
     """The number that is expected; None for words, be there numbers in them: "add 72 to 9938", "the two heights"."""
-    found = number_in(answer)
+    found = final_number(answer)
     if found is None or found.stated:
         return found
     alone = sum(not one.term for one in quantities_in(answer)) == 1
@@ -115,31 +115,31 @@ def expected_number(answer: str) -> Written | None:
 
 
 @functools.lru_cache(4096)
-def is_formula(answer: str) -> bool:
+def expects_formula(answer: str) -> bool:
     return expected_number(answer) is None and next(laws_in(answer), None) is not None
 
 
-def is_number(target: SubQuestion) -> bool:
+def expects_number(target: SubQuestion) -> bool:
     """Whether its answer is one that a program can work out."""
     return expected_number(target.answer) is not None
 
 
 def gives_number(text: str) -> bool:
-    return number_in(text) is not None
+    return final_number(text) is not None
 
 
-def right(text: str, target: SubQuestion) -> bool | None:
+def gives_expected(text: str, target: SubQuestion) -> bool | None:
     """Whether a message gives the expected answer; None where it gives none, or none that can be compared."""
     wanted = expected_number(target.answer)
     if wanted:
-        given = number_in(text)
+        given = final_number(text)
         return None if given is None else _alike(given, wanted)
-    if is_formula(target.answer):
+    if expects_formula(target.answer):
         return _gives_formula(text, target.answer)
     return True if says(text, target.answer) else None
 
 
-def told(text: str, hidden: Sequence[SubQuestion], known: str) -> Iterator[SubQuestion]:
+def revealed(text: str, hidden: Sequence[SubQuestion], known: str) -> Iterator[SubQuestion]:
     """The sub-questions whose answers a text tells, but for what is known anyhow."""
     said = quantities_in(text)
     given = _quantities(known)
@@ -149,7 +149,7 @@ def told(text: str, hidden: Sequence[SubQuestion], known: str) -> Iterator[SubQu
             # That 1 km is given tells nobody that it is 1000 m.
             known_so = any(math.isclose(one.value, wanted.value, rel_tol=_TOLERANCE) for one in given)
             tells = not known_so and any(_alike(one, wanted) for one in said)
-        elif is_formula(target.answer):
+        elif expects_formula(target.answer):
             tells = bool(_gives_formula(text, target.answer)) and not _gives_formula(known, target.answer)
         else:
             tells = says(text, target.answer) and not says(known, target.answer)
@@ -159,7 +159,7 @@ def told(text: str, hidden: Sequence[SubQuestion], known: str) -> Iterator[SubQu
 
 # What is known at a place is known to everything that is said there.
 @functools.lru_cache(256)
-def _quantities(text: str) -> Sequence[Written]:
+def _quantities(text: str) -> Sequence[WrittenQuantity]:
     return quantities_in(text)
 
 
@@ -168,7 +168,7 @@ def _gives_formula(text: str, answer: str) -> bool | None:
     return gives_law(text, answer)
 
 
-def _alike(one: Written, other: Written) -> bool:
+def _alike(one: WrittenQuantity, other: WrittenQuantity) -> bool:
     """Whether two texts say the same quantity, if only one of them with its unit."""
     if one.unit and other.unit:
         same = one.unit.kind == other.unit.kind

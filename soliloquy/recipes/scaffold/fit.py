@@ -2,8 +2,13 @@
 
 from typing import NamedTuple
 
-from soliloquy.recipes.scaffold.expected_answers import is_formula, is_number, right, told
-from soliloquy.recipes.scaffold.memory import current
+from soliloquy.recipes.scaffold.expected_answers import (
+    expects_formula,
+    expects_number,
+    gives_expected,
+    revealed,
+)
+from soliloquy.recipes.scaffold.memory import current_question
 from soliloquy.recipes.scaffold.policy import POLICY
 from soliloquy.recipes.scaffold.states import CORRECT, INCORRECT, NAMES, START, TABLE, UNDRAWN
 from soliloquy.runtime.events import Outcome, emit
@@ -12,25 +17,25 @@ from soliloquy.v1.conversation_pb2 import Conversation, Ending, Judge, RejectedT
 from soliloquy.v1.events_pb2 import ConversationFinished, StudentRejected
 
 
-class Found(NamedTuple):
+class AnswerCheck(NamedTuple):
     """Whether a message gives the expected answer, None where nobody can tell, and by what that was found."""
 
     right: bool | None
     judge: Judge
 
 
-def found(conversation: Conversation, turn: Turn) -> Found:
+def check_answer(conversation: Conversation, turn: Turn) -> AnswerCheck:
     """A number is judged by the program that ran; formulas are compared as algebra, since one answer has many forms."""
-    target = current(conversation, turn)
+    target = current_question(conversation, turn)
     if turn.calculation.attempts:
         ran = verdict(turn.calculation.attempts[-1].execution)
         if ran is not None:
-            return Found(ran, Judge.JUDGE_CODE)
-    judge = Judge.JUDGE_ALGEBRA if is_formula(target.answer) else Judge.JUDGE_RULE
-    return Found(right(turn.student.text, target), judge)
+            return AnswerCheck(ran, Judge.JUDGE_CODE)
+    judge = Judge.JUDGE_ALGEBRA if expects_formula(target.answer) else Judge.JUDGE_RULE
+    return AnswerCheck(gives_expected(turn.student.text, target), judge)
 
 
-def misfit(conversation: Conversation, turn: Turn) -> RejectedTry | None:
+def find_misfit(conversation: Conversation, turn: Turn) -> RejectedTry | None:
     """Why the message does not show what it was to show; None where it does, or only a model can tell."""
     state = turn.student.learner_state
     if state in (START, UNDRAWN):
@@ -39,7 +44,7 @@ def misfit(conversation: Conversation, turn: Turn) -> RejectedTry | None:
     return RejectedTry(because=because, judge=judge) if because else None
 
 
-def sent_back(conversation: Conversation, rejected: RejectedTry) -> Outcome:
+def send_back(conversation: Conversation, rejected: RejectedTry) -> Outcome:
     """The same turn again, as often as a student may try; then the conversation ends and says why."""
     turn = conversation.turns[-1]
     student = turn.student
@@ -61,10 +66,10 @@ def sent_back(conversation: Conversation, rejected: RejectedTry) -> Outcome:
 
 def _unanswering(conversation: Conversation, turn: Turn) -> tuple[str, Judge]:
     """What is wrong with a message that is to answer rightly, or wrongly."""
-    target, wanted = current(conversation, turn), turn.student.learner_state == CORRECT
-    is_right, judge = found(conversation, turn)
+    target, wanted = current_question(conversation, turn), turn.student.learner_state == CORRECT
+    is_right, judge = check_answer(conversation, turn)
     if is_right is None:
-        return ("it gives no number for an answer" if is_number(target) else ""), judge
+        return ("it gives no number for an answer" if expects_number(target) else ""), judge
     if is_right == wanted:
         return "", judge
     return f"its answer is {'right' if is_right else 'wrong'}, and was to be {'right' if wanted else 'wrong'}", judge
@@ -73,9 +78,9 @@ def _unanswering(conversation: Conversation, turn: Turn) -> tuple[str, Judge]:
 def _answering(conversation: Conversation, turn: Turn) -> tuple[str, Judge]:
     """What is wrong with a message that is not to answer."""
     name = NAMES[turn.student.learner_state]
-    target, text = current(conversation, turn), turn.student.text
+    target, text = current_question(conversation, turn), turn.student.text
     known = f"{conversation.problem.question}\n{target.question}"
-    if any(told(text, [target], known)):
+    if any(revealed(text, [target], known)):
         return f"it gives the answer, and was to be one of which it is said: {TABLE[name]['meaning']}", Judge.JUDGE_RULE
     if name == "question" and "?" not in text:
         return "it asks nothing, and was to ask something", Judge.JUDGE_RULE

@@ -1,9 +1,9 @@
 """What a model is to learn from a conversation: one sample a turn, from the memory to all three parts."""
 
-from soliloquy.recipes.recipe import Lesson, Told
+from soliloquy.recipes.recipe import ChatMessage, Lesson
 from soliloquy.recipes.scaffold import plan_prompting
-from soliloquy.recipes.scaffold.answers import laid_out, parted
-from soliloquy.recipes.scaffold.prompting import outset, tutorings
+from soliloquy.recipes.scaffold.answers import plan_lines, tutored_text
+from soliloquy.recipes.scaffold.prompting import chat_preamble, tutoring_prompts
 from soliloquy.recipes.scaffold.states import NAMES
 from soliloquy.v1.conversation_pb2 import Conversation, Turn
 
@@ -11,22 +11,22 @@ from soliloquy.v1.conversation_pb2 import Conversation, Turn
 def lessons(conversation: Conversation) -> list[Lesson]:
     """How the problem was planned, and then each turn."""
     tutored = [
-        Lesson(turn=turn.number, prompt=prompt, answer=_answer(turn)) for turn, prompt in tutorings(conversation)
+        Lesson(turn=turn.number, prompt=prompt, answer=_answer(turn)) for turn, prompt in tutoring_prompts(conversation)
     ]
     return _plan_lessons(conversation) + tutored
 
 
-def dialogue(conversation: Conversation) -> list[Told]:
+def dialogue(conversation: Conversation) -> list[ChatMessage]:
     """The student's messages, and the tutor's analyses, states and replies."""
-    told = [Told("system", outset(conversation), turn=0)]
+    told = [ChatMessage("system", chat_preamble(conversation), turn=0)]
     for turn in conversation.turns:
-        told.append(Told("user", turn.student.text, turn=turn.number))
-        told.append(Told("assistant", _answer(turn), turn=turn.number, learned=True))
+        told.append(ChatMessage("user", turn.student.text, turn=turn.number))
+        told.append(ChatMessage("assistant", _answer(turn), turn=turn.number, learned=True))
     return told
 
 
 def _answer(turn: Turn) -> str:
-    return parted(turn.tutor.thoughts, NAMES[turn.tutor.learner_state], turn.tutor.text)
+    return tutored_text(turn.tutor.thoughts, NAMES[turn.tutor.learner_state], turn.tutor.text)
 
 
 def _plan_lessons(conversation: Conversation) -> list[Lesson]:
@@ -35,4 +35,4 @@ def _plan_lessons(conversation: Conversation) -> list[Lesson]:
     plan = problem.enrichment.plan
     if not plan.questions:
         return []
-    return [Lesson(turn=0, prompt=plan_prompting.lesson(problem), answer="\n".join(laid_out(plan)))]
+    return [Lesson(turn=0, prompt=plan_prompting.lesson(problem), answer="\n".join(plan_lines(plan)))]

@@ -11,7 +11,7 @@ from pathlib import Path
 from soliloquy.recipes.scaffold.plan_rules import POLICY, undecided
 from soliloquy.recipes.templates import Templates
 from soliloquy.runtime.ask import Prompt
-from soliloquy.truth.number_format import told
+from soliloquy.truth.number_format import format_quantity
 from soliloquy.v1.conversation_pb2 import Plan, Problem, Step
 
 _LESSON = Path(__file__).with_name("plan_lesson.txt")
@@ -48,7 +48,7 @@ def solving(problem: Problem, talk: str) -> Prompt:
     return _TEMPLATES.prompt("solving", question=problem.question, talk=after)
 
 
-def given_prompts(problem: Problem) -> list[Prompt]:
+def plan_prompts(problem: Problem) -> list[Prompt]:
     """What led to a problem's plan, as far as it was not refused."""
     plan = problem.enrichment.plan
     return [planning(problem), *([verifying(problem, plan)] if plan.questions else [])]
@@ -83,7 +83,9 @@ def _worked(step: Step) -> str:
     if not step.formula or "=" in step.explanation:
         # A solution in prose calculates in its own words.
         return step.explanation
-    return f"{step.explanation} {step.formula}" + (f" = {told(step.result)}" if step.HasField("result") else "")
+    return f"{step.explanation} {step.formula}" + (
+        f" = {format_quantity(step.result)}" if step.HasField("result") else ""
+    )
 
 
 def _listed(numbers: Sequence[int]) -> str:

@@ -8,10 +8,10 @@ from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
 
-from soliloquy.recipes.scaffold.expected_answers import gives, gives_law, miscalculated, number_in
-from soliloquy.truth.number_format import told
+from soliloquy.recipes.scaffold.expected_answers import final_number, gives_law, gives_quantity, miscalculations
+from soliloquy.truth.number_format import format_quantity
 from soliloquy.truth.phrases import is_much_like, says
-from soliloquy.truth.quantities import Written, quantities_in
+from soliloquy.truth.quantities import WrittenQuantity, quantities_in
 from soliloquy.v1.conversation_pb2 import Plan, Problem, Step, StepKind, SubQuestion
 
 POLICY: dict[str, Any] = tomllib.loads(Path(__file__).with_name("plan_rules.toml").read_text("utf-8"))
@@ -42,8 +42,8 @@ def _count(plan: Plan, problem: Problem) -> Iterator[str]:
 
 def _last(plan: Plan, problem: Problem) -> Iterator[str]:
     for one in plan.questions[-1:]:
-        if not gives(one.answer, problem.answer, **CLOSENESS):
-            yield f"the last answer is {one.answer!r}, and the problem's is {told(problem.answer)}"
+        if not gives_quantity(one.answer, problem.answer, **CLOSENESS):
+            yield f"the last answer is {one.answer!r}, and the problem's is {format_quantity(problem.answer)}"
 
 
 def _order(plan: Plan, problem: Problem) -> Iterator[str]:
@@ -79,7 +79,7 @@ def _coarse(plan: Plan, problem: Problem) -> Iterator[str]:
 
 def _contradiction(plan: Plan, problem: Problem) -> Iterator[str]:
     for number, one in enumerate(plan.questions, start=1):
-        for calculation in miscalculated(one.answer):
+        for calculation in miscalculations(one.answer):
             yield f"the answer to sub-question {number} says {calculation!r}, which does not come out"
         step = _step(one, problem)
         if step is not None and _is_right(number, plan, problem) is False:
@@ -95,7 +95,7 @@ def _given_away(plan: Plan, problem: Problem) -> Iterator[str]:
     for number, one in enumerate(plan.questions, start=1):
         said = quantities_in(one.question)
         for later in plan.questions[number - 1 :]:
-            hidden = number_in(later.answer)
+            hidden = final_number(later.answer)
             if hidden is None:
                 if says(one.question, later.answer):
                     yield f"sub-question {number} says {later.answer!r}, which is asked for"
@@ -135,12 +135,12 @@ def _is_right(number: int, plan: Plan, problem: Problem) -> bool | None:
     step = _step(one, problem)
     if step is None:
         return None
-    right = gives(one.answer, step.result, **CLOSENESS) if step.HasField("result") else None
+    right = gives_quantity(one.answer, step.result, **CLOSENESS) if step.HasField("result") else None
     if right is None:
         return gives_law(one.answer, step.formula)
     if not right and _goes_on(number, plan):
         # What is put in may be asked for before what comes out.
-        return any(gives(one.answer, known, **CLOSENESS) for known in step.inputs)
+        return any(gives_quantity(one.answer, known, **CLOSENESS) for known in step.inputs)
     return right
 
 
@@ -157,10 +157,10 @@ def _step(one: SubQuestion, problem: Problem) -> Step | None:
 
 
 def _comes_to(step: Step) -> str:
-    return f"step {step.number} comes to {told(step.result) if step.HasField('result') else step.formula}"
+    return f"step {step.number} comes to {format_quantity(step.result) if step.HasField('result') else step.formula}"
 
 
-def _alike(one: Written, other: Written) -> bool:
+def _alike(one: WrittenQuantity, other: WrittenQuantity) -> bool:
     """Whether two texts say the same quantity, if only one of them with its unit."""
     if one.unit and other.unit:
         return one.unit.kind == other.unit.kind and math.isclose(

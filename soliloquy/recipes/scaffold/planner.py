@@ -5,29 +5,29 @@ from collections import Counter
 from functools import partial
 
 from soliloquy.recipes.scaffold import plan_prompting
-from soliloquy.recipes.scaffold.answers import Planned, Verdict
+from soliloquy.recipes.scaffold.answers import PlanAnswer, PlanVerdict
 from soliloquy.recipes.scaffold.plan_rules import POLICY, faults
 from soliloquy.runtime.answers import Unreadable
 from soliloquy.runtime.ask import Ask, Unusable
-from soliloquy.truth.expressions import BadExpression, Unworkable, compiled
-from soliloquy.truth.number_format import told
+from soliloquy.truth.expressions import BadExpression, Unworkable, parse_expression
+from soliloquy.truth.number_format import format_quantity
 from soliloquy.v1.conversation_pb2 import Discarded, Enrichment, Plan, Problem, Quantity, Step
 
 # What a model is told at once; mending it, it sees to the others too.
-_TOLD = 3
+_MOST_FAULTS = 3
 # Of results that are carried on rounded.
 _ROUNDED = 0.01
 
 
 async def enrich(problem: Problem, ask: Ask) -> Enrichment:
     """A plan that keeps all rules and that the verifier takes; why there is none, where none came in so many tries."""
-    if why := refused(problem):
+    if why := why_unplannable(problem):
         return Enrichment(plain_because=why, plan=Plan())
     discarded = Counter[str]()
     try:
         for _ in range(POLICY["plans"]["verified_at_most"]):
             plan = await _planned(problem, why, ask, discarded)
-            verdict = await ask(plan_prompting.verifying(problem, plan), Verdict)
+            verdict = await ask(plan_prompting.verifying(problem, plan), PlanVerdict)
             if verdict.decision == "accept":
                 plan.discarded.extend(_counted(discarded))
                 return Enrichment(plan=plan, calls=ask.calls)
@@ -44,25 +44,25 @@ async def _planned(problem: Problem, refused_because: str, ask: Ask, discarded: 
     looked_at = Counter[str]()
     try:
         prompt = plan_prompting.planning(problem, refused_because)
-        return (await ask(prompt, Planned, partial(_check, problem=problem, looked_at=looked_at))).plan
+        return (await ask(prompt, PlanAnswer, partial(_check, problem=problem, looked_at=looked_at))).plan
     finally:
         discarded["unreadable"] += len(ask.calls[-1].raw) - looked_at.total()
         discarded.update({rule: count for rule, count in looked_at.items() if rule})
 
 
-def _check(planned: Planned, problem: Problem, looked_at: Counter[str]) -> None:
+def _check(planned: PlanAnswer, problem: Problem, looked_at: Counter[str]) -> None:
     """Raises Unreadable with what the model is to mend."""
     found = list(faults(planned.plan, problem))
     looked_at[found[0][0] if found else ""] += 1
     if found:
-        raise Unreadable("; ".join(fault for _, fault in found[:_TOLD]))
+        raise Unreadable("; ".join(fault for _, fault in found[:_MOST_FAULTS]))
 
 
 def _counted(discarded: Counter[str]) -> list[Discarded]:
     return [Discarded(because=because, samples=count) for because, count in sorted(discarded.items()) if count]
 
 
-def refused(problem: Problem) -> str:
+def why_unplannable(problem: Problem) -> str:
     """Why no plan is asked for; empty where one is."""
     if not problem.HasField("answer"):
         return "no answer: the problem has no number for one"
@@ -70,9 +70,9 @@ def refused(problem: Problem) -> str:
         return "no steps: the solution has none that a plan could follow"
     for step in problem.steps:
         if step.HasField("result") and not _is_so(step):
-            return f"contradiction: step {step.number} of the solution does not come to {told(step.result)}"
+            return f"contradiction: step {step.number} of the solution does not come to {format_quantity(step.result)}"
     if not any(step.HasField("result") and _same(problem.answer, step.result) for step in problem.steps):
-        return f"contradiction: no step of the solution comes to its answer, {told(problem.answer)}"
+        return f"contradiction: no step of the solution comes to its answer, {format_quantity(problem.answer)}"
     return ""
 
 
@@ -81,7 +81,7 @@ def _is_so(step: Step) -> bool:
     if not step.expression:
         return True
     try:
-        value = compiled(step.expression).value({known.symbol: known.value for known in step.inputs})
+        value = parse_expression(step.expression).value({known.symbol: known.value for known in step.inputs})
     except (BadExpression, Unworkable):
         return False
     return math.isclose(value, step.result.value, rel_tol=_ROUNDED)

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from soliloquy.recipes.codegen import program_prompt
 from soliloquy.recipes.scaffold import plan_prompting
-from soliloquy.recipes.scaffold.memory import current, questions, solved_before
+from soliloquy.recipes.scaffold.memory import current_question, questions, solved_before
 from soliloquy.recipes.scaffold.plan_prompting import SLOTS
 from soliloquy.recipes.scaffold.states import NAMES, START, TABLE, UNDRAWN
-from soliloquy.recipes.templates import Templates, filled
+from soliloquy.recipes.templates import Templates, fill
 from soliloquy.runtime.ask import Prompt
 from soliloquy.runtime.values import shown
 from soliloquy.v1.conversation_pb2 import Calculation, Conversation, Judge, StudentReply, Turn
@@ -44,7 +44,7 @@ def student(conversation: Conversation, turn: Turn) -> Prompt:
     return TEMPLATES.prompt(
         "student",
         **_asked(conversation, turn),
-        expected=current(conversation, turn).answer,
+        expected=current_question(conversation, turn).answer,
         conversation="\n".join(
             line for one in conversation.turns[: turn.number - 1] for line in (_student(one), _tutor(one))
         ),
@@ -75,7 +75,7 @@ def tutoring(conversation: Conversation, turn: Turn) -> Prompt:
     return _tutoring(conversation, turn, _plan(conversation), _history(conversation.turns[: turn.number - 1]))
 
 
-def tutorings(conversation: Conversation) -> Iterator[tuple[Turn, Prompt]]:
+def tutoring_prompts(conversation: Conversation) -> Iterator[tuple[Turn, Prompt]]:
     """The prompt of each turn that the tutor has answered."""
     plan = _plan(conversation)
     answered = [turn for turn in conversation.turns if turn.HasField("tutor")]
@@ -84,14 +84,14 @@ def tutorings(conversation: Conversation) -> Iterator[tuple[Turn, Prompt]]:
         yield turn, _tutoring(conversation, turn, plan, "\n".join(rounds[:place]))
 
 
-def outset(conversation: Conversation) -> str:
+def chat_preamble(conversation: Conversation) -> str:
     """How a chat with the tutor begins that is to be learned as a whole; no prompt that a run is grown with."""
-    return filled(_DIALOGUE.read_text("utf-8").strip(), plan=_plan(conversation), names=", ".join(TABLE))
+    return fill(_DIALOGUE.read_text("utf-8").strip(), plan=_plan(conversation), names=", ".join(TABLE))
 
 
-def given_prompts(conversation: Conversation) -> list[tuple[int, Prompt]]:
+def conversation_prompts(conversation: Conversation) -> list[tuple[int, Prompt]]:
     """Every prompt that led to a conversation, filled in from the templates as they stand, with its turn."""
-    planned = [(0, prompt) for prompt in plan_prompting.given_prompts(conversation.problem)]
+    planned = [(0, prompt) for prompt in plan_prompting.plan_prompts(conversation.problem)]
     return planned + [
         (turn.number, prompt)
         for turn in conversation.turns
@@ -127,7 +127,7 @@ def _tries(turn: Turn) -> Iterator[tuple[Turn, bool]]:
 
 
 def _asked(conversation: Conversation, turn: Turn) -> dict[str, str]:
-    target = current(conversation, turn)
+    target = current_question(conversation, turn)
     return {
         "question": conversation.problem.question,
         "number": str(turn.sub_question),
@@ -141,7 +141,7 @@ def _tutoring(conversation: Conversation, turn: Turn, plan: str, history: str) -
     return TEMPLATES.prompt(
         "tutoring",
         **_asked(conversation, turn),
-        expected=current(conversation, turn).answer,
+        expected=current_question(conversation, turn).answer,
         states=_states(),
         plan=plan,
         solved=", ".join(f"{number}: {done}" for number, done in enumerate(solved, start=1)),

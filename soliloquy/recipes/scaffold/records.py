@@ -4,7 +4,15 @@ from typing import Any
 
 from soliloquy.recipes.agreement import agrees
 from soliloquy.recipes.codes import EVALUATION_LETTERS, EVALUATIONS, INTENTS
-from soliloquy.recipes.records import attempt_of, attempt_record, beginning, call_record, ended, enum_name, problem_of
+from soliloquy.recipes.records import (
+    attempt_record,
+    call_record,
+    ending_fields,
+    enum_name,
+    header_fields,
+    restore_attempt,
+    restore_problem,
+)
 from soliloquy.recipes.scaffold.policy import POLICY
 from soliloquy.recipes.scaffold.rules import consistent
 from soliloquy.recipes.scaffold.states import NAMES, STATES
@@ -42,11 +50,11 @@ WORDS = {
 
 def record(conversation: Conversation) -> dict[str, Any]:
     return {
-        **beginning(conversation),
+        **header_fields(conversation),
         "plan": _plan(conversation.problem.enrichment.plan),
         "persona": conversation.persona,
         "turns": [_turn(turn) for turn in conversation.turns],
-        **ended(conversation),
+        **ending_fields(conversation),
         "annotation": {
             "resolution": enum_name(Resolution.Name(conversation.resolution), "RESOLUTION_"),
             "student_consistent": consistent(conversation),
@@ -116,10 +124,10 @@ def _tutor(reply: TutorReply) -> dict[str, Any]:
     }
 
 
-def restored(record: dict[str, Any]) -> Conversation:
+def restore(record: dict[str, Any]) -> Conversation:
     conversation = Conversation(
         id=record["id"],
-        problem=problem_of(record["problem"]),
+        problem=restore_problem(record["problem"]),
         persona=record["persona"],
         person=record["person"],
         turns=[_restore_turn(turn) for turn in record["turns"]],
@@ -152,7 +160,7 @@ def _restore_turn(turn: dict[str, Any]) -> Turn:
 
 
 def _restore_calculation(soliloquy: dict[str, Any]) -> Calculation:
-    attempts = [attempt_of(attempt) for attempt in soliloquy["attempts"]]
+    attempts = [restore_attempt(attempt) for attempt in soliloquy["attempts"]]
     return Calculation(description=soliloquy["description"], attempts=attempts)
 
 

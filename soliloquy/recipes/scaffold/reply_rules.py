@@ -4,8 +4,8 @@ import functools
 import re
 from collections.abc import Iterator
 
-from soliloquy.recipes.scaffold.expected_answers import told
-from soliloquy.recipes.scaffold.memory import current, questions, tracked
+from soliloquy.recipes.scaffold.expected_answers import revealed
+from soliloquy.recipes.scaffold.memory import current_question, questions, solved_after
 from soliloquy.recipes.scaffold.plan_rules import POLICY as PLANNING
 from soliloquy.recipes.scaffold.policy import POLICY
 from soliloquy.recipes.scaffold.states import END, NAMES
@@ -17,7 +17,7 @@ _WORD = re.compile(r"\w+")
 _SENTENCE = re.compile(r"(?<=[.!:;])\s+")
 
 
-def slips(
+def reply_faults(
     reply: str, analysis: str, state: LearnerState, conversation: Conversation, turn: Turn
 ) -> Iterator[tuple[str, str]]:
     """Each rule that a reply breaks after this state was found, with what to mend."""
@@ -30,17 +30,17 @@ def slips(
         yield "rationale", f"the analysis says {cue[0]!r}, and the state is {NAMES[state]!r}"
 
 
-def asked(text: str) -> int:
+def count_questions(text: str) -> int:
     """How many questions a text asks; a request at its end is one too: "Find the number of teams."."""
     last = _WORD.search(_SENTENCE.split(text.strip())[-1])
     return len(_ASKS.findall(text)) or int(last is not None and last[0].lower() in PLANNING["plans"]["requests"])
 
 
 def _on_the_way(reply: str, state: LearnerState, conversation: Conversation, turn: Turn) -> Iterator[tuple[str, str]]:
-    count = asked(reply)
+    count = count_questions(reply)
     if count != 1:
         yield "questions", f"the reply asks {count} questions; ask exactly one"
-    solved = tracked(conversation, turn, state)
+    solved = solved_after(conversation, turn, state)
     parted = list(zip(questions(conversation), solved, strict=True))
     hidden = [target for target, done in parted if not done]
     known = "\n".join(
@@ -50,18 +50,18 @@ def _on_the_way(reply: str, state: LearnerState, conversation: Conversation, tur
             hidden[0].question,
         ]
     )
-    for target in told(reply, hidden, known):
+    for target in revealed(reply, hidden, known):
         yield "revealed", f"the reply tells {target.answer!r}, which the student has still to find"
-    about = f"{conversation.problem.question} {current(conversation, turn).question} {hidden[0].question}"
+    about = f"{conversation.problem.question} {current_question(conversation, turn).question} {hidden[0].question}"
     if not _telling_words(about) & words_of(reply):
         yield "off_task", "the reply is not about the problem: lead back to it"
 
 
 def _at_the_end(reply: str, conversation: Conversation) -> Iterator[tuple[str, str]]:
-    if count := asked(reply):
+    if count := count_questions(reply):
         yield "questions", f"the reply asks {count} questions, and nothing is left to ask"
     last = questions(conversation)[-1]
-    if not any(told(reply, [last], "")):
+    if not any(revealed(reply, [last], "")):
         yield "summary", f"the reply does not say the final answer, {last.answer!r}"
 
 

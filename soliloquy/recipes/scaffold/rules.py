@@ -3,35 +3,30 @@
 from collections.abc import Callable, Iterator
 
 from soliloquy.recipes import agreement, manners
-from soliloquy.recipes.agreement import letter
-from soliloquy.recipes.manners import Found
-from soliloquy.recipes.scaffold.expected_answers import gives_number, is_number, right
-from soliloquy.recipes.scaffold.fit import found, misfit
-from soliloquy.recipes.scaffold.memory import closing, current, questions, solved_before, tracked
+from soliloquy.recipes.agreement import letter_of
+from soliloquy.recipes.manners import Findings
+from soliloquy.recipes.scaffold.expected_answers import expects_number, gives_expected, gives_number
+from soliloquy.recipes.scaffold.fit import check_answer, find_misfit
+from soliloquy.recipes.scaffold.memory import closing_state, current_question, questions, solved_after, solved_before
 from soliloquy.recipes.scaffold.policy import POLICY
-from soliloquy.recipes.scaffold.reply_rules import slips
+from soliloquy.recipes.scaffold.reply_rules import reply_faults
 from soliloquy.recipes.scaffold.states import ANSWERING, CORRECT, INCORRECT, NAMES, SOLVING, START, UNDRAWN
-from soliloquy.truth.report import Checked, CheckedTurn
+from soliloquy.truth.report import CheckedConversation, CheckedTurn
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Turn
 from soliloquy.v1.sandbox_pb2 import Status
 
 
-def faults(conversation: Conversation) -> list[str]:
-    """Why the conversation is not kept; nothing where it is."""
-    return list(judged(conversation).faults)
-
-
-def judged(conversation: Conversation) -> Checked:
+def judge(conversation: Conversation) -> CheckedConversation:
     """The same with what is so in each turn; of a conversation that was broken off nothing more is said."""
     if conversation.ending != Ending.ENDING_SOLVED:
         # The reasons of a refused plan and of a rejected message begin with what is counted.
         reason = conversation.ending_reason or f"not solved: {Ending.Name(conversation.ending)}"
-        return Checked(turns=(), faults=[reason])
-    return checked(conversation)
+        return CheckedConversation(turns=(), faults=[reason])
+    return check(conversation)
 
 
-def checked(conversation: Conversation) -> Checked:
-    return Checked(
+def check(conversation: Conversation) -> CheckedConversation:
+    return CheckedConversation(
         turns=[_checked_turn(turn, conversation) for turn in conversation.turns], faults=_broken(conversation)
     )
 
@@ -51,13 +46,13 @@ def _broken(conversation: Conversation) -> list[str]:
 
 def _checked_turn(turn: Turn, conversation: Conversation) -> CheckedTurn:
     state = turn.student.learner_state
-    is_right = right(turn.student.text, current(conversation, turn)) if state in ANSWERING else None
-    judged_right = {"b": True, "a": False}.get(letter(turn))
+    is_right = gives_expected(turn.student.text, current_question(conversation, turn)) if state in ANSWERING else None
+    judged_right = {"b": True, "a": False}.get(letter_of(turn))
     return CheckedTurn(
         meant_wrong=state == INCORRECT if state in (CORRECT, INCORRECT) else None,
         right=is_right,
         verdict_true=None if is_right is None or judged_right is None else judged_right == is_right,
-        codes={"state": NAMES.get(turn.tutor.learner_state, ""), "evaluation": letter(turn)},
+        codes={"state": NAMES.get(turn.tutor.learner_state, ""), "evaluation": letter_of(turn)},
         message=turn.student.text,
         reply=turn.tutor.text,
     )
@@ -67,71 +62,71 @@ def _slips(conversation: Conversation) -> Iterator[tuple[Turn, str, str]]:
     """What a reply should not have been sent with."""
     for turn in conversation.turns:
         state = turn.tutor.learner_state
-        for name, evidence in slips(turn.tutor.text, turn.tutor.thoughts, state, conversation, turn):
+        for name, evidence in reply_faults(turn.tutor.text, turn.tutor.thoughts, state, conversation, turn):
             if name in POLICY["rules"]:
                 yield turn, name, evidence
 
 
-def _of_manners(rule: Callable[[Conversation, manners.Policy], Found]) -> Callable[[Conversation], Found]:
+def _of_manners(rule: Callable[[Conversation, manners.Policy], Findings]) -> Callable[[Conversation], Findings]:
     return lambda conversation: rule(conversation, POLICY["talk"])
 
 
-def _endless(conversation: Conversation) -> Found:
+def _endless(conversation: Conversation) -> Findings:
     if len(conversation.turns) > POLICY["talk"]["most_turns"]:
         yield len(conversation.turns), f"the last one; {POLICY['talk']['most_turns']} are allowed"
 
 
-def _state(conversation: Conversation) -> Found:
+def _state(conversation: Conversation) -> Findings:
     for turn in conversation.turns:
         drawn, assessed = turn.student.learner_state, turn.tutor.learner_state
-        if drawn != UNDRAWN and assessed != closing(conversation, turn, drawn):
+        if drawn != UNDRAWN and assessed != closing_state(conversation, turn, drawn):
             yield turn.number, f"drawn {NAMES.get(drawn)!r}, and found to be {NAMES.get(assessed)!r}"
-        if rejected := misfit(conversation, turn):
+        if rejected := find_misfit(conversation, turn):
             yield turn.number, rejected.because
 
 
-def _contradiction(conversation: Conversation) -> Found:
+def _contradiction(conversation: Conversation) -> Findings:
     """The tutor against its code, or the code against the plan."""
-    yield from agreement.contradiction(conversation, POLICY["agreeing"])
+    yield from agreement.contradictions(conversation, POLICY["agreeing"])
     for turn in conversation.turns:
-        ran = found(conversation, turn).right if turn.calculation.attempts else None
-        expected = right(turn.student.text, current(conversation, turn))
+        ran = check_answer(conversation, turn).right if turn.calculation.attempts else None
+        expected = gives_expected(turn.student.text, current_question(conversation, turn))
         if ran is not None and expected is not None and ran != expected:
-            wanted = current(conversation, turn).answer
+            wanted = current_question(conversation, turn).answer
             yield turn.number, f"the code finds {'right' if ran else 'wrong'} what is not so with {wanted!r}"
 
 
-def _blind(conversation: Conversation) -> Found:
+def _blind(conversation: Conversation) -> Findings:
     for turn in conversation.turns:
         attempts = turn.calculation.attempts
         ran = attempts and attempts[-1].execution.status == Status.STATUS_OK
-        answers = turn.student.learner_state in ANSWERING and is_number(current(conversation, turn))
+        answers = turn.student.learner_state in ANSWERING and expects_number(current_question(conversation, turn))
         if answers and not ran and gives_number(turn.student.text):
             yield turn.number, "a number is judged although no program ran"
 
 
-def _progress(conversation: Conversation) -> Found:
+def _progress(conversation: Conversation) -> Findings:
     for turn in conversation.turns:
         before, state = solved_before(conversation, turn), turn.tutor.learner_state
         if (state == START) != (turn.number == 1):
             yield turn.number, f"the state {NAMES.get(state)!r} in this turn"
         elif all(before) or turn.sub_question != before.index(False) + 1:
             yield turn.number, f"sub-question {turn.sub_question} is asked for after {before}"
-        elif list(turn.solved) != tracked(conversation, turn, state):
+        elif list(turn.solved) != solved_after(conversation, turn, state):
             yield turn.number, f"{list(turn.solved)} after {before} and {NAMES.get(state)!r}"
     last = conversation.turns[-1]
     if all(last.solved) != (last.tutor.learner_state in SOLVING and conversation.ending == Ending.ENDING_SOLVED):
         yield last.number, f"ends with {list(last.solved)}"
 
 
-_RULES: dict[str, Callable[[Conversation], Found]] = {
-    "length": _of_manners(manners.length),
+_RULES: dict[str, Callable[[Conversation], Findings]] = {
+    "length": _of_manners(manners.check_length),
     "endless": _endless,
-    "empty": _of_manners(manners.empty),
-    "speaks_for": _of_manners(manners.speaks_for),
+    "empty": _of_manners(manners.check_words),
+    "speaks_for": _of_manners(manners.check_speaker),
     "state": _state,
     "contradiction": _contradiction,
     "blind": _blind,
     "progress": _progress,
-    "repeated": _of_manners(manners.repeated),
+    "repeated": _of_manners(manners.check_repetition),
 }

@@ -4,7 +4,7 @@ from typing import Self
 
 from soliloquy.recipes.answers import Text
 from soliloquy.recipes.scaffold import plan_prompting
-from soliloquy.recipes.scaffold.expected_answers import gives
+from soliloquy.recipes.scaffold.expected_answers import gives_quantity
 from soliloquy.recipes.scaffold.plan_rules import CLOSENESS
 from soliloquy.runtime.answers import Answer, Unreadable
 from soliloquy.runtime.ask import Ask, Unusable
@@ -14,7 +14,7 @@ from soliloquy.v1.conversation_pb2 import Problem
 _MARK = "Answer:"
 
 
-class Solved(Answer):
+class Solution(Answer):
     """A solution as it is handed in; one without an answer is a try that failed, and is not asked for again."""
 
     text: Text
@@ -35,15 +35,15 @@ class Solved(Answer):
         return self.text.rpartition(_MARK)[2].strip() if _MARK in self.text else ""
 
 
-async def solved(problem: Problem, model: Model, *, tries: int, seed: int, talk: str = "") -> int:
+async def count_solved(problem: Problem, model: Model, *, tries: int, seed: int, talk: str = "") -> int:
     """In how many of the tries the student comes to the right answer, alone or after a talk about the problem."""
     prompt = plan_prompting.solving(problem, talk)
     right = 0
     for number in range(tries):
         ask = Ask(model=model, role="student", origin=(seed, problem.id, number))
         try:
-            handed_in = await ask(prompt, Solved)
+            handed_in = await ask(prompt, Solution)
         except Unusable:
             continue
-        right += gives(handed_in.answer, problem.answer, **CLOSENESS) is True
+        right += gives_quantity(handed_in.answer, problem.answer, **CLOSENESS) is True
     return right

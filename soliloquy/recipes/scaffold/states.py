@@ -39,11 +39,11 @@ EVALUATIONS: Mapping[str, str] = {name: row["evaluation"] for name, row in TABLE
 _INTENTS = {START: Intent.INTENT_OPENING, CORRECT: Intent.INTENT_RIGHT, INCORRECT: Intent.INTENT_WRONG}
 
 
-def intent(state: LearnerState) -> Intent:
+def intent_of(state: LearnerState) -> Intent:
     return _INTENTS.get(state, Intent.INTENT_UNSPECIFIED)
 
 
-def drawn(conversation: Conversation) -> LearnerState:
+def draw_state(conversation: Conversation) -> LearnerState:
     """What the student is to show next: after so many turns only what leads on."""
     policy: dict[str, Any] = POLICY["states"]
     shares: Mapping[str, float] = policy["shares"]

@@ -1,10 +1,10 @@
 """The tutor before it answers: whether the message fits by rule, and what is to be calculated to know the rest."""
 
 from soliloquy.recipes.scaffold import prompting
-from soliloquy.recipes.scaffold.answers import Described
-from soliloquy.recipes.scaffold.expected_answers import gives_number, is_number
-from soliloquy.recipes.scaffold.fit import misfit, sent_back
-from soliloquy.recipes.scaffold.memory import current
+from soliloquy.recipes.scaffold.answers import CalculationRequest
+from soliloquy.recipes.scaffold.expected_answers import expects_number, gives_number
+from soliloquy.recipes.scaffold.fit import find_misfit, send_back
+from soliloquy.recipes.scaffold.memory import current_question
 from soliloquy.recipes.scaffold.states import ANSWERING
 from soliloquy.runtime.ask import Ask
 from soliloquy.runtime.events import Outcome, emit
@@ -16,11 +16,11 @@ async def check(event: StudentReplied, ask: Ask) -> Outcome:
     """An answer in numbers is never judged by eye: a program says whether it is right, whatever the rules find."""
     conversation = event.conversation
     turn = conversation.turns[-1]
-    answers = turn.student.learner_state in ANSWERING and is_number(current(conversation, turn))
+    answers = turn.student.learner_state in ANSWERING and expects_number(current_question(conversation, turn))
     if answers and gives_number(turn.student.text):
-        described = await ask(prompting.describing(conversation, turn), Described)
+        described = await ask(prompting.describing(conversation, turn), CalculationRequest)
         turn.calculation.CopyFrom(Calculation(description=described.description))
         return emit(CalculationNeeded(conversation=conversation))
-    if rejected := misfit(conversation, turn):
-        return sent_back(conversation, rejected)
+    if rejected := find_misfit(conversation, turn):
+        return send_back(conversation, rejected)
     return emit(ReplyNeeded(conversation=conversation))

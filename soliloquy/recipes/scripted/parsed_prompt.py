@@ -18,7 +18,7 @@ _WORDS = re.compile(r"Keep each reply under (\d+) words", re.IGNORECASE)
 _OUTPUT = re.compile(r"^\s*(\w+)\s*=\s*(.*?)\s*$", re.MULTILINE)
 
 
-class Book(Protocol):
+class ProblemBook(Protocol):
     """Knows the problems by their questions."""
 
     @property
@@ -29,15 +29,15 @@ class Book(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Line:
+class SpokenLine:
     student: bool
     text: str
 
 
-class Reading:
+class ParsedPrompt:
     """One request's prompt. A section that its state needs and the prompt lacks is refused by name."""
 
-    def __init__(self, prompt: str, text: str, book: Book) -> None:
+    def __init__(self, prompt: str, text: str, book: ProblemBook) -> None:
         self.prompt = prompt
         self.text = text
         self._book = book
@@ -76,16 +76,16 @@ class Reading:
         return self._book.draw(rng.getrandbits(62))
 
     @cached_property
-    def conversation(self) -> list[Line]:
+    def conversation(self) -> list[SpokenLine]:
         """The messages so far; a line without a speaker goes on with the message before it."""
-        lines: list[Line] = []
+        lines: list[SpokenLine] = []
         for row in self.section("conversation").splitlines():
             speaker = _SPEAKER.match(row)
             if speaker:
                 student = speaker.group(1).lower() == "student"
-                lines.append(Line(student=student, text=row[speaker.end() :].strip()))
+                lines.append(SpokenLine(student=student, text=row[speaker.end() :].strip()))
             elif row.strip() and lines:
-                lines[-1] = Line(student=lines[-1].student, text=f"{lines[-1].text} {row.strip()}")
+                lines[-1] = SpokenLine(student=lines[-1].student, text=f"{lines[-1].text} {row.strip()}")
         return lines
 
     def said(self, *, student: bool) -> list[str]:
@@ -163,4 +163,4 @@ class Reading:
 
 
 # What answers a prompt by rule: the same source of randomness, the same answer.
-Speaker = Callable[[Reading, Random], str]
+Speaker = Callable[[ParsedPrompt, Random], str]

@@ -100,7 +100,7 @@ class Phrasebook:
         return rng.choice(self.wordings(*path, **slots))
 
 
-def tables_in(folder: Path) -> dict[str, Any]:
+def load_tables(folder: Path) -> dict[str, Any]:
     return {path.stem: tomllib.loads(path.read_text("utf-8")) for path in sorted(folder.glob("*.toml"))}
 
 
@@ -114,7 +114,7 @@ def verbatim(text: str) -> Part:
     return Part(options=(text,))
 
 
-def anew(parts: Sequence[Part], rng: Random, limit: int, before: Sequence[str]) -> str:
+def rephrase(parts: Sequence[Part], rng: Random, limit: int, before: Sequence[str]) -> str:
     """The same, in other words than the speaker has used before, where there are any."""
     texts = (compose(parts, rng, limit) for _ in range(TRIES))
     first = next(texts)

@@ -9,10 +9,10 @@ from functools import cache
 from pathlib import Path
 from random import Random
 
-from soliloquy.recipes.scripted.parsed_prompt import Reading
-from soliloquy.recipes.scripted.phrasebook import Phrasebook, compose, tables_in
+from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
+from soliloquy.recipes.scripted.phrasebook import Phrasebook, compose, load_tables
 from soliloquy.runtime.model import ModelRefused
-from soliloquy.truth.number_format import exact, with_unit
+from soliloquy.truth.number_format import format_exact, with_unit
 from soliloquy.v1.conversation_pb2 import Quantity, Step
 
 # The marks that every wording of a description shares: see phrases/programs.toml.
@@ -45,14 +45,14 @@ class Brief:
 
 @cache
 def _book() -> Phrasebook:
-    return Phrasebook(tables_in(Path(__file__).with_name("phrases")))
+    return Phrasebook(load_tables(Path(__file__).with_name("phrases")))
 
 
 def description(step: Step, student: float | None, rng: Random) -> str:
     """What is to be calculated at a step, and the student's value to compare it with where there is one."""
     parts = [
         _book().part("programs", "task", target=_target(step.result)),
-        _book().part("programs", "inputs", inputs="; ".join(map(_given, step.inputs))),
+        _book().part("programs", "inputs", inputs="; ".join(map(_input, step.inputs))),
         _book().part(
             "programs",
             "relation",
@@ -62,12 +62,12 @@ def description(step: Step, student: float | None, rng: Random) -> str:
     ]
     if student is None:
         return compose(parts, rng)
-    value = f"`student_{step.result.symbol}` = {exact(student)}"
+    value = f"`student_{step.result.symbol}` = {format_exact(student)}"
     return f"{compose(parts, rng)} {_book().one_of(rng, 'programs', 'student', student=value)}"
 
 
-def code(reading: Reading, rng: Random) -> str:
-    brief = _understood(reading.section("description"))
+def code(reading: ParsedPrompt, rng: Random) -> str:
+    brief = _parse_description(reading.section("description"))
     names = _names(brief, rng)
     result = names[brief.symbol]
     lines = [f"# {_book().one_of(rng, 'programs', 'comment', name=brief.name)}", "import math", ""]
@@ -87,7 +87,7 @@ def code(reading: Reading, rng: Random) -> str:
     return json.dumps({"Python": answer}, ensure_ascii=False)
 
 
-def _understood(description: str) -> Brief:
+def _parse_description(description: str) -> Brief:
     target, expression = _TARGET.search(description), _EXPRESSION.search(description)
     if target is None or expression is None:
         raise ModelRefused(
@@ -134,8 +134,8 @@ def _target(quantity: Quantity) -> str:
     return f"`{quantity.symbol}` ({_plain(quantity.name)})" + (f", in {quantity.unit}" if quantity.unit else "")
 
 
-def _given(quantity: Quantity) -> str:
-    return f"`{quantity.symbol}` ({_plain(quantity.name)}) = {with_unit(exact(quantity.value), quantity.unit)}"
+def _input(quantity: Quantity) -> str:
+    return f"`{quantity.symbol}` ({_plain(quantity.name)}) = {with_unit(format_exact(quantity.value), quantity.unit)}"
 
 
 def _plain(name: str) -> str:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AliasChoices, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
-from soliloquy.recipes.answers import Text, either, without_speaker
+from soliloquy.recipes.answers import Text, any_of, without_speaker
 from soliloquy.recipes.soliloquy.codes import ACTIONS
 from soliloquy.runtime.answers import Answer
 from soliloquy.runtime.partial import field_so_far
@@ -82,7 +82,7 @@ class Enriched(Answer):
 
 class Reply(Answer):
     model_config = ConfigDict(
-        json_schema_extra=either(
+        json_schema_extra=any_of(
             *(
                 {
                     "Evaluation of Student Response": {"const": evaluation},

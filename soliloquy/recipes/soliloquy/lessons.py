@@ -5,9 +5,9 @@ from pathlib import Path
 
 from soliloquy.recipes.answers import Decision, Program
 from soliloquy.recipes.codes import EVALUATION_LETTERS, STATE_LETTERS
-from soliloquy.recipes.recipe import Lesson, Told
+from soliloquy.recipes.recipe import ChatMessage, Lesson
 from soliloquy.recipes.soliloquy.answers import Reply
-from soliloquy.recipes.soliloquy.prompting import output, outset, tutor_prompts
+from soliloquy.recipes.soliloquy.prompting import chat_preamble, output, tutor_prompts
 from soliloquy.v1.conversation_pb2 import CodeAttempt, Conversation, Turn, TutorReply
 from soliloquy.v1.sandbox_pb2 import STATUS_OK
 
@@ -25,18 +25,18 @@ def lessons(conversation: Conversation) -> list[Lesson]:
     ]
 
 
-def dialogue(conversation: Conversation) -> list[Told]:
+def dialogue(conversation: Conversation) -> list[ChatMessage]:
     """The student's messages, the tutor's decision and program, the output as a tool's, and the reply."""
-    told = [Told("system", outset(conversation, _SYSTEM.read_text("utf-8").strip()), turn=0)]
+    told = [ChatMessage("system", chat_preamble(conversation, _SYSTEM.read_text("utf-8").strip()), turn=0)]
     for turn in conversation.turns:
-        told.append(Told("user", turn.student.text, turn=turn.number))
+        told.append(ChatMessage("user", turn.student.text, turn=turn.number))
         decision, *programs, reply = _answers(turn)
         if programs and programs[-1]:
-            told.append(Told("assistant", f"{decision}\n{programs[-1]}", turn=turn.number, learned=True))
-            told.append(Told("tool", output(turn.calculation), turn=turn.number))
+            told.append(ChatMessage("assistant", f"{decision}\n{programs[-1]}", turn=turn.number, learned=True))
+            told.append(ChatMessage("tool", output(turn.calculation), turn=turn.number))
         elif not programs:
             reply = f"{decision}\n{reply}"
-        told.append(Told("assistant", reply, turn=turn.number, learned=True))
+        told.append(ChatMessage("assistant", reply, turn=turn.number, learned=True))
     return told
 
 

@@ -8,13 +8,13 @@ from itertools import pairwise
 
 from soliloquy.recipes.soliloquy import prompting
 from soliloquy.recipes.soliloquy.answers import Enriched
-from soliloquy.recipes.soliloquy.stated_numbers import Stated, is_among, opened, stated_in, values_of
+from soliloquy.recipes.soliloquy.stated_numbers import StatedNumber, is_among, normalized, stated_numbers, values_of
 from soliloquy.runtime.answers import Unreadable
 from soliloquy.runtime.ask import Ask, Unusable
 from soliloquy.v1.conversation_pb2 import Enrichment, Problem, Quantity
 
 # What a model is told at once; mending it, it sees to the others too.
-TOLD = 3
+_MOST_FAULTS = 3
 # "Step 2)" anywhere; "Step 2:", "Step 2." and a bare "2." where a sentence or a line may begin.
 _STEP = re.compile(
     r"\bStep\s*(\d{1,3})\s*\)|(?:^|(?<=[.!?;]\s))Step\s*(\d{1,3})\s*[.:](?!\d)|^\s*(\d{1,3})[).](?!\d)",
@@ -61,7 +61,7 @@ def numbered(text: str) -> str:
 def check(enriched: Enriched, problem: Problem) -> None:
     """Raises Unreadable with what the model is to mend."""
     if found := list(dict.fromkeys(faults(enriched, problem))):
-        raise Unreadable("; ".join(found[:TOLD]))
+        raise Unreadable("; ".join(found[:_MOST_FAULTS]))
 
 
 def faults(enriched: Enriched, problem: Problem) -> Iterator[str]:
@@ -111,6 +111,6 @@ def _calculated(text: str, problem: Problem) -> Iterator[str]:
                 yield f"{step[one.start : other.end]!r} is a calculation; name what is done"
 
 
-def _stated_by_step(text: str) -> Iterator[tuple[str, Sequence[Stated]]]:
-    for step in map(opened, steps_in(text)):
-        yield step, stated_in(step)
+def _stated_by_step(text: str) -> Iterator[tuple[str, Sequence[StatedNumber]]]:
+    for step in map(normalized, steps_in(text)):
+        yield step, stated_numbers(step)

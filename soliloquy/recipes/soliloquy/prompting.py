@@ -12,7 +12,7 @@ from pathlib import Path
 from soliloquy.recipes.codegen import program_prompt
 from soliloquy.recipes.codes import INTENTS, STRATEGIES
 from soliloquy.recipes.soliloquy.progress import Progress, progress_by_turn, progress_of
-from soliloquy.recipes.templates import Templates, filled
+from soliloquy.recipes.templates import Templates, fill
 from soliloquy.runtime.ask import Prompt
 from soliloquy.runtime.values import shown
 from soliloquy.v1.conversation_pb2 import (
@@ -103,14 +103,14 @@ def output(calculation: Calculation) -> str:
     return "\n".join(f"{value.name} = {shown(value.value)}" for value in values)
 
 
-def outset(conversation: Conversation, template: str) -> str:
+def chat_preamble(conversation: Conversation, template: str) -> str:
     """A text of one's own with the problem and the rules of the tutor's replies put in."""
     problem = conversation.problem
     slots = {"question": problem.question, "solution": _solution(problem), "control": _control()}
-    return filled(template, **slots)
+    return fill(template, **slots)
 
 
-def given_prompts(conversation: Conversation) -> list[tuple[int, Prompt]]:
+def conversation_prompts(conversation: Conversation) -> list[tuple[int, Prompt]]:
     """Every prompt that led to a conversation, filled in from the templates as they stand, with its turn.
 
     What was asked before the first turn has the number 0.

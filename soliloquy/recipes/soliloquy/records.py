@@ -4,7 +4,14 @@ from typing import Any
 
 from soliloquy.recipes.agreement import agrees
 from soliloquy.recipes.codes import EVALUATION_LETTERS, EVALUATIONS, INTENTS, STATE_LETTERS, STATES, STRATEGIES
-from soliloquy.recipes.records import attempt_of, attempt_record, beginning, call_record, ended, problem_of
+from soliloquy.recipes.records import (
+    attempt_record,
+    call_record,
+    ending_fields,
+    header_fields,
+    restore_attempt,
+    restore_problem,
+)
 from soliloquy.recipes.soliloquy.rules import POLICY
 from soliloquy.runtime.values import verdict
 from soliloquy.v1.conversation_pb2 import (
@@ -21,10 +28,10 @@ _STRATEGIES = {name: strategy for strategy, name in STRATEGIES.items()}
 
 def record(conversation: Conversation) -> dict[str, Any]:
     return {
-        **beginning(conversation),
+        **header_fields(conversation),
         "persona": conversation.persona,
         "turns": [_turn(turn) for turn in conversation.turns],
-        **ended(conversation),
+        **ending_fields(conversation),
     }
 
 
@@ -66,10 +73,10 @@ def _tutor(reply: TutorReply) -> dict[str, Any]:
     }
 
 
-def restored(record: dict[str, Any]) -> Conversation:
+def restore(record: dict[str, Any]) -> Conversation:
     return Conversation(
         id=record["id"],
-        problem=problem_of(record["problem"]),
+        problem=restore_problem(record["problem"]),
         persona=record["persona"],
         person=record["person"],
         turns=[_restore_turn(turn) for turn in record["turns"]],
@@ -80,7 +87,7 @@ def restored(record: dict[str, Any]) -> Conversation:
 
 def _restore_turn(turn: dict[str, Any]) -> Turn:
     student, soliloquy, tutor = turn["student"], turn["soliloquy"], turn["tutor"]
-    attempts = [attempt_of(attempt) for attempt in soliloquy["attempts"]]
+    attempts = [restore_attempt(attempt) for attempt in soliloquy["attempts"]]
     calculation = Calculation(description=soliloquy["description"], attempts=attempts)
     return Turn(
         number=turn["number"],

@@ -5,12 +5,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from soliloquy.recipes import manners
-from soliloquy.recipes.agreement import contradiction, letter
+from soliloquy.recipes.agreement import contradictions, letter_of
 from soliloquy.recipes.codes import STATE_LETTERS
-from soliloquy.recipes.manners import Found
+from soliloquy.recipes.manners import Findings
 from soliloquy.recipes.soliloquy.codes import GIVING_ACTIONS, GOING_BACK
-from soliloquy.recipes.soliloquy.truth import TurnTruth, assessed
-from soliloquy.truth.report import Checked, CheckedTurn
+from soliloquy.recipes.soliloquy.truth import TurnTruth, assess
+from soliloquy.truth.report import CheckedConversation, CheckedTurn
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Intent
 from soliloquy.v1.sandbox_pb2 import Status
 
@@ -19,22 +19,17 @@ POLICY = tomllib.loads(Path(__file__).with_name("rules.toml").read_text("utf-8")
 SOLUTION_AFTER_WRONG, SOLUTION_ON_REQUEST = 2, 9
 
 
-def faults(conversation: Conversation) -> list[str]:
-    """Why the conversation is not kept; nothing where it is."""
-    return list(judged(conversation).faults)
-
-
-def judged(conversation: Conversation) -> Checked:
+def judge(conversation: Conversation) -> CheckedConversation:
     """The same with what is so in each turn; of a conversation that was not solved nothing more is said."""
     if conversation.ending != Ending.ENDING_SOLVED:
         reason = conversation.ending_reason or Ending.Name(conversation.ending)
-        return Checked(turns=(), faults=[f"not solved: {reason}"])
-    return checked(conversation)
+        return CheckedConversation(turns=(), faults=[f"not solved: {reason}"])
+    return check(conversation)
 
 
-def checked(conversation: Conversation) -> Checked:
-    truths = list(assessed(conversation))
-    return Checked(turns=[_checked_turn(truth) for truth in truths], faults=_broken(conversation, truths))
+def check(conversation: Conversation) -> CheckedConversation:
+    truths = list(assess(conversation))
+    return CheckedConversation(turns=[_checked_turn(truth) for truth in truths], faults=_broken(conversation, truths))
 
 
 def _broken(conversation: Conversation, truths: Sequence[TurnTruth]) -> list[str]:
@@ -54,7 +49,7 @@ def _checked_turn(truth: TurnTruth) -> CheckedTurn:
         right=truth.claim.right,
         verdict_true=_is_true(truth),
         codes={
-            "evaluation": letter(truth.turn),
+            "evaluation": letter_of(truth.turn),
             "action": str(tutor.action),
             "state": STATE_LETTERS.get(tutor.state, ""),
         },
@@ -63,30 +58,33 @@ def _checked_turn(truth: TurnTruth) -> CheckedTurn:
     )
 
 
-def _verdict(conversation: Conversation, truths: Sequence[TurnTruth]) -> Found:
+def _verdict(conversation: Conversation, truths: Sequence[TurnTruth]) -> Findings:
     for truth in truths:
         if _is_true(truth) is False:
             claimed = "right" if truth.claim.right else "wrong"
-            yield truth.turn.number, f"evaluated {letter(truth.turn)!r} although {_claimed(truth)} is {claimed}"
+            yield (
+                truth.turn.number,
+                f"evaluated {letter_of(truth.turn)!r} although {_claimed(truth)} is {claimed}",
+            )
 
 
 def _is_true(truth: TurnTruth) -> bool | None:
     """Whether the tutor's verdict is what it should be; None where it gives none, or the student claims nothing."""
-    given = letter(truth.turn)
+    given = letter_of(truth.turn)
     if truth.claim.right is None or given not in "ab":
         return None
     return (given == "b") == truth.claim.right
 
 
-def _blind(conversation: Conversation, truths: Sequence[TurnTruth]) -> Found:
+def _blind(conversation: Conversation, truths: Sequence[TurnTruth]) -> Findings:
     for truth in truths:
         turn = truth.turn
         attempts, numeric = turn.calculation.attempts, truth.claim.quantity is not None
-        if numeric and attempts and attempts[-1].execution.status != Status.STATUS_OK and letter(turn) in "abc":
-            yield turn.number, f"evaluated {letter(turn)!r} although no program ran"
+        if numeric and attempts and attempts[-1].execution.status != Status.STATUS_OK and letter_of(turn) in "abc":
+            yield turn.number, f"evaluated {letter_of(turn)!r} although no program ran"
 
 
-def _steps(conversation: Conversation, truths: Sequence[TurnTruth]) -> Found:
+def _steps(conversation: Conversation, truths: Sequence[TurnTruth]) -> Findings:
     """Steps run forward one by one, but for a student who asks to go back; the end comes at the last one."""
     last = len(conversation.problem.steps)
     for truth in truths:
@@ -100,10 +98,10 @@ def _steps(conversation: Conversation, truths: Sequence[TurnTruth]) -> Found:
             yield truth.turn.number, f"finished at step {tutor.step} of {last}"
 
 
-def _three_wrong(conversation: Conversation, truths: Sequence[TurnTruth]) -> Found:
+def _three_wrong(conversation: Conversation, truths: Sequence[TurnTruth]) -> Findings:
     enough = POLICY["wrong_answers_before_solution"]
     for truth in truths:
-        if letter(truth.turn) != "a":
+        if letter_of(truth.turn) != "a":
             continue
         wrong = truth.progress.wrong_answers + 1
         given = truth.turn.tutor.action == SOLUTION_AFTER_WRONG
@@ -113,13 +111,13 @@ def _three_wrong(conversation: Conversation, truths: Sequence[TurnTruth]) -> Fou
             yield truth.turn.number, f"no solution after {wrong} wrong answers"
 
 
-def _unasked(conversation: Conversation, truths: Sequence[TurnTruth]) -> Found:
+def _unasked(conversation: Conversation, truths: Sequence[TurnTruth]) -> Findings:
     for turn in conversation.turns:
         if turn.tutor.action == SOLUTION_ON_REQUEST and not _has_cue("asks_for_solution", turn.student.text):
             yield turn.number, "the solution although the student did not ask for it"
 
 
-def _early_answer(conversation: Conversation, truths: Sequence[TurnTruth]) -> Found:
+def _early_answer(conversation: Conversation, truths: Sequence[TurnTruth]) -> Findings:
     """No reply gives a result before the student has stated it or may be told it."""
     for truth in truths:
         hidden_from = truth.progress.step + (truth.turn.tutor.action in GIVING_ACTIONS)
@@ -128,7 +126,7 @@ def _early_answer(conversation: Conversation, truths: Sequence[TurnTruth]) -> Fo
                 yield truth.turn.number, f"gives {given.text!r} of step {given.step}"
 
 
-def _farewell(conversation: Conversation, truths: Sequence[TurnTruth]) -> Found:
+def _farewell(conversation: Conversation, truths: Sequence[TurnTruth]) -> Findings:
     finished = False
     for turn in conversation.turns:
         if finished and all(_has_cue("farewell", text) for _, text in manners.messages(turn)):
@@ -136,25 +134,25 @@ def _farewell(conversation: Conversation, truths: Sequence[TurnTruth]) -> Found:
         finished = finished or STATE_LETTERS.get(turn.tutor.state) == "t"
 
 
-Rule = Callable[[Conversation, Sequence[TurnTruth]], Found]
+Rule = Callable[[Conversation, Sequence[TurnTruth]], Findings]
 
 
-def _of_manners(rule: Callable[[Conversation, manners.Policy], Found]) -> Rule:
+def _of_manners(rule: Callable[[Conversation, manners.Policy], Findings]) -> Rule:
     return lambda conversation, truths: rule(conversation, POLICY)
 
 
 _RULES: dict[str, Rule] = {
-    "length": _of_manners(manners.length),
-    "empty": _of_manners(manners.empty),
-    "speaks_for": _of_manners(manners.speaks_for),
-    "contradiction": lambda conversation, _: contradiction(conversation, POLICY["agreeing"]),
+    "length": _of_manners(manners.check_length),
+    "empty": _of_manners(manners.check_words),
+    "speaks_for": _of_manners(manners.check_speaker),
+    "contradiction": lambda conversation, _: contradictions(conversation, POLICY["agreeing"]),
     "verdict": _verdict,
     "blind": _blind,
     "steps": _steps,
     "three_wrong": _three_wrong,
     "unasked": _unasked,
     "early_answer": _early_answer,
-    "repeated": _of_manners(manners.repeated),
+    "repeated": _of_manners(manners.check_repetition),
     "farewell": _farewell,
 }
 

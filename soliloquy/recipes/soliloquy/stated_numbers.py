@@ -50,7 +50,7 @@ _PLAIN_FRACTIONS = {ord(sign): f" {Fraction(value).limit_denominator(10)}" for s
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Stated:
+class StatedNumber:
     """A number with its unit."""
 
     text: str
@@ -68,15 +68,15 @@ class Stated:
     free: bool
 
 
-def opened(text: str) -> str:
+def normalized(text: str) -> str:
     """The text with its quotients opened and its powers plain; all places in it are meant by this form."""
     text = _TEX_FRACTION.sub(r"(\1)÷(\2)", text).replace("\\times", "×").replace("\\cdot", "·")
     return _QUOTIENT.sub("÷", _POWER.sub(r"^\1", text))
 
 
-def stated_in(text: str) -> list[Stated]:
+def stated_numbers(text: str) -> list[StatedNumber]:
     """The numbers of an opened text. Factors between units ("1 km = 1000 m") are free, as they are true anywhere."""
-    found: list[Stated] = []
+    found: list[StatedNumber] = []
     for number in numbers_in(text):
         before = text[max(0, number.start - _BEFORE) : number.start]
         end = number.end - len(match[0] if (match := _ARTICLE.search(text[number.start : number.end])) else "")
@@ -86,7 +86,7 @@ def stated_in(text: str) -> list[Stated]:
         behind_number = bool(found) and not text[found[-1].end : number.start].strip(" ×*·⋅÷/+−–-(")
         in_formula = _is_beside_symbol(text, number, end, known, unit_end, behind_number=behind_number)
         found.append(
-            Stated(
+            StatedNumber(
                 text=text[number.start : unit_end].strip(),
                 value=abs(number.value),
                 half=number.half,
@@ -104,11 +104,11 @@ def stated_in(text: str) -> list[Stated]:
 
 def values_of(texts: Sequence[str]) -> set[float]:
     """Every number that the texts hold, and both of a quotient or of ½."""
-    forms = [form for text in texts for form in (text, opened(text.translate(_PLAIN_FRACTIONS)))]
+    forms = [form for text in texts for form in (text, normalized(text.translate(_PLAIN_FRACTIONS)))]
     return {abs(number.value) for form in forms for number in numbers_in(form)}
 
 
-def is_among(number: Stated, values: set[float]) -> bool:
+def is_among(number: StatedNumber, values: set[float]) -> bool:
     """Whether it is one of these, or one of them rounded."""
     if any(math.isclose(number.value, value, rel_tol=1e-9) for value in values):
         return True
@@ -140,7 +140,7 @@ def _is_beside_symbol(
     return not behind_number and _BEHIND_SYMBOL.search(text[max(0, number.start - _BEFORE) : number.start]) is not None
 
 
-def _with_conversions(text: str, found: list[Stated]) -> list[Stated]:
+def _with_conversions(text: str, found: list[StatedNumber]) -> list[StatedNumber]:
     free = {place for place, number in enumerate(found) if _is_conversion(text, number)}
     for place, (one, other) in enumerate(pairwise(found)):
         if 1 in (one.value, other.value) and _SAME.fullmatch(text, one.end, other.start) and _equal(one, other):
@@ -148,7 +148,7 @@ def _with_conversions(text: str, found: list[Stated]) -> list[Stated]:
     return [replace(number, free=number.free or place in free) for place, number in enumerate(found)]
 
 
-def _is_conversion(text: str, number: Stated) -> bool:
+def _is_conversion(text: str, number: StatedNumber) -> bool:
     """Whether so many of its unit are one of another, which is named in words."""
     whole = None
     if after := _OF_ONE.match(text, number.end):
@@ -158,7 +158,7 @@ def _is_conversion(text: str, number: Stated) -> bool:
     return whole is not None and _equal(number, replace(number, value=1.0, unit=whole))
 
 
-def _equal(one: Stated, other: Stated) -> bool:
+def _equal(one: StatedNumber, other: StatedNumber) -> bool:
     if one.unit is None or other.unit is None or one.unit.kind != other.unit.kind:
         return False
     return math.isclose(one.value * one.unit.factor, other.value * other.unit.factor, rel_tol=1e-6)

@@ -1,6 +1,6 @@
 """The student: one message a turn, right or wrong as drawn."""
 
-from soliloquy.recipes.answers import Spoken
+from soliloquy.recipes.answers import StudentMessage
 from soliloquy.recipes.codes import STRATEGIES
 from soliloquy.recipes.soliloquy import prompting
 from soliloquy.runtime.ask import Ask
@@ -18,7 +18,7 @@ async def reply(event: ConversationStarted | TutorReplied, ask: Ask) -> Outcome:
     conversation = event.conversation
     conversation.persona = conversation.persona or drawn_persona(conversation)
     intent, strategy = drawn_intent(conversation)
-    spoken = await ask(prompting.student(conversation, intent, strategy), Spoken)
+    spoken = await ask(prompting.student(conversation, intent, strategy), StudentMessage)
     conversation.turns.add(
         number=len(conversation.turns) + 1,
         student=StudentReply(text=spoken.text, intent=intent, strategy=strategy),

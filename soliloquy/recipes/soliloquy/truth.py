@@ -10,7 +10,7 @@ from soliloquy.recipes.soliloquy.progress import Progress, progress_by_turn
 from soliloquy.truth.laws import holds, laws_in
 from soliloquy.truth.numbers import EXACT
 from soliloquy.truth.phrases import says, says_exactly
-from soliloquy.truth.quantities import Written, calculations_in, is_same, quantities_in
+from soliloquy.truth.quantities import WrittenQuantity, calculations_in, is_same, quantities_in
 from soliloquy.truth.units import NO_UNIT, unit
 from soliloquy.v1.conversation_pb2 import (
     STEP_KIND_CONCEPT,
@@ -36,12 +36,12 @@ _ABOUT = re.compile(
 class Claim:
     """What a student gives as the answer, and whether it is right; None where it is neither right nor wrong."""
 
-    quantity: Written | None = None
+    quantity: WrittenQuantity | None = None
     right: bool | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Given:
+class EarlyResult:
     """A result that the tutor's message holds although the student has not come to it."""
 
     step: int
@@ -55,7 +55,7 @@ class TurnTruth:
     claim: Claim
     # The steps whose results the student has said so far.
     solved: frozenset[int]
-    early: Sequence[Given]
+    early: Sequence[EarlyResult]
 
 
 class Facts:
@@ -82,7 +82,7 @@ class Facts:
             found[quantity.symbol] = quantity.value * known.factor + known.offset
         return found
 
-    def among(self, written: Sequence[Written]) -> set[int]:
+    def among(self, written: Sequence[WrittenQuantity]) -> set[int]:
         """The places of the results that are among these quantities."""
         return {
             place
@@ -90,12 +90,12 @@ class Facts:
             if any(_is(one, result, self.tolerance) for one in written)
         }
 
-    def is_given(self, written: Written) -> bool:
+    def is_given(self, written: WrittenQuantity) -> bool:
         if any(written.value == number.value and _alike(written, number) for number in self.question):
             return True
         return any(_is(written, given, 1e-9) and _has_zero_of(written, given) for given in self.givens)
 
-    def reached(self, written: Written, first: int) -> int | None:
+    def reached(self, written: WrittenQuantity, first: int) -> int | None:
         """The step from `first` on whose result this is."""
         return next((n for n, result in self.results if n >= first and _is(written, result, self.tolerance)), None)
 
@@ -106,7 +106,7 @@ def _facts(problem: bytes) -> Facts:
     return Facts(Problem.FromString(problem))
 
 
-def assessed(conversation: Conversation) -> Iterator[TurnTruth]:
+def assess(conversation: Conversation) -> Iterator[TurnTruth]:
     facts = _facts(conversation.problem.SerializeToString(deterministic=True))
     # Where the student asks from, the tutor may speak of it: the results that were said so far.
     said = set(facts.told)
@@ -129,7 +129,7 @@ def assessed(conversation: Conversation) -> Iterator[TurnTruth]:
             said |= facts.among(told)
 
 
-def _claim(text: str, written: Sequence[Written], facts: Facts, number: int) -> Claim:
+def _claim(text: str, written: Sequence[WrittenQuantity], facts: Facts, number: int) -> Claim:
     step = facts.problem.steps[number - 1]
     if (named := _named(text, written, step)) is not None:
         return Claim(quantity=named, right=_is(named, step.result, facts.tolerance))
@@ -143,7 +143,7 @@ def _claim(text: str, written: Sequence[Written], facts: Facts, number: int) -> 
     return Claim(quantity=quantity, right=False)
 
 
-def _named(text: str, written: Sequence[Written], step: Step) -> Written | None:
+def _named(text: str, written: Sequence[WrittenQuantity], step: Step) -> WrittenQuantity | None:
     """The last quantity that a reply calls what the step asks for: "so the speed is 5 m/s"."""
     called = _calling(step.result.name)
     stated = [one for one in written if one.stated and not one.term] if step.result.name else []
@@ -156,7 +156,7 @@ def _calling(name: str) -> re.Pattern[str]:
     return re.compile(rf"\b(?:the|my|its)\s+{re.escape(name)}\W+(?:\w+\W+){{0,2}}$", re.IGNORECASE)
 
 
-def _settled(text: str, written: Sequence[Written], facts: Facts, number: int) -> Written | None:
+def _settled(text: str, written: Sequence[WrittenQuantity], facts: Facts, number: int) -> WrittenQuantity | None:
     """The quantity that a reply ends up with: what it states last, if possible in the unit asked for."""
     step = facts.problem.steps[number - 1]
     short = len(text.split()) <= _SHORT_REPLY
@@ -173,7 +173,7 @@ def _settled(text: str, written: Sequence[Written], facts: Facts, number: int) -
     return chosen[-1] if chosen else None
 
 
-def _statement(text: str, written: Sequence[Written], step: Step, facts: Facts) -> bool | None:
+def _statement(text: str, written: Sequence[WrittenQuantity], step: Step, facts: Facts) -> bool | None:
     """Right or wrong about a step that yields no number: its law, its idea, or the values it lists."""
     if says_exactly(text, step.formula):
         return True
@@ -190,7 +190,9 @@ def _statement(text: str, written: Sequence[Written], step: Step, facts: Facts) 
     return judged[-1] if judged else None
 
 
-def _early(text: str, told: Sequence[Written], said: Collection[int], facts: Facts, number: int) -> Iterator[Given]:
+def _early(
+    text: str, told: Sequence[WrittenQuantity], said: Collection[int], facts: Facts, number: int
+) -> Iterator[EarlyResult]:
     hidden = [(at, result) for place, (at, result) in enumerate(facts.results) if at >= number and place not in said]
     unreached = {at for at, _ in hidden}
     reached = [result for at, result in facts.results if at <= number and at not in unreached]
@@ -200,10 +202,10 @@ def _early(text: str, told: Sequence[Written], said: Collection[int], facts: Fac
         # The same quantity in another unit may be a later step's.
         at = next((at for at, result in hidden if _hints_at(text, one, result)), None)
         if at is not None:
-            yield Given(step=at, text=text[one.start : one.end].strip())
+            yield EarlyResult(step=at, text=text[one.start : one.end].strip())
 
 
-def _hints_at(text: str, one: Written, result: Quantity) -> bool:
+def _hints_at(text: str, one: WrittenQuantity, result: Quantity) -> bool:
     wanted = unit(result.unit)
     if one.digits == EXACT and one.word.endswith("s") and wanted != NO_UNIT and not wanted.kind.startswith("counted "):
         # Two distances are not 2 cm.
@@ -218,18 +220,18 @@ def _hints_at(text: str, one: Written, result: Quantity) -> bool:
     return _is(one, result, 0.03)
 
 
-def _is_as_written(written: Written, result: Quantity, facts: Facts) -> bool:
+def _is_as_written(written: WrittenQuantity, result: Quantity, facts: Facts) -> bool:
     """Whether it is this result in its own unit: in another one it may be what a later step converts it to."""
     own = unit(result.unit)
     alike = written.unit is not None and (written.unit.kind, written.unit.factor) == (own.kind, own.factor)
     return alike and _is(written, result, facts.tolerance)
 
 
-def _is(written: Written, quantity: Quantity, tolerance: float) -> bool:
+def _is(written: WrittenQuantity, quantity: Quantity, tolerance: float) -> bool:
     return is_same(written, quantity.value, quantity.unit, tolerance)
 
 
-def _alike(written: Written, other: Written) -> bool:
+def _alike(written: WrittenQuantity, other: WrittenQuantity) -> bool:
     if written.unit is None or other.unit is None:
         return written.unit is None
     # The same number in another unit of its kind is a conversion that was forgotten.
@@ -237,12 +239,12 @@ def _alike(written: Written, other: Written) -> bool:
     return (one.kind, one.factor, one.offset) == (another.kind, another.factor, another.offset)
 
 
-def _has_zero_of(written: Written, quantity: Quantity) -> bool:
+def _has_zero_of(written: WrittenQuantity, quantity: Quantity) -> bool:
     """Whether they count from the same zero: 85 K is not the 85 °C that are given."""
     return written.unit is None or written.unit.offset == unit(quantity.unit).offset
 
 
-def _is_weak(written: Written) -> bool:
+def _is_weak(written: WrittenQuantity) -> bool:
     """A small bare number is more often a factor, an exponent or a count than a result."""
     return written.digits == 1 and written.unit is None and not written.stated and abs(written.value) < 10
 

@@ -3,7 +3,7 @@
 import pytest
 
 from services.executor.pool import SandboxPool
-from soliloquy.recipes.mathwell.rules import faults
+from soliloquy.recipes.mathwell.recipe import RECIPE
 from soliloquy.v1.conversation_pb2 import Ending
 from soliloquy.v1.sandbox_pb2 import LANE_FAST
 from tests.integration.executor.support import needs_runsc
@@ -31,14 +31,14 @@ async def test_a_function_that_returns_no_number_is_counted_with_its_reason(
 ) -> None:
     conversation = await made(commissioned(), Says(code), pool)
     assert conversation.ending == Ending.ENDING_WRITTEN
-    (fault,) = faults(conversation)
+    (fault,) = RECIPE.faults(conversation)
     assert fault.startswith(reason)
     assert not conversation.problem.HasField("answer")
 
 
 async def test_a_function_that_returns_a_number_runs_on_the_fast_lane_and_is_kept(pool: SandboxPool) -> None:
     conversation = await made(commissioned(), Says(FUNCTION), pool)
-    assert faults(conversation) == []
+    assert RECIPE.faults(conversation) == []
     assert conversation.problem.answer.value == 21
     (attempt,) = conversation.turns[0].calculation.attempts
     assert attempt.execution.lane == LANE_FAST

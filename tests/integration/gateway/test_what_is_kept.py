@@ -11,7 +11,7 @@ from tests.integration.gateway.site import site
 from training.adapters.registry import Registry, first
 from training.adapters.version import Version
 from training.evaluation.report import write_report
-from training.evaluation.shares import Share
+from training.evaluation.shares import Proportion
 
 SHARD = "accepted/00000.parquet"
 
@@ -80,14 +80,14 @@ async def test_adapters_are_shown_as_the_registry_keeps_them(tmp_path: Path) -> 
 
 
 async def test_evaluations_are_shown_as_their_reports_tell_them(tmp_path: Path) -> None:
-    share = Share.counted([True, True, False])
+    share = Proportion.counted([True, True, False])
     report = {
         "protocol": "mathdial",
         "name": "tuned",
         "model": {"model": "tiny (ray)"},
         "titles": {"right": "says what is right", "bleu": "BLEU", "empty": "of no case"},
         "figures": {
-            "metrics": {"right": asdict(share), "empty": asdict(Share.counted([]))},
+            "metrics": {"right": asdict(share), "empty": asdict(Proportion.counted([]))},
             "measures": {"bleu": 12.5, "likeness": None},
         },
     }

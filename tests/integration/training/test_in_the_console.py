@@ -19,14 +19,14 @@ ROWS = "[...document.querySelectorAll('.compared tr')].map((row) => [...row.chil
 
 def evaluated(folder: Path, name: str, *told: bool) -> None:
     from training.evaluation.report import write_report
-    from training.evaluation.shares import Share
+    from training.evaluation.shares import Proportion
 
     report = {
         "protocol": "mathdial",
         "name": name,
         "model": {"model": name},
         "titles": {"telling": "gives the answer away"},
-        "figures": {"metrics": {"telling": asdict(Share.counted(told))}, "measures": {}},
+        "figures": {"metrics": {"telling": asdict(Proportion.counted(told))}, "measures": {}},
     }
     write_report(folder / name, report, [], [])
 

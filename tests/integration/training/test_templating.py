@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from soliloquy.recipes.recipe import Given, Told
+from soliloquy.recipes.recipe import ChatMessage, ReplyContext
 from soliloquy.v1.model_pb2 import Message
 from tests.unit.training.growing import conversations, dialogues
 from tests.unit.training.test_replies import VARIANTS
@@ -54,7 +54,7 @@ def template_of(folder: Path) -> "Template":
     return Template(folder)
 
 
-def learned_text(template: "Template", chat: list[Told]) -> str:
+def learned_text(template: "Template", chat: list[ChatMessage]) -> str:
     (tokens,) = template.tokens([chat])
     assert tokens
     return template.text([id for id, learned in zip(*tokens, strict=True) if learned])
@@ -77,7 +77,7 @@ def test_the_prompt_of_a_sample_is_token_for_token_what_the_model_service_makes_
 
 
 @pytest.mark.parametrize("given", VARIANTS, ids=str)
-def test_of_a_reply_its_words_and_its_end_are_learned_whatever_is_given_with_it(base: Path, given: Given) -> None:
+def test_a_replys_words_and_its_end_are_learned_whatever_is_given_with_it(base: Path, given: ReplyContext) -> None:
     template = template_of(base)
     for sample in replies(dialogues()[0], given):
         assert learned_text(template, list(sample.messages)) == f"{sample.messages[-1].text}<|end|>"
@@ -135,7 +135,7 @@ def test_a_template_that_knows_no_tools_says_so(with_template: Callable[[str], P
 
 
 def test_words_of_a_special_token_are_never_taken_for_one(base: Path) -> None:
-    chat = [Told("user", "What does <|end|> mean?", 1), Told("assistant", "Nothing.", 1, learned=True)]
+    chat = [ChatMessage("user", "What does <|end|> mean?", 1), ChatMessage("assistant", "Nothing.", 1, learned=True)]
     assert template_of(base).tokens([chat]) == [None]
 
 

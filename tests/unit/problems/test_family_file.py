@@ -7,7 +7,7 @@ import pytest
 from soliloquy.problems.bank.bank import FAMILIES
 from soliloquy.problems.bank.family_file import BadFamily
 from soliloquy.problems.bank.loading import load_family
-from soliloquy.truth.number_format import written
+from soliloquy.truth.number_format import format_number
 
 RIGHT = (FAMILIES / "physics" / "mechanics" / "pulled_load.toml").read_text("utf-8")
 
@@ -40,5 +40,5 @@ def test_every_value_of_a_range_is_clean(tmp_path: Path) -> None:
     path = tmp_path / "pulled.toml"
     path.write_text(RIGHT.replace("low = 8, high = 60, step = 0.5", "low = 0.1, high = 0.9, step = 0.1"), "utf-8")
     grid = load_family(path).givens["m"]
-    masses = [written(grid.value(position)) for position in range(grid.count)]
+    masses = [format_number(grid.value(position)) for position in range(grid.count)]
     assert masses == ["0.1", "0.2", "0.3", "0.4", "0.5", "0.6", "0.7", "0.8", "0.9"]

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from soliloquy.recipes.answers import Decision, Program, Spoken
+from soliloquy.recipes.answers import Decision, Program, StudentMessage
 from soliloquy.recipes.soliloquy.answers import Enriched, Reply
 from soliloquy.runtime.answers import Unreadable
 
@@ -99,10 +99,10 @@ def test_a_decision_in_words_is_read(text: str, read: str) -> None:
 
 
 def test_a_student_who_is_announced_is_heard_and_one_who_plays_the_tutor_is_not() -> None:
-    spoken, strict = Spoken.read("Student: is it 5 N?")
+    spoken, strict = StudentMessage.read("Student: is it 5 N?")
     assert (spoken.text, strict) == ("is it 5 N?", False)
     with pytest.raises(Unreadable, match="speaks for another"):
-        Spoken.read("Is it 5 N?\nTutor: Yes!")
+        StudentMessage.read("Is it 5 N?\nTutor: Yes!")
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """What gives a result away, and what only looks like it."""
 
-from soliloquy.recipes.soliloquy.truth import assessed
+from soliloquy.recipes.soliloquy.truth import assess
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Problem, Quantity, Step
 from tests.unit.recipes.conversations import turn
 
@@ -28,7 +28,7 @@ QUARTER = Problem(
 def given_away(problem: Problem, student: str, tutor: str) -> list[str]:
     turns = [turn(student, tutor, codes="a1q", step=1)]
     conversation = Conversation(problem=problem, turns=turns, ending=Ending.ENDING_SOLVED)
-    return [given.text for truth in assessed(conversation) for given in truth.early]
+    return [given.text for truth in assess(conversation) for given in truth.early]
 
 
 def test_a_result_that_the_student_has_written_as_a_quotient_may_be_said() -> None:

@@ -8,8 +8,8 @@ from typing import Any
 from soliloquy.problems.files.problem_of_row import problem_of
 from soliloquy.problems.files.problem_rows import ProblemRow
 from soliloquy.recipes.codes import EVALUATIONS, STATES
-from soliloquy.recipes.soliloquy.rules import POLICY, checked
-from soliloquy.recipes.soliloquy.truth import assessed
+from soliloquy.recipes.soliloquy.rules import POLICY, check
+from soliloquy.recipes.soliloquy.truth import assess
 from soliloquy.v1.conversation_pb2 import Calculation, CodeAttempt, Conversation, Ending, StudentReply, Turn, TutorReply
 from soliloquy.v1.sandbox_pb2 import Execution, NamedValue, Status, Value
 
@@ -58,8 +58,8 @@ def judged() -> Iterator[tuple[str, dict[str, Any], bool | None, set[str]]]:
     """Of every turn: where it is, its labels, and what the check finds."""
     for name, dialogue in dialogues():
         built = conversation(dialogue)
-        faults = [fault.split(": ") for fault in checked(built).faults]
-        for number, (turn, truth) in enumerate(zip(dialogue["turns"], assessed(built), strict=True), start=1):
+        faults = [fault.split(": ") for fault in check(built).faults]
+        for number, (turn, truth) in enumerate(zip(dialogue["turns"], assess(built), strict=True), start=1):
             found = {rule.replace(" ", "_") for rule, at, *_ in faults if at == f"turn {number}"}
             yield f"{name}:{number}", turn["labels"], truth.claim.right, found & RULES
 

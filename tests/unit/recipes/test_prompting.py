@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from soliloquy.recipes.soliloquy import prompting
-from soliloquy.recipes.soliloquy.records import record, restored
+from soliloquy.recipes.soliloquy.records import record, restore
 from soliloquy.recipes.templates import Templates
 from soliloquy.runtime.ask import BrokenPrompt, Prompt
 from soliloquy.v1.conversation_pb2 import Conversation, Enrichment, ErrorStrategy, Intent
@@ -34,7 +34,7 @@ def test_the_student_is_told_who_it_is_and_nobody_else_is() -> None:
     persona, *others = prompting.personas().values()
     made = sound_conversation()
     made.persona = next(iter(prompting.personas()))
-    for _, prompt in prompting.given_prompts(made):
+    for _, prompt in prompting.conversation_prompts(made):
         assert (persona.manner in text(prompt)) == (prompt.name == "soliloquy/student")
         assert not any(other.manner in text(prompt) for other in others)
 
@@ -46,7 +46,7 @@ def test_the_programmer_sees_the_description_alone() -> None:
 
 
 def test_every_slot_of_every_prompt_is_filled() -> None:
-    prompts = prompting.given_prompts(sound_conversation())
+    prompts = prompting.conversation_prompts(sound_conversation())
     assert {prompt.name for _, prompt in prompts} == {
         f"soliloquy/{state}" for state in ("student", "deciding", "use_python", "received_python", "no_python")
     }
@@ -95,7 +95,7 @@ def test_a_problem_that_stayed_plain_leads_by_its_own_steps() -> None:
 
 def test_what_the_planner_was_asked_comes_before_the_first_turn() -> None:
     made = enriched_conversation()
-    (turn, asked), (first, _), *_ = prompting.given_prompts(made)
+    (turn, asked), (first, _), *_ = prompting.conversation_prompts(made)
     assert (turn, asked.name, first) == (0, "soliloquy/enriching", 1)
     assert made.problem.solution in text(asked)
     assert "exactly 2 steps" in text(asked)
@@ -104,8 +104,8 @@ def test_what_the_planner_was_asked_comes_before_the_first_turn() -> None:
 
 @pytest.mark.parametrize("made", [sound_conversation(), enriched_conversation()], ids=["plain", "enriched"])
 def test_a_record_gives_back_the_prompts_of_its_conversation(made: Conversation) -> None:
-    assert [(turn, text(prompt)) for turn, prompt in prompting.given_prompts(restored(record(made)))] == [
-        (turn, text(prompt)) for turn, prompt in prompting.given_prompts(made)
+    assert [(turn, text(prompt)) for turn, prompt in prompting.conversation_prompts(restore(record(made)))] == [
+        (turn, text(prompt)) for turn, prompt in prompting.conversation_prompts(made)
     ]
 
 

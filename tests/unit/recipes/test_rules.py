@@ -2,7 +2,7 @@
 
 import pytest
 
-from soliloquy.recipes.soliloquy.rules import faults
+from soliloquy.recipes.soliloquy.recipe import RECIPE
 from soliloquy.v1.conversation_pb2 import Ending, Turn
 from soliloquy.v1.sandbox_pb2 import Status
 from tests.unit.recipes.conversations import calculated, conversation, sound_conversation, sound_turns, turn
@@ -12,11 +12,11 @@ FAILED = Status.STATUS_ERROR
 
 def with_second(bent: Turn) -> list[str]:
     first, _, last = sound_turns()
-    return faults(conversation(first, bent, last))
+    return RECIPE.faults(conversation(first, bent, last))
 
 
 def test_a_sound_conversation_is_kept() -> None:
-    assert faults(sound_conversation()) == []
+    assert RECIPE.faults(sound_conversation()) == []
 
 
 @pytest.mark.parametrize(
@@ -67,22 +67,22 @@ def test_what_the_student_said_may_be_repeated() -> None:
     first, _, last = sound_turns()
     repeated = turn("3600 N?", "You say 3600 N: show me how.", codes="d6q", step=1)
     again = turn("1500 * 2.4 = 3600 N", "Right. What work is done?", codes="b3r", step=1, calculation=calculated(True))
-    assert faults(conversation(first, repeated, again, last)) == []
+    assert RECIPE.faults(conversation(first, repeated, again, last)) == []
 
 
 def test_a_student_may_go_back_a_step() -> None:
     first, second, last = sound_turns()
     back = turn("Can we go back?", "Of course. Which force was it?", codes="f10q", step=1)
     again = turn("3600 N, as before.", "Yes. And the work?", codes="b3r", step=1, calculation=calculated(True))
-    assert faults(conversation(first, second, back, again, last)) == []
+    assert RECIPE.faults(conversation(first, second, back, again, last)) == []
 
 
 def test_an_end_before_the_last_step_is_a_fault() -> None:
     first, *_ = sound_turns()
     early = turn("It is 3600 N.", "Well done!", codes="b3t", step=1, calculation=calculated(True))
-    assert faults(conversation(first, early)) == ["steps: turn 2: finished at step 1 of 2"]
+    assert RECIPE.faults(conversation(first, early)) == ["steps: turn 2: finished at step 1 of 2"]
 
 
 @pytest.mark.parametrize("ending", [Ending.ENDING_TURN_LIMIT, Ending.ENDING_UNPARSABLE])
 def test_a_conversation_that_was_cut_off_is_not_kept(ending: Ending) -> None:
-    assert faults(conversation(*sound_turns(), ending=ending)) == [f"not solved: {Ending.Name(ending)}"]
+    assert RECIPE.faults(conversation(*sound_turns(), ending=ending)) == [f"not solved: {Ending.Name(ending)}"]

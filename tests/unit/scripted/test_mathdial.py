@@ -7,13 +7,12 @@ from functools import cache
 
 import pytest
 
-from soliloquy.recipes.agreement import agrees, letter
+from soliloquy.recipes.agreement import agrees, letter_of
 from soliloquy.recipes.mathdial.beliefs import belief_after, reasons_given
 from soliloquy.recipes.mathdial.claims import claimed, gives_right_answer
 from soliloquy.recipes.mathdial.moves import OPENING, belongs, intent_name, move_name
 from soliloquy.recipes.mathdial.records import record
 from soliloquy.recipes.mathdial.restoring import restored
-from soliloquy.recipes.mathdial.rules import faults
 from soliloquy.recipes.recipe import find
 from soliloquy.v1.conversation_pb2 import Belief, Conversation, Ending, Resolution
 from tests.unit.scripted.dialling import dialled, shares, told_at
@@ -40,11 +39,11 @@ def test_most_problems_have_a_confusion_and_the_others_say_why_not() -> None:
     unfit = [one for one in grown() if one.ending == Ending.ENDING_UNFIT]
     assert len(unfit) < 0.2 * COUNT
     for one in unfit:
-        assert faults(one) == [one.problem.enrichment.plain_because] != [""]
+        assert RECIPE.faults(one) == [one.problem.enrichment.plain_because] != [""]
 
 
 def test_nearly_all_are_kept() -> None:
-    broken = [fault for one in conversations() for fault in faults(one)]
+    broken = [fault for one in conversations() for fault in RECIPE.faults(one)]
     assert len(broken) <= 0.05 * COUNT, broken
 
 
@@ -102,7 +101,7 @@ def test_a_number_is_judged_by_a_program_that_ran_or_not_at_all() -> None:
         for turn in one.turns:
             if claimed(turn.student.text, one.problem) is not None:
                 assert turn.calculation.attempts
-                assert agrees(turn, RECIPE.agreeing) or letter(turn) == "d"
+                assert agrees(turn, RECIPE.agreeing) or letter_of(turn) == "d"
 
 
 def test_how_it_was_resolved_goes_with_how_it_ended() -> None:
@@ -122,7 +121,7 @@ def test_a_record_gives_back_the_prompts_and_the_faults() -> None:
     for one in conversations()[:20]:
         again = restored(json.loads(json.dumps(record(one))))
         assert RECIPE.prompts(again) == RECIPE.prompts(one)
-        assert faults(again) == faults(one)
+        assert RECIPE.faults(again) == RECIPE.faults(one)
 
 
 def test_a_tutor_learns_each_of_its_answers_under_the_prompt_that_was_asked() -> None:
@@ -138,11 +137,11 @@ def test_a_tutor_learns_each_of_its_answers_under_the_prompt_that_was_asked() ->
 def test_the_right_answer_before_its_time_is_a_fault() -> None:
     one = deepcopy(conversations()[0])
     one.turns[1].student.text = f"I see, it is {one.problem.answer.value:g} {one.problem.answer.unit}."
-    assert any(fault.startswith("belief: turn 2: gives the right answer after 0 of") for fault in faults(one))
+    assert any(fault.startswith("belief: turn 2: gives the right answer after 0 of") for fault in RECIPE.faults(one))
     assert record(one)["annotation"]["student_consistent"] is False
 
 
 def test_a_tutor_that_tells_the_answer_by_another_move_is_a_fault() -> None:
     one = deepcopy(conversations()[0])
     one.turns[0].tutor.text = f"Hi! Did you get {one.problem.answer.value:g}?"
-    assert any(fault.startswith("told: turn 1: a generic move") for fault in faults(one))
+    assert any(fault.startswith("told: turn 1: a generic move") for fault in RECIPE.faults(one))

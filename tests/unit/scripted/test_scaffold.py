@@ -8,8 +8,7 @@ from functools import cache
 import pytest
 
 from soliloquy.recipes.recipe import find
-from soliloquy.recipes.scaffold.records import record, restored
-from soliloquy.recipes.scaffold.rules import faults
+from soliloquy.recipes.scaffold.records import record, restore
 from soliloquy.recipes.scaffold.states import CORRECT, END, INCORRECT, NAMES, SOLVING, START
 from soliloquy.runtime.values import verdict
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Judge, Resolution
@@ -33,7 +32,7 @@ def grown() -> list[Conversation]:
 @cache
 def conversations() -> list[Conversation]:
     """Those that are kept."""
-    return [one for one in grown() if not faults(one)]
+    return [one for one in grown() if not RECIPE.faults(one)]
 
 
 class Obstinate:
@@ -55,7 +54,7 @@ async def with_an_obstinate_student(text: str) -> Conversation:
 
 def test_nearly_all_are_kept() -> None:
     """Some of the bank's names are none that code may use outside a sandbox: what was judged blind is not kept."""
-    broken = [fault for one in grown() for fault in faults(one)]
+    broken = [fault for one in grown() for fault in RECIPE.faults(one)]
     assert {fault.partition(":")[0] for fault in broken} <= {"blind", "rejected"}
     assert len(conversations()) >= 0.95 * COUNT, broken
 
@@ -140,9 +139,9 @@ async def test_a_student_that_never_fits_is_dropped_with_the_reason(text: str, b
     last = one.turns[-1]
     assert [rejected.text for rejected in last.student.rejected] == [text] * 3
     assert not last.HasField("tutor")
-    (fault,) = faults(one)
+    (fault,) = RECIPE.faults(one)
     assert fault.startswith(f"rejected: 3 messages of turn {last.number} do not show")
-    again = restored(json.loads(json.dumps(record(one))))
+    again = restore(json.loads(json.dumps(record(one))))
     assert RECIPE.prompts(again) == RECIPE.prompts(one)
 
 
@@ -153,15 +152,15 @@ async def test_a_problem_without_a_plan_makes_no_conversation() -> None:
     one.problem.enrichment.plain_because = "no answer: the problem has no number for one"
     ended = await finished(ConversationStarted(conversation=one), engine=ENGINE)
     assert ended.ending == Ending.ENDING_UNFIT
-    assert faults(ended) == ["no answer: the problem has no number for one"]
+    assert RECIPE.faults(ended) == ["no answer: the problem has no number for one"]
 
 
 def test_a_record_gives_back_the_prompts_and_the_faults() -> None:
     for one in conversations()[:20]:
-        again = restored(json.loads(json.dumps(record(one))))
+        again = restore(json.loads(json.dumps(record(one))))
         assert RECIPE.prompts(again) == RECIPE.prompts(one)
         assert RECIPE.lessons(again) == RECIPE.lessons(one)
-        assert faults(again) == faults(one)
+        assert RECIPE.faults(again) == RECIPE.faults(one)
 
 
 def test_a_tutor_learns_one_sample_a_turn_after_the_plan() -> None:
@@ -188,7 +187,7 @@ def test_another_answer_than_the_state_wants_is_a_fault() -> None:
     one = deepcopy(next(one for one in conversations() if any(t.student.learner_state == INCORRECT for t in one.turns)))
     turn = next(turn for turn in one.turns if turn.student.learner_state == INCORRECT)
     turn.student.text = f"It is {one.problem.enrichment.plan.questions[turn.sub_question - 1].answer}."
-    assert any(fault.startswith(("state: turn", "contradiction: turn")) for fault in faults(one))
+    assert any(fault.startswith(("state: turn", "contradiction: turn")) for fault in RECIPE.faults(one))
 
 
 def test_an_answer_told_early_and_a_lost_step_are_faults() -> None:
@@ -196,5 +195,5 @@ def test_an_answer_told_early_and_a_lost_step_are_faults() -> None:
     final = one.problem.enrichment.plan.questions[-1].answer
     one.turns[0].tutor.text = f"It will be {final} in the end. How do you begin?"
     one.turns[1].solved[0] = not one.turns[1].solved[0]
-    found = {fault.partition(":")[0] for fault in faults(one)}
+    found = {fault.partition(":")[0] for fault in RECIPE.faults(one)}
     assert {"revealed", "progress"} <= found

@@ -10,10 +10,11 @@ from functools import cache
 
 from soliloquy.recipes.soliloquy.codes import ACTIONS
 from soliloquy.recipes.soliloquy.prompting import personas
-from soliloquy.recipes.soliloquy.records import record, restored
-from soliloquy.recipes.soliloquy.rules import checked, faults
+from soliloquy.recipes.soliloquy.recipe import RECIPE
+from soliloquy.recipes.soliloquy.records import record, restore
+from soliloquy.recipes.soliloquy.rules import check
 from soliloquy.recipes.soliloquy.student import drawn_intent
-from soliloquy.truth.report import Report
+from soliloquy.truth.report import TruthReport
 from soliloquy.v1.conversation_pb2 import INTENT_RIGHT, INTENT_WRONG, Conversation, Intent
 from tests.unit.scripted.growing import begun, grown
 
@@ -32,10 +33,10 @@ def conversations() -> list[Conversation]:
 
 
 @cache
-def report() -> Report:
-    found = Report()
+def report() -> TruthReport:
+    found = TruthReport()
     for conversation in conversations():
-        found.add(conversation.id, checked(conversation))
+        found.add(conversation.id, check(conversation))
     return found
 
 
@@ -53,7 +54,9 @@ def drawn(*intents: Intent) -> Iterator[int]:
 
 
 def test_every_conversation_passes_the_recipes_filters() -> None:
-    assert {conversation.id: faults(conversation) for conversation in conversations() if faults(conversation)} == {}
+    assert {
+        conversation.id: RECIPE.faults(conversation) for conversation in conversations() if RECIPE.faults(conversation)
+    } == {}
 
 
 def test_every_evaluation_state_and_action_occurs() -> None:
@@ -61,8 +64,8 @@ def test_every_evaluation_state_and_action_occurs() -> None:
     for intents, count in RARE.items():
         for _, ordinal in zip(range(count), drawn(*intents), strict=False):
             conversation = asyncio.run(grown(ordinal, seed=SEED))
-            assert faults(conversation) == []
-            for turn in checked(conversation).turns:
+            assert RECIPE.faults(conversation) == []
+            for turn in check(conversation).turns:
                 seen["action"].add(turn.codes["action"])
     assert seen["evaluation"] == set(ACTIONS)
     assert seen["action"] == {str(number) for number in range(1, 13)}
@@ -102,7 +105,7 @@ def test_every_persona_speaks_and_keeps_to_its_conversation() -> None:
 
 def test_a_record_keeps_the_persona() -> None:
     first = conversations()[0]
-    assert restored(json.loads(json.dumps(record(first)))).persona == first.persona != ""
+    assert restore(json.loads(json.dumps(record(first)))).persona == first.persona != ""
 
 
 def test_a_persona_can_be_told_from_its_words() -> None:

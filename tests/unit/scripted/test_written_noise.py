@@ -11,7 +11,7 @@ from services.model.engines.noise import real_noise
 from services.model.engines.scripted import ScriptedEngine
 from soliloquy.dataset.authored import Authored
 from soliloquy.dataset.rows import rows
-from soliloquy.recipes.mathwell.rules import faults
+from soliloquy.recipes.mathwell.recipe import RECIPE
 from soliloquy.v1.conversation_pb2 import Commission, Conversation
 from soliloquy.v1.sandbox_pb2 import STATUS_ERROR, STATUS_OK, Execution, Job
 from tests.unit.recipes.mathwell.writing import BANK, commissions, made
@@ -50,12 +50,12 @@ def test_as_many_functions_run_as_the_paper_counted() -> None:
 
 
 def test_a_function_that_does_not_run_is_never_kept_and_says_why() -> None:
-    kinds = Counter(fault.partition(":")[0] for one in written() for fault in faults(one))
+    kinds = Counter(fault.partition(":")[0] for one in written() for fault in RECIPE.faults(one))
     assert {"not executable", "solvable", "appropriate"} <= set(kinds)
     for one in written():
         attempts = one.turns[0].calculation.attempts
         if not attempts or attempts[0].execution.status != STATUS_OK:
-            assert faults(one)
+            assert RECIPE.faults(one)
 
 
 def test_what_noise_makes_unsolvable_or_unfit_is_found() -> None:

@@ -5,13 +5,13 @@ from itertools import product
 import pytest
 
 from soliloquy.recipes.mathdial.moves import move_name
-from soliloquy.recipes.recipe import Given
+from soliloquy.recipes.recipe import ReplyContext
 from soliloquy.runtime.retry import Refused
 from soliloquy.v1.conversation_pb2 import Conversation, Move, Turn
 from tests.unit.training.growing import conversations, dialogues
 from training.samples import Sample, replies, states
 
-VARIANTS = [Given(move=move, grounding=grounding) for move, grounding in product((True, False), repeat=2)]
+VARIANTS = [ReplyContext(move=move, grounding=grounding) for move, grounding in product((True, False), repeat=2)]
 
 
 def asked(sample: Sample) -> str:
@@ -19,7 +19,7 @@ def asked(sample: Sample) -> str:
 
 
 @pytest.mark.parametrize("given", VARIANTS, ids=str)
-def test_each_message_of_the_tutor_is_learned_word_for_word_and_nothing_else(given: Given) -> None:
+def test_each_message_of_the_tutor_is_learned_word_for_word_and_nothing_else(given: ReplyContext) -> None:
     for one in dialogues():
         learned = [[message for message in sample.messages if message.learned] for sample in replies(one, given)]
         assert [[message.text for message in each] for each in learned] == [[turn.tutor.text] for turn in one.turns]
@@ -27,7 +27,7 @@ def test_each_message_of_the_tutor_is_learned_word_for_word_and_nothing_else(giv
 
 
 @pytest.mark.parametrize("given", VARIANTS, ids=str)
-def test_the_move_and_the_solutions_are_told_where_they_are_given_and_only_there(given: Given) -> None:
+def test_the_move_and_the_solutions_are_told_where_they_are_given_and_only_there(given: ReplyContext) -> None:
     for one in dialogues():
         for sample, turn in zip(replies(one, given), one.turns, strict=True):
             told = asked(sample)
@@ -37,7 +37,7 @@ def test_the_move_and_the_solutions_are_told_where_they_are_given_and_only_there
 
 
 @pytest.mark.parametrize("given", VARIANTS, ids=str)
-def test_a_reply_knows_all_that_was_said_before_it_and_nothing_behind(given: Given) -> None:
+def test_a_reply_knows_all_that_was_said_before_it_and_nothing_behind(given: ReplyContext) -> None:
     for one in dialogues():
         for number, sample in enumerate(replies(one, given)):
             conversation = asked(sample).rpartition("<conversation>")[2].partition("</conversation>")[0]
@@ -54,13 +54,13 @@ def test_an_imported_dialogue_teaches_its_replies_and_no_states() -> None:
     first, second = imported.turns
     first.tutor.text, first.tutor.move = "Hi Ana!", Move.MOVE_GENERIC
     second.student.text, second.tutor.text = "Hi.", "(praise)Good!"
-    plain = replies(imported, Given(move=False))
+    plain = replies(imported, ReplyContext(move=False))
     assert [sample.messages[-1].text for sample in plain] == ["Hi Ana!", "(praise)Good!"]
-    assert [sample.messages[-1].text for sample in replies(imported, Given())] == ["Hi Ana!"]
+    assert [sample.messages[-1].text for sample in replies(imported, ReplyContext())] == ["Hi Ana!"]
     with pytest.raises(Refused, match="use layout: replies"):
         states(imported)
 
 
 def test_a_recipe_without_such_replies_says_so() -> None:
     with pytest.raises(Refused, match="the recipe soliloquy has no replies"):
-        replies(conversations(1)[0], Given())
+        replies(conversations(1)[0], ReplyContext())

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import training
-from soliloquy.recipes.recipe import Given
+from soliloquy.recipes.recipe import ReplyContext
 from training.settings import CannotTrain, read_settings
 
 CONFIGS = Path(training.__file__).with_name("configs")
@@ -58,9 +58,13 @@ def test_mathdial_is_trained_as_the_paper_says_and_its_ablation_is_a_setting(tmp
         "linear",
         0,
     )
-    assert (settings.tune, settings.layout, settings.given) == ("full", "replies", Given(move=True, grounding=True))
+    assert (settings.tune, settings.layout, settings.given) == (
+        "full",
+        "replies",
+        ReplyContext(move=True, grounding=True),
+    )
     variant = tmp_path / "without.yaml"
     text = (CONFIGS / "mathdial.yaml").read_text("utf-8")
     variant.write_text(text.replace("given: {move: true, grounding: true}", "given: {move: false, grounding: false}"))
-    assert read_settings(variant).given == Given(move=False, grounding=False)
+    assert read_settings(variant).given == ReplyContext(move=False, grounding=False)
     assert read_settings(variant).digest != settings.digest

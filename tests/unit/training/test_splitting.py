@@ -5,17 +5,17 @@ from itertools import pairwise
 
 import pytest
 
-from soliloquy.recipes.recipe import Told
+from soliloquy.recipes.recipe import ChatMessage
 from tests.unit.training.growing import conversations
 from training.samples import dialogue
 from training.splitting import TurnTooLong, split
 
 
-def words(chat: Sequence[Told]) -> int:
+def words(chat: Sequence[ChatMessage]) -> int:
     return sum(len(told.text.split()) for told in chat)
 
 
-def long_chat() -> Sequence[Told]:
+def long_chat() -> Sequence[ChatMessage]:
     chats = [sample.messages for conversation in conversations(20) for sample in dialogue(conversation)]
     return max(chats, key=words)
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from soliloquy.truth.number_format import rounded, with_unit
+from soliloquy.truth.number_format import format_rounded, with_unit
 from soliloquy.truth.quantities import answer_in
 
 
@@ -35,7 +35,7 @@ def test_a_number_in_the_unit_asked_for_is_preferred() -> None:
 
 @given(st.floats(1e-30, 1e30) | st.floats(-1e30, -1e-30), st.sampled_from((3, 4)))
 def test_a_rounded_number_reads_back_within_half_a_percent(value: float, digits: int) -> None:
-    read = answer_in(f"So it is {with_unit(rounded(value, digits), 'kg*m^2')}.", "kg*m^2")
+    read = answer_in(f"So it is {with_unit(format_rounded(value, digits), 'kg*m^2')}.", "kg*m^2")
     assert read is not None
     assert abs(read - value) <= 0.00501 * abs(value)
-    assert len(re.sub(r"[^\d]", "", rounded(value, digits).partition(" ×")[0]).lstrip("0")) <= 7
+    assert len(re.sub(r"[^\d]", "", format_rounded(value, digits).partition(" ×")[0]).lstrip("0")) <= 7

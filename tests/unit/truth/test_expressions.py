@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from soliloquy.truth.expressions import MAX_LENGTH, BadExpression, Unworkable, compiled
-from soliloquy.truth.number_format import tidy, written
+from soliloquy.truth.expressions import MAX_LENGTH, BadExpression, Unworkable, parse_expression
+from soliloquy.truth.number_format import format_number, tidy
 
 SYMBOLS = {"a": 3.0, "b": 4.0, "theta": 30.0}
 
@@ -27,7 +27,7 @@ SYMBOLS = {"a": 3.0, "b": 4.0, "theta": 30.0}
     ],
 )
 def test_arithmetic_is_calculated_and_written_as_in_a_textbook(text: str, value: float, formula: str) -> None:
-    expression = compiled(text)
+    expression = parse_expression(text)
     assert expression.value(SYMBOLS) == pytest.approx(value)
     assert expression.formula == formula
 
@@ -77,7 +77,7 @@ def test_arithmetic_is_calculated_and_written_as_in_a_textbook(text: str, value:
 )
 def test_whatever_is_not_plain_arithmetic_is_refused(text: str) -> None:
     with pytest.raises(BadExpression):
-        compiled(text)
+        parse_expression(text)
 
 
 @pytest.mark.parametrize(
@@ -85,13 +85,13 @@ def test_whatever_is_not_plain_arithmetic_is_refused(text: str) -> None:
 )
 def test_an_expression_without_a_finite_value_is_reported(text: str) -> None:
     with pytest.raises(Unworkable):
-        compiled(text).value(SYMBOLS)
+        parse_expression(text).value(SYMBOLS)
 
 
 @given(st.text(max_size=40) | st.text(alphabet="ab0123456789.+-*/()e mth_sqrpi", max_size=40))
 def test_any_text_is_refused_or_gives_a_finite_number(text: str) -> None:
     try:
-        value = compiled(text).value(SYMBOLS)
+        value = parse_expression(text).value(SYMBOLS)
     except (BadExpression, Unworkable):
         return
     assert math.isfinite(value)
@@ -99,13 +99,13 @@ def test_any_text_is_refused_or_gives_a_finite_number(text: str) -> None:
 
 @given(st.floats(allow_nan=False, allow_infinity=False, min_value=1e-30, max_value=1e30))
 def test_a_written_number_reads_back_and_shows_no_noise(value: float) -> None:
-    text = written(tidy(value))
+    text = format_number(tidy(value))
     assert float(text) == tidy(value)
     assert len(text) <= 12
 
 
 def test_binary_noise_is_not_written() -> None:
-    assert written(0.1 + 0.2) == "0.3"
-    assert written(8.99e9) == "8.99e9"
-    assert written(6.626e-34) == "6.626e-34"
-    assert written(-0.00005) == "-5e-5"
+    assert format_number(0.1 + 0.2) == "0.3"
+    assert format_number(8.99e9) == "8.99e9"
+    assert format_number(6.626e-34) == "6.626e-34"
+    assert format_number(-0.00005) == "-5e-5"

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from soliloquy.truth.algebra import are_equivalent, is_solved_by
-from soliloquy.truth.expressions import BadExpression, compiled
+from soliloquy.truth.expressions import BadExpression, parse_expression
 from soliloquy.truth.laws import expression, holds, law, law_between, laws_in
 
 VALUES = {
@@ -84,7 +84,7 @@ def test_a_law_that_a_sentence_quotes_tells_what_solves_it(
     [sides] = laws_in(sentence)
     quoted = law_between(*sides, {"h", "g", "t", "v", "U", "k", "Q", "r"})
     assert quoted is not None
-    assert is_solved_by(quoted, symbol, compiled(solution)) == solved
+    assert is_solved_by(quoted, symbol, parse_expression(solution)) == solved
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import soliloquy.truth.units
-from soliloquy.truth.unit_algebra import registered
+from soliloquy.truth.unit_algebra import unit_registry
 from soliloquy.truth.units import NoMeasure, measure
 
 _TABLES = tomllib.loads(Path(soliloquy.truth.units.__file__).with_name("measures.toml").read_text("utf-8"))
@@ -20,7 +20,7 @@ _TOGETHER = [
 
 
 def _of_pint(expression: str) -> tuple[float, float, str]:
-    registry = registered()
+    registry = unit_registry()
     one, zero = (registry.Quantity(value, registry.Unit(expression)).to_base_units() for value in (1.0, 0.0))
     kind = " ".join(sorted(f"{dimension}^{power:g}" for dimension, power in one.dimensionality.items()))
     return float((one - zero).magnitude), float(zero.magnitude), kind

@@ -9,11 +9,11 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from enum import StrEnum
 
-from soliloquy.recipes.answers import Spoken
+from soliloquy.recipes.answers import StudentMessage
 from soliloquy.recipes.codes import STRATEGIES
 from soliloquy.recipes.soliloquy import prompting
 from soliloquy.recipes.soliloquy.rules import POLICY
-from soliloquy.recipes.soliloquy.truth import TurnTruth, assessed
+from soliloquy.recipes.soliloquy.truth import TurnTruth, assess
 from soliloquy.runtime.ask import Prompt
 from soliloquy.runtime.model import Model
 from soliloquy.runtime.seeds import digest, draw, seed
@@ -21,7 +21,7 @@ from soliloquy.truth.quantities import quantities_in
 from soliloquy.v1.conversation_pb2 import STEP_KIND_REARRANGE, Conversation, Intent, Problem, Step
 from soliloquy.v1.model_pb2 import GenerateRequest
 from soliloquy.v1.runs_pb2 import Run
-from training.evaluation.recipe_loop import Tutoring
+from training.evaluation.recipe_loop import RecipeLoop
 
 RECIPE = "soliloquy"
 # Conversations begun for a question, and wrong answers tried, before the question is passed over.
@@ -30,7 +30,7 @@ _WRONG_ANSWERS = 24
 _MAX_TURNS = 20
 
 
-class Kind(StrEnum):
+class CaseKind(StrEnum):
     # The student gives a number for the step at hand.
     RIGHT = "right"
     WRONG = "wrong"
@@ -40,12 +40,12 @@ class Kind(StrEnum):
 
     @property
     def numeric(self) -> bool:
-        return self in (Kind.RIGHT, Kind.WRONG)
+        return self in (CaseKind.RIGHT, CaseKind.WRONG)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Case:
-    kind: Kind
+class TutorCase:
+    kind: CaseKind
     # Its last turn holds the student's message alone.
     conversation: Conversation
     step: Step
@@ -64,10 +64,10 @@ class Rehearsal:
     """Brings questions to the point where an answer is due: the same for every model that is evaluated."""
 
     # The scripted student and tutor.
-    tutoring: Tutoring
+    tutoring: RecipeLoop
     seed: int
 
-    async def numeric(self, problem: Problem) -> list[Case]:
+    async def numeric(self, problem: Problem) -> list[TutorCase]:
         """A question once with the right answer to one of its steps and once with a wrong one, and how it opened.
 
         Empty where the student never comes to a number, or errs in no way that can be told from the right one.
@@ -77,17 +77,17 @@ class Rehearsal:
             opening, right = await self._answered(problem, attempt, step)
             wrong = await self._wrong(right) if right else None
             if right and wrong:
-                kinds = {Kind.RIGHT: right, Kind.WRONG: wrong, Kind.OPENING: opening}
+                kinds = {CaseKind.RIGHT: right, CaseKind.WRONG: wrong, CaseKind.OPENING: opening}
                 return [self._case(kind, conversation, step) for kind, conversation in kinds.items()]
         return []
 
-    async def concept(self, problem: Problem) -> Case | None:
+    async def concept(self, problem: Problem) -> TutorCase | None:
         """A message in words about a question that has nothing to calculate."""
         for attempt in range(_CONVERSATIONS):
             if said := [so_far async for so_far in self._grown(problem, attempt) if _is_in_words(so_far)]:
                 chosen = draw(self.seed, problem.id, "turn").choice(said)
                 step = problem.steps[_latest(chosen).progress.step - 1]
-                return self._case(Kind.CONCEPT, chosen, step)
+                return self._case(CaseKind.CONCEPT, chosen, step)
         return None
 
     async def _answered(self, problem: Problem, attempt: int, step: Step) -> tuple[Conversation, Conversation | None]:
@@ -129,14 +129,14 @@ class Rehearsal:
                 return wrong
         return None
 
-    def _case(self, kind: Kind, so_far: Conversation, step: Step) -> Case:
+    def _case(self, kind: CaseKind, so_far: Conversation, step: Step) -> TutorCase:
         """Under an id of its own, and without what its messages were made of."""
         conversation = Conversation()
         conversation.CopyFrom(so_far)
         conversation.id = digest(so_far.id, kind)
         for turn in conversation.turns:
             turn.ClearField("calls")
-        return Case(kind=kind, conversation=conversation, step=step)
+        return TutorCase(kind=kind, conversation=conversation, step=step)
 
 
 def numeric_steps(problem: Problem) -> Sequence[Step]:
@@ -144,7 +144,7 @@ def numeric_steps(problem: Problem) -> Sequence[Step]:
 
 
 def _latest(conversation: Conversation) -> TurnTruth:
-    return list(assessed(conversation))[-1]
+    return list(assess(conversation))[-1]
 
 
 def _is_in_words(conversation: Conversation) -> bool:
@@ -155,4 +155,4 @@ def _is_in_words(conversation: Conversation) -> bool:
 
 async def _said(model: Model, prompt: Prompt, chance: int) -> str:
     request = GenerateRequest(role="student", prompt=prompt.name, messages=prompt.messages, seed=chance)
-    return Spoken.read((await model.generate(request)).text)[0].text
+    return StudentMessage.read((await model.generate(request)).text)[0].text

@@ -5,35 +5,35 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from training.evaluation.higgs.cases import Kind
-from training.evaluation.higgs.judging import METRICS, Judged
-from training.evaluation.shares import Share, read_at_first
+from training.evaluation.higgs.cases import CaseKind
+from training.evaluation.higgs.judging import METRICS, JudgedCase
+from training.evaluation.shares import Proportion, first_read
 
 
-def figures(results: Sequence[Judged]) -> dict[str, Any]:
+def figures(results: Sequence[JudgedCase]) -> dict[str, Any]:
     rearranging = [result for result in results if result.case.rearranges]
-    questions = [result for result in results if result.case.kind is Kind.RIGHT]
+    questions = [result for result in results if result.case.kind is CaseKind.RIGHT]
     others = [result for result in results if result.case.kind.numeric and not result.case.rearranges]
     parsed = sum((result.parsed for result in results), Counter[str]())
     return {
         "metrics": _metrics(results),
         "verification_by_answer": {
             kind.value: asdict(_share([result for result in results if result.case.kind is kind], "verification"))
-            for kind in (Kind.RIGHT, Kind.WRONG)
+            for kind in (CaseKind.RIGHT, CaseKind.WRONG)
         },
         "rearranging": {
-            "questions": asdict(Share.counted(result.case.rearranges for result in questions)),
+            "questions": asdict(Proportion.counted(result.case.rearranges for result in questions)),
             "metrics": _metrics(rearranging),
             "metrics_of_others": _metrics(others),
         },
-        "read_at_first": asdict(read_at_first(parsed)),
+        "read_at_first": asdict(first_read(parsed)),
         "parsed": dict(sorted(parsed.items())),
     }
 
 
-def _metrics(results: Sequence[Judged]) -> Mapping[str, Any]:
+def _metrics(results: Sequence[JudgedCase]) -> Mapping[str, Any]:
     return {name: asdict(_share(results, name)) for name in METRICS}
 
 
-def _share(results: Sequence[Judged], metric: str) -> Share:
-    return Share.counted(result.passed[metric] for result in results if metric in result.passed)
+def _share(results: Sequence[JudgedCase], metric: str) -> Proportion:
+    return Proportion.counted(result.passed[metric] for result in results if metric in result.passed)

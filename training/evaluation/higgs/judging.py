@@ -11,11 +11,11 @@ from soliloquy.runtime.values import plain, status_name, verdict
 from soliloquy.truth.units import unit
 from soliloquy.v1.conversation_pb2 import Calculation, Conversation, ParseOutcome, Turn
 from soliloquy.v1.sandbox_pb2 import Execution, Status
-from training.evaluation.higgs.cases import Case, Kind
-from training.evaluation.recipe_loop import adapters, parsed
+from training.evaluation.higgs.cases import CaseKind, TutorCase
+from training.evaluation.recipe_loop import adapter_digests, parse_outcomes
 
 # The evaluations by which a tutor says that a number is right, or that it is not.
-_SAYING = {Kind.RIGHT: {"b"}, Kind.WRONG: {"a", "c"}}
+_SAYING = {CaseKind.RIGHT: {"b"}, CaseKind.WRONG: {"a", "c"}}
 METRICS = {
     "usage": "Python usage accuracy",
     "non_usage": "non-usage of Python",
@@ -25,10 +25,10 @@ METRICS = {
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Judged:
+class JudgedCase:
     """One case: whether each metric that it counts for was met, and why."""
 
-    case: Case
+    case: TutorCase
     passed: Mapping[str, bool]
     evidence: Mapping[str, Any]
     # How the answers that the case took could be read, and the digests of the adapters that gave them.
@@ -53,7 +53,7 @@ class Judged:
         }
 
 
-def judged(case: Case, answered: Conversation) -> Judged:
+def judge(case: TutorCase, answered: Conversation) -> JudgedCase:
     turn = answered.turns[-1]
     used = _decided(turn)
     passed: dict[str, bool] = {"usage" if case.kind.numeric else "non_usage": used is case.kind.numeric}
@@ -61,7 +61,7 @@ def judged(case: Case, answered: Conversation) -> Judged:
         passed["compilation"] = _ran(turn.calculation, 0)
     if case.kind.numeric:
         passed["verification"] = _verified(case, turn)
-    return Judged(
+    return JudgedCase(
         case=case,
         passed=passed,
         evidence={
@@ -80,15 +80,15 @@ def judged(case: Case, answered: Conversation) -> Judged:
             "reply": turn.tutor.text,
             "ended": answered.ending_reason,
         },
-        parsed=parsed(turn.calls),
-        adapters=adapters(turn.calls),
+        parsed=parse_outcomes(turn.calls),
+        adapters=adapter_digests(turn.calls),
     )
 
 
-def unanswered(case: Case, why: str) -> Judged:
+def judge_unanswered(case: TutorCase, why: str) -> JudgedCase:
     """A case that the model would not take: none of what it was to show has been shown."""
     names = ("usage", "verification") if case.kind.numeric else ("non_usage",)
-    return Judged(case=case, passed=dict.fromkeys(names, False), evidence={"used_python": None, "ended": why})
+    return JudgedCase(case=case, passed=dict.fromkeys(names, False), evidence={"used_python": None, "ended": why})
 
 
 def _decided(turn: Turn) -> bool | None:
@@ -99,7 +99,7 @@ def _decided(turn: Turn) -> bool | None:
     return False if decided else None
 
 
-def _verified(case: Case, turn: Turn) -> bool:
+def _verified(case: TutorCase, turn: Turn) -> bool:
     """Whether the tutor told right from wrong, and from a program that found so too."""
     attempts = turn.calculation.attempts
     if EVALUATION_LETTERS.get(turn.tutor.evaluation) not in _SAYING[case.kind]:
@@ -107,19 +107,19 @@ def _verified(case: Case, turn: Turn) -> bool:
     return bool(attempts) and _found(attempts[-1].execution, case)
 
 
-def _found(execution: Execution, case: Case) -> bool:
+def _found(execution: Execution, case: TutorCase) -> bool:
     """By its own comparison with the student's number, its values, or both; neither may be otherwise than is so."""
     if execution.status != Status.STATUS_OK:
         return False
     found = verdict(execution)
     values = [plain(named.value) for named in execution.values]
     numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
-    told = [found is (case.kind is Kind.RIGHT)] if found is not None else []
+    told = [found is (case.kind is CaseKind.RIGHT)] if found is not None else []
     told += [any(_is_result(number, case) for number in numbers)] if numbers else []
     return bool(told) and all(told)
 
 
-def _is_result(number: float, case: Case) -> bool:
+def _is_result(number: float, case: TutorCase) -> bool:
     """In the unit that the step asks for, or in the base unit behind it."""
     result, tolerance = case.step.result, case.conversation.problem.tolerance or 0.01
     asked = unit(result.unit)

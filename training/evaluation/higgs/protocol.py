@@ -12,17 +12,17 @@ from itertools import islice
 from soliloquy.runtime.model import ModelRefused
 from soliloquy.runtime.model.faults import ModelFailed
 from soliloquy.v1.conversation_pb2 import Conversation, Problem
-from training.evaluation.higgs.cases import Case, Rehearsal, numeric_steps
-from training.evaluation.higgs.judging import Judged, judged, unanswered
-from training.evaluation.recipe_loop import TooFew, Tutoring, side_by_side
+from training.evaluation.higgs.cases import Rehearsal, TutorCase, numeric_steps
+from training.evaluation.higgs.judging import JudgedCase, judge, judge_unanswered
+from training.evaluation.recipe_loop import RecipeLoop, TooFewCases, run_bounded
 
 # Problems looked at for each question: most can be put, and a bank may have none without a calculation.
 _LOOKED_AT = 40
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Drawn:
-    cases: Sequence[Case]
+class DrawnCases:
+    cases: Sequence[TutorCase]
     # Questions that could not be put, once with a right and once with a wrong number.
     passed_over: int
 
@@ -33,13 +33,13 @@ class Drawn:
         return hashlib.sha256(json.dumps(put).encode()).hexdigest()
 
 
-async def drawn_cases(problems: Iterable[Problem], rehearsal: Rehearsal, *, questions: int) -> Drawn:
+async def draw_cases(problems: Iterable[Problem], rehearsal: Rehearsal, *, questions: int) -> DrawnCases:
     """Of each question the right and the wrong answer; and of each one case in which nothing is to be calculated.
 
     Those are its opening or, for every second one as far as there are any, a word about a question of concepts.
     """
-    numeric: list[list[Case]] = []
-    in_words: list[Case] = []
+    numeric: list[list[TutorCase]] = []
+    in_words: list[TutorCase] = []
     passed_over = 0
     for problem in islice(problems, _LOOKED_AT * questions):
         wanted = len(numeric) < questions, len(in_words) < questions // 2
@@ -53,13 +53,13 @@ async def drawn_cases(problems: Iterable[Problem], rehearsal: Rehearsal, *, ques
             passed_over += not found
             numeric += [found] if found else []
     if len(numeric) < questions:
-        raise TooFew(
+        raise TooFewCases(
             f"only {len(numeric)} of {questions} questions can be put, {passed_over} were passed over: ask for fewer"
         )
-    return Drawn(cases=list(_dealt(numeric, in_words)), passed_over=passed_over)
+    return DrawnCases(cases=list(_dealt(numeric, in_words)), passed_over=passed_over)
 
 
-def _dealt(numeric: Sequence[Sequence[Case]], in_words: Sequence[Case]) -> Iterator[Case]:
+def _dealt(numeric: Sequence[Sequence[TutorCase]], in_words: Sequence[TutorCase]) -> Iterator[TutorCase]:
     """A word about concepts takes the place of every second opening."""
     for number, (right, wrong, opening) in enumerate(numeric):
         yield from (right, wrong)
@@ -67,20 +67,20 @@ def _dealt(numeric: Sequence[Sequence[Case]], in_words: Sequence[Case]) -> Itera
         yield concept or opening
 
 
-async def evaluated(
-    cases: Sequence[Case], tutoring: Tutoring, *, at_once: int, tell: Callable[[Judged], None]
-) -> list[Judged]:
+async def evaluate_cases(
+    cases: Sequence[TutorCase], tutoring: RecipeLoop, *, at_once: int, tell: Callable[[JudgedCase], None]
+) -> list[JudgedCase]:
     """Each case put to the tutor and judged, in their order."""
 
-    async def put(case: Case) -> Judged:
+    async def put(case: TutorCase) -> JudgedCase:
         try:
-            result = judged(case, await tutoring.answered(case.conversation))
+            result = judge(case, await tutoring.answered(case.conversation))
         except (ModelRefused, ModelFailed) as error:
-            result = unanswered(case, str(error))
+            result = judge_unanswered(case, str(error))
         tell(result)
         return result
 
-    return await side_by_side(cases, put, at_once=at_once)
+    return await run_bounded(cases, put, at_once=at_once)
 
 
 def _texts(conversation: Conversation) -> Iterator[str]:

@@ -13,9 +13,9 @@ from soliloquy.runtime.model.faults import ModelFailed
 from soliloquy.runtime.seeds import digest
 from soliloquy.v1.conversation_pb2 import Conversation, Enrichment, Problem
 from soliloquy.v1.runs_pb2 import Run
-from training.evaluation.answers import Wanted, reaches
-from training.evaluation.mathdial.judging import MOST, Judged, judged
-from training.evaluation.recipe_loop import TooFew, Tutoring, side_by_side
+from training.evaluation.answers import ExpectedAnswer, reaches
+from training.evaluation.mathdial.judging import MOST, JudgedDialogue, judge
+from training.evaluation.recipe_loop import RecipeLoop, TooFewCases, run_bounded
 
 RECIPE = "mathdial"
 # Problems looked at for each dialogue: most have a confusion where the student's model errs at all.
@@ -25,7 +25,7 @@ _MAX_TURNS = MOST + 1
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Drawn:
+class DrawnDialogues:
     # Not begun yet; their problems have a confusion.
     conversations: Sequence[Conversation]
     # Problems that nobody is confused about.
@@ -37,9 +37,9 @@ class Drawn:
         return hashlib.sha256(json.dumps(put).encode()).hexdigest()
 
 
-async def drawn_dialogues(
+async def draw_dialogues(
     problems: Iterable[Problem], recipe: Recipe, model: Model, *, seed: int, dialogues: int, at_once: int
-) -> Drawn:
+) -> DrawnDialogues:
     """One about each of the first problems that have a number for an answer and a confusion that `model` falls for."""
     run = Run(id=f"{RECIPE}-{seed}", recipe=RECIPE, seed=seed, max_turns=_MAX_TURNS, max_attempts=1, enrich=True)
 
@@ -50,7 +50,7 @@ async def drawn_dialogues(
     passed_over = 0
     asked = islice(problems, _LOOKED_AT * dialogues)
     while len(found) < dialogues and (batch := list(islice(asked, min(at_once, dialogues - len(found))))):
-        for problem, enrichment in zip(batch, await side_by_side(batch, enriched, at_once=at_once), strict=True):
+        for problem, enrichment in zip(batch, await run_bounded(batch, enriched, at_once=at_once), strict=True):
             if not enrichment.confusion.solution:
                 passed_over += 1
                 continue
@@ -58,20 +58,20 @@ async def drawn_dialogues(
             one.problem.enrichment.confusion.CopyFrom(enrichment.confusion)
             found.append(one)
     if len(found) < dialogues:
-        raise TooFew(
+        raise TooFewCases(
             f"only {len(found)} of {dialogues} dialogues can be held, {passed_over} problems have no confusion: "
             "ask for fewer, or name other --problems"
         )
-    return Drawn(conversations=found, passed_over=passed_over)
+    return DrawnDialogues(conversations=found, passed_over=passed_over)
 
 
-async def held(
-    conversations: Sequence[Conversation], tutoring: Tutoring, *, at_once: int, tell: Callable[[Judged], None]
-) -> list[Judged]:
+async def hold_dialogues(
+    conversations: Sequence[Conversation], tutoring: RecipeLoop, *, at_once: int, tell: Callable[[JudgedDialogue], None]
+) -> list[JudgedDialogue]:
     """Each held until its student reaches the answer, has answered ten times, or the tutor ends it."""
 
-    async def put(conversation: Conversation) -> Judged:
-        wanted = Wanted.of(conversation.problem)
+    async def put(conversation: Conversation) -> JudgedDialogue:
+        wanted = ExpectedAnswer.of(conversation.problem)
         assert wanted is not None
 
         latest = conversation
@@ -82,10 +82,10 @@ async def held(
             return len(so_far.turns) > MOST or reaches(so_far.turns[-1].student.text, wanted)
 
         try:
-            result = judged(await tutoring.held(conversation, enough=enough), wanted)
+            result = judge(await tutoring.held(conversation, enough=enough), wanted)
         except (ModelRefused, ModelFailed) as error:
-            result = judged(latest, wanted, ended=str(error))
+            result = judge(latest, wanted, ended=str(error))
         tell(result)
         return result
 
-    return await side_by_side(conversations, put, at_once=at_once)
+    return await run_bounded(conversations, put, at_once=at_once)

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from training.evaluation.mathdial.judging import MOST, OWN, SUCCESS, TELLING, Judged, said
-from training.evaluation.mathdial.replies import PARTS, Likeness, Replied, reply_figures, utterance_measures
-from training.evaluation.shares import Share, read_at_first
+from training.evaluation.mathdial.judging import MOST, OWN, SUCCESS, TELLING, JudgedDialogue, messages_of
+from training.evaluation.mathdial.replies import PARTS, ReplyResult, TextSimilarity, reply_figures, utterance_measures
+from training.evaluation.shares import Proportion, first_read
 
 METRICS = {
     **{metric: f"Success@{k}" for k, metric in enumerate(SUCCESS, start=1)},
@@ -29,7 +29,9 @@ MEASURES = {
 CURVES = {"Success@k": SUCCESS, "Telling@k": TELLING}
 
 
-def figures(results: Sequence[Judged], replies: Sequence[Replied], likeness: Likeness | None) -> dict[str, Any]:
+def figures(
+    results: Sequence[JudgedDialogue], replies: Sequence[ReplyResult], likeness: TextSimilarity | None
+) -> dict[str, Any]:
     how = sum((one.parsed for one in results), Counter[str]()) + sum((one.parsed for one in replies), Counter[str]())
     lengths = sorted({result.steps for result in results})
     of_replies = reply_figures(replies, likeness)
@@ -45,20 +47,20 @@ def figures(results: Sequence[Judged], replies: Sequence[Replied], likeness: Lik
         "measures": {name: measures[name] for name in MEASURES},
         "replies": {part: of_replies[part] for part in PARTS} if replies else {},
         "broken_off": sum(bool(result.ended) for result in results),
-        "read_at_first": asdict(read_at_first(how)),
+        "read_at_first": asdict(first_read(how)),
         "parsed": dict(sorted(how.items())),
     }
 
 
-def _metrics(results: Sequence[Judged]) -> Mapping[str, Any]:
+def _metrics(results: Sequence[JudgedDialogue]) -> Mapping[str, Any]:
     passed = [result.passed for result in results]
-    return {name: asdict(Share.counted(of[name] for of in passed)) for name in METRICS}
+    return {name: asdict(Proportion.counted(of[name] for of in passed)) for name in METRICS}
 
 
-def _spoken(result: Judged) -> list[tuple[str, str, str]]:
+def _spoken(result: JudgedDialogue) -> list[tuple[str, str, str]]:
     """Each of the tutor's messages behind what the student said before it, which is nothing at first."""
     question, latest, found = result.conversation.problem.question, "", []
-    for speaker, text in said(result.conversation):
+    for speaker, text in messages_of(result.conversation):
         if speaker == "tutor":
             found.append((latest, text, question))
         else:

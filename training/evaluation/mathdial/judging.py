@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from soliloquy.v1.conversation_pb2 import Conversation
-from training.evaluation.answers import Wanted, mentions, reaches, tells
-from training.evaluation.recipe_loop import adapters, parsed
+from training.evaluation.answers import ExpectedAnswer, mentions, reaches, tells
+from training.evaluation.recipe_loop import adapter_digests, parse_outcomes
 
 MOST = 10
 SUCCESS = [f"success@{k}" for k in range(1, MOST + 1)]
@@ -28,11 +28,11 @@ Message = tuple[str, str]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Judged:
+class JudgedDialogue:
     """One dialogue: the exchange in which its student reached the answer, and in which the tutor told it before."""
 
     conversation: Conversation
-    wanted: Wanted
+    wanted: ExpectedAnswer
     reached: int | None
     told: int | None
     # Why it ended before its time; empty where it did not.
@@ -49,7 +49,7 @@ class Judged:
 
     @property
     def steps(self) -> int:
-        return length(self.conversation)
+        return count_steps(self.conversation)
 
     def as_json(self) -> dict[str, Any]:
         problem = self.conversation.problem
@@ -64,28 +64,28 @@ class Judged:
             "reached": self.reached,
             "told": self.told,
             "passed": dict(self.passed),
-            "messages": [{"speaker": speaker, "text": text} for speaker, text in said(self.conversation)],
+            "messages": [{"speaker": speaker, "text": text} for speaker, text in messages_of(self.conversation)],
             "ended": self.ended,
             "parsed": dict(sorted(self.parsed.items())),
         }
 
 
-def judged(conversation: Conversation, wanted: Wanted, *, ended: str = "") -> Judged:
+def judge(conversation: Conversation, wanted: ExpectedAnswer, *, ended: str = "") -> JudgedDialogue:
     calls = [call for turn in conversation.turns for call in turn.calls]
-    reached, told = outcome(list(said(conversation)), wanted, conversation.problem.enrichment.confusion.solution)
+    reached, told = outcome(list(messages_of(conversation)), wanted, conversation.problem.enrichment.confusion.solution)
     asked = [call for call in calls if call.role != "student"]
-    return Judged(
+    return JudgedDialogue(
         conversation=conversation,
         wanted=wanted,
         reached=reached,
         told=told,
         ended=ended or conversation.ending_reason,
-        parsed=parsed(asked),
-        adapters=adapters(asked),
+        parsed=parse_outcomes(asked),
+        adapters=adapter_digests(asked),
     )
 
 
-def outcome(messages: Sequence[Message], wanted: Wanted, handed_in: str) -> tuple[int | None, int | None]:
+def outcome(messages: Sequence[Message], wanted: ExpectedAnswer, handed_in: str) -> tuple[int | None, int | None]:
     """The exchanges in which the student reaches the answer and in which the tutor has told it before."""
     exchange, before = 0, "student"
     told, known = None, mentions(handed_in, wanted)
@@ -102,7 +102,7 @@ def outcome(messages: Sequence[Message], wanted: Wanted, handed_in: str) -> tupl
     return None, told
 
 
-def said(conversation: Conversation) -> Iterator[Message]:
+def messages_of(conversation: Conversation) -> Iterator[Message]:
     """Without messages that hold no word."""
     for turn in conversation.turns:
         if turn.student.text.strip():
@@ -111,7 +111,7 @@ def said(conversation: Conversation) -> Iterator[Message]:
             yield "tutor", turn.tutor.text
 
 
-def length(conversation: Conversation) -> int:
+def count_steps(conversation: Conversation) -> int:
     """The steps of its problem; where it has none, the equations of its solution, a line with one each."""
     problem = conversation.problem
     return len(problem.steps) or sum("=" in line for line in problem.solution.splitlines())

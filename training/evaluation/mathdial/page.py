@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from training.evaluation.mathdial.figures import CURVES, MEASURES, METRICS
-from training.evaluation.mathdial.judging import MOST, Judged
-from training.evaluation.report import is_measured, published, table, told, told_of
+from training.evaluation.mathdial.judging import MOST, JudgedDialogue
+from training.evaluation.report import format_figure, format_published, format_share, is_measured, table
 
 _PUBLISHED = tomllib.loads(Path(__file__).with_name("published.toml").read_text("utf-8"))
 _REPLIES = ("bleu", "bertscore", "kf1", "bertscore_problem")
@@ -27,7 +27,7 @@ _COLUMNS = {
 }
 
 
-def page(report: Mapping[str, Any], results: Sequence[Judged]) -> Iterator[str]:
+def page(report: Mapping[str, Any], results: Sequence[JudgedDialogue]) -> Iterator[str]:
     made = report["figures"]
     yield f"# MathDial evaluation of {report['name']}"
     yield ""
@@ -36,15 +36,15 @@ def page(report: Mapping[str, Any], results: Sequence[Judged]) -> Iterator[str]:
     yield "after Wilson."
     yield "Published: people's dialogues by the teachers' own word, however many exchanges they took."
     yield ""
-    rows = [[title, told_of(report, name), published(report, name)] for name, title in METRICS.items()]
+    rows = [[title, format_figure(report, name), format_published(report, name)] for name, title in METRICS.items()]
     rows += [
-        [title, told_of(report, name), published(report, name)]
+        [title, format_figure(report, name), format_published(report, name)]
         for name, title in MEASURES.items()
         if is_measured(report, name)
     ]
     yield from table(["metric", "share of dialogues, or mean", report["whose"]], rows)
     yield ""
-    yield f"Answers that could be read at the first try: {told(made['read_at_first'])}."
+    yield f"Answers that could be read at the first try: {format_share(made['read_at_first'])}."
     yield f"Dialogues broken off: {made['broken_off']} of {len(results)}."
     yield ""
     yield "## By the steps of the problem"
@@ -94,7 +94,7 @@ def _number(value: float | None) -> str:
     return "not measured" if value is None else f"{value:.1f}"
 
 
-def _miss(result: Judged) -> str:
+def _miss(result: JudgedDialogue) -> str:
     conversation = result.conversation
     about = f"{conversation.problem.source or conversation.problem.id}, {result.steps} steps"
     told_at = f"told in exchange {result.told}" if result.told else "not told"

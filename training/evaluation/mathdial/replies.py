@@ -14,8 +14,8 @@ from soliloquy.runtime.seeds import digest, seed
 from soliloquy.truth.utterances import bigram_entropy, overlap_f1, uptake, words
 from soliloquy.v1.conversation_pb2 import Conversation
 from training.evaluation.bleu import bleu
-from training.evaluation.mathdial.recordings import suited
-from training.evaluation.recipe_loop import Tutoring, adapters, parsed, side_by_side
+from training.evaluation.mathdial.recordings import require_recipe
+from training.evaluation.recipe_loop import RecipeLoop, adapter_digests, parse_outcomes, run_bounded
 
 # A fifth of the dialogues is the test part, and two fifths of that are about problems that the rest has nothing of.
 _TEST = 0.2
@@ -24,12 +24,12 @@ SEEN, UNSEEN = "seen", "unseen"
 PARTS = ("all", SEEN, UNSEEN)
 
 
-class Likeness(Protocol):
+class TextSimilarity(Protocol):
     def scores(self, texts: Sequence[str], references: Sequence[str]) -> list[float]: ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class History:
+class RecordedHistory:
     """A dialogue up to a message of the student's, and what its own tutor answered."""
 
     # Its last turn holds the student's message alone.
@@ -40,8 +40,8 @@ class History:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Replied:
-    history: History
+class ReplyResult:
+    history: RecordedHistory
     text: str
     # Why there is no reply.
     ended: str = ""
@@ -65,7 +65,7 @@ class Replied:
 
 def histories(
     conversations: Iterable[Conversation], name: str, learned: Iterable[Conversation] | None
-) -> list[History]:
+) -> list[RecordedHistory]:
     """Each message that was replied to in the dialogues of the test part.
 
     With `learned`, the dialogues that a model has learned from, these are all others, and seen are those about a
@@ -73,36 +73,39 @@ def histories(
     Without, hashes of problem and dialogue put 80 % of the dialogues aside, whichever others there are; of those that
     are left about 60 % are about a problem of the others, where these have several dialogues each.
     """
-    dialogues = list(suited(conversations, name))
+    dialogues = list(require_recipe(conversations, name))
     parts = _parts(dialogues) if learned is None else _beside(dialogues, list(learned))
     return [history for one in dialogues if (part := parts.get(one.id)) for history in _histories(one, part)]
 
 
-def digest_of(asked: Sequence[History]) -> str:
+def digest_of(asked: Sequence[RecordedHistory]) -> str:
     put = [[one.conversation.id, one.reference, one.part] for one in asked]
     return hashlib.sha256(json.dumps(put).encode()).hexdigest()
 
 
-async def replied(
-    asked: Sequence[History], tutoring: Tutoring, *, at_once: int, tell: Callable[[Replied], None]
-) -> list[Replied]:
+async def reply_to_histories(
+    asked: Sequence[RecordedHistory], tutoring: RecipeLoop, *, at_once: int, tell: Callable[[ReplyResult], None]
+) -> list[ReplyResult]:
     """What the tutor says to each; it is given what was said in the dialogue, not what it would have said itself."""
 
-    async def put(history: History) -> Replied:
+    async def put(history: RecordedHistory) -> ReplyResult:
         try:
             turn = (await tutoring.answered(history.conversation)).turns[-1]
-            result = Replied(
-                history=history, text=turn.tutor.text, parsed=parsed(turn.calls), adapters=adapters(turn.calls)
+            result = ReplyResult(
+                history=history,
+                text=turn.tutor.text,
+                parsed=parse_outcomes(turn.calls),
+                adapters=adapter_digests(turn.calls),
             )
         except (ModelRefused, ModelFailed) as error:
-            result = Replied(history=history, text="", ended=str(error))
+            result = ReplyResult(history=history, text="", ended=str(error))
         tell(result)
         return result
 
-    return await side_by_side(asked, put, at_once=at_once)
+    return await run_bounded(asked, put, at_once=at_once)
 
 
-def reply_figures(results: Sequence[Replied], likeness: Likeness | None) -> dict[str, Mapping[str, Any]]:
+def reply_figures(results: Sequence[ReplyResult], likeness: TextSimilarity | None) -> dict[str, Mapping[str, Any]]:
     """The measures of all replies, of those about seen problems and of those about others."""
     texts = [one.text for one in results]
     alike: dict[str, list[float]] = {"bertscore": [], "bertscore_problem": []}
@@ -117,7 +120,7 @@ def reply_figures(results: Sequence[Replied], likeness: Likeness | None) -> dict
     return figures
 
 
-def _measures(results: Sequence[Replied]) -> dict[str, Any]:
+def _measures(results: Sequence[ReplyResult]) -> dict[str, Any]:
     texts = [one.text for one in results]
     messages = (one.history.conversation.turns[-1].student.text for one in results)
     return {
@@ -128,7 +131,7 @@ def _measures(results: Sequence[Replied]) -> dict[str, Any]:
     }
 
 
-def _question(replied: Replied) -> str:
+def _question(replied: ReplyResult) -> str:
     return replied.history.conversation.problem.question
 
 
@@ -177,7 +180,7 @@ def _problem(conversation: Conversation) -> str:
     return digest(conversation.problem.question)
 
 
-def _histories(conversation: Conversation, part: str) -> Iterator[History]:
+def _histories(conversation: Conversation, part: str) -> Iterator[RecordedHistory]:
     for number, turn in enumerate(conversation.turns, start=1):
         if not turn.student.text.strip() or not turn.tutor.text.strip():
             continue
@@ -187,4 +190,4 @@ def _histories(conversation: Conversation, part: str) -> Iterator[History]:
         so_far.id = digest(conversation.id, number)
         for name in ("calculation", "tutor", "calls"):
             so_far.turns[-1].ClearField(name)
-        yield History(conversation=so_far, reference=turn.tutor.text, part=part)
+        yield RecordedHistory(conversation=so_far, reference=turn.tutor.text, part=part)

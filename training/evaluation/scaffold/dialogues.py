@@ -10,11 +10,11 @@ import json
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 
-from soliloquy.recipes.scaffold.planner import refused
+from soliloquy.recipes.scaffold.planner import why_unplannable
 from soliloquy.runtime.seeds import draw
-from soliloquy.truth.number_format import told, with_unit, written
+from soliloquy.truth.number_format import format_quantity, format_value
 from soliloquy.v1.conversation_pb2 import Problem, Step
-from training.evaluation.scaffold.learner import PROTOCOL, States, drawn, says
+from training.evaluation.scaffold.learner import PROTOCOL, States, draw_state, wording
 from training.evaluation.scaffold.signs import ends, tells_answer
 
 COOPERATIVE, MIXED, SEGMENT = "cooperative", "mixed", "segment"
@@ -22,7 +22,7 @@ _LONGEST: int = PROTOCOL["dialogues"]["longest"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Round:
+class Exchange:
     """A student's message, what it shows, and what the tutor said to it."""
 
     state: str
@@ -31,7 +31,7 @@ class Round:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Case:
+class DialogueCase:
     kind: str
     number: int
     problem: Problem
@@ -39,7 +39,7 @@ class Case:
     # Of a dialogue: what is drawn for each message. Of a segment: the state of its last message alone.
     states: States
     # Of a segment: what was said before, and the last message.
-    before: Sequence[Round] = ()
+    before: Sequence[Exchange] = ()
 
     @property
     def id(self) -> str:
@@ -47,9 +47,9 @@ class Case:
 
 
 @dataclass(kw_only=True, slots=True)
-class Dialogue:
-    case: Case
-    rounds: list[Round] = field(default_factory=list)
+class HeldDialogue:
+    case: DialogueCase
+    rounds: list[Exchange] = field(default_factory=list)
     # Whether the tutor came to an end by itself.
     ended: bool = False
     # Why it was broken off; empty where it was not.
@@ -60,77 +60,81 @@ class Dialogue:
 
 
 # What a tutor says to the student's latest message, and whether it has come to its end.
-Reply = Callable[[Sequence[Round], str], Awaitable[tuple[str, bool]]]
+ReplyFunction = Callable[[Sequence[Exchange], str], Awaitable[tuple[str, bool]]]
 
 
-async def held(dialogue: Dialogue, reply: Reply) -> None:
+async def hold_dialogue(dialogue: HeldDialogue, reply: ReplyFunction) -> None:
     """A dialogue, message for message, until the tutor has come to its end; what is said stays in it."""
     case = dialogue.case
-    message = Round(state="start", student=case.problem.question)
+    message = Exchange(state="start", student=case.problem.question)
     while len(dialogue.rounds) < _LONGEST and not dialogue.ended:
         text, over = await reply(dialogue.rounds, message.student)
-        dialogue.rounds.append(Round(state=message.state, student=message.student, tutor=text))
+        dialogue.rounds.append(Exchange(state=message.state, student=message.student, tutor=text))
         dialogue.ended = over or ends(text)
         choice = draw(case.seed, case.id, len(dialogue.rounds), "learner")
-        state = drawn(case.states, choice)
-        message = Round(state=state, student=says(state, choice))
+        state = draw_state(case.states, choice)
+        message = Exchange(state=state, student=wording(state, choice))
 
 
-async def answered(dialogue: Dialogue, reply: Reply) -> None:
+async def answer_segment(dialogue: HeldDialogue, reply: ReplyFunction) -> None:
     """A segment and the tutor's one reply to it."""
     *before, last = dialogue.case.before
     text, dialogue.ended = await reply(before, last.student)
-    dialogue.rounds += [*before, Round(state=last.state, student=last.student, tutor=text)]
+    dialogue.rounds += [*before, Exchange(state=last.state, student=last.student, tutor=text)]
 
 
-def put(problems: Sequence[Problem], *, segments: int, seed: int) -> Iterator[Case]:
+def make_cases(problems: Sequence[Problem], *, segments: int, seed: int) -> Iterator[DialogueCase]:
     """The cooperative pass over all problems, the mixed one likewise, and segments of the three states in turn."""
     passes = PROTOCOL["dialogues"]
     for number, problem in enumerate(problems):
-        yield Case(kind=COOPERATIVE, number=number, problem=problem, seed=seed, states=passes["cooperative"])
+        yield DialogueCase(kind=COOPERATIVE, number=number, problem=problem, seed=seed, states=passes["cooperative"])
     parts = [states for one in passes["mixed"] for states in [one["states"]] * one["part"]]
     for number, problem in enumerate(problems):
         states = parts[number * len(parts) // len(problems)]
-        yield Case(kind=MIXED, number=number, problem=problem, seed=seed, states=states)
+        yield DialogueCase(kind=MIXED, number=number, problem=problem, seed=seed, states=states)
     for number in range(segments):
         yield _segment(problems[number % len(problems)], number, seed)
 
 
-def digest(cases: Sequence[Case]) -> str:
+def cases_digest(cases: Sequence[DialogueCase]) -> str:
     """Two evaluations with the same digest put the same cases."""
     content = [[one.id, one.seed, one.problem.question, dict(one.states), *map(_said, one.before)] for one in cases]
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 
-def _said(one: Round) -> list[str]:
+def _said(one: Exchange) -> list[str]:
     return [one.student, one.tutor]
 
 
-def can_be_put(problem: Problem) -> bool:
+def is_suitable(problem: Problem) -> bool:
     """Whether it takes several steps, each to a number and with a typical mistake, to an answer that is none of them.
 
     Where the answer stands in the problem or is what an earlier step comes to, nobody can tell whether it was told.
     """
-    if refused(problem) or len(problem.steps) < 2 or not all(map(_mistakes, problem.steps)):
+    if why_unplannable(problem) or len(problem.steps) < 2 or not all(map(_mistakes, problem.steps)):
         return False
-    results = "; ".join(told(step.result) for step in problem.steps[:-1])
-    return tells_answer(told(problem.answer), problem) and not tells_answer(results, problem)
+    results = "; ".join(format_quantity(step.result) for step in problem.steps[:-1])
+    return tells_answer(format_quantity(problem.answer), problem) and not tells_answer(results, problem)
 
 
-def _segment(problem: Problem, number: int, seed: int) -> Case:
+def _segment(problem: Problem, number: int, seed: int) -> DialogueCase:
     """The student has answered some steps rightly, and says something of the next."""
     choice = draw(seed, number, problem.id, "segment")
     state = ("correct", "incorrect", "question")[number % 3]
     at = choice.randrange(len(problem.steps))
     began = PROTOCOL["says"]["before"].format(ask=problem.steps[0].ask)
-    rounds = [Round(state="start", student=problem.question, tutor=began)]
+    rounds = [Exchange(state="start", student=problem.question, tutor=began)]
     for step, following in zip(problem.steps[:at], problem.steps[1:], strict=False):
-        said = says("correct", choice, answer=told(step.result))
-        rounds.append(Round(state="correct", student=said, tutor=PROTOCOL["says"]["onward"].format(ask=following.ask)))
+        said = wording("correct", choice, answer=format_quantity(step.result))
+        rounds.append(
+            Exchange(state="correct", student=said, tutor=PROTOCOL["says"]["onward"].format(ask=following.ask))
+        )
     step = problem.steps[at]
-    answer = told(step.result) if state == "correct" else choice.choice(_mistakes(step))
-    last = Round(state=state, student=says(state, choice, answer=answer))
-    return Case(kind=SEGMENT, number=number, problem=problem, seed=seed, states={state: 1.0}, before=[*rounds, last])
+    answer = format_quantity(step.result) if state == "correct" else choice.choice(_mistakes(step))
+    last = Exchange(state=state, student=wording(state, choice, answer=answer))
+    return DialogueCase(
+        kind=SEGMENT, number=number, problem=problem, seed=seed, states={state: 1.0}, before=[*rounds, last]
+    )
 
 
 def _mistakes(step: Step) -> list[str]:
@@ -138,4 +142,4 @@ def _mistakes(step: Step) -> list[str]:
     if not step.HasField("result"):
         return []
     right = step.result.value
-    return [with_unit(written(one.value), one.unit) for one in step.slips if abs(one.value - right) > 0.05 * abs(right)]
+    return [format_value(one.value, one.unit) for one in step.slips if abs(one.value - right) > 0.05 * abs(right)]

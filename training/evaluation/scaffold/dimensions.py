@@ -3,9 +3,9 @@
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 
-from soliloquy.recipes.scaffold.expected_answers import gives, miscalculated
+from soliloquy.recipes.scaffold.expected_answers import gives_quantity, miscalculations
 from soliloquy.recipes.scaffold.plan_rules import CLOSENESS
-from training.evaluation.scaffold.dialogues import COOPERATIVE, MIXED, SEGMENT, Dialogue, Round
+from training.evaluation.scaffold.dialogues import COOPERATIVE, MIXED, SEGMENT, Exchange, HeldDialogue
 from training.evaluation.scaffold.judging import Judge
 from training.evaluation.scaffold.learner import PROTOCOL
 from training.evaluation.scaffold.signs import asks, is_about, repeats, shows, tells_answer
@@ -23,7 +23,7 @@ DIMENSIONS = {
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Scored:
+class Score:
     """A score from 0 to 1, None where nobody could judge; of the reply of which turn, and by whom."""
 
     dimension: str
@@ -32,7 +32,7 @@ class Scored:
     by: str
 
 
-async def scored(dialogue: Dialogue, judge: Judge | None) -> AsyncIterator[Scored]:
+async def score_dialogue(dialogue: HeldDialogue, judge: Judge | None) -> AsyncIterator[Score]:
     """All that a dialogue or a segment is scored by."""
     if dialogue.case.kind == SEGMENT:
         yield await adaptive(dialogue, judge)
@@ -48,54 +48,54 @@ async def scored(dialogue: Dialogue, judge: Judge | None) -> AsyncIterator[Score
         yield one
 
 
-def accuracy(dialogue: Dialogue) -> Scored:
+def accuracy(dialogue: HeldDialogue) -> Score:
     """Whether the tutor comes to the right answer in the end; half of it where the number is no more than near."""
     replies, answer = _replies(dialogue), dialogue.case.problem.answer
     last = replies[-1] if replies and dialogue.ended else ""
     near = {**CLOSENESS, "tolerance": _JUDGING["nearly"]}
-    score = 1.0 if gives(last, answer, **CLOSENESS) else 0.5 if gives(last, answer, **near) else 0.0
-    return Scored(dimension="accuracy", turn=len(replies), score=score, by=RULE)
+    score = 1.0 if gives_quantity(last, answer, **CLOSENESS) else 0.5 if gives_quantity(last, answer, **near) else 0.0
+    return Score(dimension="accuracy", turn=len(replies), score=score, by=RULE)
 
 
-def scaffolding(dialogue: Dialogue) -> Scored:
+def scaffolding(dialogue: HeldDialogue) -> Score:
     """Whether there is a dialogue at all before the closing turns, and the final answer is not told in it."""
     on_the_way = _replies(dialogue)[: -_JUDGING["closing"]]
     told = any(tells_answer(reply, dialogue.case.problem) for reply in on_the_way)
-    return Scored(dimension="scaffolding", turn=len(on_the_way), score=float(bool(on_the_way) and not told), by=RULE)
+    return Score(dimension="scaffolding", turn=len(on_the_way), score=float(bool(on_the_way) and not told), by=RULE)
 
 
-def topic(dialogue: Dialogue) -> Iterator[Scored]:
+def topic(dialogue: HeldDialogue) -> Iterator[Score]:
     """Of each reply to what has nothing to do with the problem: whether it leads back in words, or goes on with it."""
     for number, one in enumerate(dialogue.rounds, start=1):
         if one.state == "irrelevant" and dialogue.case.kind == MIXED:
             back = is_about(one.tutor, dialogue.case.problem)
             score = 1.0 if back and shows("redirects", one.tutor) else 0.5 if back else 0.0
-            yield Scored(dimension="topic", turn=number, score=score, by=RULE)
+            yield Score(dimension="topic", turn=number, score=score, by=RULE)
 
 
-async def questions(dialogue: Dialogue, judge: Judge | None) -> AsyncIterator[Scored]:
+async def questions(dialogue: HeldDialogue, judge: Judge | None) -> AsyncIterator[Score]:
     """Of each reply but the one that ends the dialogue: nothing where it asks nothing, else how much it asks for."""
     for number, rounds in _going_on(dialogue):
         if not asks(rounds[-1].tutor):
-            yield Scored(dimension="question", turn=number, score=0.0, by=RULE)
+            yield Score(dimension="question", turn=number, score=0.0, by=RULE)
         else:
             yield await _judged("question", "question_quality", dialogue, rounds, judge)
 
 
-async def guidance(dialogue: Dialogue, judge: Judge | None) -> AsyncIterator[Scored]:
+async def guidance(dialogue: HeldDialogue, judge: Judge | None) -> AsyncIterator[Score]:
     """Of each such reply: nothing where it repeats an earlier one, else whether it brings anything new."""
     for number, rounds in _going_on(dialogue):
         *before, last = rounds
         if repeats(last.tutor, [one.tutor for one in before]):
-            yield Scored(dimension="guidance", turn=number, score=0.0, by=RULE)
+            yield Score(dimension="guidance", turn=number, score=0.0, by=RULE)
         else:
             yield await _judged("guidance", "guidance_quality", dialogue, rounds, judge)
 
 
-async def adaptive(dialogue: Dialogue, judge: Judge | None) -> Scored:
+async def adaptive(dialogue: HeldDialogue, judge: Judge | None) -> Score:
     """Of the reply to a segment: half for what it has understood, half for what it says to it."""
     if dialogue.broken:
-        return Scored(dimension="adaptive", turn=0, score=0.0, by=RULE)
+        return Score(dimension="adaptive", turn=0, score=0.0, by=RULE)
     rounds, state = dialogue.rounds, dialogue.rounds[-1].state
     problem, reply = dialogue.case.problem, rounds[-1].tutor
     parts = [_understanding(state, reply), _feedback(state, reply, tells_answer(reply, problem))]
@@ -106,7 +106,7 @@ async def adaptive(dialogue: Dialogue, judge: Judge | None) -> Scored:
             parts[place] = await judge.score(rubric, problem, rounds) if judge else None
     known = [part for part in parts if part is not None]
     score = sum(known) / 2 if len(known) == 2 else None
-    return Scored(dimension="adaptive", turn=len(rounds), score=score, by=by if score is not None else NOBODY)
+    return Score(dimension="adaptive", turn=len(rounds), score=score, by=by if score is not None else NOBODY)
 
 
 def _understanding(state: str, reply: str) -> float | None:
@@ -119,23 +119,23 @@ def _understanding(state: str, reply: str) -> float | None:
 
 def _feedback(state: str, reply: str, told: bool) -> float | None:
     """No rule can say that a reply is good; it is not where it gives the end away, or where its numbers are not so."""
-    return 0.0 if (told and state != "correct") or any(miscalculated(reply)) else None
+    return 0.0 if (told and state != "correct") or any(miscalculations(reply)) else None
 
 
 async def _judged(
-    dimension: str, rubric: str, dialogue: Dialogue, rounds: Sequence[Round], judge: Judge | None
-) -> Scored:
+    dimension: str, rubric: str, dialogue: HeldDialogue, rounds: Sequence[Exchange], judge: Judge | None
+) -> Score:
     score = await judge.score(rubric, dialogue.case.problem, rounds) if judge else None
     if score is None:
-        return Scored(dimension=dimension, turn=len(rounds), score=None, by=NOBODY)
-    return Scored(dimension=dimension, turn=len(rounds), score=score, by=MODEL)
+        return Score(dimension=dimension, turn=len(rounds), score=None, by=NOBODY)
+    return Score(dimension=dimension, turn=len(rounds), score=score, by=MODEL)
 
 
-def _going_on(dialogue: Dialogue) -> Iterator[tuple[int, Sequence[Round]]]:
+def _going_on(dialogue: HeldDialogue) -> Iterator[tuple[int, Sequence[Exchange]]]:
     """The dialogue up to each reply that does not end it."""
     for number in range(1, len(dialogue.rounds) + (not dialogue.ended)):
         yield number, dialogue.rounds[:number]
 
 
-def _replies(dialogue: Dialogue) -> list[str]:
+def _replies(dialogue: HeldDialogue) -> list[str]:
     return [one.tutor for one in dialogue.rounds]

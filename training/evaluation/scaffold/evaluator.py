@@ -4,21 +4,28 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from soliloquy.recipes.scaffold.solve_rate import solved
+from soliloquy.recipes.scaffold.solve_rate import count_solved
 from soliloquy.runtime.ask import Unusable
 from soliloquy.runtime.model import Model, ModelRefused
 from soliloquy.runtime.model.faults import ModelFailed
 from soliloquy.v1.conversation_pb2 import ModelCall
-from training.evaluation.recipe_loop import side_by_side
-from training.evaluation.scaffold.dialogues import COOPERATIVE, SEGMENT, Case, Dialogue, answered, held
-from training.evaluation.scaffold.dimensions import Scored, scored
+from training.evaluation.recipe_loop import run_bounded
+from training.evaluation.scaffold.dialogues import (
+    COOPERATIVE,
+    SEGMENT,
+    DialogueCase,
+    HeldDialogue,
+    answer_segment,
+    hold_dialogue,
+)
+from training.evaluation.scaffold.dimensions import Score, score_dialogue
 from training.evaluation.scaffold.judging import Judge
 from training.evaluation.scaffold.signs import tells_answer
-from training.evaluation.scaffold.tutors import Tutor
+from training.evaluation.scaffold.tutors import EvaluatedTutor
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Gained:
+class SolveGain:
     """In how many of its tries a student solves the problem before a dialogue and after it, without its last reply."""
 
     tries: int
@@ -29,10 +36,10 @@ class Gained:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Judged:
-    dialogue: Dialogue
-    scores: Sequence[Scored]
-    gained: Gained | None
+class ScoredDialogue:
+    dialogue: HeldDialogue
+    scores: Sequence[Score]
+    gained: SolveGain | None
     calls: Sequence[ModelCall]
 
     @property
@@ -56,38 +63,40 @@ class Judged:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Putting:
+class Evaluator:
     """Who is the tutor of a case, who judges what no rule can, and who solves the problem before and after."""
 
-    tutor: Callable[[Case], Tutor]
+    tutor: Callable[[DialogueCase], EvaluatedTutor]
     judge: Judge | None
     student: Model
     tries: int
 
-    async def all(self, cases: Sequence[Case], *, at_once: int, tell: Callable[[Judged], None]) -> list[Judged]:
-        async def put(case: Case) -> Judged:
+    async def all(
+        self, cases: Sequence[DialogueCase], *, at_once: int, tell: Callable[[ScoredDialogue], None]
+    ) -> list[ScoredDialogue]:
+        async def put(case: DialogueCase) -> ScoredDialogue:
             result = await self.one(case)
             tell(result)
             return result
 
-        return await side_by_side(cases, put, at_once=at_once)
+        return await run_bounded(cases, put, at_once=at_once)
 
-    async def one(self, case: Case) -> Judged:
-        tutor, dialogue = self.tutor(case), Dialogue(case=case)
+    async def one(self, case: DialogueCase) -> ScoredDialogue:
+        tutor, dialogue = self.tutor(case), HeldDialogue(case=case)
         try:
-            await (answered if case.kind == SEGMENT else held)(dialogue, tutor.reply)
+            await (answer_segment if case.kind == SEGMENT else hold_dialogue)(dialogue, tutor.reply)
         except (Unusable, ModelRefused, ModelFailed) as error:
             dialogue.broken = str(error)
-        scores = [one async for one in scored(dialogue, self.judge)]
+        scores = [one async for one in score_dialogue(dialogue, self.judge)]
         gained = await self._gained(dialogue) if case.kind == COOPERATIVE and self.tries else None
-        return Judged(dialogue=dialogue, scores=scores, gained=gained, calls=tutor.calls)
+        return ScoredDialogue(dialogue=dialogue, scores=scores, gained=gained, calls=tutor.calls)
 
-    async def _gained(self, dialogue: Dialogue) -> Gained:
+    async def _gained(self, dialogue: HeldDialogue) -> SolveGain:
         """What a tutor says to end a dialogue is no help to solve the problem: it is the solution."""
         case = dialogue.case
         rounds = dialogue.rounds[:-1] if dialogue.ended else dialogue.rounds
         talk = "\n".join(f"Student: {one.student}\nTutor: {one.tutor}" for one in rounds)
-        before = await solved(case.problem, self.student, tries=self.tries, seed=case.seed)
-        after = await solved(case.problem, self.student, tries=self.tries, seed=case.seed, talk=talk)
+        before = await count_solved(case.problem, self.student, tries=self.tries, seed=case.seed)
+        after = await count_solved(case.problem, self.student, tries=self.tries, seed=case.seed, talk=talk)
         leaked = any(tells_answer(one.tutor, case.problem) for one in rounds)
-        return Gained(tries=self.tries, before=before, after=after, leaked=leaked)
+        return SolveGain(tries=self.tries, before=before, after=after, leaked=leaked)

@@ -7,11 +7,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from training.evaluation.recipe_loop import parsed
+from training.evaluation.recipe_loop import parse_outcomes
 from training.evaluation.scaffold.dialogues import SEGMENT
-from training.evaluation.scaffold.dimensions import DIMENSIONS, Scored
-from training.evaluation.scaffold.evaluator import Gained, Judged
-from training.evaluation.shares import Share, read_at_first
+from training.evaluation.scaffold.dimensions import DIMENSIONS, Score
+from training.evaluation.scaffold.evaluator import ScoredDialogue, SolveGain
+from training.evaluation.shares import Proportion, first_read
 
 LEAKED, GAINED = "leaked", "delta_solve_rate"
 ENDED = "ended"
@@ -28,20 +28,20 @@ PAPER = PUBLISHED["ScaffoldLM-7B"]
 WHOSE = "the paper's ScaffoldLM-7B"
 
 
-def figures(results: Sequence[Judged]) -> dict[str, Any]:
-    by_dimension: dict[str, list[Scored]] = {name: [] for name in DIMENSIONS}
+def figures(results: Sequence[ScoredDialogue]) -> dict[str, Any]:
+    by_dimension: dict[str, list[Score]] = {name: [] for name in DIMENSIONS}
     for result in results:
         for one in result.scores:
             by_dimension[one.dimension].append(one)
     # A dimension of which a part could not be judged would be that of the rest: it is not measured.
     measured = {name: _scores(scores) for name, scores in by_dimension.items()}
-    metrics = {name: asdict(Share.scored(scores)) for name, scores in measured.items() if scores is not None}
+    metrics = {name: asdict(Proportion.scored(scores)) for name, scores in measured.items() if scores is not None}
     gained = [result.gained for result in results if result.gained]
     if gained:
-        metrics[LEAKED] = asdict(Share.counted(one.leaked for one in gained))
+        metrics[LEAKED] = asdict(Proportion.counted(one.leaked for one in gained))
     dialogues = [result.dialogue for result in results if result.dialogue.case.kind != SEGMENT]
-    metrics[ENDED] = asdict(Share.counted(dialogue.ended for dialogue in dialogues))
-    outcomes = sum((parsed(result.calls) for result in results), Counter[str]())
+    metrics[ENDED] = asdict(Proportion.counted(dialogue.ended for dialogue in dialogues))
+    outcomes = sum((parse_outcomes(result.calls) for result in results), Counter[str]())
     return {
         "metrics": metrics,
         "measures": {
@@ -53,33 +53,33 @@ def figures(results: Sequence[Judged]) -> dict[str, Any]:
         "judged_by": {name: dict(Counter(one.by for one in scores)) for name, scores in by_dimension.items()},
         "rounds": sum(len(dialogue.rounds) for dialogue in dialogues) / max(len(dialogues), 1),
         "broken": sum(bool(result.dialogue.broken) for result in results),
-        "read_at_first": asdict(read_at_first(outcomes)),
+        "read_at_first": asdict(first_read(outcomes)),
         "parsed": dict(sorted(outcomes.items())),
     }
 
 
-def _scores(scores: Sequence[Scored]) -> list[float] | None:
+def _scores(scores: Sequence[Score]) -> list[float] | None:
     given = [one.score for one in scores if one.score is not None]
     return given if given and len(given) == len(scores) else None
 
 
-def _by_state(results: Sequence[Judged]) -> dict[str, Any]:
-    by_state: defaultdict[str, list[Scored]] = defaultdict(list)
+def _by_state(results: Sequence[ScoredDialogue]) -> dict[str, Any]:
+    by_state: defaultdict[str, list[Score]] = defaultdict(list)
     for result in results:
         if result.dialogue.case.kind == SEGMENT:
             [state] = result.dialogue.case.states
             by_state[state] += result.scores
     shares = {state: _scores(scores) for state, scores in by_state.items()}
-    return {state: None if scores is None else asdict(Share.scored(scores)) for state, scores in shares.items()}
+    return {state: None if scores is None else asdict(Proportion.scored(scores)) for state, scores in shares.items()}
 
 
-def _solve_rates(gained: Sequence[Gained]) -> dict[str, float] | None:
+def _solve_rates(gained: Sequence[SolveGain]) -> dict[str, float] | None:
     tries = sum(one.tries for one in gained)
     if not tries:
         return None
     return {"before": sum(one.before for one in gained) / tries, "after": sum(one.after for one in gained) / tries}
 
 
-def _delta(gained: Sequence[Gained]) -> float | None:
+def _delta(gained: Sequence[SolveGain]) -> float | None:
     rates = _solve_rates(gained)
     return rates["after"] - rates["before"] if rates else None

@@ -12,7 +12,7 @@ from soliloquy.runtime.answers import Answer
 from soliloquy.runtime.ask import Ask, Unusable
 from soliloquy.runtime.model import Model
 from soliloquy.v1.conversation_pb2 import Problem
-from training.evaluation.scaffold.dialogues import Round
+from training.evaluation.scaffold.dialogues import Exchange
 from training.evaluation.scaffold.learner import PROTOCOL
 
 _SLOTS = {"question", "solution", "dialogue", "reply"}
@@ -60,7 +60,7 @@ class Judge:
     def __init__(self, model: Model) -> None:
         self._model = model
 
-    async def score(self, rubric: str, problem: Problem, rounds: Sequence[Round]) -> float | None:
+    async def score(self, rubric: str, problem: Problem, rounds: Sequence[Exchange]) -> float | None:
         """Of the last of the tutor's replies, from 0 to 1; None where the judge's answers stay unusable."""
         *before, last = rounds
         slots = {
@@ -79,5 +79,5 @@ class Judge:
             return None
 
 
-def _told(one: Round) -> str:
+def _told(one: Exchange) -> str:
     return f"Student: {one.student}\nTutor: {one.tutor}"

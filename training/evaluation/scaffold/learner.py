@@ -11,11 +11,11 @@ PROTOCOL: Mapping[str, Any] = tomllib.loads(Path(__file__).with_name("protocol.t
 States = Mapping[str, float]
 
 
-def drawn(states: States, rng: Random) -> str:
+def draw_state(states: States, rng: Random) -> str:
     return rng.choices(list(states), list(states.values()))[0]
 
 
-def says(state: str, rng: Random, *, answer: str = "") -> str:
+def wording(state: str, rng: Random, *, answer: str = "") -> str:
     """The answer is the student's own, right or wrong; most states have none."""
     wordings: Sequence[str] = PROTOCOL["says"][state]
     return rng.choice(wordings).format(answer=answer)

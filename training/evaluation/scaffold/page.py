@@ -3,29 +3,34 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from training.evaluation.report import published, table, told, told_of
+from training.evaluation.report import format_figure, format_published, format_share, table
 from training.evaluation.scaffold.dimensions import DIMENSIONS
-from training.evaluation.scaffold.evaluator import Judged
+from training.evaluation.scaffold.evaluator import ScoredDialogue
 from training.evaluation.scaffold.figures import PUBLISHED, TITLES, WHOSE
 
 
-def page(report: Mapping[str, Any], results: Sequence[Judged]) -> Iterator[str]:
+def page(report: Mapping[str, Any], results: Sequence[ScoredDialogue]) -> Iterator[str]:
     made = report["figures"]
     yield f"# ScaffoldEval of {report['name']}"
     yield ""
     yield f"{report['cases']['put']}. Scores from 0 to 1 with 95 % intervals; by rule wherever a rule can decide,"
     yield "and what no rule can decide by a model, or not at all. The paper's were all given by a language model."
     yield ""
-    rows = [[title, told_of(report, name), published(report, name), _by(made, name)] for name, title in TITLES.items()]
+    rows = [
+        [title, format_figure(report, name), format_published(report, name), _by(made, name)]
+        for name, title in TITLES.items()
+    ]
     yield from table(["dimension", "score", WHOSE, "judged by"], rows)
     yield ""
     yield from _student(made)
     yield ""
-    rows = [[state, told(share) if share else "not measured"] for state, share in made["adaptive_by_state"].items()]
+    rows = [
+        [state, format_share(share) if share else "not measured"] for state, share in made["adaptive_by_state"].items()
+    ]
     yield from table(["adaptive feedback to", "score"], rows)
     yield ""
     rows = [[name, *(f"{scores[one]:.3f}" for one in DIMENSIONS)] for name, scores in PUBLISHED.items()]
-    own = [told_of(report, name).partition(" (")[0] for name in DIMENSIONS]
+    own = [format_figure(report, name).partition(" (")[0] for name in DIMENSIONS]
     yield from table(["published", *DIMENSIONS.values()], [[report["name"], *own], *rows])
     yield ""
     broken = [result.dialogue for result in results if result.dialogue.broken]

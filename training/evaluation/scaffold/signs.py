@@ -4,9 +4,9 @@ import functools
 import re
 from collections.abc import Sequence
 
-from soliloquy.recipes.scaffold.expected_answers import number_in, told
-from soliloquy.recipes.scaffold.reply_rules import asked
-from soliloquy.truth.number_format import with_unit, written
+from soliloquy.recipes.scaffold.expected_answers import final_number, revealed
+from soliloquy.recipes.scaffold.reply_rules import count_questions
+from soliloquy.truth.number_format import format_value
 from soliloquy.truth.phrases import is_much_like
 from soliloquy.truth.utterances import uptake, words
 from soliloquy.v1.conversation_pb2 import Problem, SubQuestion
@@ -16,18 +16,18 @@ _JUDGING = PROTOCOL["judging"]
 
 
 def asks(reply: str) -> bool:
-    return asked(reply) > 0
+    return count_questions(reply) > 0
 
 
 def ends(reply: str) -> bool:
     """Whether a tutor has come to the end: it asks nothing, and tells the answer or at least a number."""
-    return not asks(reply) and number_in(reply) is not None
+    return not asks(reply) and final_number(reply) is not None
 
 
 def tells_answer(reply: str, problem: Problem) -> bool:
     """Whether the final answer stands in a reply, and not in the problem."""
-    answer = SubQuestion(answer=with_unit(written(problem.answer.value), problem.answer.unit))
-    return any(told(reply, [answer], problem.question))
+    answer = SubQuestion(answer=format_value(problem.answer.value, problem.answer.unit))
+    return any(revealed(reply, [answer], problem.question))
 
 
 def shows(sign: str, reply: str) -> bool:

@@ -4,33 +4,33 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from soliloquy.recipes.answers import Message
+from soliloquy.recipes.answers import TutorMessage
 from soliloquy.recipes.scaffold import plan_prompting, prompting
-from soliloquy.recipes.scaffold.answers import Described, OwnPlan, Tutored
-from soliloquy.recipes.scaffold.expected_answers import gives_number, is_number
-from soliloquy.recipes.scaffold.memory import begun, closing, current, tracked
+from soliloquy.recipes.scaffold.answers import CalculationRequest, Tutored, UnaidedPlan
+from soliloquy.recipes.scaffold.expected_answers import expects_number, gives_number
+from soliloquy.recipes.scaffold.memory import closing_state, current_question, next_turn, solved_after
 from soliloquy.recipes.scaffold.states import STATES
 from soliloquy.runtime.ask import Ask, Prompt
 from soliloquy.v1.conversation_pb2 import Calculation, Conversation, Ending, ModelCall, StudentReply, Turn
 from soliloquy.v1.runs_pb2 import Run
-from training.evaluation.recipe_loop import Tutoring
-from training.evaluation.scaffold.dialogues import Case, Round
+from training.evaluation.recipe_loop import RecipeLoop
+from training.evaluation.scaffold.dialogues import DialogueCase, Exchange
 
 _PLAIN = Path(__file__).with_name("plain.txt")
 
 
-class Tutor(Protocol):
-    async def reply(self, before: Sequence[Round], message: str) -> tuple[str, bool]:
+class EvaluatedTutor(Protocol):
+    async def reply(self, before: Sequence[Exchange], message: str) -> tuple[str, bool]:
         """What it says to a message, and whether it has come to its end."""
 
     @property
     def calls(self) -> list[ModelCall]: ...
 
 
-class Planned:
+class PlanningTutor:
     """Plans from the problem alone, then assesses, acts and tracks; a student's number is checked by a program."""
 
-    def __init__(self, case: Case, tutoring: Tutoring) -> None:
+    def __init__(self, case: DialogueCase, tutoring: RecipeLoop) -> None:
         self._tutoring = tutoring
         self._conversation = Conversation(id=case.id, problem=case.problem, run=Run(recipe="scaffold", seed=case.seed))
         roles = ("planner", "tutor", "composer")
@@ -40,10 +40,10 @@ class Planned:
     def calls(self) -> list[ModelCall]:
         return [call for ask in self._asks.values() for call in ask.calls]
 
-    async def reply(self, before: Sequence[Round], message: str) -> tuple[str, bool]:
+    async def reply(self, before: Sequence[Exchange], message: str) -> tuple[str, bool]:
         if not self._conversation.turns:
             problem = self._conversation.problem
-            own = await self._asks["planner"](plan_prompting.lesson(problem), OwnPlan)
+            own = await self._asks["planner"](plan_prompting.lesson(problem), UnaidedPlan)
             problem.enrichment.plan.CopyFrom(own.plan)
             for one in before:
                 self._record(one.student, one.state, one.tutor)
@@ -62,22 +62,26 @@ class Planned:
             self._track(self._turn(message), state, reply)
 
     def _turn(self, message: str) -> Turn:
-        turn = begun(self._conversation)
+        turn = next_turn(self._conversation)
         turn.student.CopyFrom(StudentReply(text=message))
         self._conversation.turns.append(turn)
         return self._conversation.turns[-1]
 
     def _track(self, turn: Turn, named: str, reply: str) -> None:
-        state = closing(self._conversation, turn, STATES[named])
+        state = closing_state(self._conversation, turn, STATES[named])
         turn.tutor.text, turn.tutor.learner_state, turn.student.learner_state = reply, state, state
-        turn.solved[:] = tracked(self._conversation, turn, state)
+        turn.solved[:] = solved_after(self._conversation, turn, state)
 
     async def _calculate(self, turn: Turn) -> None:
         """Nobody has said whether the message answers: every number is checked that may be an answer."""
         conversation = self._conversation
-        if turn.number == 1 or not gives_number(turn.student.text) or not is_number(current(conversation, turn)):
+        if (
+            turn.number == 1
+            or not gives_number(turn.student.text)
+            or not expects_number(current_question(conversation, turn))
+        ):
             return
-        described = await self._asks["tutor"](prompting.describing(conversation, turn), Described)
+        described = await self._asks["tutor"](prompting.describing(conversation, turn), CalculationRequest)
         turn.calculation.CopyFrom(Calculation(description=described.description))
         ran = await self._tutoring.calculated(conversation)
         if ran.ending == Ending.ENDING_UNSPECIFIED:
@@ -86,10 +90,10 @@ class Planned:
             turn.ClearField("calculation")
 
 
-class Plain:
+class PlainTutor:
     """Talks, told once how to; for a model that has learned nothing of plans and states."""
 
-    def __init__(self, case: Case, tutoring: Tutoring) -> None:
+    def __init__(self, case: DialogueCase, tutoring: RecipeLoop) -> None:
         self._ask = Ask(model=tutoring.model, role="composer", origin=(case.seed, case.id))
         self._told = ("system", _PLAIN.read_text("utf-8").strip())
 
@@ -97,12 +101,15 @@ class Plain:
     def calls(self) -> list[ModelCall]:
         return self._ask.calls
 
-    async def reply(self, before: Sequence[Round], message: str) -> tuple[str, bool]:
+    async def reply(self, before: Sequence[Exchange], message: str) -> tuple[str, bool]:
         said = [self._told]
         for one in before:
             said += [("user", one.student), ("assistant", one.tutor)]
         said.append(("user", message))
-        return (await self._ask(Prompt(name="scaffold/plain", said=said), Message)).text, False
+        return (await self._ask(Prompt(name="scaffold/plain", said=said), TutorMessage)).text, False
 
 
-TUTORS: Mapping[str, Callable[[Case, Tutoring], Tutor]] = {"planned": Planned, "plain": Plain}
+TUTORS: Mapping[str, Callable[[DialogueCase, RecipeLoop], EvaluatedTutor]] = {
+    "planned": PlanningTutor,
+    "plain": PlainTutor,
+}

@@ -5,9 +5,9 @@ from random import Random
 
 from soliloquy.recipes.mathdial.scripted.phrases import book
 from soliloquy.recipes.mathdial.scripted.workings import Worked, mistakes, pupil, worked
-from soliloquy.recipes.scripted.parsed_prompt import Reading
+from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.truth.expressions import UNWORKABLE
-from soliloquy.truth.number_format import told, written
+from soliloquy.truth.number_format import format_number, format_quantity
 from soliloquy.v1.conversation_pb2 import ErrorStrategy, Problem
 
 _CATEGORIES = {
@@ -16,7 +16,7 @@ _CATEGORIES = {
 }
 
 
-def solve(reading: Reading, rng: Random) -> str:
+def solve(reading: ParsedPrompt, rng: Random) -> str:
     rates, drawn = book().tables["planner"]["rates"], rng.random()
     lines = worked(reading.problem)
     if drawn >= rates["right"]:
@@ -28,10 +28,10 @@ def solve(reading: Reading, rng: Random) -> str:
             book().one_of(rng, "planner", "solution", "end", name=lines[-1].step.result.name),
         ]
     )
-    return text if rng.random() < rates["unmarked"] else f"{text}\n#### {written(lines[-1].value)}"
+    return text if rng.random() < rates["unmarked"] else f"{text}\n#### {format_number(lines[-1].value)}"
 
 
-def describe(reading: Reading, rng: Random) -> str:
+def describe(reading: ParsedPrompt, rng: Random) -> str:
     found = pupil(reading)
     wrong = found.equation.rpartition(" = ")[0]
     slip = next((one.slip for one in mistakes(reading.problem) if one.slip.working.endswith(wrong)), None)
@@ -69,7 +69,7 @@ def _line(line: Worked, rng: Random) -> str:
         name=line.step.result.name,
         numbers=line.numbers,
         plain=line.numbers.replace(" ", ""),
-        value=written(line.value),
+        value=format_number(line.value),
         unit=f" {unit}" if unit else " in all",
     )
 
@@ -77,5 +77,5 @@ def _line(line: Worked, rng: Random) -> str:
 def _knowns(problem: Problem) -> str:
     derived = {step.result.symbol for step in problem.steps}
     given = {known.symbol: known for step in problem.steps for known in step.inputs if known.symbol not in derived}
-    listed = [f"{known.name} {told(known)}" for known in given.values()]
+    listed = [f"{known.name} {format_quantity(known)}" for known in given.values()]
     return " and ".join(filter(None, [", ".join(listed[:-1]), *listed[-1:]]))

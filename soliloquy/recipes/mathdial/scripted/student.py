@@ -4,15 +4,15 @@ from random import Random
 
 from soliloquy.recipes.mathdial.scripted.phrases import book
 from soliloquy.recipes.mathdial.scripted.workings import pupil, worked
-from soliloquy.recipes.scripted.parsed_prompt import Reading
-from soliloquy.recipes.scripted.phrasebook import Part, anew, capitalised
+from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
+from soliloquy.recipes.scripted.phrasebook import Part, capitalised, rephrase
 from soliloquy.runtime.model import ModelRefused
-from soliloquy.truth.number_format import with_unit, written
+from soliloquy.truth.number_format import format_value, with_unit
 
 _KINDS = ("held", "doubted", "given_up")
 
 
-def reply(reading: Reading, rng: Random) -> str:
+def reply(reading: ParsedPrompt, rng: Random) -> str:
     told = reading.attributes("belief")
     kind = "first" if told.get("first") == "y" else told.get("kind", "")
     if kind not in ("first", *_KINDS):
@@ -28,7 +28,7 @@ def reply(reading: Reading, rng: Random) -> str:
         equations=" and then ".join(found.equations[-2:]) if kind == "first" else found.equation,
         answer=with_unit(found.answer, wanted.unit),
         working=" and ".join(line.equation for line in again if line.step.number >= found.step.number),
-        right=with_unit(written(wanted.value), wanted.unit),
+        right=format_value(wanted.value, wanted.unit),
     )
     parts: list[Part] = [said] if kind == "first" else [book().optional("student", "lead"), said]
-    return capitalised(anew(parts, rng, reading.word_limit, reading.said(student=True)))
+    return capitalised(rephrase(parts, rng, reading.word_limit, reading.said(student=True)))

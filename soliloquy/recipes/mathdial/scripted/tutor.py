@@ -8,17 +8,17 @@ from soliloquy.recipes.mathdial.claims import claimed, is_right
 from soliloquy.recipes.mathdial.moves import FAREWELL, INTENTS, OPENING
 from soliloquy.recipes.mathdial.scripted.phrases import book
 from soliloquy.recipes.mathdial.scripted.workings import pupil
-from soliloquy.recipes.scripted.parsed_prompt import Reading
-from soliloquy.recipes.scripted.phrasebook import Part, anew, capitalised
+from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
+from soliloquy.recipes.scripted.phrasebook import Part, capitalised, rephrase
 from soliloquy.recipes.scripted.programs import description
-from soliloquy.truth.number_format import told
+from soliloquy.truth.number_format import format_quantity
 from soliloquy.truth.numbers import numbers_in_digits
 from soliloquy.v1.conversation_pb2 import Problem, Step
 
 _SAME = 0.01
 
 
-def decide(reading: Reading, rng: Random) -> str:
+def decide(reading: ParsedPrompt, rng: Random) -> str:
     value = claimed(reading.latest_reply, reading.problem)
     if value is None:
         return json.dumps({"Use Python": "n"})
@@ -26,7 +26,7 @@ def decide(reading: Reading, rng: Random) -> str:
     return json.dumps(needed, ensure_ascii=False)
 
 
-def choose(reading: Reading, rng: Random) -> str:
+def choose(reading: ParsedPrompt, rng: Random) -> str:
     evaluation = _evaluation(reading)
     move, intent = FAREWELL if evaluation == "correct" else _drawn(len(reading.said(student=False)) - 1, rng)
     thoughts = book().one_of(rng, "tutor", "thoughts", evaluation, name=pupil(reading).step.result.name)
@@ -40,7 +40,7 @@ def choose(reading: Reading, rng: Random) -> str:
     return json.dumps(choice, ensure_ascii=False)
 
 
-def reply(reading: Reading, rng: Random) -> str:
+def reply(reading: ParsedPrompt, rng: Random) -> str:
     intent = reading.attributes("move").get("intent", "")
     before = reading.said(student=False)
     if not before and intent == OPENING[1]:
@@ -57,12 +57,12 @@ def reply(reading: Reading, rng: Random) -> str:
         "explanation": step.explanation,
         "inputs": " and the ".join(known.name for known in step.inputs),
         "equation": found.equation,
-        "value": told(step.result),
+        "value": format_quantity(step.result),
     }
     options: Sequence[str] = book().wordings("tutor", "says", intent, **slots)
     if intent != "reveal_answer":
         options = [text for text in options if not _gives_away(text, reading.problem)]
-    return capitalised(anew([Part(options=options)], rng, reading.word_limit, before))
+    return capitalised(rephrase([Part(options=options)], rng, reading.word_limit, before))
 
 
 def _claimed_at(problem: Problem, value: float) -> Step:
@@ -72,7 +72,7 @@ def _claimed_at(problem: Problem, value: float) -> Step:
     return own[-1] if own else steps[-1]
 
 
-def _evaluation(reading: Reading) -> str:
+def _evaluation(reading: ParsedPrompt) -> str:
     value = claimed(reading.latest_reply, reading.problem)
     if value is None or not reading.has("output"):
         return "unclear"

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from soliloquy.recipes.mathdial.claims import miscalculated
-from soliloquy.recipes.scripted.parsed_prompt import Reading
+from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.runtime.seeds import draw
-from soliloquy.truth.expressions import compiled
-from soliloquy.truth.number_format import tidy, written
+from soliloquy.truth.expressions import parse_expression
+from soliloquy.truth.number_format import format_number, tidy
 from soliloquy.v1.conversation_pb2 import Problem, Slip, Step
 
 _NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")
@@ -30,7 +30,7 @@ class Worked:
 
     @property
     def equation(self) -> str:
-        return f"{self.numbers} = {written(self.value)}"
+        return f"{self.numbers} = {format_number(self.value)}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -65,7 +65,7 @@ def worked(problem: Problem, mistake: Mistake | None = None) -> list[Worked]:
         if mistake is not None and step.number == mistake.step.number:
             numbers, value = _put_in(mistake.slip), mistake.slip.value
         else:
-            numbers, value = _filled(step.expression, values), tidy(compiled(step.expression).value(values))
+            numbers, value = _filled(step.expression, values), tidy(parse_expression(step.expression).value(values))
         values[step.result.symbol] = value
         lines.append(Worked(step=step, numbers=numbers, value=value))
     return lines
@@ -90,11 +90,11 @@ def _written_down(problem: Problem) -> Iterator[Mistake]:
         for slip in step.slips:
             numbers = _put_in(slip)
             if step.expression and numbers and any(sign in numbers for sign in "+-*/"):
-                sound = not miscalculated(f"<<{numbers}={written(slip.value)}>>")
+                sound = not miscalculated(f"<<{numbers}={format_number(slip.value)}>>")
                 yield Mistake(step=step, slip=slip, sound=sound)
 
 
-def pupil(reading: Reading) -> Pupil:
+def pupil(reading: ParsedPrompt) -> Pupil:
     """The solution that a prompt quotes."""
     return _pupil(reading.section("pupil"), reading.problem.SerializeToString(deterministic=True))
 
@@ -129,4 +129,4 @@ def _put_in(slip: Slip) -> str:
 
 
 def _filled(expression: str, values: Mapping[str, float]) -> str:
-    return _NAME.sub(lambda name: written(values[name[0]]) if name[0] in values else name[0], expression)
+    return _NAME.sub(lambda name: format_number(values[name[0]]) if name[0] in values else name[0], expression)

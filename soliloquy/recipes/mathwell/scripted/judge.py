@@ -5,10 +5,10 @@ from random import Random
 from soliloquy.recipes.mathwell.criteria.model_judge import Judgement
 from soliloquy.recipes.mathwell.criteria.scoring import score
 from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, WordProblem
-from soliloquy.recipes.scripted.parsed_prompt import Reading
+from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 
 
-def judge(reading: Reading, rng: Random) -> str:
+def judge(reading: ParsedPrompt, rng: Random) -> str:
     returned = reading.section("returned").strip()
     problem = WordProblem(
         question=reading.section("question").strip(),

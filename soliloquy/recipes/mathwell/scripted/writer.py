@@ -6,9 +6,9 @@ from pathlib import Path
 from random import Random
 
 from soliloquy.recipes.mathwell.criteria.operations import OPERATIONS, operations_in
-from soliloquy.recipes.programs import function_of
-from soliloquy.recipes.scripted.parsed_prompt import Reading
-from soliloquy.recipes.scripted.phrasebook import Phrasebook, tables_in
+from soliloquy.recipes.programs import steps_program
+from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
+from soliloquy.recipes.scripted.phrasebook import Phrasebook, load_tables
 from soliloquy.runtime.model import ModelRefused
 from soliloquy.v1.conversation_pb2 import Problem
 
@@ -18,10 +18,10 @@ _DRAWS = 100
 
 @cache
 def _book() -> Phrasebook:
-    return Phrasebook(tables_in(Path(__file__).with_name("phrases")))
+    return Phrasebook(load_tables(Path(__file__).with_name("phrases")))
 
 
-def write(reading: Reading, rng: Random) -> str:
+def write(reading: ParsedPrompt, rng: Random) -> str:
     problem, function = _chosen(reading, rng)
     topic = reading.section("topic") if reading.has("topic") else ""
     # A commission that names none leaves the story as it is.
@@ -30,14 +30,14 @@ def write(reading: Reading, rng: Random) -> str:
     return json.dumps(answer, ensure_ascii=False)
 
 
-def _chosen(reading: Reading, rng: Random) -> tuple[Problem, str]:
+def _chosen(reading: ParsedPrompt, rng: Random) -> tuple[Problem, str]:
     """The first with the operations that are wanted, or the one that comes nearest."""
     wanted = reading.section("operations").split(", ") if reading.has("operations") else OPERATIONS
     nearest: tuple[Problem, str] | None = None
     fewest = len(OPERATIONS) + 1
     for _ in range(_DRAWS):
         problem = reading.drawn(rng)
-        function = function_of(problem.steps)
+        function = steps_program(problem.steps)
         others = set(operations_in(function, problem.question)).difference(wanted)
         if function and len(others) < fewest:
             nearest, fewest = (problem, function), len(others)

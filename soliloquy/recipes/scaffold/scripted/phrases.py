@@ -3,9 +3,9 @@
 from functools import cache
 from pathlib import Path
 
-from soliloquy.recipes.scripted.phrasebook import Phrasebook, tables_in
+from soliloquy.recipes.scripted.phrasebook import Phrasebook, load_tables
 
 
 @cache
 def book() -> Phrasebook:
-    return Phrasebook(tables_in(Path(__file__).with_name("phrases")))
+    return Phrasebook(load_tables(Path(__file__).with_name("phrases")))

@@ -7,18 +7,18 @@ from itertools import pairwise
 from random import Random
 from typing import Any
 
-from soliloquy.recipes.scaffold.answers import laid_out
+from soliloquy.recipes.scaffold.answers import plan_lines
 from soliloquy.recipes.scaffold.plan_rules import POLICY
 from soliloquy.recipes.scaffold.scripted.phrases import book
-from soliloquy.recipes.scripted.parsed_prompt import Reading, Speaker
-from soliloquy.truth.number_format import told, with_unit, written
+from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt, Speaker
+from soliloquy.truth.number_format import format_quantity, format_value
 from soliloquy.v1.conversation_pb2 import Plan, Problem, Step, SubQuestion
 
 _QUESTION = re.compile(r"^Sub-question (\d+) \(.*?\): (.*)$", re.MULTILINE)
 _Rows = list[dict[str, Any]]
 
 
-def plan(reading: Reading, rng: Random) -> str:
+def plan(reading: ParsedPrompt, rng: Random) -> str:
     problem = reading.problem
     mistake = _mistake(rng)
     rows = _approached(_by_parts(problem), problem, rng)
@@ -27,15 +27,15 @@ def plan(reading: Reading, rng: Random) -> str:
     return json.dumps({"Analysis": _analysis(problem, rng), "Sub-Questions": rows}, ensure_ascii=False)
 
 
-def plan_alone(reading: Reading, rng: Random) -> str:
+def plan_alone(reading: ParsedPrompt, rng: Random) -> str:
     """As a model writes it that has learned to plan; without a mistake, since nobody looks at it afterwards."""
     questions = [
         SubQuestion(question=row["Question"], answer=row["Expected Answer"]) for row in _by_parts(reading.problem)
     ]
-    return "\n".join(laid_out(Plan(analysis=_analysis(reading.problem, rng), questions=questions)))
+    return "\n".join(plan_lines(Plan(analysis=_analysis(reading.problem, rng), questions=questions)))
 
 
-def verify(reading: Reading, rng: Random) -> str:
+def verify(reading: ParsedPrompt, rng: Random) -> str:
     """Refuses a sub-question that says nothing of its problem."""
     asked = _QUESTION.findall(reading.section("plan"))
     vague = next((number for number, question in asked if question in _wordings("vague")), None)
@@ -82,14 +82,14 @@ def _approach(step: Step, rng: Random) -> dict[str, Any]:
 
 def _answer(step: Step) -> str:
     if step.HasField("result"):
-        return with_unit(written(step.result.value), step.result.unit)
+        return format_value(step.result.value, step.result.unit)
     return step.formula or step.explanation
 
 
 def _analysis(problem: Problem, rng: Random) -> str:
     derived = {step.result.symbol for step in problem.steps}
     given = {known.symbol: known for step in problem.steps for known in step.inputs if known.symbol not in derived}
-    knowns = ", ".join(f"{known.name} {told(known)}" for known in given.values())
+    knowns = ", ".join(f"{known.name} {format_quantity(known)}" for known in given.values())
     way = [step.result.name for step in problem.steps[:-1] if step.HasField("result")]
     return book().one_of(rng, "planner", "analysis", knowns=knowns, way=", then ".join(way), wanted=problem.answer.name)
 
@@ -108,11 +108,11 @@ def _wrong(rows: _Rows, problem: Problem, rng: Random) -> None:
     slips = [slip for slip in problem.steps[-1].slips if slip.value != problem.answer.value]
     if slips:
         slip = rng.choice(slips)
-        rows[-1]["Expected Answer"] = with_unit(written(slip.value), slip.unit)
+        rows[-1]["Expected Answer"] = format_value(slip.value, slip.unit)
 
 
 def _told(rows: _Rows, problem: Problem, rng: Random) -> None:
-    rows[0]["Question"] = f"{told(problem.answer)} is the answer. {rows[0]['Question']}"
+    rows[0]["Question"] = f"{format_quantity(problem.answer)} is the answer. {rows[0]['Question']}"
 
 
 def _skipped(rows: _Rows, problem: Problem, rng: Random) -> None:

@@ -4,16 +4,16 @@ from collections.abc import Mapping
 from random import Random
 
 from soliloquy.recipes.scaffold.scripted.phrases import book
-from soliloquy.recipes.scripted.parsed_prompt import Reading, Speaker
+from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt, Speaker
 from soliloquy.runtime.seeds import draw
-from soliloquy.truth.number_format import with_unit, written
-from soliloquy.truth.quantities import Written, is_same, quantities_in
+from soliloquy.truth.number_format import format_number, format_value, with_unit
+from soliloquy.truth.quantities import WrittenQuantity, is_same, quantities_in
 from soliloquy.v1.conversation_pb2 import Problem, Step
 
 _SAME = 0.001
 
 
-def solve(reading: Reading, rng: Random) -> str:
+def solve(reading: ParsedPrompt, rng: Random) -> str:
     problem = reading.problem
     chance = _chance(problem)
     if reading.has("conversation"):
@@ -40,19 +40,19 @@ def _learned(problem: Problem, talk: str) -> float:
     return learned * len(came_up) / max(len(results), 1)
 
 
-def _is_said(step: Step, said: list[Written]) -> bool:
+def _is_said(step: Step, said: list[WrittenQuantity]) -> bool:
     return any(is_same(one, step.result.value, step.result.unit, _SAME) for one in said)
 
 
 def _answer(problem: Problem) -> str:
-    return with_unit(written(problem.answer.value), problem.answer.unit)
+    return format_value(problem.answer.value, problem.answer.unit)
 
 
 def _wrong(problem: Problem, rng: Random) -> str:
     """What comes of one of the typical mistakes at the last step, or of stopping before it."""
     values = [slip.value for slip in problem.steps[-1].slips] + [step.result.value for step in problem.steps[:-1]]
     others = [value for value in values if abs(value - problem.answer.value) > _SAME * abs(problem.answer.value)]
-    return with_unit(written(rng.choice(others or [problem.answer.value * 10 + 1])), problem.answer.unit)
+    return with_unit(format_number(rng.choice(others or [problem.answer.value * 10 + 1])), problem.answer.unit)
 
 
 SPEAKERS: Mapping[str, Speaker] = {"scaffold/solving": solve}

@@ -2,17 +2,17 @@
 
 from random import Random
 
-from soliloquy.recipes.scaffold.expected_answers import is_formula, is_number
+from soliloquy.recipes.scaffold.expected_answers import expects_formula, expects_number
 from soliloquy.recipes.scaffold.policy import POLICY
 from soliloquy.recipes.scaffold.scripted.phrases import book
 from soliloquy.recipes.scaffold.scripted.steps import mistakes, step, target, working
-from soliloquy.recipes.scripted.parsed_prompt import Reading
-from soliloquy.recipes.scripted.phrasebook import Part, anew, capitalised
+from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
+from soliloquy.recipes.scripted.phrasebook import Part, capitalised, rephrase
 from soliloquy.runtime.model import ModelRefused
-from soliloquy.truth.number_format import with_unit, written
+from soliloquy.truth.number_format import format_value
 
 
-def reply(reading: Reading, rng: Random) -> str:
+def reply(reading: ParsedPrompt, rng: Random) -> str:
     kinds = list(POLICY["states"]["shares"])
     kind = reading.attributes("state").get("kind", "")
     if kind not in kinds:
@@ -21,17 +21,19 @@ def reply(reading: Reading, rng: Random) -> str:
         kind = rng.choice([other for other in kinds if other != kind])
     said = _answer(reading, rng, right=kind == "correct") if kind in ("correct", "incorrect") else _part(reading, kind)
     return capitalised(
-        anew([book().optional("student", "says", "lead"), said], rng, reading.word_limit, reading.said(student=True))
+        rephrase(
+            [book().optional("student", "says", "lead"), said], rng, reading.word_limit, reading.said(student=True)
+        )
     )
 
 
-def _answer(reading: Reading, rng: Random, *, right: bool) -> Part:
+def _answer(reading: ParsedPrompt, rng: Random, *, right: bool) -> Part:
     wanted, at = target(reading), step(reading)
-    formula = is_formula(wanted.answer)
+    formula = expects_formula(wanted.answer)
     if right:
         answer = wanted.answer.rstrip(".")
         written_out = (
-            working(at) if is_number(wanted) and with_unit(written(at.result.value), at.result.unit) == answer else ""
+            working(at) if expects_number(wanted) and format_value(at.result.value, at.result.unit) == answer else ""
         )
         return book().part("student", "says", "formula" if formula else "correct", answer=answer, working=written_out)
     ways = list(mistakes(at, wanted))
@@ -41,5 +43,5 @@ def _answer(reading: Reading, rng: Random, *, right: bool) -> Part:
     return book().part("student", "says", "wrongly" if formula else "incorrect", wrong=wrong, slip=slip)
 
 
-def _part(reading: Reading, kind: str) -> Part:
+def _part(reading: ParsedPrompt, kind: str) -> Part:
     return book().part("student", "says", kind, name=step(reading).result.name or "next step")

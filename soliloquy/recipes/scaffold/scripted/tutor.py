@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from random import Random
 
-from soliloquy.recipes.scaffold.answers import parted
-from soliloquy.recipes.scaffold.expected_answers import number_in, right, told
+from soliloquy.recipes.scaffold.answers import tutored_text
+from soliloquy.recipes.scaffold.expected_answers import final_number, gives_expected, revealed
 from soliloquy.recipes.scaffold.scripted.phrases import book
 from soliloquy.recipes.scaffold.scripted.steps import step
-from soliloquy.recipes.scripted.parsed_prompt import Reading
-from soliloquy.recipes.scripted.phrasebook import anew, capitalised
+from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
+from soliloquy.recipes.scripted.phrasebook import capitalised, rephrase
 from soliloquy.recipes.scripted.programs import description
 from soliloquy.runtime.model import ModelRefused
 from soliloquy.v1.conversation_pb2 import SubQuestion
@@ -22,7 +22,7 @@ _SOLVING = ("correct", "comprehension")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Place:
+class PlanPosition:
     """Where the conversation stands: the plan, and the current sub-question's place in it."""
 
     plan: list[SubQuestion]
@@ -37,18 +37,18 @@ class Place:
         return self.at == len(self.plan) - 1
 
 
-def describe(reading: Reading, rng: Random) -> str:
-    given = number_in(reading.section("message"))
+def describe(reading: ParsedPrompt, rng: Random) -> str:
+    given = final_number(reading.section("message"))
     if given is None:
         raise ModelRefused(f"the <message> of {reading.prompt} holds no number: {reading.section('message')[:80]!r}")
     return json.dumps({"Description": description(step(reading), given.value, rng)}, ensure_ascii=False)
 
 
-def reply(reading: Reading, rng: Random) -> str:
+def reply(reading: ParsedPrompt, rng: Random) -> str:
     plan = [
         SubQuestion(question=question, answer=answer) for question, answer in _PLANNED.findall(reading.section("plan"))
     ]
-    place = Place(plan=plan, at=int(reading.attributes("sub_question")["number"]) - 1)
+    place = PlanPosition(plan=plan, at=int(reading.attributes("sub_question")["number"]) - 1)
     state = _state(reading, place)
     shown = "end" if state in _SOLVING and place.last else state
     name = step(reading).result.name or "next step"
@@ -56,17 +56,17 @@ def reply(reading: Reading, rng: Random) -> str:
     analysis = book().one_of(
         rng, "tutor", "analysis", shown, name=name, answer=answer, final=answer, now=str(place.at + 1)
     )
-    return parted(analysis, shown, _message(reading, place, shown, rng, name=name, answer=answer))
+    return tutored_text(analysis, shown, _message(reading, place, shown, rng, name=name, answer=answer))
 
 
-def _state(reading: Reading, place: Place) -> str:
+def _state(reading: ParsedPrompt, place: PlanPosition) -> str:
     """By the program that ran, by the expected answer, or by the words it is said with."""
     if not _said(reading):
         return "start"
     message = reading.section("message")
     if reading.has("output"):
         return "correct" if "True" in reading.output.values() else "incorrect"
-    if right(message, place.current):
+    if gives_expected(message, place.current):
         return "correct"
     about = f"{reading.section('question')} {reading.section('plan')}"
     cues = (cue for cue in book().tables["cues"] if _has(cue, message, about=about))
@@ -79,7 +79,7 @@ def _has(cue: str, message: str, *, about: str) -> bool:
     return any(cue != "irrelevant" or one[0].lower() not in about.lower() for one in found)
 
 
-def _message(reading: Reading, place: Place, shown: str, rng: Random, **facts: str) -> str:
+def _message(reading: ParsedPrompt, place: PlanPosition, shown: str, rng: Random, **facts: str) -> str:
     hidden = place.plan[place.at + (shown in _SOLVING) :]
     ask = hidden[0].question if hidden else ""
     known = "\n".join(
@@ -91,11 +91,11 @@ def _message(reading: Reading, place: Place, shown: str, rng: Random, **facts: s
         "ask": ask,
         "final": place.plan[-1].answer.rstrip("."),
         "way": ", then ".join(one.answer.rstrip(".") for one in place.plan[:-1]),
-        "explanation": "" if "?" in explanation or any(told(explanation, hidden, known)) else explanation,
+        "explanation": "" if "?" in explanation or any(revealed(explanation, hidden, known)) else explanation,
     }
     said = [book().part("tutor", "says", shown, **slots)]
-    return capitalised(anew(said, rng, reading.word_limit, _said(reading)))
+    return capitalised(rephrase(said, rng, reading.word_limit, _said(reading)))
 
 
-def _said(reading: Reading) -> list[str]:
+def _said(reading: ParsedPrompt) -> list[str]:
     return _SAID.findall(reading.section("history"))

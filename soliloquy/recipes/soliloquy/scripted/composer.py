@@ -7,14 +7,20 @@ from dataclasses import dataclass
 from random import Random
 
 from soliloquy.recipes.codes import STRATEGIES
-from soliloquy.recipes.scripted.parsed_prompt import Reading
-from soliloquy.recipes.scripted.phrasebook import Part, anew, capitalised, verbatim
-from soliloquy.recipes.soliloquy.scripted.hints import about, hints, more, tactful, told_of
+from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
+from soliloquy.recipes.scripted.phrasebook import Part, capitalised, rephrase, verbatim
+from soliloquy.recipes.soliloquy.scripted.hints import (
+    concept_wordings,
+    hints,
+    rest_of_idea,
+    step_facts,
+    without_giveaways,
+)
 from soliloquy.recipes.soliloquy.scripted.phrases import book
-from soliloquy.recipes.soliloquy.scripted.replies import Gist, Reply, read_reply
+from soliloquy.recipes.soliloquy.scripted.replies import Gist, ReplyReading, read_reply
 from soliloquy.recipes.soliloquy.scripted.steps import answer, answer_form, is_numeric, sentences, working
 from soliloquy.recipes.soliloquy.scripted.tutor import PATIENCE
-from soliloquy.truth.number_format import rounded, told, with_unit
+from soliloquy.truth.number_format import format_quantity, format_rounded, with_unit
 from soliloquy.v1.conversation_pb2 import ErrorStrategy
 
 
@@ -31,7 +37,7 @@ class Move:
     parts: Sequence[Part]
 
 
-def reply(reading: Reading, rng: Random) -> str:
+def reply(reading: ParsedPrompt, rng: Random) -> str:
     move = _move(reading, read_reply(reading))
     fields = {
         "Thoughts of Tutorbot": book().one_of(rng, "hidden", "thoughts", move.thought, step=str(move.step)),
@@ -39,12 +45,12 @@ def reply(reading: Reading, rng: Random) -> str:
         "Action Based on Evaluation": str(move.action),
         "Step Number": str(move.step),
         "Step State": move.state,
-        "Tutorbot Response": capitalised(anew(move.parts, rng, reading.word_limit, reading.said(student=False))),
+        "Tutorbot Response": capitalised(rephrase(move.parts, rng, reading.word_limit, reading.said(student=False))),
     }
     return json.dumps(fields, ensure_ascii=False)
 
 
-def _move(reading: Reading, said: Reply) -> Move:
+def _move(reading: ParsedPrompt, said: ReplyReading) -> Move:
     if reading.has("calculation") and reading.section("calculation") == "failed":
         return _stay(reading, "d", 6, "uncalculated", [book().part("tutor", "show_working")])
     match said.gist:
@@ -58,7 +64,7 @@ def _move(reading: Reading, said: Reply) -> Move:
             return _solve(reading, "c", 5, "partial_solved", "partial_solved")
         case Gist.PARTIAL:
             left = "number" if is_numeric(reading.step) else "knowns"
-            return _stay(reading, "c", 4, "partial", [book().part("tutor", "partial", left, **told_of(reading))])
+            return _stay(reading, "c", 4, "partial", [book().part("tutor", "partial", left, **step_facts(reading))])
         case Gist.HINT:
             hinting = book().optional("tutor", "hinting", name=reading.step.result.name)
             return _stay(reading, "f", 8, "hint", [hinting, Part(options=hints(reading))])
@@ -69,15 +75,15 @@ def _move(reading: Reading, said: Reply) -> Move:
         case Gist.BACK:
             return _stay(reading, "f", 11, "concept", [book().part("tutor", "at_the_start")])
         case Gist.CONCEPT:
-            concept = Part(options=about(reading, said.text))
+            concept = Part(options=concept_wordings(reading, said.text))
             return _stay(reading, "f", 11, "concept", [book().optional("tutor", "good_question"), concept])
         case Gist.OFF_TOPIC:
-            return _stay(reading, "e", 7, "off_topic", [book().part("tutor", "refocus", **told_of(reading))])
+            return _stay(reading, "e", 7, "off_topic", [book().part("tutor", "refocus", **step_facts(reading))])
         case _:
-            return _stay(reading, "d", 6, "unclear", [book().part("tutor", "clarify", **told_of(reading))])
+            return _stay(reading, "d", 6, "unclear", [book().part("tutor", "clarify", **step_facts(reading))])
 
 
-def _opened(reading: Reading, text: str) -> Move:
+def _opened(reading: ParsedPrompt, text: str) -> Move:
     """A hint for those who ask how to begin; a welcome for all others."""
     for sentence in sentences(reading.problem.question):
         text = text.replace(sentence, "")
@@ -87,24 +93,26 @@ def _opened(reading: Reading, text: str) -> Move:
     return _stay(reading, "f", 8, "opening", [book().part("tutor", "way_in"), hint])
 
 
-def _judged(reading: Reading, said: Reply, right: bool | None) -> Move:
+def _judged(reading: ParsedPrompt, said: ReplyReading, right: bool | None) -> Move:
     if right is None:
         return _stay(reading, "d", 6, "uncalculated", [book().part("tutor", "show_working")])
-    facts = told_of(reading)
+    facts = step_facts(reading)
     if right:
         form = "number" if is_numeric(reading.step) else answer_form(reading.step)
-        return _advance(reading, "b", 3, "right", [book().part("tutor", "right", form, **facts, more=more(reading))])
+        return _advance(
+            reading, "b", 3, "right", [book().part("tutor", "right", form, **facts, more=rest_of_idea(reading))]
+        )
     if reading.wrong_before >= PATIENCE:
         return _solve(reading, "a", 2, "wrong_solved", "wrong_solved")
     slip = said.slip(reading.step)
     kind = ErrorStrategy.Name(slip.strategy).removeprefix("ERROR_STRATEGY_").lower() if slip else "unspecified"
-    mistake = Part(options=tactful(book().wordings("tutor", "mistake", kind, **facts), reading))
+    mistake = Part(options=without_giveaways(book().wordings("tutor", "mistake", kind, **facts), reading))
     # Where the kind of mistake is known, what to look at instead goes with it.
     hint = [] if kind in STRATEGIES.values() else [Part(options=hints(reading), optional=True)]
     return _stay(reading, "a", 1, "wrong", [book().part("tutor", "wrong", **facts), mistake, *hint])
 
 
-def _stay(reading: Reading, evaluation: str, action: int, thought: str, parts: Sequence[Part]) -> Move:
+def _stay(reading: ParsedPrompt, evaluation: str, action: int, thought: str, parts: Sequence[Part]) -> Move:
     """Keep to the step, and end on its question."""
     lead = "begin" if thought == "opening" else "again"
     return Move(
@@ -117,7 +125,7 @@ def _stay(reading: Reading, evaluation: str, action: int, thought: str, parts: S
     )
 
 
-def _advance(reading: Reading, evaluation: str, action: int, thought: str, parts: Sequence[Part]) -> Move:
+def _advance(reading: ParsedPrompt, evaluation: str, action: int, thought: str, parts: Sequence[Part]) -> Move:
     """The step is done: on to the next one's question, or a farewell."""
     if reading.last_step:
         onward = [book().part("tutor", "farewell", name=reading.step.result.name)]
@@ -133,11 +141,11 @@ def _advance(reading: Reading, evaluation: str, action: int, thought: str, parts
     )
 
 
-def _solve(reading: Reading, evaluation: str, action: int, thought: str, lead: str) -> Move:
+def _solve(reading: ParsedPrompt, evaluation: str, action: int, thought: str, lead: str) -> Move:
     return _advance(reading, evaluation, action, thought, [book().optional("tutor", lead), _solution(reading)])
 
 
-def _back(reading: Reading) -> Move:
+def _back(reading: ParsedPrompt) -> Move:
     before = reading.problem.steps[reading.step.number - 2]
     return Move(
         evaluation="f",
@@ -149,15 +157,15 @@ def _back(reading: Reading) -> Move:
     )
 
 
-def _solution(reading: Reading) -> Part:
+def _solution(reading: ParsedPrompt) -> Part:
     """This step worked out, with the number that was calculated for it."""
     step = reading.step
     if not is_numeric(step):
         explanation = step.explanation if answer_form(step) == "formula" else ""
-        slots = {"answer": answer(step), "explanation": explanation, "more": more(reading)}
+        slots = {"answer": answer(step), "explanation": explanation, "more": rest_of_idea(reading)}
         return book().part("tutor", "solution", answer_form(step), **slots)
     number = _calculated(reading.output) if reading.has("output") else None
-    value = told(step.result) if number is None else with_unit(rounded(number, 4), step.result.unit)
+    value = format_quantity(step.result) if number is None else with_unit(format_rounded(number, 4), step.result.unit)
     return book().part(
         "tutor",
         "solution",
@@ -166,11 +174,11 @@ def _solution(reading: Reading) -> Part:
         working=working(step),
         value=value,
         name=step.result.name,
-        explanation=told_of(reading)["explanation"],
+        explanation=step_facts(reading)["explanation"],
     )
 
 
-def _verdict(reading: Reading, said: Reply) -> bool | None:
+def _verdict(reading: ParsedPrompt, said: ReplyReading) -> bool | None:
     """What the output says of the student's number; None where nothing was calculated."""
     if not reading.has("output"):
         return None

@@ -2,29 +2,29 @@
 
 from collections.abc import Mapping, Sequence
 
-from soliloquy.recipes.scripted.parsed_prompt import Reading
+from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.recipes.soliloquy.scripted.phrases import book
 from soliloquy.recipes.soliloquy.scripted.steps import answer_form, gives_away, is_numeric, listed, named, sentences
-from soliloquy.truth.number_format import told
+from soliloquy.truth.number_format import format_quantity
 from soliloquy.truth.phrases import says
 from soliloquy.v1.conversation_pb2 import Quantity, Step, StepKind
 
 
-def hints(reading: Reading) -> Sequence[str]:
+def hints(reading: ParsedPrompt) -> Sequence[str]:
     """Ways to hint at the step, none of which holds a value or formula that is still to be found."""
     step = reading.step
     kind = StepKind.Name(step.kind).removeprefix("STEP_KIND_").lower()
     misbeliefs = [slip.working for slip in step.slips if not _was_said(slip.working, reading)] if _is_idea(step) else []
-    facts = told_of(reading)
+    facts = step_facts(reading)
     options = [
         hint
         for misbelief in misbeliefs or [""]
         for hint in book().wordings("tutor", "hints", kind, **facts, misbelief=misbelief)
     ]
-    return tactful(options, reading)
+    return without_giveaways(options, reading)
 
 
-def told_of(reading: Reading) -> Mapping[str, str]:
+def step_facts(reading: ParsedPrompt) -> Mapping[str, str]:
     """What may be said of the step without doing it; its explanation once only, since a second time helps nobody."""
     step = reading.step
     numeric = is_numeric(step)
@@ -35,31 +35,31 @@ def told_of(reading: Reading) -> Mapping[str, str]:
         "formula": step.formula if numeric else "",
         "inputs": listed(step.inputs) if numeric else "",
         "names": named(step.inputs) if len(step.inputs) > 1 else "",
-        "explanation": "".join(tactful([explanation], reading)),
+        "explanation": "".join(without_giveaways([explanation], reading)),
     }
 
 
-def tactful(options: Sequence[str], reading: Reading) -> list[str]:
+def without_giveaways(options: Sequence[str], reading: ParsedPrompt) -> list[str]:
     problem, step = reading.problem, reading.step
     return [text for text in options if not gives_away(text, problem, step) and not _states(text, step)]
 
 
-def about(reading: Reading, text: str) -> Sequence[str]:
+def concept_wordings(reading: ParsedPrompt, text: str) -> Sequence[str]:
     """What can be said about the quantity a student asks about, or of what use the step is."""
     step, later = reading.step, reading.problem.steps[reading.step.number :]
     asked = None if book().cue("why").search(text) else _named_in(text, step)
     if asked is not None:
         known = asked.symbol != step.result.symbol
         quantity = {"name": asked.name, "symbol": asked.symbol, "unit": asked.unit}
-        kind, slots = ("given", quantity | {"value": told(asked)}) if known else ("sought", quantity)
+        kind, slots = ("given", quantity | {"value": format_quantity(asked)}) if known else ("sought", quantity)
     elif later:
         kind, slots = "step", {"name": step.result.name, "later": later[0].ask}
     else:
         kind, slots = "last_step", {}
-    return tactful(book().wordings("tutor", "concept", kind, **slots), reading)
+    return without_giveaways(book().wordings("tutor", "concept", kind, **slots), reading)
 
 
-def more(reading: Reading) -> str:
+def rest_of_idea(reading: ParsedPrompt) -> str:
     """What the explanation of an idea adds to the idea itself, unless it is what a later step asks for."""
     step, later = reading.step, reading.problem.steps[reading.step.number :]
     rest = " ".join(sentences(step.explanation)[1:]) if _is_idea(step) else ""
@@ -67,7 +67,7 @@ def more(reading: Reading) -> str:
     return "" if gives_away(rest, reading.problem, step) or any(says(rest, idea) for idea in ideas) else rest
 
 
-def _was_said(text: str, reading: Reading) -> bool:
+def _was_said(text: str, reading: ParsedPrompt) -> bool:
     return any(text in said for said in reading.said(student=False))
 
 

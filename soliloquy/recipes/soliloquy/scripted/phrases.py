@@ -3,10 +3,10 @@
 from functools import cache
 from pathlib import Path
 
-from soliloquy.recipes.scripted.phrasebook import Phrasebook, tables_in
+from soliloquy.recipes.scripted.phrasebook import Phrasebook, load_tables
 
 
 @cache
 def book() -> Phrasebook:
     folder = Path(__file__).parent
-    return Phrasebook(tables_in(folder / "phrases") | {"voices": tables_in(folder / "voices")})
+    return Phrasebook(load_tables(folder / "phrases") | {"voices": load_tables(folder / "voices")})

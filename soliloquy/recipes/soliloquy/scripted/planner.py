@@ -3,14 +3,14 @@
 import json
 from random import Random
 
-from soliloquy.recipes.scripted.parsed_prompt import Reading
+from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.recipes.soliloquy.scripted.phrases import book
 from soliloquy.recipes.soliloquy.scripted.steps import is_numeric, named, working
-from soliloquy.truth.number_format import with_unit, written
+from soliloquy.truth.number_format import format_value
 from soliloquy.v1.conversation_pb2 import Step, StepKind
 
 
-def enrich(reading: Reading, rng: Random) -> str:
+def enrich(reading: ParsedPrompt, rng: Random) -> str:
     steps = reading.problem.steps
     texts = {
         "Detailed Solution": " ".join(f"Step {step.number}) {_explained(step, rng)}" for step in steps),
@@ -25,7 +25,7 @@ def _explained(step: Step, rng: Random) -> str:
     if "=" in step.explanation:
         # A solution in prose calculates in its own words.
         return step.explanation
-    worked = f"{step.formula} = {working(step)} = {with_unit(written(step.result.value), step.result.unit)}"
+    worked = f"{step.formula} = {working(step)} = {format_value(step.result.value, step.result.unit)}"
     return f"{step.explanation} {book().one_of(rng, 'planner', 'worked')} {worked}."
 
 

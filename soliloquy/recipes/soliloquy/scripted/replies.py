@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from soliloquy.recipes.scripted.parsed_prompt import Reading
+from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.recipes.soliloquy.scripted.phrases import book
 from soliloquy.recipes.soliloquy.scripted.steps import answer, is_numeric, same, stated_answer
 from soliloquy.truth.numbers import numbers_in_digits
@@ -33,7 +33,7 @@ _INQUIRIES = {"hint": Gist.HINT, "solution": Gist.SOLUTION, "back": Gist.BACK, "
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Reply:
+class ReplyReading:
     gist: Gist
     text: str
     value: float | None = None
@@ -46,20 +46,22 @@ class Reply:
         return None
 
 
-def read_reply(reading: Reading) -> Reply:
+def read_reply(reading: ParsedPrompt) -> ReplyReading:
     text = reading.latest_reply
     if reading.opening:
-        return Reply(gist=Gist.OPENING, text=text)
+        return ReplyReading(gist=Gist.OPENING, text=text)
     step = reading.step
     asked = _inquiry(text, step)
     if not is_numeric(step):
-        return Reply(gist=_statement(text, step) or asked or _aside(text, reading.problem) or Gist.WRONG, text=text)
+        return ReplyReading(
+            gist=_statement(text, step) or asked or _aside(text, reading.problem) or Gist.WRONG, text=text
+        )
     value = None if asked else stated_answer(text, step)
     if value is not None:
-        return Reply(gist=Gist.NUMBER, text=text, value=value)
+        return ReplyReading(gist=Gist.NUMBER, text=text, value=value)
     if asked is None and says(text, step.formula):
         asked = Gist.PARTIAL
-    return Reply(gist=asked or _aside(text, reading.problem) or Gist.UNCLEAR, text=text)
+    return ReplyReading(gist=asked or _aside(text, reading.problem) or Gist.UNCLEAR, text=text)
 
 
 def _inquiry(text: str, step: Step) -> Gist | None:

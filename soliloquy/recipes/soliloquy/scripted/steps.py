@@ -4,7 +4,7 @@ import math
 import re
 from collections.abc import Sequence
 
-from soliloquy.truth.number_format import rounded, told
+from soliloquy.truth.number_format import format_quantity, format_rounded
 from soliloquy.truth.numbers import numbers_in_digits
 from soliloquy.truth.phrases import without
 from soliloquy.truth.quantities import answer_in, quantities_in
@@ -46,7 +46,7 @@ def working(step: Step, digits: int = 4) -> str:
     return text.replace(" * ", " × ").replace("*", " × ")
 
 
-def taken_apart(slip: Slip) -> tuple[str, str]:
+def split_working(slip: Slip) -> tuple[str, str]:
     """The formula and the numbers of a mistake's working: "a = m / F", "2 / 6" of "a = m / F = 2 / 6"."""
     pieces = [piece.strip() for piece in slip.working.split(" = ")]
     if len(pieces) > 1 and (written := answer_in(pieces[-1], slip.unit)) is not None and same(written, slip.value):
@@ -59,7 +59,7 @@ def taken_apart(slip: Slip) -> tuple[str, str]:
 
 def listed(quantities: Sequence[Quantity]) -> str:
     """ "m = 2 kg and a = 3 m/s^2" """
-    return _joined([f"{quantity.symbol} = {told(quantity)}" for quantity in quantities])
+    return _joined([f"{quantity.symbol} = {format_quantity(quantity)}" for quantity in quantities])
 
 
 def named(quantities: Sequence[Quantity]) -> str:
@@ -116,7 +116,7 @@ def _in_working(quantity: Quantity, digits: int) -> str:
     # Rounding an input by hand would carry into the result.
     while digits < 15 and float(f"{quantity.value:.{digits}g}") != quantity.value:
         digits += 1
-    text = rounded(quantity.value, digits)
+    text = format_rounded(quantity.value, digits)
     return f"({text})" if quantity.value < 0 or "^" in text else text
 
 

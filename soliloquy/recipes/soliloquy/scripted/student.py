@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from random import Random
 
-from soliloquy.recipes.scripted.parsed_prompt import Reading
-from soliloquy.recipes.scripted.phrasebook import Part, anew, compose
+from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
+from soliloquy.recipes.scripted.phrasebook import Part, compose, rephrase
 from soliloquy.recipes.soliloquy.scripted.phrases import book
 from soliloquy.recipes.soliloquy.scripted.steps import (
     answer,
@@ -15,21 +15,21 @@ from soliloquy.recipes.soliloquy.scripted.steps import (
     listed,
     same,
     sentences,
+    split_working,
     stated_answer,
     step_asked,
-    taken_apart,
     working,
 )
 from soliloquy.recipes.soliloquy.scripted.voice import Voice, mid_sentence
 from soliloquy.runtime.model import ModelRefused
-from soliloquy.truth.number_format import rounded, with_unit
+from soliloquy.truth.number_format import format_rounded, with_unit
 from soliloquy.truth.phrases import says
 from soliloquy.v1.conversation_pb2 import STEP_KIND_KNOWNS, ErrorStrategy, Problem, Quantity, Slip, Step
 
 _TASK = re.compile(r"(?:find|explain|compare|calculate|describe|determine|estimate|give|work out)\b", re.IGNORECASE)
 
 
-def reply(reading: Reading, rng: Random) -> str:
+def reply(reading: ParsedPrompt, rng: Random) -> str:
     intent = reading.attributes("intent")
     kind = intent.get("kind", "")
     if kind not in ("opening", "right", "wrong"):
@@ -42,10 +42,10 @@ def reply(reading: Reading, rng: Random) -> str:
         parts = _wrong(reading.problem, step, intent.get("strategy", ""), before, voice, rng)
     else:
         parts = _behave(step, _behaviour(step, len(before), voice, rng), before, voice, rng)
-    return voice.begun(anew(parts, rng, reading.word_limit, reading.said(student=True)))
+    return voice.begun(rephrase(parts, rng, reading.word_limit, reading.said(student=True)))
 
 
-def _opening(reading: Reading, voice: Voice) -> list[Part]:
+def _opening(reading: ParsedPrompt, voice: Voice) -> list[Part]:
     question = " ".join(reading.problem.question.split())
     request = voice.part("opening", question=question, asked=_asked(question))
     return [voice.optional("greeting"), request, voice.optional("plea")]
@@ -58,7 +58,7 @@ def _asked(question: str) -> str:
     return wanted[-1] if wanted else ""
 
 
-def _at(reading: Reading) -> tuple[Step, list[str]]:
+def _at(reading: ParsedPrompt) -> tuple[Step, list[str]]:
     """The step in question, and what the student has said to it."""
     said: list[str] = []
     current = None
@@ -129,7 +129,7 @@ def _answers(text: str, step: Step) -> bool:
 def _right(step: Step, voice: Voice, rng: Random) -> Part:
     if not is_numeric(step):
         return _said(answer(step), step, voice)
-    texts = [with_unit(rounded(step.result.value, digits), step.result.unit) for digits in (3, 4)]
+    texts = [with_unit(format_rounded(step.result.value, digits), step.result.unit) for digits in (3, 4)]
     return _calculated(step.result.value, texts, step.formula, working(step), step, voice, rng)
 
 
@@ -159,8 +159,8 @@ def _wrong(problem: Problem, step: Step, strategy: str, before: Sequence[str], v
     slip = _slip(problem, step, strategy, rng)
     if is_numeric(step):
         # Worded like a right answer: nothing but the numbers tells them apart.
-        formula, numbers = taken_apart(slip)
-        texts = [with_unit(rounded(slip.value, digits), slip.unit) for digits in (3, 4)]
+        formula, numbers = split_working(slip)
+        texts = [with_unit(format_rounded(slip.value, digits), slip.unit) for digits in (3, 4)]
         return _answering(_calculated(slip.value, texts, formula, numbers, step, voice, rng), step, before, voice)
     if slip.working:
         return _answering(_said(slip.working.rstrip("."), step, voice), step, before, voice)

@@ -3,16 +3,16 @@
 import json
 from random import Random
 
-from soliloquy.recipes.scripted.parsed_prompt import Reading
+from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.recipes.scripted.programs import description
-from soliloquy.recipes.soliloquy.scripted.replies import Gist, Reply, read_reply
+from soliloquy.recipes.soliloquy.scripted.replies import Gist, ReplyReading, read_reply
 from soliloquy.recipes.soliloquy.scripted.steps import is_numeric
 
 # Before this many wrong answers the tutor only hints; with the next one it steps in.
 PATIENCE = 2
 
 
-def decide(reading: Reading, rng: Random) -> str:
+def decide(reading: ParsedPrompt, rng: Random) -> str:
     reply = read_reply(reading)
     if not is_numeric(reading.step) or not _needs_number(reply, reading):
         return json.dumps({"Use Python": "n"})
@@ -21,6 +21,6 @@ def decide(reading: Reading, rng: Random) -> str:
     )
 
 
-def _needs_number(reply: Reply, reading: Reading) -> bool:
+def _needs_number(reply: ReplyReading, reading: ParsedPrompt) -> bool:
     gives_solution = reply.gist is Gist.SOLUTION or (reply.gist is Gist.PARTIAL and reading.wrong_before >= PATIENCE)
     return reply.gist is Gist.NUMBER or gives_solution

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from soliloquy.recipes.answers import Message
+from soliloquy.recipes.answers import TutorMessage
 from soliloquy.recipes.mathdial.answers import Choice
 from soliloquy.recipes.mathdial.moves import INTENTS
 from soliloquy.runtime.answers import Unreadable
@@ -44,6 +44,6 @@ def test_a_move_that_is_none_is_asked_for_again_with_the_reason(fields: dict[str
 
 
 def test_a_tutor_never_speaks_for_the_student() -> None:
-    assert Message.read("Teacher: Why?")[0].text == "Why?"
+    assert TutorMessage.read("Teacher: Why?")[0].text == "Why?"
     with pytest.raises(Unreadable, match="speaks for another"):
-        Message.read("Why did you add?\nStudent: Because.")
+        TutorMessage.read("Why did you add?\nStudent: Because.")

@@ -10,7 +10,7 @@ from soliloquy.recipes.judges import Judges
 from soliloquy.recipes.mathwell.criteria.classifiers import Classifier, Classifiers, save
 from soliloquy.recipes.mathwell.criteria.features import SIZE
 from soliloquy.recipes.mathwell.criteria.verdicts import Criterion
-from soliloquy.recipes.mathwell.rules import faults
+from soliloquy.recipes.mathwell.recipe import RECIPE
 from soliloquy.recipes.recipe import load_judges
 from soliloquy.runtime.retry import Refused
 from tests.unit.recipes.mathwell.writing import Says, commissioned, made
@@ -30,7 +30,7 @@ def test_what_rules_classifiers_and_the_model_let_pass_is_kept(tmp_path: Path) -
     [digest] = judges.by_digest
     agreed = asyncio.run(made(commissioned(), model := Says(), classifiers=digest, judges=judges))
     assert {one.judge for one in agreed.problem.authorship.opinions} == {"rules", "classifier", "model"}
-    assert faults(agreed) == []
+    assert RECIPE.faults(agreed) == []
     assert len(model.asked) == 2
 
 
@@ -39,7 +39,7 @@ def test_a_classifier_that_disagrees_is_a_no_with_its_reason_and_no_model_is_ask
     [digest] = judges.by_digest
     one = asyncio.run(made(commissioned(), model := Says(), classifiers=digest, judges=judges))
     assert [request.prompt for request in model.asked] == ["mathwell/writing"]
-    assert faults(one) == [
+    assert RECIPE.faults(one) == [
         f"{criterion}: classifier: 20% of problems like this one are {criterion}; 50% of all are"
         for criterion in Criterion
     ]

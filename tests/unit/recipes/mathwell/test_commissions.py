@@ -8,7 +8,7 @@ from soliloquy.problems.commissions import EXAMPLES, Commissions
 from soliloquy.problems.sources import problem_source
 from soliloquy.recipes.mathwell.commissions import described, refused_topic
 from soliloquy.recipes.mathwell.prompting import writing
-from soliloquy.recipes.mathwell.rules import faults
+from soliloquy.recipes.mathwell.recipe import RECIPE
 from soliloquy.v1.conversation_pb2 import Commission, Ending, Example, Problem
 from tests.unit.recipes.mathwell.writing import BANK, Says, commissioned, commissions, made
 
@@ -30,7 +30,7 @@ def test_a_topic_that_tells_somebody_what_to_do_is_refused_before_any_model_is_a
     conversation = asyncio.run(made(commissioned(topic), model))
     assert model.asked == []
     assert conversation.ending == Ending.ENDING_UNFIT
-    (fault,) = faults(conversation)
+    (fault,) = RECIPE.faults(conversation)
     assert fault.startswith("unfit topic: ")
 
 
@@ -48,7 +48,7 @@ def test_an_empty_topic_is_none(topic: str) -> None:
 
 def test_a_problem_without_a_commission_is_not_written() -> None:
     conversation = asyncio.run(made(Problem(id="p1", topic="penguins"), Says()))
-    (fault,) = faults(conversation)
+    (fault,) = RECIPE.faults(conversation)
     assert fault.startswith("not commissioned: ")
 
 

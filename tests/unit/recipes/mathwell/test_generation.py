@@ -11,7 +11,6 @@ from soliloquy.problems.files.problem_rows import ProblemRow
 from soliloquy.problems.files.program_solution import steps_of_program
 from soliloquy.problems.sifting.near_duplicates import NearDuplicates
 from soliloquy.recipes.mathwell.criteria.operations import CALCULATIONS, operations_in
-from soliloquy.recipes.mathwell.rules import faults
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Example
 from soliloquy.v1.sandbox_pb2 import STATUS_OK
 from tests.unit.recipes.mathwell.writing import FUNCTION, QUESTION, RECIPE, Says, commissioned, commissions, made
@@ -41,7 +40,7 @@ def test_every_scripted_function_runs_and_comes_to_what_its_steps_come_to() -> N
 def test_every_scripted_problem_names_its_topic_and_repeats_no_example() -> None:
     for one in written():
         assert one.problem.topic in one.problem.question
-        assert not [fault for fault in faults(one) if fault.startswith(("off topic", "copied"))]
+        assert not [fault for fault in RECIPE.faults(one) if fault.startswith(("off topic", "copied"))]
 
 
 def test_hardly_any_two_scripted_problems_say_the_same() -> None:
@@ -65,7 +64,7 @@ def test_a_model_has_to_agree_with_the_rules_and_is_asked_only_what_they_let_pas
     assert {one.judge for one in agreed.problem.authorship.opinions} == {"rules", "model"}
     unfit = asyncio.run(made(commissioned(), model := Says(question=f"He kills them all with a gun. {QUESTION}")))
     assert [request.prompt for request in model.asked] == ["mathwell/writing"]
-    assert any(fault.startswith("appropriate: ") for fault in faults(unfit))
+    assert any(fault.startswith("appropriate: ") for fault in RECIPE.faults(unfit))
 
 
 @pytest.mark.parametrize("operations", [*((each,) for each in CALCULATIONS), ("multiplication", "division")])
@@ -77,17 +76,17 @@ def test_a_problem_takes_only_the_operations_that_are_asked_for(operations: tupl
 
 def test_other_operations_than_asked_for_are_a_reason() -> None:
     one = asyncio.run(made(commissioned(operations=["subtraction"]), Says()))
-    assert faults(one) == ["other operations: it takes addition; asked for: subtraction"]
+    assert RECIPE.faults(one) == ["other operations: it takes addition; asked for: subtraction"]
 
 
 def test_a_question_that_leaves_its_topic_out_is_not_kept() -> None:
     one = asyncio.run(made(commissioned("dinosaurs"), Says()))
-    assert "off topic: the question does not name 'dinosaurs'" in faults(one)
+    assert "off topic: the question does not name 'dinosaurs'" in RECIPE.faults(one)
 
 
 def test_an_example_once_more_is_not_kept() -> None:
     one = asyncio.run(made(commissioned(examples=[Example(question=QUESTION, solution=FUNCTION)]), Says()))
-    assert faults(one) == ["copied: it is one of the examples once more"]
+    assert RECIPE.faults(one) == ["copied: it is one of the examples once more"]
 
 
 def test_a_further_attempt_begins_with_nothing_of_the_one_before() -> None:

@@ -13,7 +13,7 @@ from soliloquy.problems.bank.bank import load_bank
 from soliloquy.recipes.mathwell.criteria import scoring
 from soliloquy.recipes.mathwell.criteria.scoring import score
 from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, Opinion, Scores, WordProblem
-from soliloquy.recipes.programs import function_of
+from soliloquy.recipes.programs import steps_program
 from tests.unit.recipes.mathwell.labelled import labelled
 
 # The paper's classifiers: 0.62, 0.54, 0.63.
@@ -66,7 +66,8 @@ def test_problems_of_the_bank_are_solvable_and_their_functions_right() -> None:
     bank = load_bank("arithmetic")
     drawn = [bank.family(name).problem(13) for name in bank.names]
     scores = [
-        score(WordProblem(question=one.question, code=function_of(one.steps), answer=one.answer.value)) for one in drawn
+        score(WordProblem(question=one.question, code=steps_program(one.steps), answer=one.answer.value))
+        for one in drawn
     ]
     kept = [bool(one.meets(Criterion.SOLVABLE) and one.meets(Criterion.ACCURATE)) for one in scores]
     assert sum(kept) >= 0.9 * len(kept)

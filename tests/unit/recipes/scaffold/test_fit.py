@@ -4,9 +4,9 @@ import pytest
 
 from soliloquy.recipes.scaffold.answers import Tutored
 from soliloquy.recipes.scaffold.expected_answers import expected_number
-from soliloquy.recipes.scaffold.fit import misfit, sent_back
-from soliloquy.recipes.scaffold.memory import begun
-from soliloquy.recipes.scaffold.reply_rules import slips
+from soliloquy.recipes.scaffold.fit import find_misfit, send_back
+from soliloquy.recipes.scaffold.memory import next_turn
+from soliloquy.recipes.scaffold.reply_rules import reply_faults
 from soliloquy.recipes.scaffold.states import COMPREHENSION, CORRECT, END, INCORRECT, STATES
 from soliloquy.runtime.answers import Unreadable
 from soliloquy.v1.conversation_pb2 import (
@@ -34,10 +34,10 @@ def conversation(text: str, state: LearnerState, *, at: int = NUMBER, found: boo
     problem = Problem(question="4 classes of 24 pupils each come by bus. How far do they go?")
     problem.enrichment.plan.CopyFrom(Plan(questions=questions))
     made = Conversation(problem=problem)
-    first = begun(made)
+    first = next_turn(made)
     first.solved[:] = [number < at for number in ANSWERS]
     made.turns.append(first)
-    turn = begun(made)
+    turn = next_turn(made)
     turn.student.text, turn.student.learner_state = text, state
     if found is not None:
         execution = Execution(status=STATUS_OK, values=[NamedValue(name="is_correct", value=Value(boolean=found))])
@@ -47,7 +47,7 @@ def conversation(text: str, state: LearnerState, *, at: int = NUMBER, found: boo
 
 
 def judged(made: Conversation) -> tuple[str, Judge] | None:
-    rejected = misfit(made, made.turns[-1])
+    rejected = find_misfit(made, made.turns[-1])
     return (rejected.because, rejected.judge) if rejected else None
 
 
@@ -140,14 +140,14 @@ def test_an_answer_in_words_is_left_to_the_model() -> None:
 def test_a_message_goes_back_with_its_reason_until_the_student_has_tried_often_enough() -> None:
     made = conversation("I see.", CORRECT, found=False)
     for number in range(1, 3):
-        (event,) = sent_back(made, RejectedTry(because=f"reason {number}", judge=Judge.JUDGE_CODE))
+        (event,) = send_back(made, RejectedTry(because=f"reason {number}", judge=Judge.JUDGE_CODE))
         assert isinstance(event, StudentRejected)
         student = event.conversation.turns[-1].student
         assert (student.text, student.rejected[-1].because) == ("", f"reason {number}")
         assert not event.conversation.turns[-1].HasField("calculation")
         student.text = "I see!"
     assert [one.HasField("calculation") for one in student.rejected] == [True, False]
-    (event,) = sent_back(made, RejectedTry(because="reason 3", judge=Judge.JUDGE_RULE))
+    (event,) = send_back(made, RejectedTry(because="reason 3", judge=Judge.JUDGE_RULE))
     assert isinstance(event, ConversationFinished)
     assert made.ending == Ending.ENDING_REJECTED
     assert made.ending_reason.endswith("do not show 'correct', the last because reason 3")
@@ -171,7 +171,7 @@ def test_a_reply_asks_one_question_about_the_problem_and_tells_no_answer_early(
     reply: str, state: LearnerState, rules: list[str]
 ) -> None:
     made = conversation("Hm.", state)
-    assert [rule for rule, _ in slips(reply, "Fine.", state, made, made.turns[-1])] == rules
+    assert [rule for rule, _ in reply_faults(reply, "Fine.", state, made, made.turns[-1])] == rules
 
 
 def test_a_quantity_that_is_given_in_another_unit_is_still_an_answer() -> None:
@@ -179,14 +179,16 @@ def test_a_quantity_that_is_given_in_another_unit_is_still_an_answer() -> None:
     made.problem.question = "How many lengths of a pool of 25 m make 1 km?"
     made.problem.enrichment.plan.questions[NUMBER - 1].answer = "1000 m"
     reply = "A kilometre of lengths is 1000 metres. What about part 2?"
-    assert [rule for rule, _ in slips(reply, "Fine.", INCORRECT, made, made.turns[-1])] == ["revealed"]
+    assert [rule for rule, _ in reply_faults(reply, "Fine.", INCORRECT, made, made.turns[-1])] == ["revealed"]
 
 
 def test_the_end_says_the_final_answer_and_asks_nothing() -> None:
     made = conversation("Hm.", COMPREHENSION, at=WORDS)
-    told = [rule for rule, _ in slips("You add the two halves of the way. Done!", "Fine.", END, made, made.turns[-1])]
+    told = [
+        rule for rule, _ in reply_faults("You add the two halves of the way. Done!", "Fine.", END, made, made.turns[-1])
+    ]
     assert told == []
-    left = [rule for rule, _ in slips("Done! Anything else?", "Fine.", END, made, made.turns[-1])]
+    left = [rule for rule, _ in reply_faults("Done! Anything else?", "Fine.", END, made, made.turns[-1])]
     assert left == ["questions", "summary"]
 
 
@@ -202,7 +204,7 @@ def test_the_end_says_the_final_answer_and_asks_nothing() -> None:
 )
 def test_an_analysis_that_contradicts_its_state_is_found(analysis: str, state: LearnerState, contradicts: bool) -> None:
     made = conversation("Hm.", state)
-    found = [rule for rule, _ in slips("The pupils?", analysis, state, made, made.turns[-1])]
+    found = [rule for rule, _ in reply_faults("The pupils?", analysis, state, made, made.turns[-1])]
     assert ("rationale" in found) is contradicts
 
 

@@ -11,7 +11,7 @@ from services.model.engines.scripted import ScriptedEngine
 from soliloquy.cli.main import commands
 from soliloquy.problems.bank.bank import load_bank
 from soliloquy.problems.sifting.sampling import by_solve_rate, short_bins
-from soliloquy.recipes.scaffold.solve_rate import solved
+from soliloquy.recipes.scaffold.solve_rate import count_solved
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 from tests.unit.recipes.conversations import problem
 
@@ -31,16 +31,16 @@ class Solving:
 async def test_a_try_counts_when_its_marked_answer_is_the_problems() -> None:
     right = ["W = 180 kJ\nAnswer: 180 kJ", "Answer: 180000 J", r"Answer: \boxed{1.8 × 10^5 J}"]
     wrong = ["It is 180000 J, I think.", "Answer: 18000 J", "Answer: 180000 N", "Answer: no idea", "   "]
-    assert await solved(problem(), Solving(*right), tries=3, seed=0) == 3
+    assert await count_solved(problem(), Solving(*right), tries=3, seed=0) == 3
     for text in wrong:
-        assert await solved(problem(), Solving(text), tries=1, seed=0) == 0
+        assert await count_solved(problem(), Solving(text), tries=1, seed=0) == 0
 
 
 async def test_each_try_has_a_seed_of_its_own_that_follows_from_the_runs() -> None:
     seeds = []
     for seed in (1, 1, 2):
         model = Solving("Answer: 1 J")
-        await solved(problem(), model, tries=4, seed=seed)
+        await count_solved(problem(), model, tries=4, seed=seed)
         seeds.append([request.seed for request in model.requests])
     assert seeds[0] == seeds[1] != seeds[2]
     assert len(set(seeds[0])) == 4
@@ -54,12 +54,12 @@ async def test_the_scripted_student_solves_fewer_problems_of_more_steps_and_more
     for family in bank.names[::4]:
         drawn = bank.family(family).problem(3)
         if drawn.HasField("answer") and len(drawn.steps) in rates:
-            alone = await solved(drawn, engine, tries=10, seed=1)
+            alone = await count_solved(drawn, engine, tries=10, seed=1)
             rates[len(drawn.steps)].append(alone)
             results = " and ".join(
                 f"{s.result.value:.10g} {s.result.unit}" for s in drawn.steps if s.HasField("result")
             )
-            gained.append(await solved(drawn, engine, tries=10, seed=1, talk=f"Tutor: So {results}.") - alone)
+            gained.append(await count_solved(drawn, engine, tries=10, seed=1, talk=f"Tutor: So {results}.") - alone)
     assert mean(rates[2]) > mean(rates[4]) + 1
     assert mean(gained) > 1.5
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from soliloquy.recipes.scaffold.expected_answers import gives, gives_law, miscalculated
+from soliloquy.recipes.scaffold.expected_answers import gives_law, gives_quantity, miscalculations
 from soliloquy.recipes.scaffold.plan_rules import faults, undecided
-from soliloquy.recipes.scaffold.planner import refused
+from soliloquy.recipes.scaffold.planner import why_unplannable
 from soliloquy.v1.conversation_pb2 import Plan, Problem, Quantity, Step, SubQuestion
 from tests.unit.recipes.conversations import problem as car
 
@@ -133,7 +133,7 @@ def test_another_equation_is_a_contradiction(answer: str) -> None:
 )
 def test_an_answer_is_read_as_the_quantity_it_is(answer: str, value: float, unit: str, is_it: bool | None) -> None:
     wanted = Quantity(value=value, unit=unit)
-    assert gives(answer, wanted, tolerance=0.001, least_digits=3) is is_it
+    assert gives_quantity(answer, wanted, tolerance=0.001, least_digits=3) is is_it
 
 
 def test_what_cannot_be_compared_is_not_judged() -> None:
@@ -143,19 +143,19 @@ def test_what_cannot_be_compared_is_not_judged() -> None:
 
 
 def test_a_calculation_that_does_not_come_out_is_found() -> None:
-    assert list(miscalculated("48 / 2 = 24 and 48 + 24 = 72")) == []
-    assert list(miscalculated("10 / 3 = 3.33")) == []
-    assert list(miscalculated("48 + 24 = 62 clips")) == ["48 + 24 = 62"]
+    assert list(miscalculations("48 / 2 = 24 and 48 + 24 = 72")) == []
+    assert list(miscalculations("10 / 3 = 3.33")) == []
+    assert list(miscalculations("48 + 24 = 62 clips")) == ["48 + 24 = 62"]
 
 
 def test_a_solution_that_contradicts_itself_or_has_no_answer_is_not_planned() -> None:
     wrong = car()
     wrong.steps[0].expression = "m * a"
     wrong.steps[0].result.value = 3000
-    assert refused(wrong) == "contradiction: step 1 of the solution does not come to 3000 N"
+    assert why_unplannable(wrong) == "contradiction: step 1 of the solution does not come to 3000 N"
     elsewhere = car()
     elsewhere.answer.value = 17
-    assert refused(elsewhere) == "contradiction: no step of the solution comes to its answer, 17 J"
-    assert "no number" in refused(Problem(question="Why does a bird sit on a wire?", steps=car().steps))
-    assert "no steps" in refused(Problem(question="How much?", answer=car().answer))
-    assert refused(car()) == ""
+    assert why_unplannable(elsewhere) == "contradiction: no step of the solution comes to its answer, 17 J"
+    assert "no number" in why_unplannable(Problem(question="Why does a bird sit on a wire?", steps=car().steps))
+    assert "no steps" in why_unplannable(Problem(question="How much?", answer=car().answer))
+    assert why_unplannable(car()) == ""

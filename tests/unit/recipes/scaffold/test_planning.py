@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from soliloquy.recipes.scaffold.answers import OwnPlan
+from soliloquy.recipes.scaffold.answers import UnaidedPlan
 from soliloquy.recipes.scaffold.lessons import lessons
-from soliloquy.recipes.scaffold.plan_prompting import given_prompts
+from soliloquy.recipes.scaffold.plan_prompting import plan_prompts
 from soliloquy.recipes.scaffold.plan_rules import POLICY
 from soliloquy.recipes.scaffold.planner import enrich
 from soliloquy.runtime.answers import Unreadable
@@ -112,7 +112,7 @@ async def test_the_prompts_can_be_given_back_from_the_plan() -> None:
     planned = problem()
     planned.enrichment.CopyFrom(await enriched(model))
     asked = [list(request.messages) for request in model.requests]
-    assert [list(prompt.messages) for prompt in given_prompts(planned)] == asked
+    assert [list(prompt.messages) for prompt in plan_prompts(planned)] == asked
 
 
 async def test_a_model_learns_to_plan_from_the_problem_alone() -> None:
@@ -133,7 +133,7 @@ async def test_a_model_learns_to_plan_from_the_problem_alone() -> None:
     ]
     assert "3600" not in " ".join(message.text for message in lesson.prompt.messages)
     assert lessons(Conversation(problem=problem())) == []
-    own, strict = OwnPlan.read(lesson.answer)
+    own, strict = UnaidedPlan.read(lesson.answer)
     assert strict
     assert [(one.question, one.answer) for one in own.plan.questions] == [
         (one.question, one.answer) for one in planned.enrichment.plan.questions
@@ -145,4 +145,4 @@ async def test_a_model_learns_to_plan_from_the_problem_alone() -> None:
 )
 def test_a_plan_of_a_models_own_that_is_none_is_asked_for_again(text: str) -> None:
     with pytest.raises(Unreadable, match="it needs"):
-        OwnPlan.read(text)
+        UnaidedPlan.read(text)

@@ -11,24 +11,24 @@ from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 from tests.unit.scripted.dialling import BANK, ENGINE
 from tests.unit.training.evaluation.putting import Forgiving
-from training.evaluation.mathdial.dialogues import Drawn, drawn_dialogues, held
-from training.evaluation.mathdial.judging import Judged
-from training.evaluation.recipe_loop import Tutoring
+from training.evaluation.mathdial.dialogues import DrawnDialogues, draw_dialogues, hold_dialogues
+from training.evaluation.mathdial.judging import JudgedDialogue
+from training.evaluation.recipe_loop import RecipeLoop
 
 RECIPE = find("mathdial")
 
 
-def drawn(dialogues: int, seed: int = 3) -> Drawn:
+def drawn(dialogues: int, seed: int = 3) -> DrawnDialogues:
     problems = (BANK.family(name).problem(number) for name, number in picks(Wanted(bank="arithmetic", seed=seed)))
-    return asyncio.run(drawn_dialogues(problems, RECIPE, ENGINE, seed=seed, dialogues=dialogues, at_once=8))
+    return asyncio.run(draw_dialogues(problems, RECIPE, ENGINE, seed=seed, dialogues=dialogues, at_once=8))
 
 
-def tutoring(recipe: Recipe = RECIPE, model: Model = ENGINE) -> Tutoring:
-    return Tutoring(recipe=recipe, model=model, execute=partial(run, sandbox=Forgiving()))
+def tutoring(recipe: Recipe = RECIPE, model: Model = ENGINE) -> RecipeLoop:
+    return RecipeLoop(recipe=recipe, model=model, execute=partial(run, sandbox=Forgiving()))
 
 
-def results(of: Tutoring, students: Drawn) -> list[Judged]:
-    return asyncio.run(held(students.conversations, of, at_once=8, tell=lambda _: None))
+def results(of: RecipeLoop, students: DrawnDialogues) -> list[JudgedDialogue]:
+    return asyncio.run(hold_dialogues(students.conversations, of, at_once=8, tell=lambda _: None))
 
 
 class Saying:

@@ -16,9 +16,9 @@ from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 from soliloquy.v1.sandbox_pb2 import STATUS_ERROR, Execution, Job
 from tests.unit.scripted.growing import DESK
 from training.evaluation.higgs.cases import Rehearsal
-from training.evaluation.higgs.judging import Judged
-from training.evaluation.higgs.protocol import Drawn, drawn_cases, evaluated
-from training.evaluation.recipe_loop import Tutoring
+from training.evaluation.higgs.judging import JudgedCase
+from training.evaluation.higgs.protocol import DrawnCases, draw_cases, evaluate_cases
+from training.evaluation.recipe_loop import RecipeLoop
 
 BANK = load_bank("physics")
 SCRIPTED = ScriptedEngine(BANK.book)
@@ -35,27 +35,27 @@ class Forgiving:
             return Execution(status=STATUS_ERROR, error=repr(error))
 
 
-def tutoring(model: Model) -> Tutoring:
-    return Tutoring(recipe=find("soliloquy"), model=model, execute=partial(run, sandbox=Forgiving()))
+def tutoring(model: Model) -> RecipeLoop:
+    return RecipeLoop(recipe=find("soliloquy"), model=model, execute=partial(run, sandbox=Forgiving()))
 
 
 def problems(seed: int) -> Iterator[Problem]:
     return (BANK.family(name).problem(number) for name, number in picks(Wanted(bank="physics", seed=seed)))
 
 
-def drawn(questions: int, seed: int = 5) -> Drawn:
+def drawn(questions: int, seed: int = 5) -> DrawnCases:
     rehearsal = Rehearsal(tutoring=tutoring(SCRIPTED), seed=seed)
-    return asyncio.run(drawn_cases(problems(seed), rehearsal, questions=questions))
+    return asyncio.run(draw_cases(problems(seed), rehearsal, questions=questions))
 
 
 @cache
-def shared_cases() -> Drawn:
+def shared_cases() -> DrawnCases:
     return drawn(30)
 
 
-def results(model: Model, cases: Drawn | None = None) -> list[Judged]:
+def results(model: Model, cases: DrawnCases | None = None) -> list[JudgedCase]:
     put = (cases or shared_cases()).cases
-    return asyncio.run(evaluated(put, tutoring(model), at_once=8, tell=lambda _: None))
+    return asyncio.run(evaluate_cases(put, tutoring(model), at_once=8, tell=lambda _: None))
 
 
 class Answering:

@@ -7,7 +7,7 @@ import pytest
 
 from soliloquy.recipes.codes import STRATEGIES
 from soliloquy.recipes.soliloquy import prompting
-from soliloquy.recipes.soliloquy.truth import assessed
+from soliloquy.recipes.soliloquy.truth import assess
 from soliloquy.truth.quantities import quantities_in
 from tests.unit.training.evaluation.putting import (
     NOISY,
@@ -20,10 +20,10 @@ from tests.unit.training.evaluation.putting import (
     shared_cases,
     tutoring,
 )
-from training.evaluation.higgs.cases import Kind, Rehearsal
+from training.evaluation.higgs.cases import CaseKind, Rehearsal
 from training.evaluation.higgs.figures import figures
-from training.evaluation.higgs.protocol import drawn_cases
-from training.evaluation.recipe_loop import TooFew
+from training.evaluation.higgs.protocol import draw_cases
+from training.evaluation.recipe_loop import TooFewCases
 
 
 def metrics(found: list[Any]) -> dict[str, Any]:
@@ -38,11 +38,11 @@ def reply(evaluation: str, action: str) -> str:
 
 def test_each_question_is_put_with_a_right_and_with_a_wrong_number_after_the_same_words() -> None:
     kinds = [case.kind for case in shared_cases().cases]
-    assert (kinds.count(Kind.RIGHT), kinds.count(Kind.WRONG), len(kinds)) == (30, 30, 90)
-    rights = [case for case in shared_cases().cases if case.kind is Kind.RIGHT]
-    wrongs = [case for case in shared_cases().cases if case.kind is Kind.WRONG]
+    assert (kinds.count(CaseKind.RIGHT), kinds.count(CaseKind.WRONG), len(kinds)) == (30, 30, 90)
+    rights = [case for case in shared_cases().cases if case.kind is CaseKind.RIGHT]
+    wrongs = [case for case in shared_cases().cases if case.kind is CaseKind.WRONG]
     for right, wrong in zip(rights, wrongs, strict=True):
-        assert [list(assessed(case.conversation))[-1].claim.right for case in (right, wrong)] == [True, False]
+        assert [list(assess(case.conversation))[-1].claim.right for case in (right, wrong)] == [True, False]
         said = [[turn.tutor.text for turn in case.conversation.turns] for case in (right, wrong)]
         assert said[0] == said[1]
         assert said[0][-2].endswith(right.step.ask)
@@ -54,8 +54,8 @@ def test_each_question_is_put_with_a_right_and_with_a_wrong_number_after_the_sam
 
 
 def test_where_nothing_is_to_be_calculated_the_student_gives_no_number() -> None:
-    in_words = [case for case in shared_cases().cases if case.kind is Kind.CONCEPT]
-    openings = [case for case in shared_cases().cases if case.kind is Kind.OPENING]
+    in_words = [case for case in shared_cases().cases if case.kind is CaseKind.CONCEPT]
+    openings = [case for case in shared_cases().cases if case.kind is CaseKind.OPENING]
     assert (len(in_words), len(openings)) == (15, 15)
     assert not any(quantities_in(case.conversation.turns[-1].student.text) for case in in_words)
     assert all(len(case.conversation.turns) == 1 for case in openings)
@@ -125,7 +125,7 @@ def test_a_tutor_that_always_calculates_fails_where_nothing_is_to_be_calculated(
 
 
 def test_the_evidence_of_a_case_shows_what_was_said_run_and_found() -> None:
-    wrong = next(result for result in results(SCRIPTED, drawn(1)) if result.case.kind is Kind.WRONG).as_json()
+    wrong = next(result for result in results(SCRIPTED, drawn(1)) if result.case.kind is CaseKind.WRONG).as_json()
     assert wrong["passed"] == {"usage": True, "compilation": True, "verification": True}
     [attempt] = wrong["attempts"]
     assert (attempt["status"], attempt["values"]["is_correct"]) == ("ok", False)
@@ -137,5 +137,5 @@ def test_the_evidence_of_a_case_shows_what_was_said_run_and_found() -> None:
 
 async def test_too_few_questions_are_said_with_their_number() -> None:
     few = [problem for problem, _ in zip(problems(5), range(3), strict=False)]
-    with pytest.raises(TooFew, match=r"only \d of 25 questions can be put"):
-        await drawn_cases(few, Rehearsal(tutoring=tutoring(SCRIPTED), seed=5), questions=25)
+    with pytest.raises(TooFewCases, match=r"only \d of 25 questions can be put"):
+        await draw_cases(few, Rehearsal(tutoring=tutoring(SCRIPTED), seed=5), questions=25)

@@ -5,36 +5,36 @@ from pathlib import Path
 
 import pytest
 
-from soliloquy.truth.number_format import with_unit, written
+from soliloquy.truth.number_format import format_value
 from soliloquy.v1.conversation_pb2 import Problem
 from tests.unit.scripted.dialling import BANK, ENGINE
 from tests.unit.training.evaluation.dialogues import RECIPE, Saying, conversation, drawn, results, tutoring
-from training.evaluation.answers import Wanted
+from training.evaluation.answers import ExpectedAnswer
 from training.evaluation.comparison import read, rows
 from training.evaluation.mathdial.baseline import next_step
-from training.evaluation.mathdial.dialogues import drawn_dialogues
+from training.evaluation.mathdial.dialogues import draw_dialogues
 from training.evaluation.mathdial.figures import CURVES, MEASURES, METRICS, figures
-from training.evaluation.mathdial.judging import Judged, judged, outcome
+from training.evaluation.mathdial.judging import JudgedDialogue, judge, outcome
 from training.evaluation.mathdial.page import PAPER, WHOSE, page
-from training.evaluation.mathdial.recordings import Unsuited, recorded
-from training.evaluation.recipe_loop import TooFew
+from training.evaluation.mathdial.recordings import UnsuitableDataset, judge_recorded
+from training.evaluation.recipe_loop import TooFewCases
 from training.evaluation.report import write_report
 
 COUNT = 30
-TEN = Wanted(value=10, unit="", name="", tolerance=1e-6, wrong=None, shared=False)
+TEN = ExpectedAnswer(value=10, unit="", name="", tolerance=1e-6, wrong=None, shared=False)
 
 
 @cache
-def scripted() -> list[Judged]:
+def scripted() -> list[JudgedDialogue]:
     return results(tutoring(), drawn(COUNT))
 
 
 @cache
-def asking() -> list[Judged]:
+def asking() -> list[JudgedDialogue]:
     return results(tutoring(next_step()), drawn(COUNT))
 
 
-def share(found: list[Judged], metric: str) -> float:
+def share(found: list[JudgedDialogue], metric: str) -> float:
     return sum(one.passed[metric] for one in found) / len(found)
 
 
@@ -87,9 +87,7 @@ def test_who_only_asks_for_the_next_step_tells_nothing_and_succeeds_less() -> No
 def test_a_tutor_that_says_the_answer_is_found_out() -> None:
     students = drawn(6)
     problems = [one.problem for one in students.conversations]
-    says = {
-        one.question: f"No, the answer is {with_unit(written(one.answer.value), one.answer.unit)}." for one in problems
-    }
+    says = {one.question: f"No, the answer is {format_value(one.answer.value, one.answer.unit)}." for one in problems}
     found = results(tutoring(model=Saying("replying", says)), students)
     assert share(found, "telling@1") == share(found, "telling@10") == 1.0
     assert share(found, "own") == 0.0
@@ -141,23 +139,25 @@ def test_recorded_dialogues_are_measured_as_they_are() -> None:
     silent = conversation((TUTOR, "Hello?"))
     silent.problem.CopyFrom(kept.problem)
     wordy = conversation((TUTOR, "Why?"), (STUDENT, "Because."))
-    found = recorded([kept, silent, wordy], "told")
+    found = judge_recorded([kept, silent, wordy], "told")
     assert (len(found.results), found.unanswerable, found.one_sided) == (1, 1, 1)
     assert (found.results[0].reached, found.results[0].told, found.results[0].steps) == (2, 2, 1)
-    again = judged(scripted()[0].conversation, scripted()[0].wanted)
+    again = judge(scripted()[0].conversation, scripted()[0].wanted)
     assert (again.reached, again.told) == (scripted()[0].reached, scripted()[0].told)
 
 
 def test_dialogues_that_cannot_be_measured_are_refused_in_a_sentence() -> None:
     physics = conversation((TUTOR, "How?"), (STUDENT, "It is 10."))
     physics.run.recipe = "soliloquy"
-    with pytest.raises(Unsuited, match="holds conversations of the recipe soliloquy: name a dataset of mathdial"):
-        recorded([physics], "grown")
-    with pytest.raises(Unsuited, match="1 are about a problem without a number for an answer"):
-        recorded([conversation((TUTOR, "Why?"), (STUDENT, "Because."))], "told")
+    with pytest.raises(
+        UnsuitableDataset, match="holds conversations of the recipe soliloquy: name a dataset of mathdial"
+    ):
+        judge_recorded([physics], "grown")
+    with pytest.raises(UnsuitableDataset, match="1 are about a problem without a number for an answer"):
+        judge_recorded([conversation((TUTOR, "Why?"), (STUDENT, "Because."))], "told")
 
 
 async def test_too_few_confusions_are_said_with_their_number() -> None:
     few = [Problem(question="Why?", solution="So."), *(BANK.problem(1, place) for place in range(2))]
-    with pytest.raises(TooFew, match="only 2 of 5 dialogues can be held, 1 problems have no confusion"):
-        await drawn_dialogues(few, RECIPE, ENGINE, seed=1, dialogues=5, at_once=2)
+    with pytest.raises(TooFewCases, match="only 2 of 5 dialogues can be held, 1 problems have no confusion"):
+        await draw_dialogues(few, RECIPE, ENGINE, seed=1, dialogues=5, at_once=2)

@@ -13,9 +13,9 @@ from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 from tests.unit.training.evaluation.dialogues import conversation, drawn, results, tutoring
 from training.evaluation.mathdial.baseline import next_step
 from training.evaluation.mathdial.figures import figures
-from training.evaluation.mathdial.recordings import Unsuited
-from training.evaluation.mathdial.replies import Replied, digest_of, histories, replied, reply_figures
-from training.evaluation.recipe_loop import Tutoring
+from training.evaluation.mathdial.recordings import UnsuitableDataset
+from training.evaluation.mathdial.replies import ReplyResult, digest_of, histories, reply_figures, reply_to_histories
+from training.evaluation.recipe_loop import RecipeLoop
 
 
 def about(question: str, name: str) -> Conversation:
@@ -60,13 +60,13 @@ def test_beside_what_was_learned_all_other_dialogues_are_asked_about() -> None:
 def test_dialogues_of_another_recipe_are_no_references() -> None:
     physics = about("How far?", "one")
     physics.run.recipe = "soliloquy"
-    with pytest.raises(Unsuited, match="another"):
+    with pytest.raises(UnsuitableDataset, match="another"):
         histories([physics], "another", learned=None)
 
 
-def given(of: Tutoring, dialogues: Sequence[Conversation]) -> list[Replied]:
+def given(of: RecipeLoop, dialogues: Sequence[Conversation]) -> list[ReplyResult]:
     asked = histories(dialogues, "told", learned=[])
-    return asyncio.run(replied(asked, of, at_once=4, tell=lambda _: None))
+    return asyncio.run(reply_to_histories(asked, of, at_once=4, tell=lambda _: None))
 
 
 def test_a_tutor_that_says_the_same_again_is_as_near_as_can_be_and_another_is_not() -> None:

@@ -10,14 +10,14 @@ from tests.unit.training.evaluation.putting import NOISY, SCRIPTED, drawn, resul
 from training.evaluation.comparison import Incomparable, read
 from training.evaluation.comparison import page as comparison
 from training.evaluation.higgs.figures import figures
-from training.evaluation.higgs.judging import METRICS, Judged
+from training.evaluation.higgs.judging import METRICS, JudgedCase
 from training.evaluation.higgs.page import page
-from training.evaluation.higgs.protocol import Drawn
-from training.evaluation.report import told, write_report
-from training.evaluation.shares import Share, wilson
+from training.evaluation.higgs.protocol import DrawnCases
+from training.evaluation.report import format_share, write_report
+from training.evaluation.shares import Proportion, wilson
 
 
-def written(folder: Path, name: str, cases: Drawn, found: list[Judged]) -> Path:
+def written(folder: Path, name: str, cases: DrawnCases, found: list[JudgedCase]) -> Path:
     report = {
         "protocol": "higgs",
         "name": name,
@@ -38,9 +38,9 @@ def test_intervals_are_wilsons(passed: int, of: int, low: float, high: float) ->
 
 
 def test_a_share_of_nothing_is_no_share() -> None:
-    share = Share.counted([])
+    share = Proportion.counted([])
     assert (share.share, share.low, share.high) == (None, 0.0, 1.0)
-    assert told({"share": None}) == "no case"
+    assert format_share({"share": None}) == "no case"
 
 
 def test_the_table_says_how_many_cases_only_one_of_two_models_passed(tmp_path: Path) -> None:

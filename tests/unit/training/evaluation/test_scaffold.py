@@ -25,21 +25,21 @@ from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 from tests.unit.scripted.growing import DESK
 from training.evaluation.comparison import page as compared
 from training.evaluation.comparison import read
-from training.evaluation.recipe_loop import Tutoring
+from training.evaluation.recipe_loop import RecipeLoop
 from training.evaluation.report import write_report
 from training.evaluation.scaffold.dialogues import (
     COOPERATIVE,
     MIXED,
     SEGMENT,
-    Case,
-    Dialogue,
-    Round,
-    can_be_put,
-    digest,
-    put,
+    DialogueCase,
+    Exchange,
+    HeldDialogue,
+    cases_digest,
+    is_suitable,
+    make_cases,
 )
-from training.evaluation.scaffold.dimensions import accuracy, scaffolding, scored, topic
-from training.evaluation.scaffold.evaluator import Judged, Putting
+from training.evaluation.scaffold.dimensions import accuracy, scaffolding, score_dialogue, topic
+from training.evaluation.scaffold.evaluator import Evaluator, ScoredDialogue
 from training.evaluation.scaffold.figures import PAPER, TITLES, WHOSE, figures
 from training.evaluation.scaffold.judging import SCORES, Judge
 from training.evaluation.scaffold.page import page
@@ -52,17 +52,19 @@ SCRIPTED = ScriptedEngine(BANK.book)
 @cache
 def problems() -> Sequence[Problem]:
     drawn = (BANK.family(name).problem(number) for name, number in picks(Wanted(bank="arithmetic", seed=3)))
-    return list(islice(filter(can_be_put, drawn), 12))
+    return list(islice(filter(is_suitable, drawn), 12))
 
 
 @cache
-def cases() -> Sequence[Case]:
-    return list(put(problems(), segments=9, seed=3))
+def cases() -> Sequence[DialogueCase]:
+    return list(make_cases(problems(), segments=9, seed=3))
 
 
-def evaluated(model: Model, *, tutor: str = "planned", judge: Model | None = None, tries: int = 0) -> list[Judged]:
-    tutoring = Tutoring(recipe=find("scaffold"), model=model, execute=partial(run, sandbox=DESK))
-    putting = Putting(
+def evaluated(
+    model: Model, *, tutor: str = "planned", judge: Model | None = None, tries: int = 0
+) -> list[ScoredDialogue]:
+    tutoring = RecipeLoop(recipe=find("scaffold"), model=model, execute=partial(run, sandbox=DESK))
+    putting = Evaluator(
         tutor=lambda case: TUTORS[tutor](case, tutoring),
         judge=Judge(judge) if judge else None,
         student=SCRIPTED,
@@ -72,7 +74,7 @@ def evaluated(model: Model, *, tutor: str = "planned", judge: Model | None = Non
 
 
 @cache
-def scripted() -> list[Judged]:
+def scripted() -> list[ScoredDialogue]:
     return evaluated(SCRIPTED, tries=4)
 
 
@@ -96,10 +98,10 @@ def best(request: GenerateRequest) -> str:
     return json.dumps({"Reason": "It does.", "Score": SCORES[rubric(request)][1]})
 
 
-def talk(kind: str, *replies: str, state: str = "comprehension", ended: bool = True) -> Dialogue:
-    case = Case(kind=kind, number=0, problem=problems()[0], seed=0, states={state: 1.0})
-    return Dialogue(
-        case=case, rounds=[Round(state=state, student="Okay.", tutor=text) for text in replies], ended=ended
+def talk(kind: str, *replies: str, state: str = "comprehension", ended: bool = True) -> HeldDialogue:
+    case = DialogueCase(kind=kind, number=0, problem=problems()[0], seed=0, states={state: 1.0})
+    return HeldDialogue(
+        case=case, rounds=[Exchange(state=state, student="Okay.", tutor=text) for text in replies], ended=ended
     )
 
 
@@ -123,8 +125,8 @@ def test_both_passes_go_over_the_same_problems_and_the_mixed_one_in_the_papers_p
 
 
 def test_the_same_seed_puts_the_same_and_another_one_something_else() -> None:
-    assert digest(cases()) == digest(list(put(problems(), segments=9, seed=3)))
-    assert digest(cases()) != digest(list(put(problems(), segments=9, seed=4)))
+    assert cases_digest(cases()) == cases_digest(list(make_cases(problems(), segments=9, seed=3)))
+    assert cases_digest(cases()) != cases_digest(list(make_cases(problems(), segments=9, seed=4)))
 
 
 def test_the_scripted_tutor_leads_step_by_step_and_stays_with_the_problem() -> None:
@@ -185,12 +187,12 @@ def test_a_judge_that_refuses_ends_the_evaluation_with_its_reason() -> None:
             raise ModelRefused("the key is not valid")
 
     async def putting() -> None:
-        await Putting(
+        await Evaluator(
             tutor=lambda case: TUTORS["plain"](case, tutoring), judge=Judge(Refusing()), student=SCRIPTED, tries=0
         ).all(cases(), at_once=4, tell=lambda _: None)
 
     asking = Saying(lambda _: "What would you do first?")
-    tutoring = Tutoring(recipe=find("scaffold"), model=asking, execute=partial(run, sandbox=DESK))
+    tutoring = RecipeLoop(recipe=find("scaffold"), model=asking, execute=partial(run, sandbox=DESK))
     with pytest.raises(Failure, match="the key is not valid"):
         completed(putting())
 
@@ -257,7 +259,7 @@ def test_what_a_rule_finds_of_a_reply_needs_no_judge(state: str, reply: str, sco
     dialogue = talk(SEGMENT, reply.format(right(problems()[0])), state=state)
 
     async def scores() -> list[tuple[float | None, str]]:
-        return [(one.score, one.by) async for one in scored(dialogue, None)]
+        return [(one.score, one.by) async for one in score_dialogue(dialogue, None)]
 
     assert asyncio.run(scores()) == [(score, "not measured" if score is None else "rule")]
 
@@ -267,7 +269,7 @@ def test_a_report_is_written_drawn_beside_the_papers_and_compared(tmp_path: Path
     report = {
         "protocol": "scaffold",
         "name": "scripted",
-        "cases": {"put": "12 dialogues", "sha256": digest(cases())},
+        "cases": {"put": "12 dialogues", "sha256": cases_digest(cases())},
         "titles": TITLES,
         "figures": figures(results),
         "paper": PAPER,
