@@ -20,7 +20,7 @@ class Store(Protocol):
 async def collect(event: ConversationFinished, store: Store) -> Outcome:
     """Stored first, announced after: whoever hears of it finds it."""
     conversation = event.conversation
-    checked = find(conversation.run.recipe).judge(conversation)
+    checked = find(conversation.run.recipe).review(conversation)
     faults = list(checked.faults)
     try:
         await store.add(conversation, faults)

@@ -156,7 +156,7 @@ class Gateway:
             )
         async with _answered():
             conversation = await self._whole.read(entry)
-        judged = find(conversation.run.recipe).judge(conversation)
+        judged = find(conversation.run.recipe).review(conversation)
         return GetConversationResponse(
             conversation=conversation,
             accepted=entry.shown.accepted,

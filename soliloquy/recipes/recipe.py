@@ -94,7 +94,7 @@ class Recipe:
     # Loads the file of classifiers that the composer judges by; None if the recipe uses none.
     load_judge: Callable[[Path], Judge] | None = None
     # Checks the truth of each turn and lists the faults; reports only the reason for a conversation that broke off.
-    judge: Callable[[Conversation], CheckedConversation]
+    review: Callable[[Conversation], CheckedConversation]
     # The same checks for a conversation with any ending.
     check: Callable[[Conversation], CheckedConversation]
     agreeing: AgreeingLetters
@@ -121,7 +121,7 @@ class Recipe:
 
     def faults(self, conversation: Conversation) -> list[str]:
         """Why a finished conversation is rejected; empty if it is kept."""
-        return list(self.judge(conversation).faults)
+        return list(self.review(conversation).faults)
 
 
 class UnknownRecipe(Refused):

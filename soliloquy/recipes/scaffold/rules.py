@@ -16,7 +16,7 @@ from soliloquy.v1.conversation_pb2 import Conversation, Ending, Turn
 from soliloquy.v1.sandbox_pb2 import Status
 
 
-def judge(conversation: Conversation) -> CheckedConversation:
+def review(conversation: Conversation) -> CheckedConversation:
     """The same with what is so in each turn; of a conversation that was broken off nothing more is said."""
     if conversation.ending != Ending.ENDING_SOLVED:
         # The reasons of a refused plan and of a rejected message begin with what is counted.

@@ -19,7 +19,7 @@ POLICY = tomllib.loads(Path(__file__).with_name("rules.toml").read_text("utf-8")
 SOLUTION_AFTER_WRONG, SOLUTION_ON_REQUEST = 2, 9
 
 
-def judge(conversation: Conversation) -> CheckedConversation:
+def review(conversation: Conversation) -> CheckedConversation:
     """The same with what is so in each turn; of a conversation that was not solved nothing more is said."""
     if conversation.ending != Ending.ENDING_SOLVED:
         reason = conversation.ending_reason or Ending.Name(conversation.ending)

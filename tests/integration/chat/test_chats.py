@@ -57,7 +57,7 @@ async def test_a_person_is_led_to_the_answer_and_reads_each_reply_while_it_is_wr
         kept = await opened.chats.finish(chat.id, keep=True)
     conversation = finished(opened)
     assert (conversation.id, conversation.person) == (kept.conversation, True)
-    assert find(recipe).judge(conversation).faults == []
+    assert find(recipe).review(conversation).faults == []
 
 
 async def test_a_wrong_answer_is_found_by_a_program_and_the_person_is_not_told_the_right_one(sandbox: str) -> None:
@@ -127,7 +127,7 @@ async def test_a_person_may_go_before_the_end_and_the_conversation_says_so(sandb
         assert not (await opened.chats.finish(never.id, keep=True)).kept
     conversation = finished(opened)
     assert conversation.run.max_attempts == 1
-    assert find("soliloquy").judge(conversation).faults == [f"not solved: {LEFT}"]
+    assert find("soliloquy").review(conversation).faults == [f"not solved: {LEFT}"]
 
 
 async def test_a_killed_sandbox_is_one_clear_error_and_the_chat_goes_on(
