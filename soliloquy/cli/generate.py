@@ -19,6 +19,7 @@ from services.executor.gvisor import runsc
 from services.executor.gvisor.runsc import SandboxUnavailable
 from soliloquy.cli.durations import DURATION
 from soliloquy.cli.kafka_options import kafka_options
+from soliloquy.cli.main import INTERRUPTED
 from soliloquy.cli.model_options import model_options
 from soliloquy.cli.observing import observing
 from soliloquy.cli.places import PLACE
@@ -31,7 +32,7 @@ from soliloquy.problems.sources import BadProblemFile, ProblemSource, UnknownPro
 from soliloquy.recipes.recipe import DEFAULT, find, known_recipes
 from soliloquy.runs.backends import KafkaBackend, LocalBackend
 from soliloquy.runs.driver import Driver
-from soliloquy.runs.failure import INTERRUPTED, Failure
+from soliloquy.runs.failure import Failure
 from soliloquy.runs.folder import RunFolder
 from soliloquy.runs.plan import Plan
 from soliloquy.runtime.ask import BrokenPrompt

@@ -9,12 +9,22 @@ from typing import Any
 
 import click
 
+from soliloquy.runs.failure import Failure
+
 
 class LazyGroup(click.Group):
     def __init__(self, *arguments: Any, modules: Mapping[str, str], **options: Any) -> None:
         """`modules` tells by a command's name in which module it has that name."""
         super().__init__(*arguments, **options)
         self._modules = modules
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """A Failure ends the command with one line and the exit status of its kind."""
+        try:
+            return super().invoke(ctx)
+        except Failure as failure:
+            click.echo(f"soliloquy: {failure}", err=True)
+            ctx.exit(failure.exit_code)
 
     def list_commands(self, context: click.Context) -> list[str]:
         return list(self._modules)

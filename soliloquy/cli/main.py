@@ -5,7 +5,9 @@ import sys
 import click
 
 from soliloquy.cli.lazy import LazyGroup
-from soliloquy.runs.failure import INTERRUPTED
+
+# The exit status of a command that Ctrl-C ended.
+INTERRUPTED = 130
 
 _MODULES = {
     "generate": "soliloquy.cli.generate",
@@ -46,7 +48,7 @@ def commands() -> None:
 
 
 def main() -> None:
-    """Runs a command; what is wrong with its options is one line, like everything else that cannot be done."""
+    """Runs a command; an error in its options is one line, like every Failure."""
     try:
         status = commands(standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:
@@ -54,9 +56,6 @@ def main() -> None:
         status = error.exit_code
     except click.UsageError as error:
         click.echo(f"soliloquy: {error.format_message().rstrip('.')}: see soliloquy --help", err=True)
-        status = error.exit_code
-    except click.ClickException as error:
-        error.show()
         status = error.exit_code
     except click.Abort:
         status = INTERRUPTED

@@ -15,9 +15,10 @@ from soliloquy.cli.evaluate.tutor import Tutor, at_most
 from soliloquy.cli.evaluate.weights import Weights
 from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.cli.launching import CONFIG, METRICS, Launch, end_when_asked, launch_options
+from soliloquy.cli.main import INTERRUPTED
 from soliloquy.cli.training_view import ShownTraining, exported
 from soliloquy.dataset.place import Place
-from soliloquy.runs.failure import INTERRUPTED, Failure
+from soliloquy.runs.failure import Failure
 from soliloquy.runtime.model.settings import shipped_models
 from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
 from soliloquy.runtime.transports.port import Unanswered

@@ -9,8 +9,9 @@ from rich.console import Console
 from rich.table import Table
 
 from soliloquy.cli.launching import CONFIG, METRICS, Launch, launch_options
+from soliloquy.cli.main import INTERRUPTED
 from soliloquy.cli.training_view import Bar, Silent, exported, following
-from soliloquy.runs.failure import INTERRUPTED, Failure
+from soliloquy.runs.failure import Failure
 
 _FOLDER = click.Path(path_type=Path, exists=True, file_okay=False, resolve_path=True)
 

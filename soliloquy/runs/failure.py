@@ -1,14 +1,13 @@
-"""A command that cannot do what it was asked: one clear line, exit status 2."""
-
-from typing import IO, Any
-
-import click
-
-INTERRUPTED = 130
+"""Why work cannot be done, in one line that a person can act on."""
 
 
-class Failure(click.ClickException):
+class Failure(Exception):
+    """The work cannot be done as asked; trying again would not help."""
+
     exit_code = 2
 
-    def show(self, file: IO[Any] | None = None) -> None:
-        click.echo(f"soliloquy: {self.format_message()}", err=True, file=file)
+
+class Broken(Failure):
+    """The work broke off; trying again may help."""
+
+    exit_code = 1

@@ -22,7 +22,7 @@ from services.collector.live_datasets import LiveDatasets
 from services.executor.gvisor.runsc import SandboxUnavailable
 from services.executor.pool import SandboxPool
 from soliloquy.problems.sources import BadProblemFile, UnknownProblems
-from soliloquy.runs.failure import Failure
+from soliloquy.runs.failure import Broken, Failure
 from soliloquy.runs.supervision import READY
 from soliloquy.runs.wiring import ORDERS, Assignment, GatewayOrders, assembled
 from soliloquy.runtime.handling import Service
@@ -63,12 +63,6 @@ _HOPELESS = (
     BadModelSettings,
     CannotServe,
 )
-
-
-class Broken(Failure):
-    """What broke while it was at work; starting it again may help."""
-
-    exit_code = 1
 
 
 async def work(assignment: Assignment, stopped: asyncio.Event, tell: Callable[[str], None]) -> None:
@@ -265,7 +259,7 @@ def main() -> int:
     try:
         uvloop.run(_main())
     except Failure as failure:
-        print(failure.message, file=sys.stderr)
+        print(failure, file=sys.stderr)
         return failure.exit_code
     return 0
 

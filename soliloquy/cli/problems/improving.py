@@ -17,6 +17,7 @@ from services.model.engines.weights import ADAPTER_WEIGHTS
 from soliloquy.cli.durations import DURATION
 from soliloquy.cli.generate import grow
 from soliloquy.cli.launching import Launch, check_installed, configuration
+from soliloquy.cli.main import INTERRUPTED
 from soliloquy.cli.model_options import model_options
 from soliloquy.cli.observing import observing
 from soliloquy.cli.problems.commissioning import commission_options, writing
@@ -27,7 +28,7 @@ from soliloquy.dataset.place import Place
 from soliloquy.problems.commissions import Commissions
 from soliloquy.problems.sifting.near_duplicates import NearDuplicates
 from soliloquy.problems.sifting.policy import DUPLICATES
-from soliloquy.runs.failure import INTERRUPTED, Failure
+from soliloquy.runs.failure import Failure
 from soliloquy.runs.folder import RunFolder
 from soliloquy.runs.plan import Plan
 from soliloquy.runtime.model.settings import Endpoint, Models

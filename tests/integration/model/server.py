@@ -56,8 +56,7 @@ def main(grpc_port: int, http_port: int, adapter: Path) -> None:
     try:
         run(Breakable, settings)
     except Failure as failure:
-        failure.show()
-        sys.exit(failure.exit_code)
+        sys.exit(f"soliloquy: {failure}")
 
 
 if __name__ == "__main__":

@@ -4,14 +4,13 @@ import pytest
 from click.testing import CliRunner
 
 from soliloquy.cli.main import commands
-from soliloquy.runs.failure import Failure
 from soliloquy.runtime.listening import listening
 
 
 def refusal(*arguments: str) -> str:
-    result = CliRunner().invoke(commands, ["model", "fake", *arguments], standalone_mode=False)
-    assert isinstance(result.exception, Failure)
-    return result.exception.format_message()
+    result = CliRunner().invoke(commands, ["model", "fake", *arguments])
+    assert result.exit_code == 2
+    return result.stderr.removeprefix("soliloquy: ")
 
 
 def test_a_port_that_is_taken_is_named() -> None:

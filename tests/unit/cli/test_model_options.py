@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from soliloquy.cli.model_options import model_options
+from soliloquy.runs.failure import Failure
 from soliloquy.runtime.model.settings import Models
 
 URL = "http://127.0.0.1:8000/v1"
@@ -31,9 +32,9 @@ def chosen(*arguments: str) -> tuple[Models, Path | None]:
 
 
 def refusal(*arguments: str) -> str:
-    with pytest.raises(click.ClickException) as refused:
+    with pytest.raises((click.UsageError, Failure)) as refused:
         chosen(*arguments)
-    return refused.value.format_message()
+    return str(refused.value)
 
 
 def test_nothing_said_is_the_scripted_model() -> None:

@@ -89,7 +89,7 @@ async def last_words(folder: Path, script: str) -> str:
     """Of a supervisor that gives up."""
     with hearing() as told, pytest.raises(Failure) as failure:
         await Theatre(folder, {"one": script}, 5.0, told).supervisor.run()
-    return "\n".join([*told, failure.value.message])
+    return "\n".join([*told, str(failure.value)])
 
 
 async def test_a_killed_process_is_started_again_at_once(tmp_path: Path) -> None:
