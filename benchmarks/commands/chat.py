@@ -38,8 +38,7 @@ from soliloquy.runs.failure import Failure
 from soliloquy.runs.gateway.chatting import routes, tutor
 from soliloquy.runs.gateway.plans import Plans
 from soliloquy.runs.wiring import ModelSettings, scripted_model
-from soliloquy.runtime.model import Model
-from soliloquy.runtime.model.hearing import HEARING, Hear
+from soliloquy.runtime.model import ChunkReceiver, StreamingModel, StreamListener
 from soliloquy.runtime.model.settings import shipped_models
 from soliloquy.runtime.transports.embedded import EmbeddedTransport
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
@@ -77,19 +76,20 @@ def chat(*, chats: int, rounds: int, as_json: bool) -> None:
 class _Timed:
     """Tells how long a model's own part of a reply was: by its text, until the first word that a person may read."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: StreamingModel) -> None:
         self._model = model
         self._spent: defaultdict[object, float] = defaultdict(float)
         self.own: defaultdict[str, list[float]] = defaultdict(list)
 
-    async def generate(self, request: GenerateRequest) -> Completion:
+    async def generate(self, request: GenerateRequest, stream_listener: StreamListener | None = None) -> Completion:
         """The calls of a message are made in one task."""
         task, began, first = asyncio.current_task(), time.perf_counter(), 0.0
-        hearing, raw = HEARING.get(), ""
+        raw = ""
         so_far = person_in(RECIPE).visible_text.get(request.prompt)
 
-        def heard(asked: GenerateRequest) -> Hear | None:
-            if (hear := hearing(asked)) is None or so_far is None:
+        def listen(asked: GenerateRequest) -> ChunkReceiver | None:
+            receive = stream_listener(asked) if stream_listener else None
+            if receive is None or so_far is None:
                 return None
 
             def noted(text: str) -> None:
@@ -97,15 +97,11 @@ class _Timed:
                 raw += text
                 if not first and so_far(raw).strip():
                     first = time.perf_counter()
-                hear(text)
+                receive(text)
 
             return noted
 
-        token = HEARING.set(heard)
-        try:
-            completion = await self._model.generate(request)
-        finally:
-            HEARING.reset(token)
+        completion = await self._model.generate(request, listen)
         self._spent[task] += (first or time.perf_counter()) - began
         if so_far:
             self.own[so_far(completion.text).strip()].append(self._spent.pop(task))
@@ -125,7 +121,7 @@ async def _round(chats: int, tell: Callable[[str], None]) -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def _served(model: Model) -> AsyncIterator[str]:
+async def _served(model: StreamingModel) -> AsyncIterator[str]:
     settings, chosen, stopping = ChatSettings(), SandboxSettings(), asyncio.Event()
     pool, plans = SandboxPool(chosen), Plans(models=shipped_models(), noise="none", files=None)
     server = SandboxServer(pool, chosen)

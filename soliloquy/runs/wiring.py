@@ -38,7 +38,7 @@ from soliloquy.recipes.judges import Judges
 from soliloquy.recipes.recipe import load_judges
 from soliloquy.runs.failure import Failure
 from soliloquy.runtime.handling import Service
-from soliloquy.runtime.model import Model
+from soliloquy.runtime.model import Model, StreamingModel
 from soliloquy.runtime.model.opening import OpenModels, opened
 from soliloquy.runtime.model.settings import Models, shipped_models
 from soliloquy.runtime.traces.settings import TraceSettings
@@ -197,7 +197,7 @@ def declared() -> list[Service]:
     return [make(parts) for make in MAKERS.values()]
 
 
-def scripted_model(settings: ModelSettings) -> Model:
+def scripted_model(settings: ModelSettings) -> StreamingModel:
     books = [problem_source(problems).book for problems in settings.problems]
     book = ProblemBook(
         lambda question: next(filter(None, (book.recognise(question) for book in books)), None),

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from services.gateway.chat.pieces import REPLY_AGAIN, Tell, reply
 from soliloquy.recipes.person import VisibleText
-from soliloquy.runtime.model.hearing import Hear
+from soliloquy.runtime.model import ChunkReceiver
 from soliloquy.v1.model_pb2 import GenerateRequest
 
 
@@ -16,21 +16,21 @@ class Showing:
         self._tell = tell
         self._text = ""
 
-    def __call__(self, request: GenerateRequest) -> Hear | None:
+    def __call__(self, request: GenerateRequest) -> ChunkReceiver | None:
         so_far = self._shown.get(request.prompt)
         if so_far is None:
             return None
         self._take_back()
         raw = ""
 
-        def hear(text: str) -> None:
+        def receive(text: str) -> None:
             nonlocal raw
             raw += text
             visible = so_far(raw).strip()
             if visible.startswith(self._text):
                 self._add(visible)
 
-        return hear
+        return receive
 
     def settle(self, text: str) -> None:
         """The reply as it was taken: what is missing of it, or all of it where other words were shown."""

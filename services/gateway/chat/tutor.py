@@ -3,9 +3,11 @@
 import asyncio
 import logging
 import traceback
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Mapping
 from copy import deepcopy
 from typing import TypeVar
+
+from google.protobuf.message import Message
 
 from services.gateway.chat import pieces
 from services.gateway.chat.pieces import Tell
@@ -14,9 +16,9 @@ from services.gateway.refusals import Code, Refusal
 from soliloquy.recipes.person import Person
 from soliloquy.recipes.recipe import UnknownRecipe, find, known_recipes
 from soliloquy.runtime.events import ConversationEvent
-from soliloquy.runtime.handling import Handler, Service
+from soliloquy.runtime.handling import Handler
+from soliloquy.runtime.model import ListenedModel, Model, StreamingModel
 from soliloquy.runtime.model.faults import ModelFailed
-from soliloquy.runtime.model.hearing import HEARING
 from soliloquy.runtime.retry import CannotServe, Refused, Transient
 from soliloquy.v1.conversation_pb2 import Conversation, Ending
 from soliloquy.v1.events_pb2 import (
@@ -31,14 +33,18 @@ _log = logging.getLogger(__name__)
 _AGAIN_SECONDS = 1.0
 
 T = TypeVar("T")
+Handlers = Mapping[type[Message], Handler]
+MakeHandlers = Callable[[Model], Handlers]
 
 
 class Tutor:
-    def __init__(self, services: Iterable[Service], *, seconds: float, fault: Callable[[], str]) -> None:
-        """`fault` tells why models answer nobody at the moment; empty while they do."""
-        self._handlers: dict[type, Handler] = {}
-        for service in services:
-            self._handlers.update(service.handlers)
+    def __init__(
+        self, model: StreamingModel, handlers: MakeHandlers, *, seconds: float, fault: Callable[[], str]
+    ) -> None:
+        """`handlers` makes the services' handlers for a model. `fault` is empty while the model answers."""
+        self._model = model
+        self._make_handlers = handlers
+        self._handlers = handlers(model)
         self._seconds = seconds
         self._fault = fault
 
@@ -51,7 +57,8 @@ class Tutor:
         """With the turn that the tutor begins with, where it does; a Refusal for a problem that is no use."""
         person = person_in(conversation.run.recipe)
         if conversation.run.enrich:
-            conversation = (await self._answered(self._next(EnrichmentNeeded(conversation=conversation)))).conversation
+            needed = EnrichmentNeeded(conversation=conversation)
+            conversation = (await self._answered(_next(needed, self._handlers))).conversation
         if person.open is None:
             return conversation
         [begun] = person.open(ConversationStarted(conversation=conversation))
@@ -64,11 +71,9 @@ class Tutor:
         """The conversation with the tutor's reply to its last message; the one that is given stays as it is."""
         showing = Showing(person_in(conversation.run.recipe).visible_text, tell)
         tell(pieces.DECIDING)
-        hearing = HEARING.set(showing)
-        try:
-            replied = await self._answered(self._followed(StudentReplied(conversation=deepcopy(conversation)), tell))
-        finally:
-            HEARING.reset(hearing)
+        handlers = self._make_handlers(ListenedModel(self._model, showing))
+        first = StudentReplied(conversation=deepcopy(conversation))
+        replied = await self._answered(_followed(first, handlers, tell))
         if replied.ending == Ending.ENDING_UNPARSABLE:
             # What is wrong with an answer may tell what the student is to find.
             raise Refusal(
@@ -76,19 +81,6 @@ class Tutor:
             )
         showing.settle(replied.turns[-1].tutor.text)
         return replied
-
-    async def _followed(self, event: ConversationEvent, tell: Tell) -> Conversation:
-        while not isinstance(event, TutorReplied | ConversationFinished):
-            before = event
-            event = await self._next(before)
-            for piece in pieces.of_step(before, event):
-                tell(piece)
-        return event.conversation
-
-    async def _next(self, event: ConversationEvent) -> ConversationEvent:
-        [following] = await self._handlers[type(event)](event)
-        assert isinstance(following, ConversationEvent)
-        return following
 
     async def _answered(self, answering: Awaitable[T]) -> T:
         """A Refusal for whatever keeps it from coming: nothing that was said gets into a log."""
@@ -106,6 +98,21 @@ class Tutor:
             where = "".join(traceback.format_tb(error.__traceback__))
             _log.error("a chat failed in the gateway itself: %s\n%s", type(error).__name__, where)
             raise _unavailable("the gateway failed: its log says why") from error
+
+
+async def _followed(event: ConversationEvent, handlers: Handlers, tell: Tell) -> Conversation:
+    while not isinstance(event, TutorReplied | ConversationFinished):
+        before = event
+        event = await _next(before, handlers)
+        for piece in pieces.of_step(before, event):
+            tell(piece)
+    return event.conversation
+
+
+async def _next(event: ConversationEvent, handlers: Handlers) -> ConversationEvent:
+    [following] = await handlers[type(event)](event)
+    assert isinstance(following, ConversationEvent)
+    return following
 
 
 def person_in(recipe: str) -> Person:

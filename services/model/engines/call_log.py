@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Self
 
-from soliloquy.runtime.model import Model
+from soliloquy.runtime.model import StreamingModel, StreamListener
 from soliloquy.runtime.seeds import digest, draw
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 
@@ -40,14 +40,14 @@ class CallLog:
 
 
 class LoggedModel:
-    def __init__(self, model: Model, observation: CallLog) -> None:
+    def __init__(self, model: StreamingModel, observation: CallLog) -> None:
         self._model = model
         self._observation = observation
         self._calls = os.open(observation.calls, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
 
-    async def generate(self, request: GenerateRequest) -> Completion:
+    async def generate(self, request: GenerateRequest, stream_listener: StreamListener | None = None) -> Completion:
         began = time.thread_time()
-        completion = await self._model.generate(request)
+        completion = await self._model.generate(request, stream_listener)
         spent = time.thread_time() - began
         call = call_id(request.role, request.prompt, request.seed)
         seconds = self._observation.seconds(call)
@@ -56,7 +56,7 @@ class LoggedModel:
         return completion
 
 
-def with_call_log(model: Model, environment: Mapping[str, str] = os.environ) -> Model:
+def with_call_log(model: StreamingModel, environment: Mapping[str, str] = os.environ) -> StreamingModel:
     """The model itself where nobody observes."""
     path = environment.get(CALL_LOG)
     return LoggedModel(model, CallLog.from_file(Path(path))) if path else model

@@ -6,8 +6,7 @@ import re
 from services.model.engines.noise import Noise
 from soliloquy.recipes.recipe import find, known_recipes
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt, ProblemBook
-from soliloquy.runtime.model import ModelRefused
-from soliloquy.runtime.model.hearing import HEARING, Hear
+from soliloquy.runtime.model import ChunkReceiver, ModelRefused, StreamListener
 from soliloquy.runtime.seeds import draw
 from soliloquy.v1.model_pb2 import Completion, Finish, GenerateRequest
 
@@ -20,10 +19,10 @@ class ScriptedEngine:
         self._latency = latency
         self._noise = noise
 
-    async def generate(self, request: GenerateRequest) -> Completion:
+    async def generate(self, request: GenerateRequest, stream_listener: StreamListener | None = None) -> Completion:
         text = self._answer(request)
-        if hear := HEARING.get()(request):
-            await self._spoken(text, hear)
+        if receive := stream_listener and stream_listener(request):
+            await self._speak(text, receive)
         elif self._latency:
             await asyncio.sleep(self._latency)
         return Completion(
@@ -35,13 +34,13 @@ class ScriptedEngine:
             completion_tokens=_words(text),
         )
 
-    async def _spoken(self, text: str, hear: Hear) -> None:
-        """Word for word, as long as the whole would take."""
+    async def _speak(self, text: str, receive: ChunkReceiver) -> None:
+        """Streams the words one by one, over the time that the whole answer takes."""
         words = re.findall(r"\S*\s*", text)
         for word in words:
             if self._latency:
                 await asyncio.sleep(self._latency / len(words))
-            hear(word)
+            receive(word)
 
     def _answer(self, request: GenerateRequest) -> str:
         # A prompt's name begins with its recipe's, which alone is loaded.

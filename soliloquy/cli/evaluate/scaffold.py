@@ -16,7 +16,7 @@ from soliloquy.cli.evaluate.tutor import Tutor, chosen_tutor
 from soliloquy.recipes.recipe import find
 from soliloquy.runs.failure import Failure
 from soliloquy.runs.wiring import ModelSettings, scripted_model
-from soliloquy.runtime.model import Model
+from soliloquy.runtime.model import Model, StreamingModel
 from soliloquy.runtime.model.opening import opened
 from soliloquy.runtime.model.settings import BadModelSettings, Models, read_models
 from training.evaluation.recipe_loop import RecipeLoop, adapter_digests
@@ -132,7 +132,7 @@ async def _evaluated(
     *,
     quiet: bool,
 ) -> list[ScoredDialogue]:
-    def scripted() -> Model:
+    def scripted() -> StreamingModel:
         return scripted_model(ModelSettings(problems=[chosen.problems]))
 
     async with AsyncExitStack() as at_hand:

@@ -12,7 +12,7 @@ from services.model.engines.engine import EngineFailed, EngineRefused
 from services.model.engines.settings import EngineSettings
 from services.model.engines.weights import check_base, read_adapter
 from soliloquy.runs.failure import Failure
-from soliloquy.runtime.model import ModelRefused
+from soliloquy.runtime.model import ModelRefused, StreamListener
 from soliloquy.runtime.model.faults import ModelFailed
 from soliloquy.v1.model_pb2 import Adapter, Completion, GenerateRequest
 
@@ -54,7 +54,8 @@ class InThisProcess:
         self._answering = answering
         self._weights = weights
 
-    async def generate(self, request: GenerateRequest) -> Completion:
+    async def generate(self, request: GenerateRequest, stream_listener: StreamListener | None = None) -> Completion:
+        """Streams nothing: it tells the listener of no answer."""
         if self._weights.adapter:
             request.adapter = _ADAPTER
         if self._weights.free:

@@ -18,7 +18,7 @@ from services.gateway.chat.chats import Chats
 from services.gateway.chat.completions import Completions
 from services.gateway.chat.routes import ChatRoutes
 from services.gateway.chat.settings import ChatSettings
-from services.gateway.chat.tutor import Tutor
+from services.gateway.chat.tutor import Handlers, Tutor
 from services.gateway.http.routes import Own
 from services.planner.settings import PlannerSettings
 from services.tutor.settings import TutorSettings
@@ -28,7 +28,7 @@ from soliloquy.problems.files.problem_of_row import problem_of
 from soliloquy.problems.files.problem_rows import ProblemRow
 from soliloquy.recipes.judges import Judges
 from soliloquy.runs.wiring import ModelSettings, scripted_model
-from soliloquy.runtime.model import Model
+from soliloquy.runtime.model import Model, StreamingModel
 from soliloquy.runtime.model.opening import opened
 from soliloquy.runtime.retry import Refused, Transient
 from soliloquy.runtime.transports.port import Transport
@@ -87,15 +87,18 @@ async def tutoring(
         yield tutor(models, client, settings, lambda: models.fault)
 
 
-def tutor(model: Model, sandbox: Sandbox, settings: ChatSettings, fault: Callable[[], str]) -> Tutor:
-    passed = (
-        services.planner.app.service(PlannerSettings(), model),
-        services.tutor.app.service(TutorSettings(), model),
-        services.codegen.app.service(CodegenSettings(), model),
-        services.executor.app.service(SandboxSettings(), RemoteSandbox(sandbox)),
-        services.composer.app.service(ComposerSettings(), model, Judges()),
-    )
-    return Tutor(passed, seconds=settings.answer_seconds, fault=fault)
+def tutor(model: StreamingModel, sandbox: Sandbox, settings: ChatSettings, fault: Callable[[], str]) -> Tutor:
+    def handlers(model: Model) -> Handlers:
+        made = (
+            services.planner.app.service(PlannerSettings(), model),
+            services.tutor.app.service(TutorSettings(), model),
+            services.codegen.app.service(CodegenSettings(), model),
+            services.executor.app.service(SandboxSettings(), RemoteSandbox(sandbox)),
+            services.composer.app.service(ComposerSettings(), model, Judges()),
+        )
+        return {message: handler for service in made for message, handler in service.handlers.items()}
+
+    return Tutor(model, handlers, seconds=settings.answer_seconds, fault=fault)
 
 
 @asynccontextmanager

@@ -1,5 +1,12 @@
-"""Asking models: what every model is, which one answers a role, and how a call outlasts what goes wrong on its way."""
+"""Models: their interface, which one answers each role, and how a call survives faults on its way."""
 
-from soliloquy.runtime.model.port import Model, ModelRefused
+from soliloquy.runtime.model.port import (
+    ChunkReceiver,
+    ListenedModel,
+    Model,
+    ModelRefused,
+    StreamingModel,
+    StreamListener,
+)
 
-__all__ = ["Model", "ModelRefused"]
+__all__ = ["ChunkReceiver", "ListenedModel", "Model", "ModelRefused", "StreamListener", "StreamingModel"]

@@ -3,7 +3,7 @@
 import time
 
 from soliloquy.runtime.model import metrics
-from soliloquy.runtime.model.port import Model
+from soliloquy.runtime.model.port import StreamingModel, StreamListener
 from soliloquy.runtime.model.settings import Endpoint
 from soliloquy.runtime.retry import Refused
 from soliloquy.runtime.traces import spans
@@ -13,16 +13,16 @@ MILLION = 1_000_000
 
 
 class Counted:
-    def __init__(self, model: Model, name: str, endpoint: Endpoint) -> None:
+    def __init__(self, model: StreamingModel, name: str, endpoint: Endpoint) -> None:
         self._model = model
         self._name = name
         self._endpoint = endpoint
 
-    async def generate(self, request: GenerateRequest) -> Completion:
+    async def generate(self, request: GenerateRequest, stream_listener: StreamListener | None = None) -> Completion:
         labels = (self._name, request.role)
         began, outcome = time.perf_counter(), "failed"
         try:
-            completion = await self._model.generate(request)
+            completion = await self._model.generate(request, stream_listener)
             outcome = "answered"
         except Refused:
             outcome = "refused"

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 
-from soliloquy.runtime.model.port import Model, ModelRefused
+from soliloquy.runtime.model.port import ModelRefused, StreamingModel, StreamListener
 from soliloquy.runtime.model.settings import Models
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest, Sampling
 
 
 class ByRole:
-    def __init__(self, models: Models, answering: Mapping[str, Model]) -> None:
+    def __init__(self, models: Models, answering: Mapping[str, StreamingModel]) -> None:
         """`answering` has a model for each endpoint that some role is asked at."""
         self._cast = {
             name: (
@@ -21,7 +21,7 @@ class ByRole:
             for name, role in models.roles.items()
         }
 
-    async def generate(self, request: GenerateRequest) -> Completion:
+    async def generate(self, request: GenerateRequest, stream_listener: StreamListener | None = None) -> Completion:
         try:
             model, manner = self._cast[request.role]
         except KeyError:
@@ -30,4 +30,4 @@ class ByRole:
         own = request.sampling.temperature
         request.MergeFrom(manner)
         request.sampling.temperature = own or manner.sampling.temperature
-        return await model.generate(request)
+        return await model.generate(request, stream_listener)

@@ -5,7 +5,7 @@ import sqlite3
 from pathlib import Path
 
 from soliloquy.runtime.model import metrics
-from soliloquy.runtime.model.port import Model
+from soliloquy.runtime.model.port import StreamingModel, StreamListener
 from soliloquy.runtime.model.settings import Endpoint
 from soliloquy.runtime.retry import CannotServe
 from soliloquy.runtime.traces import spans
@@ -58,13 +58,13 @@ class AnswerCache:
 
 
 class Cached:
-    def __init__(self, model: Model, name: str, endpoint: Endpoint, cache: AnswerCache) -> None:
+    def __init__(self, model: StreamingModel, name: str, endpoint: Endpoint, cache: AnswerCache) -> None:
         self._model = model
         self._name = name
         self._cache = cache
         self._asked = f"{endpoint.engine}\n{endpoint.model}\n{endpoint.schema}\n".encode()
 
-    async def generate(self, request: GenerateRequest) -> Completion:
+    async def generate(self, request: GenerateRequest, stream_listener: StreamListener | None = None) -> Completion:
         """The whole request counts, but for its id: messages, schema, sampling, seed and adapter."""
         asked = GenerateRequest()
         asked.CopyFrom(request)
@@ -74,6 +74,6 @@ class Cached:
             metrics.CALLS.labels(self._name, request.role, "cached").inc()
             spans.note(endpoint=self._name, outcome="cached")
             return kept
-        answer = await self._model.generate(request)
+        answer = await self._model.generate(request, stream_listener)
         self._cache.keep(key, answer)
         return answer

@@ -4,15 +4,14 @@ import functools
 import json
 import re
 import time
+from collections.abc import AsyncIterable
 from typing import Any
 
 import aiohttp
 
-from soliloquy.runtime.model.chunks import heard
 from soliloquy.runtime.model.faults import Broken, EndpointRefuses, Overloaded, Throttled, TimedOut, Unreachable
-from soliloquy.runtime.model.hearing import HEARING, Hear
 from soliloquy.runtime.model.key import Key
-from soliloquy.runtime.model.port import ModelRefused
+from soliloquy.runtime.model.port import ChunkReceiver, ModelRefused, StreamListener
 from soliloquy.runtime.model.retry_after import retry_after
 from soliloquy.runtime.model.settings import Endpoint
 from soliloquy.runtime.traces.spans import carried
@@ -53,12 +52,14 @@ class OpenAILine:
             cookie_jar=aiohttp.DummyCookieJar(),
         )
 
-    async def ask(self, request: GenerateRequest, seconds: float) -> Completion:
+    async def ask(
+        self, request: GenerateRequest, seconds: float, stream_listener: StreamListener | None = None
+    ) -> Completion:
         while True:
             schema = self._schema if request.schema else "none"
-            hear = HEARING.get()(request) if self._streams else None
+            receive = stream_listener(request) if stream_listener and self._streams else None
             try:
-                return await self._asked(request, schema, self._bound, hear)
+                return await self._asked(request, schema, self._bound, receive)
             except _StreamRejected:
                 self._streams = False
             except _SchemaRejected:
@@ -71,14 +72,16 @@ class OpenAILine:
     async def close(self) -> None:
         await self._session.close()
 
-    async def _asked(self, request: GenerateRequest, schema: str, bound: str, hear: Hear | None) -> Completion:
-        body = body_of(request, self._endpoint.model, schema, bound, stream=hear is not None)
+    async def _asked(
+        self, request: GenerateRequest, schema: str, bound: str, receive: ChunkReceiver | None
+    ) -> Completion:
+        body = body_of(request, self._endpoint.model, schema, bound, stream=receive is not None)
         headers = {PROMPT_HEADER: request.prompt, SEED_HEADER: str(request.seed), **carried()}
         try:
             async with self._session.post(self._url, data=body, headers=headers, allow_redirects=False) as response:
                 # One that knows no chunks may answer with the whole.
-                if hear and response.status == 200 and response.content_type == "text/event-stream":
-                    content = await heard((self._key.without(line) async for line in response.content), hear)
+                if receive and response.status == 200 and response.content_type == "text/event-stream":
+                    content = await _joined((self._key.without(line) async for line in response.content), receive)
                 else:
                     content = self._key.without(await response.read())
         except (aiohttp.ClientConnectorCertificateError, aiohttp.InvalidURL) as error:
@@ -95,7 +98,7 @@ class OpenAILine:
             raise _SchemaRejected
         if response.status == 400 and bound == _BOUND and _OTHER_BOUND in words:
             raise _BoundRejected
-        if response.status == 400 and hear and "stream" in words:
+        if response.status == 400 and receive and "stream" in words:
             raise _StreamRejected
         raise self._error(response.status, said, retry_after(response.headers, time.time()))
 
@@ -122,6 +125,33 @@ class OpenAILine:
                 return ModelRefused(f"{self._where} refused ({said})")
             case _:
                 return Broken(said, after)
+
+
+async def _joined(lines: AsyncIterable[bytes], receive: ChunkReceiver) -> bytes:
+    """Returns the completion as it would have come whole; raises Broken for one that stops short."""
+    whole: dict[str, Any] = {}
+    text, finish = "", None
+    try:
+        async for line in lines:
+            if not line.startswith(b"data:"):
+                continue
+            content = line.removeprefix(b"data:").strip()
+            if content == b"[DONE]":
+                break
+            chunk = json.loads(content)
+            if "error" in chunk:
+                raise Broken(f"the answer broke off: {chunk['error']}")
+            whole |= {name: chunk[name] for name in ("model", "usage") if chunk.get(name)}
+            for choice in chunk.get("choices", ())[:1]:
+                finish = choice.get("finish_reason") or finish
+                if piece := choice["delta"].get("content") or choice["delta"].get("refusal"):
+                    text += piece
+                    receive(piece)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise Broken(f"the chunks are no chat completion ({type(error).__name__})") from error
+    if finish is None:
+        raise Broken("the answer stops before its end")
+    return json.dumps(whole | {"choices": [{"message": {"content": text}, "finish_reason": finish}]}).encode()
 
 
 class _SchemaRejected(Exception):

@@ -8,7 +8,7 @@ from soliloquy.runtime.model.accounting import Counted
 from soliloquy.runtime.model.by_role import ByRole
 from soliloquy.runtime.model.cache import AnswerCache, Cached
 from soliloquy.runtime.model.key import key_of
-from soliloquy.runtime.model.port import Model
+from soliloquy.runtime.model.port import StreamingModel
 from soliloquy.runtime.model.remote import Line, RemoteModel
 from soliloquy.runtime.model.settings import Endpoint, Models
 
@@ -27,9 +27,11 @@ class OpenModels:
 
 
 @asynccontextmanager
-async def opened(models: Models, scripted: Callable[[], Model], cache_folder: Path | None) -> AsyncIterator[OpenModels]:
+async def opened(
+    models: Models, scripted: Callable[[], StreamingModel], cache_folder: Path | None
+) -> AsyncIterator[OpenModels]:
     """Raises BadModelSettings for a key that is not where it should be."""
-    answering: dict[str, Model] = {}
+    answering: dict[str, StreamingModel] = {}
     remotes: list[RemoteModel] = []
     async with AsyncExitStack() as at_hand:
         cache = AnswerCache(cache_folder) if cache_folder else None

@@ -7,8 +7,7 @@ from collections.abc import AsyncIterable
 import grpc
 
 from soliloquy.runtime.model.faults import Broken, EndpointRefuses, Throttled, TimedOut, Unreachable
-from soliloquy.runtime.model.hearing import HEARING, Hear
-from soliloquy.runtime.model.port import ModelRefused
+from soliloquy.runtime.model.port import ChunkReceiver, ModelRefused, StreamListener
 from soliloquy.runtime.model.settings import Endpoint
 from soliloquy.runtime.traces.spans import carried
 from soliloquy.v1.model_pb2 import Completion, Delta, GenerateRequest
@@ -44,11 +43,13 @@ class RayLine:
         ]
         self._stubs = itertools.cycle([ModelServiceStub(channel) for channel in self._channels])
 
-    async def ask(self, request: GenerateRequest, seconds: float) -> Completion:
+    async def ask(
+        self, request: GenerateRequest, seconds: float, stream_listener: StreamListener | None = None
+    ) -> Completion:
         stub, metadata = next(self._stubs), tuple(carried().items())
         try:
-            if hear := HEARING.get()(request):
-                return await _heard(stub.GenerateStream(request, timeout=seconds, metadata=metadata), hear)
+            if receive := stream_listener and stream_listener(request):
+                return await _streamed(stub.GenerateStream(request, timeout=seconds, metadata=metadata), receive)
             return await stub.Generate(request, timeout=seconds, metadata=metadata)
         except grpc.aio.AioRpcError as error:
             raise self._error(error) from error
@@ -75,10 +76,10 @@ class RayLine:
                 return Broken(said)
 
 
-async def _heard(deltas: AsyncIterable[Delta], hear: Hear) -> Completion:
+async def _streamed(deltas: AsyncIterable[Delta], receive: ChunkReceiver) -> Completion:
     async for delta in deltas:
         if delta.text:
-            hear(delta.text)
+            receive(delta.text)
         if delta.HasField("completion"):
             return delta.completion
     raise Broken("the answer stops before its end")

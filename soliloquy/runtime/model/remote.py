@@ -8,7 +8,7 @@ from typing import Protocol
 from soliloquy.runtime.model import metrics
 from soliloquy.runtime.model.faults import EndpointRefuses, ModelFailed, Passing, TimedOut
 from soliloquy.runtime.model.gate import Gate
-from soliloquy.runtime.model.port import ModelRefused
+from soliloquy.runtime.model.port import ModelRefused, StreamListener
 from soliloquy.runtime.model.settings import Endpoint
 from soliloquy.runtime.traces import spans
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
@@ -26,7 +26,9 @@ REFUSALS = 10
 class Line(Protocol):
     """One way to speak with an endpoint."""
 
-    async def ask(self, request: GenerateRequest, seconds: float) -> Completion:
+    async def ask(
+        self, request: GenerateRequest, seconds: float, stream_listener: StreamListener | None = None
+    ) -> Completion:
         """Raises Passing, ModelRefused or EndpointRefuses; that nothing came in time may also be a TimeoutError."""
 
     async def close(self) -> None: ...
@@ -50,10 +52,10 @@ class RemoteModel:
         """Why calls wait; empty while they pass."""
         return f"waits for the model at {self.where}: {self._last}" if self._gate.is_shut else ""
 
-    async def generate(self, request: GenerateRequest) -> Completion:
+    async def generate(self, request: GenerateRequest, stream_listener: StreamListener | None = None) -> Completion:
         tries, pause = 0, PAUSE_SECONDS
         while True:
-            fault = await self._tried(request)
+            fault = await self._tried(request, stream_listener)
             if not isinstance(fault, Passing):
                 return fault
             self._last = str(fault)
@@ -67,11 +69,11 @@ class RemoteModel:
             await asyncio.sleep(told or pause * random.uniform(0.5, 1.0))
             pause = min(PAUSE_CAP_SECONDS, 2 * pause)
 
-    async def _tried(self, request: GenerateRequest) -> Completion | Passing:
+    async def _tried(self, request: GenerateRequest, stream_listener: StreamListener | None) -> Completion | Passing:
         passage = await self._gate.enter()
         try:
             async with asyncio.timeout(self._seconds):
-                completion = await self._line.ask(request, self._seconds)
+                completion = await self._line.ask(request, self._seconds, stream_listener)
         except TimeoutError:
             waited = time.monotonic() - passage.began
             fault: Passing = TimedOut(f"no answer within {waited:.3g} s")

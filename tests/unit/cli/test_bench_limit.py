@@ -9,11 +9,12 @@ from benchmarks.commands.calls import UnknownCall, chains, read_calls
 from benchmarks.commands.limit import makespan
 from benchmarks.commands.usage import Sample, Usage
 from services.model.engines.call_log import CALL_LOG, CallLog, with_call_log
+from soliloquy.runtime.model import StreamingModel, StreamListener
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 
 
 class Echo:
-    async def generate(self, request: GenerateRequest) -> Completion:
+    async def generate(self, request: GenerateRequest, stream_listener: StreamListener | None = None) -> Completion:
         return Completion(text=request.prompt)
 
 
@@ -55,7 +56,7 @@ async def test_an_observed_model_gives_its_answers_and_writes_every_one_down(tmp
 
 
 def test_a_model_that_nobody_observes_is_left_as_it_is() -> None:
-    model = Echo()
+    model: StreamingModel = Echo()
     assert with_call_log(model, {}) is model
 
 

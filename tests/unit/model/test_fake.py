@@ -18,14 +18,14 @@ from services.model.fake.server import FakeServer, FakeSettings
 from soliloquy.recipes.answers import Decision, Program
 from soliloquy.recipes.soliloquy.answers import Reply
 from soliloquy.runtime.answers import Answer
-from soliloquy.runtime.model import remote
+from soliloquy.runtime.model import ListenedModel, remote
 from soliloquy.runtime.model.faults import EndpointRefuses
 from soliloquy.runtime.model.key import Key
 from soliloquy.runtime.model.openai_line import OpenAILine
 from soliloquy.runtime.model.remote import RemoteModel
 from soliloquy.runtime.model.settings import Endpoint
 from soliloquy.v1.model_pb2 import GenerateRequest
-from tests.unit.runtime.model.hearing import hearing
+from tests.unit.runtime.model.streams import KeptStreams
 from tests.unit.scripted.driver import Dialogue, request
 from tests.unit.scripted.problems import CART, STONE_FALL, Shelf
 
@@ -162,8 +162,8 @@ async def test_an_answer_may_be_streamed() -> None:
 async def test_a_dialogue_that_somebody_hears_comes_through_a_storm_as_any_other() -> None:
     alone = await Dialogue(ENGINE, CART, seed=5).play()
     async with asking(FakeServer(ENGINE, FakeSettings(weather=STORM))) as model:
-        with hearing() as heard:
-            assert await Dialogue(model, CART, seed=5).play() == alone
+        heard = KeptStreams()
+        assert await Dialogue(ListenedModel(model, heard), CART, seed=5).play() == alone
     assert "".join(heard.answers[-1]) in json.dumps(alone[-1].reply, ensure_ascii=False)
 
 

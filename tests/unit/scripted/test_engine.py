@@ -8,7 +8,7 @@ from services.model.engines.scripted import ScriptedEngine
 from soliloquy.runtime.model import ModelRefused
 from soliloquy.v1.conversation_pb2 import Problem, Quantity, Step
 from soliloquy.v1.model_pb2 import GenerateRequest, Message
-from tests.unit.runtime.model.hearing import hearing
+from tests.unit.runtime.model.streams import KeptStreams
 from tests.unit.scripted.driver import conversation, request
 from tests.unit.scripted.problems import CART, STONE_FALL, Shelf
 
@@ -52,8 +52,8 @@ async def test_who_hears_an_answer_hears_it_word_for_word_for_as_long_as_it_take
     loop = asyncio.get_running_loop()
     asked = request("no_python", tutor_prompt("3.6 m/s^2", step=5), 1)
     started = loop.time()
-    with hearing() as heard:
-        completion = await ScriptedEngine(Shelf(), latency=0.05).generate(asked)
+    heard = KeptStreams()
+    completion = await ScriptedEngine(Shelf(), latency=0.05).generate(asked, heard)
     assert loop.time() - started >= 0.049
     assert completion == await ENGINE.generate(asked)
     [words] = heard.answers

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from soliloquy.runtime.model import StreamListener
 from soliloquy.runtime.model.cache import FILE, AnswerCache, Cached, CacheUnavailable
 from soliloquy.runtime.model.settings import Endpoint
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest, Message, Sampling
@@ -17,7 +18,7 @@ class Numbering:
 
     asked = 0
 
-    async def generate(self, _: GenerateRequest) -> Completion:
+    async def generate(self, request: GenerateRequest, stream_listener: StreamListener | None = None) -> Completion:
         self.asked += 1
         return Completion(text=str(self.asked), model="large", prompt_tokens=self.asked)
 
@@ -62,7 +63,7 @@ async def test_another_model_has_answers_of_its_own(tmp_path: Path) -> None:
 
 async def test_a_failure_is_not_kept(tmp_path: Path) -> None:
     class Failing:
-        async def generate(self, _: GenerateRequest) -> Completion:
+        async def generate(self, request: GenerateRequest, stream_listener: StreamListener | None = None) -> Completion:
             raise ConnectionError
 
     cache = AnswerCache(tmp_path)

@@ -24,7 +24,7 @@ from soliloquy.runtime.model.key import Key
 from soliloquy.runtime.model.openai_line import MAX_WORDS, OpenAILine, body_of
 from soliloquy.runtime.model.settings import Endpoint
 from soliloquy.v1.model_pb2 import Finish, GenerateRequest, Message, Sampling
-from tests.unit.runtime.model.hearing import hearing
+from tests.unit.runtime.model.streams import KeptStreams
 
 SECRET = "sk-very-secret"
 REQUEST = GenerateRequest(
@@ -257,8 +257,8 @@ USED: dict[str, Any] = {"choices": [], "usage": {"prompt_tokens": 12, "completio
 async def test_an_answer_that_somebody_hears_comes_in_pieces_and_counts_as_any_other() -> None:
     far = Far(chunks(piece("y"), piece("es"), piece("", "stop"), USED))
     async with line_to(far) as line:
-        with hearing() as heard:
-            in_pieces = await line.ask(REQUEST, 5)
+        heard = KeptStreams()
+        in_pieces = await line.ask(REQUEST, 5, heard)
     async with line_to(Far(said(200))) as line:
         whole = await line.ask(REQUEST, 5)
     assert heard.answers == [["y", "es"]]
@@ -284,16 +284,16 @@ async def test_where_nobody_hears_nothing_comes_in_pieces() -> None:
 )
 async def test_pieces_that_make_no_answer_are_a_broken_call(answer: Callable[[], web.Response]) -> None:
     async with line_to(Far(answer)) as line:
-        with hearing(), pytest.raises(Broken):
-            await line.ask(REQUEST, 5)
+        with pytest.raises(Broken):
+            await line.ask(REQUEST, 5, KeptStreams())
 
 
 async def test_an_endpoint_that_knows_no_pieces_is_asked_for_the_whole() -> None:
     far = Far(error(400, "Unknown parameter: stream_options"), said(200))
     async with line_to(far) as line:
-        with hearing() as heard:
-            completion = await line.ask(REQUEST, 5)
-            await line.ask(REQUEST, 5)
+        heard = KeptStreams()
+        completion = await line.ask(REQUEST, 5, heard)
+        await line.ask(REQUEST, 5, heard)
     assert completion.text == "yes"
     assert ["stream" in body for body in far.bodies] == [True, False, False]
     assert heard.answers == [[]]

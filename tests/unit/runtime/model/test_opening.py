@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from prometheus_client import REGISTRY
 
-from soliloquy.runtime.model import ModelRefused
+from soliloquy.runtime.model import ModelRefused, StreamListener
 from soliloquy.runtime.model.opening import opened
 from soliloquy.runtime.model.settings import BadModelSettings, Models, read_models, shipped_models
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
@@ -15,7 +15,7 @@ from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 class Echo:
     """Says how it was asked."""
 
-    async def generate(self, request: GenerateRequest) -> Completion:
+    async def generate(self, request: GenerateRequest, stream_listener: StreamListener | None = None) -> Completion:
         sampling = request.sampling
         said = [request.adapter, sampling.temperature, sampling.top_p, sampling.max_tokens]
         return Completion(text=json.dumps(said), prompt_tokens=3, completion_tokens=2)

@@ -12,8 +12,8 @@ from soliloquy.runtime.model.faults import Broken, EndpointRefuses, Throttled, T
 from soliloquy.runtime.model.ray_line import STREAMS_A_CHANNEL, RayLine
 from soliloquy.runtime.model.settings import Endpoint
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
-from tests.unit.runtime.model.hearing import hearing
 from tests.unit.runtime.model.service import generating
+from tests.unit.runtime.model.streams import KeptStreams
 from tests.unit.scripted.driver import Dialogue, conversation, request
 from tests.unit.scripted.problems import CART, Shelf
 
@@ -76,8 +76,8 @@ async def test_an_answer_that_somebody_hears_comes_in_pieces_and_counts_as_any_o
     asked = request("deciding", f"{prompt}<progress>{PROGRESS}</progress>", seed=1)
     async with line_to(Servicer()) as line:
         whole = await line.ask(asked, 5.0)
-        with hearing() as heard:
-            in_pieces = await line.ask(asked, 5.0)
+        heard = KeptStreams()
+        in_pieces = await line.ask(asked, 5.0, heard)
     [pieces] = heard.answers
     assert "".join(pieces) == whole.text
     assert in_pieces == whole
@@ -85,8 +85,8 @@ async def test_an_answer_that_somebody_hears_comes_in_pieces_and_counts_as_any_o
 
 async def test_a_call_that_fails_fails_alike_whether_somebody_hears_it() -> None:
     async with line_to(Servicer(Code.RESOURCE_EXHAUSTED, pushback="1500")) as line:
-        with hearing(), pytest.raises(Throttled) as throttled:
-            await line.ask(GenerateRequest(), 5.0)
+        with pytest.raises(Throttled) as throttled:
+            await line.ask(GenerateRequest(), 5.0, KeptStreams())
     assert throttled.value.after == 1.5
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from soliloquy.runtime.model import ModelRefused, breaker, remote
+from soliloquy.runtime.model import ModelRefused, StreamListener, breaker, remote
 from soliloquy.runtime.model.faults import (
     Broken,
     EndpointRefuses,
@@ -36,7 +36,9 @@ class Saying:
         self._last: Say = ""
         self.asked = 0
 
-    async def ask(self, _: GenerateRequest, seconds: float) -> Completion:
+    async def ask(
+        self, request: GenerateRequest, seconds: float, stream_listener: StreamListener | None = None
+    ) -> Completion:
         self.asked += 1
         say = self._last = next(self._says, self._last)
         if say == HANG:
