@@ -57,8 +57,8 @@ observe: .venv/installed .venv/prometheus ## Run a Prometheus with our rules aga
 faults: .venv/dev .venv/runsc .venv/kafka .venv/prometheus ## Kill runs, collectors and workers, soak the sandbox, check thousands of conversations (an hour)
 	$(BIN)/python -m pytest -s tests/chaos
 
-bench: .venv/dev .venv/runsc ## Run every benchmark; one alone: python -m benchmarks NAME (minutes)
-	$(BIN)/python -m benchmarks all
+bench: .venv/dev .venv/runsc ## Run all benchmarks, as JSON (takes minutes)
+	$(BIN)/python -m benchmarks all --json
 
 dashboards: .venv/dev ## Generate the Grafana dashboards that the chart ships
 	$(BIN)/python -m deploy.dashboards

@@ -1,0 +1,1 @@
+"""Measures Soliloquy on this machine: `python -m benchmarks --help`."""

@@ -9,7 +9,12 @@ TOGETHER = {
     "kafka": ("tests/integration/kafka/", "tests/integration/traces/test_kafka.py", "tests/integration/transport/"),
     # A broker more: the two of them in one process would end long after all others.
     "services": ("tests/integration/gateway/", "tests/integration/observability/"),
-    "torch": ("tests/integration/model/", "tests/integration/adapters/", "tests/integration/training/"),
+    "torch": (
+        "tests/integration/model/",
+        "tests/integration/adapters/",
+        "tests/integration/training/",
+        "tests/integration/benchmarks/test_engine.py",
+    ),
     "sandboxes": ("tests/integration/executor/",),
     "console": ("tests/e2e/console/",),
 }

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.executor import processes
-from benchmarks.executor.mixes import Snippet, WrongResult, mixes
+from benchmarks import processes
+from benchmarks.sandbox_jobs import Snippet, WrongResult, mixes
 from services.executor.pool import SandboxPool
 from soliloquy.v1.sandbox_pb2 import Execution, Job, Lane, Limits, Status
 from tests.integration.executor.bypasses import BYPASSES
@@ -88,8 +88,8 @@ class Soak:
 
     def _sample(self) -> None:
         """Of the sandboxes their mean: how many of them are for one job differs from moment to moment."""
-        families = processes.families(self._folder).values()
-        self.host_mib.append(processes.rss_mib())
+        families = processes.sandbox_families(self._folder).values()
+        self.host_mib.append(processes.own_resident_mib())
         self.sandboxes_mib.append(statistics.fmean(map(processes.pss_mib, families)))
 
 

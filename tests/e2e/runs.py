@@ -16,7 +16,7 @@ from unittest.mock import patch
 import pytest
 from click.testing import CliRunner
 
-from benchmarks.runtime.figures import figure
+from benchmarks.figures import figure
 from soliloquy.cli.main import main
 from soliloquy.cli.show import record_of
 from soliloquy.client import Dataset

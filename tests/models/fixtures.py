@@ -9,7 +9,7 @@ from soliloquy.v1.model_pb2 import Adapter
 
 @pytest.fixture(scope="session")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from benchmarks.model.random_weights import make_base
+    from benchmarks.random_weights import make_base
 
     return make_base(tmp_path_factory.mktemp("models") / "tiny")
 
@@ -17,7 +17,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def adapters(base: Path) -> list[Adapter]:
     """Two, by the names "algebra" and "mechanics"."""
-    from benchmarks.model.random_weights import make_adapter
+    from benchmarks.random_weights import make_adapter
 
     made = {name: make_adapter(base.parent / name, base, seed) for seed, name in enumerate(("algebra", "mechanics"))}
     return [Adapter(name=name, path=str(folder)) for name, folder in made.items()]

@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from benchmarks.commands.tables import table
 from soliloquy.cli.problems.labelled import word_problems
+from soliloquy.cli.tables import table
 from soliloquy.problems.files.reading.rows import Unreadable
 from soliloquy.runs.failure import Failure
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from benchmarks.commands.tables import table
 from soliloquy.cli.problems.labelled import word_problems
 from soliloquy.cli.problems.measuring import measuring_options, models, near_duplicates
 from soliloquy.cli.problems.published import MEASURES, beside_published
+from soliloquy.cli.tables import table
 from soliloquy.problems.files.reading.rows import Unreadable
 from soliloquy.problems.files.whole import whole_file
 from soliloquy.recipes.judges import BadClassifiers

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from benchmarks.runtime.processes import family, stats
+from benchmarks.processes import family, stats
 from soliloquy.runtime.events import Event, first_event
 from soliloquy.runtime.transports.kafka import KafkaSettings
 from soliloquy.runtime.transports.kafka.layout import apply

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.executor import processes
+from benchmarks import processes
 from services.executor.gvisor.runsc import SandboxUnavailable
 from soliloquy.v1.sandbox_pb2 import LANE_FORK, LANE_SINGLE_USE, STATUS_OK, STATUS_SANDBOX_DIED
 from tests.integration.executor import nobody
@@ -141,12 +141,12 @@ async def test_sandboxes_that_can_make_no_process_any_more_are_replaced(tmp_path
 async def test_only_what_jobs_come_for_is_booted(tmp_path: Path) -> None:
     async with started(tmp_path, sandboxes=2, wall_seconds=30) as pool:
         await assert_ordinary_job_is_right(pool)
-        assert len(processes.families(tmp_path)) == 1
+        assert len(processes.sandbox_families(tmp_path)) == 1
         await assert_ordinary_job_is_right(pool, lane=LANE_FORK)
-        assert len(processes.families(tmp_path)) == 2
+        assert len(processes.sandbox_families(tmp_path)) == 2
         both = await asyncio.gather(*(pool.execute(job(_SLOW, "x")) for _ in range(2)))
         assert [done.status for done in both] == [STATUS_OK, STATUS_OK]
-        await until(lambda: len(processes.families(tmp_path)) == 3)
+        await until(lambda: len(processes.sandbox_families(tmp_path)) == 3)
 
 
 @needs_runsc

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import grpc
 
-from benchmarks.model.calls import Call, caller, channel
-from benchmarks.runtime.processes import family, stats
+from benchmarks.model_load import Call, caller, channel
+from benchmarks.processes import family, stats
 from soliloquy.v1.model_pb2 import GenerateRequest, Message, Sampling
 from tests.integration.model.serving import free_port
 

@@ -6,7 +6,7 @@ import sys
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
-from benchmarks.model.echo import Echo
+from benchmarks.echo import Echo
 from services.model.settings import ServingSettings
 from soliloquy.cli.model_serve import run
 from soliloquy.runs.failure import Failure

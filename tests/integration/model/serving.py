@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import grpc
 
-from benchmarks.model.calls import caller, channel
-from benchmarks.model.replicas import replicas
-from benchmarks.runtime.processes import family, stats
+from benchmarks.model_load import caller, channel
+from benchmarks.processes import family, replicas, stats
 from soliloquy.runtime.listening import listening
 from soliloquy.v1.model_pb2 import GenerateRequest, Message
 from soliloquy.v1.model_pb2_grpc import ModelServiceStub

@@ -15,7 +15,7 @@ import grpc
 import pytest
 from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoReflectionDescriptorDatabase
 
-from benchmarks.runtime.processes import stats
+from benchmarks.processes import stats
 from soliloquy.v1.model_pb2 import (
     Adapter,
     GenerateRequest,

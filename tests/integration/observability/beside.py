@@ -10,7 +10,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from benchmarks.model.random_weights import make_adapter, make_base
+from benchmarks.random_weights import make_adapter, make_base
 from services.model.engines.engine import InvalidRequest
 from soliloquy.cli.training_view import Silent, exported, following
 from soliloquy.v1.model_pb2 import Adapter

@@ -30,7 +30,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from benchmarks.model.random_weights import make_base
+    from benchmarks.random_weights import make_base
 
     return make_base(tmp_path_factory.mktemp("models") / "nano", "nano")
 

@@ -6,7 +6,7 @@ import sys
 import click
 import pytest
 
-from benchmarks.commands import bench
+from benchmarks.__main__ import benchmarks
 from soliloquy.cli.evaluate import evaluate
 from soliloquy.cli.lazy import LazyGroup
 from soliloquy.cli.main import commands
@@ -44,7 +44,7 @@ def test_a_list_of_commands_loads_none_of_them() -> None:
     assert set(loaded.split()) == {"soliloquy.runs.failure", "soliloquy.cli.lazy", "soliloquy.cli.main"}
 
 
-@pytest.mark.parametrize("group", [commands, problems, evaluate, model, bench], ids=lambda group: group.name)
+@pytest.mark.parametrize("group", [commands, problems, evaluate, model, benchmarks], ids=lambda group: group.name)
 def test_a_list_says_of_a_command_what_it_says_of_itself(group: LazyGroup) -> None:
     assert listed(group, LazyGroup) == listed(group, click.Group)
 

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator
 
-from benchmarks.model.echo import Echo
+from benchmarks.echo import Echo
 from soliloquy.v1.model_pb2 import Delta, GenerateRequest, Message
 
 

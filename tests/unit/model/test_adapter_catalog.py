@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.model.echo import Echo
+from benchmarks.echo import Echo
 from services.model.adapter_catalog import GONE_SECONDS, AdapterCatalog, CatalogEntry, ReplicaStatus
 from services.model.engines.engine import MissingWeights, UnknownAdapter
 from services.model.shared_adapters import SharedAdapters

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from grpc import StatusCode
 
-from benchmarks.model.echo import Echo
+from benchmarks.echo import Echo
 from services.model.engines.engine import (
     EngineBusy,
     EngineFailed,

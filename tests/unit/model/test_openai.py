@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import uvicorn
 
-from benchmarks.model.echo import Echo
+from benchmarks.echo import Echo
 from services.model.backend import ModelBackend, ScriptedBackend
 from services.model.engines.engine import EngineBusy, EngineFailed, TooLong
 from services.model.handler import MAX_REQUEST_BYTES, ModelHandler

@@ -1,0 +1,108 @@
+"""`python -m benchmarks engine`."""
+
+import asyncio
+import itertools
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.console import RenderableType
+
+from benchmarks import machine
+from benchmarks.command import AS_JSON, Tell, check_installed, rounds_option, show, spread, status_line, table
+from benchmarks.figures import spread as spread_of
+from soliloquy.v1.model_pb2 import Adapter, GenerateRequest, Message, Sampling
+
+if TYPE_CHECKING:
+    from services.model.backend import ModelBackend
+
+CALLERS = (1, 16, 32)
+ADAPTERS = (0, 1, 4)
+_PROMPT = "A block slides down an incline. What is its acceleration, and how do you know? "
+
+
+@click.command()
+@click.option("--size", default="tiny", show_default=True, help="Size of the model with random weights.")
+@rounds_option(3)
+@AS_JSON
+def engine(*, size: str, rounds: int, as_json: bool) -> None:
+    """Measure tokens a second of an engine in this process."""
+    check_installed("torch", "transformers", "peft", "llguidance")
+    with status_line() as tell:
+        facts = machine.facts()
+        measured = asyncio.run(measure(tell, size=size, rounds=rounds))
+    show({"machine": facts, "rounds": rounds, **measured, "targets": []}, tables, as_json=as_json)
+
+
+async def measure(
+    tell: Tell,
+    *,
+    size: str = "tiny",
+    callers: Sequence[int] = CALLERS,
+    adapters: Sequence[int] = ADAPTERS,
+    max_tokens: int = 64,
+    rounds: int = 3,
+) -> dict[str, Any]:
+    import torch
+
+    from benchmarks.random_weights import make_adapter, make_base
+    from services.model.engines.chat import ChatBackend
+    from services.model.engines.settings import EngineSettings
+    from services.model.engines.transformers.engine import TransformersEngine
+
+    with tempfile.TemporaryDirectory() as folder:
+        base = make_base(Path(folder) / "base", size, ends=False)
+        tuned = [make_adapter(Path(folder) / f"adapter-{n}", base, seed=n) for n in range(max(adapters))]
+        settings = EngineSettings(model=base, batch=max(callers), cache_tokens=max(callers) * 1024)
+        chat = ChatBackend(TransformersEngine(settings), settings)
+        await chat.start()
+        try:
+            measured: dict[str, Any] = {}
+            for count in adapters:
+                for path in tuned[len(chat.adapters()) : count]:
+                    await chat.load_adapter(Adapter(name=path.name, path=str(path)))
+                names = [adapter.name for adapter in chat.adapters()] or [""]
+                for many in callers:
+                    tell(f"{size}: {many} callers, {count} adapters")
+                    # The first round warms up.
+                    rates = [await _rate(chat, names, many, max_tokens) for _ in range(rounds + 1)][1:]
+                    measured.setdefault(f"{count}_adapters", {})[f"c{many}"] = spread_of(rates)
+        finally:
+            await chat.stop()
+    device = torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu"
+    return {"device": device, "size": size, "tokens_per_second": measured}
+
+
+async def _rate(chat: "ModelBackend", adapters: Sequence[str], callers: int, max_tokens: int) -> float:
+    names, seeds = itertools.cycle(adapters), itertools.count()
+    started = time.perf_counter()
+    counts = await asyncio.gather(*(_ask(chat, names, seeds, max_tokens) for _ in range(callers)))
+    return sum(counts) / (time.perf_counter() - started)
+
+
+async def _ask(chat: "ModelBackend", names: Iterator[str], seeds: Iterator[int], max_tokens: int) -> int:
+    """Sends two requests one after the other, so that some begin while others end."""
+    from services.model.backend import final_completion
+
+    generated = 0
+    for _ in range(2):
+        request = GenerateRequest(
+            messages=[Message(role="user", text=_PROMPT * 4)],
+            sampling=Sampling(temperature=0.8, top_p=1.0, max_tokens=max_tokens),
+            adapter=next(names),
+            seed=next(seeds),
+        )
+        generated += (await final_completion(chat.stream(request))).completion_tokens
+    return generated
+
+
+def tables(figures: dict[str, Any]) -> Iterator[RenderableType]:
+    measured = figures["tokens_per_second"]
+    callers = list(next(iter(measured.values())))
+    rates = table(f"tokens/s, {figures['device']}", *(f"{name[1:]} callers" for name in callers))
+    for adapters, figures_by_callers in measured.items():
+        rates.add_row(adapters.replace("_", " "), *(spread(figures_by_callers[name]) for name in callers))
+    yield rates

@@ -1,0 +1,218 @@
+"""`python -m benchmarks gateway`."""
+
+import asyncio
+import contextlib
+import json
+import tempfile
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import click
+import grpc
+import uvloop
+from rich.console import RenderableType
+
+from benchmarks import machine, processes
+from benchmarks.command import AS_JSON, Tell, rounds_option, show, spread, status_line, table
+from benchmarks.figures import judged, merged, quantile
+from services.gateway.settings import GatewaySettings
+from soliloquy.cli.addresses import free_address
+from soliloquy.runs.supervision import Supervisor
+from soliloquy.runs.wiring import Assignment, GatewayOrders
+from soliloquy.runs.workers import process_spec
+from soliloquy.runtime.events import Event, first_event
+from soliloquy.runtime.seeds import digest
+from soliloquy.runtime.transports.embedded import EmbeddedTransport
+from soliloquy.v1.conversation_pb2 import Conversation, Ending, Summary, TokenUse
+from soliloquy.v1.events_pb2 import ConversationCollected
+from soliloquy.v1.gateway_pb2 import RunStatus, StartRunRequest, WatchRunRequest
+from soliloquy.v1.gateway_pb2_grpc import RunServiceStub
+from soliloquy.v1.runs_pb2 import Run, RunRequest
+
+# Yields how many conversations a watcher has been told of.
+Watch = AsyncGenerator[int, None]
+
+RATE = 200
+WATCHERS = 200
+# Conversations published together, as by a busy collector.
+BATCH = 10
+
+_TARGETS = Path(__file__).with_suffix(".toml")
+_PUBLISHED_AT_ONCE = 1_000
+
+
+@click.command()
+@click.option(
+    "--seconds", default=10.0, show_default=True, type=click.FloatRange(min=1), help="Time for each kind of watcher."
+)
+@click.option(
+    "--conversations",
+    default=100_000,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Conversations in the log when the gateway restarts.",
+)
+@rounds_option(1)
+@AS_JSON
+def gateway(*, seconds: float, conversations: int, rounds: int, as_json: bool) -> None:
+    """Measure the gateway under 200 conversations a second.
+
+    Reports how long one watcher waits for each of them, what 200 watchers cost, and how long a restart takes.
+    """
+    with status_line() as tell:
+        figures = measure(seconds=seconds, conversations=conversations, rounds=rounds, tell=tell)
+    show(figures, tables, as_json=as_json)
+
+
+def measure(*, seconds: float, conversations: int, rounds: int, tell: Tell) -> dict[str, Any]:
+    facts = machine.facts()
+    measured = [uvloop.run(_round(seconds, conversations, tell)) for _ in range(rounds)]
+    figures = {"machine": facts, "rounds": rounds, **merged(measured)}
+    return figures | {"targets": judged(figures, _TARGETS)}
+
+
+async def _round(seconds: float, conversations: int, tell: Tell) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory(prefix="soliloquy-bench-") as folder:
+        async with EmbeddedTransport(Path(folder) / "log.sqlite") as transport:
+            bench = _GatewayBenchmark(transport)
+            found: dict[str, Any] = {}
+            async with _gateway(Path(folder) / "log.sqlite") as (orders, pid):
+                await bench.start(orders)
+                for name, watch, number in (
+                    ("one", _over_grpc, 1),
+                    ("grpc", _over_grpc, WATCHERS),
+                    ("http", _over_http, WATCHERS),
+                ):
+                    tell(f"{number} watching over {'HTTP' if name == 'http' else 'gRPC'}")
+                    found[name] = await bench.watched(orders, watch, number, seconds, pid)
+            tell(f"{conversations} conversations")
+            await bench.fill(conversations)
+            began = time.perf_counter()
+            async with _gateway(Path(folder) / "log.sqlite") as (orders, pid):
+                found["restart"] = {"seconds": time.perf_counter() - began, "mib": _resident(pid)}
+            return found
+
+
+class _GatewayBenchmark:
+    def __init__(self, transport: EmbeddedTransport) -> None:
+        self._transport = transport
+        self._run = Run()
+        self._number = 0
+
+    async def start(self, orders: GatewayOrders) -> None:
+        """Starts a run that never ends."""
+        request = RunRequest(recipe="soliloquy", problems="arithmetic", conversations=1_000_000)
+        async with grpc.aio.insecure_channel(orders.settings.grpc) as channel:
+            status = await RunServiceStub(channel).StartRun(StartRunRequest(request=request, request_id="bench"))
+        run, _, growing = status.id.partition("-")
+        self._run = Run(id=run, growing=growing, recipe="soliloquy", max_attempts=10)
+
+    async def watched(
+        self, orders: GatewayOrders, watch: Callable[[GatewayOrders, str], Watch], number: int, seconds: float, pid: int
+    ) -> dict[str, float]:
+        """Publishes conversations on time, and measures how long the watchers wait and what they cost."""
+        published: dict[int, float] = {}
+        lags: list[float] = []
+        last = self._number + int(RATE * seconds)
+        name = f"{self._run.id}-{self._run.growing}"
+        watchers = [asyncio.create_task(_waited(watch(orders, name), published, lags, last)) for _ in range(number)]
+        # A watcher is told the current state first.
+        await asyncio.sleep(1.0)
+        cpu, began = _cpu(pid), time.perf_counter()
+        while self._number < last:
+            await self._publish(BATCH)
+            published.update({self._number - place: time.perf_counter() for place in range(BATCH)})
+            await asyncio.sleep(max(0.0, began + (self._number - last + RATE * seconds) / RATE - time.perf_counter()))
+        took = time.perf_counter() - began
+        cores = (_cpu(pid) - cpu) / took
+        await asyncio.gather(*watchers)
+        return {"p50_ms": quantile(lags, 0.5) * 1_000, "p99_ms": quantile(lags, 0.99) * 1_000, "cores": cores}
+
+    async def fill(self, conversations: int) -> None:
+        while self._number < conversations:
+            await self._publish(min(_PUBLISHED_AT_ONCE, conversations - self._number))
+
+    async def _publish(self, number: int) -> None:
+        await self._transport.publish([self._event(self._number + place) for place in range(number)])
+        self._number += number
+
+    def _event(self, ordinal: int) -> Event:
+        summary = Summary(
+            topic="fractions",
+            question="A baker cuts a loaf into twelve slices and sells three quarters of them before noon." * 2,
+            turns=6,
+            python_turns=3,
+            tokens={role: TokenUse(prompt=2_000, completion=150) for role in ("tutor", "student", "composer")},
+        )
+        conversation = Conversation(
+            id=digest("bench", ordinal), run=self._run, ordinal=ordinal, ending=Ending.ENDING_SOLVED
+        )
+        collected = ConversationCollected(conversation=conversation, accepted=True, summary=summary)
+        return first_event(collected, source="bench", time=time.time())
+
+
+async def _waited(watch: Watch, published: dict[int, float], lags: list[float], last: int) -> None:
+    """Adds the time from the publication of each conversation until the watcher is told of it."""
+    before = 0
+    async with contextlib.aclosing(watch) as counts:
+        async for count in counts:
+            now = time.perf_counter()
+            lags += [now - published[number] for number in range(before + 1, count + 1) if number in published]
+            before = count
+            if count >= last:
+                return
+
+
+async def _over_grpc(orders: GatewayOrders, run: str) -> Watch:
+    async with grpc.aio.insecure_channel(orders.settings.grpc) as channel:
+        status: RunStatus
+        async for status in RunServiceStub(channel).WatchRun(WatchRunRequest(run=run)):
+            yield status.progress.accepted
+
+
+async def _over_http(orders: GatewayOrders, run: str) -> Watch:
+    url = f"http://{orders.settings.listen}/v1/runs/{run}/watch"
+    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout()) as session, session.get(url) as answer:
+        async for line in answer.content:
+            if line.startswith(b"data: "):
+                yield int(json.loads(line[6:])["progress"]["accepted"])
+
+
+@asynccontextmanager
+async def _gateway(log: Path) -> AsyncIterator[tuple[GatewayOrders, int]]:
+    """Runs a gateway in a process of its own, and yields its orders and its process id."""
+    orders = GatewayOrders(settings=GatewaySettings(listen=free_address(), grpc=free_address()))
+    name = f"bench-{time.monotonic_ns()}"
+    supervisor = Supervisor([process_spec(name, Assignment(services=(), transport=log, gateway=orders, grace=5.0))])
+    async with asyncio.TaskGroup() as group:
+        keeping = group.create_task(supervisor.run())
+        await supervisor.ready()
+        yield orders, _pid(name)
+        await supervisor.stop()
+        await keeping
+
+
+def _pid(name: str) -> int:
+    return next(pid for pid in processes.stats() if processes.command(pid).endswith(f"{name}\0".encode()))
+
+
+def _cpu(pid: int) -> float:
+    return processes.cpu_seconds(processes.stats()[pid])
+
+
+def _resident(pid: int) -> float:
+    return processes.resident_mib(processes.stats()[pid])
+
+
+def tables(figures: dict[str, Any]) -> Iterator[RenderableType]:
+    watching = table(f"{RATE} conversations/s", "p50 ms", "p99 ms", "cores")
+    names = {"one": "1 watcher", "grpc": f"{WATCHERS} over gRPC", "http": f"{WATCHERS} over HTTP"}
+    for name, title in names.items():
+        watching.add_row(title, *(spread(figures[name][figure]) for figure in ("p50_ms", "p99_ms", "cores")))
+    yield watching
+    restart = figures["restart"]
+    yield f"Ready again after {spread(restart['seconds'])} s, {spread(restart['mib'])} MiB resident"

@@ -1,0 +1,27 @@
+"""The machine that is measured."""
+
+import os
+import platform
+import re
+from pathlib import Path
+from typing import Any
+
+
+def cores() -> int:
+    """Counts the cores that this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def facts() -> dict[str, Any]:
+    return {
+        "cores": cores(),
+        "cpu": _cpu(),
+        "kernel": platform.release(),
+        "python": platform.python_version(),
+        "load_at_start": round(os.getloadavg()[0], 2),
+    }
+
+
+def _cpu() -> str:
+    model = re.search(r"^model name\s*: (.+)$", Path("/proc/cpuinfo").read_text("utf-8"), re.M)
+    return model[1] if model else platform.machine()

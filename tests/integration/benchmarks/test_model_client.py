@@ -1,0 +1,45 @@
+"""`python -m benchmarks model-client` on a small scale."""
+
+import time
+
+import pytest
+
+from benchmarks import model_client
+from benchmarks.figures import figure, judged, merged
+from services.model.engines.scripted import ScriptedEngine
+from services.model.fake.faults import Fate, FaultSchedule
+from services.model.fake.server import FakeServer, FakeSettings
+from tests.unit.scripted.problems import Shelf
+
+ENGINE = ScriptedEngine(Shelf())
+
+
+async def test_the_overhead_is_of_calls_that_were_answered() -> None:
+    fake = FakeServer(ENGINE, FakeSettings())
+    async with fake.serving("127.0.0.1:0") as url:
+        found = await model_client.overhead(url, calls=300)
+    # Each begins with as many calls as there are connections.
+    assert fake.fates == {Fate.ANSWERED: 2 * (300 + model_client.IN_FLIGHT)}
+    assert all(found[name]["cpu_ms_a_call"] > 0 for name in ("ours", "bare"))
+
+
+async def test_a_storm_loses_no_call_and_its_end_is_found() -> None:
+    weather = FaultSchedule(latency=0.4, throttled=0.5, period=1.5, storm=0.5)
+    fake = FakeServer(ENGINE, FakeSettings(weather=weather, retry_after="0.1"))
+    async with fake.serving("127.0.0.1:0") as url:
+        began = time.monotonic() + 1.0
+        found = await model_client.storm(url, began=began, ended=began + 0.5, after=2.5)
+    assert found["lost"] == 0
+    assert fake.fates[Fate.THROTTLED] > 0
+    assert fake.fates[Fate.ANSWERED] == found["calls"]
+    assert found["recovery_seconds"] >= model_client.WINDOW_SECONDS
+
+
+@pytest.mark.parametrize(("recovery", "reached"), [(9.0, True), (11.0, False)])
+def test_figures_are_held_against_their_targets(recovery: float, reached: bool) -> None:
+    figures = merged(
+        [{"overhead": {"ours": {"cpu_ms_a_call": 0.5}}, "storm": {"lost": 0, "recovery_seconds": recovery}}]
+    )
+    found = judged(figures, model_client.TARGETS)
+    assert all(figure(figures, target["figure"]) == target["measured"] for target in found)
+    assert [target["reached"] for target in found] == [True, True, reached]
