@@ -15,9 +15,9 @@ from services.collector.handler import Store, collect
 from services.collector.live_datasets import LiveDatasets
 from services.collector.settings import CollectorSettings, LiveSettings
 from soliloquy.dataset.layout import ACCEPTED, ShardLimits
-from soliloquy.dataset.place import Place
 from soliloquy.dataset.rows import SCHEMA, rows
 from soliloquy.dataset.shards import GROUP_ROWS
+from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.verify import findings
 from soliloquy.runtime.events import run_key
 from soliloquy.v1.conversation_pb2 import Conversation
@@ -54,7 +54,7 @@ async def collected(folder: Path, log: FinishedLog, number: int, *, judged: bool
     wall, cpu = time.perf_counter(), time.process_time()
     settings = LiveSettings(data=folder)
     await _collect(settings, iter(events), judged=judged)
-    place = Place(folder / run_key(log.conversations[0].run))
+    place = Storage(folder / run_key(log.conversations[0].run))
     verifying = time.process_time()
     if found := list(findings(place)):
         raise WrongDataset(found[0])

@@ -17,7 +17,7 @@ from benchmarks.command import AS_JSON, Tell, rounds_option, show, spread, statu
 from benchmarks.figures import judged, merged
 from benchmarks.observed_run import ObservedRun, RunRequest
 from soliloquy.dataset.exports.exporting import export
-from soliloquy.dataset.exports.format import NAMES, Choice, find
+from soliloquy.dataset.exports.format import NAMES, ExportOptions, find
 from soliloquy.dataset.layout import ACCEPTED
 from soliloquy.dataset.manifest import MANIFEST
 from soliloquy.dataset.reading import Dataset
@@ -99,7 +99,7 @@ def _exported(folder: Path) -> dict[str, float]:
     dataset, rates = Dataset(manifest.parent), {}
     for name in NAMES:
         began = time.process_time()
-        counts = export(dataset, name, folder / f"exported-{name}{_suffix(name)}", choice=Choice())
+        counts = export(dataset, name, folder / f"exported-{name}{_suffix(name)}", choice=ExportOptions())
         rates[name] = counts.written.total() / (time.process_time() - began)
     return rates
 

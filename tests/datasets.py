@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from soliloquy.dataset.manifest import Shard, write_manifest
-from soliloquy.dataset.place import Place
 from soliloquy.dataset.rows import REASONS, SCHEMA, TIMINGS, rows
+from soliloquy.dataset.storage import Storage
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.sandbox_pb2 import Lane
 
@@ -80,5 +80,5 @@ def written(folder: Path, shards: Iterable[tuple[str, pa.RecordBatch]], **run: A
         path.parent.mkdir(parents=True, exist_ok=True)
         pq.write_table(pa.table(batch), path, row_group_size=1_000)
         listed.append(Shard(name=name, rows=batch.num_rows, bytes=path.stat().st_size, sha256=""))
-    write_manifest(Place(folder), {"run": RUN | run, "counts": {}, "cost": {}, "arrival": {}}, listed)
+    write_manifest(Storage(folder), {"run": RUN | run, "counts": {}, "cost": {}, "arrival": {}}, listed)
     return folder

@@ -15,9 +15,9 @@ import pyarrow as pa
 
 from soliloquy.dataset.layout import ACCEPTED, ShardLimits
 from soliloquy.dataset.manifest import shards_of, versions, write_manifest
-from soliloquy.dataset.place import Place
 from soliloquy.dataset.reading import NoDataset
 from soliloquy.dataset.shards import DatasetWriter
+from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.tally import Tally
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.events import Undecodable, message_of
@@ -165,7 +165,7 @@ class FrozenDataset:
     """A dataset of accepted conversations in the order in which they come."""
 
     def __init__(self, folder: Path) -> None:
-        self._place, self._tally = Place(folder), Tally()
+        self._place, self._tally = Storage(folder), Tally()
         self._writer = DatasetWriter(self._place, folder, (), ShardLimits(), self._tally)
         self.source: dict[str, Any] = {}
         self.manifest: dict[str, Any] = {}

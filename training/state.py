@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from soliloquy.dataset.lock import Locked, locked
-from soliloquy.dataset.place import Place
+from soliloquy.dataset.lock import Locked, write_lock
+from soliloquy.dataset.storage import Storage
 from training.settings import CannotTrain
 
 
@@ -25,7 +25,7 @@ def held(folder: Path, undertaking: Workflow, identity: Mapping[str, Any]) -> It
     """Raises CannotTrain where the folder is another's, or in use."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with locked(Place(folder), folder):
+        with write_lock(Storage(folder), folder):
             _check(folder, undertaking, identity)
             yield
     except Locked as error:

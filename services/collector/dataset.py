@@ -8,16 +8,16 @@ from typing import Any
 from services.collector.journal import Journal
 from soliloquy.dataset.layout import ShardLimits
 from soliloquy.dataset.manifest import versions, write_manifest
-from soliloquy.dataset.place import Place
 from soliloquy.dataset.rows import rows
 from soliloquy.dataset.shards import GROUP_ROWS, DatasetWriter, remove_leftovers
+from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.tally import Tally
 
 Costs = Callable[[dict[str, Any]], dict[str, float]]
 
 
 def write_dataset(
-    place: Place, scratch: Path, journal: Journal, *, run: dict[str, Any], cost: Costs, topics: Mapping[str, Any]
+    place: Storage, scratch: Path, journal: Journal, *, run: dict[str, Any], cost: Costs, topics: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Writes the dataset from its journal; the manifest comes last, so a folder with a manifest is complete.
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Self
 
 from soliloquy.dataset.frames import Frames
-from soliloquy.dataset.ids import Ids
+from soliloquy.dataset.ids import IdSet
 from soliloquy.v1.conversation_pb2 import Conversation, Ending
 from soliloquy.v1.dataset_pb2 import Collected, Origin
 
@@ -20,14 +20,14 @@ class Journal:
     """One frame a conversation; the first of an id wins. A conversation counts once it is on the disk."""
 
     def __init__(self, path: Path) -> None:
-        self._ids = Ids()
+        self._ids = IdSet()
         self._index = array("q")
         self._rejected_at: Counter[int] = Counter()
         # Problems that are no use to the recipe, by ordinal.
         self._unfit: set[int] = set()
         self.accepted = self.rejected = self.executions = self.duplicates = 0
         self._frames = Frames(path)
-        for start, payload in self._frames.recalled():
+        for start, payload in self._frames.recover():
             collected = Collected.FromString(payload)
             self._enter(collected, Conversation.FromString(collected.conversation), start)
 

@@ -13,11 +13,11 @@ import pyarrow.parquet as pq
 
 from services.collector.journal import collected_now
 from services.collector.segment import Segment, Topics, merge
-from soliloquy.dataset.ids import Ids
+from soliloquy.dataset.ids import IdSet
 from soliloquy.dataset.layout import ACCEPTED, KINDS, REJECTED, ShardLimits
 from soliloquy.dataset.manifest import Shard, read_manifest, shards_of, versions, write_manifest
-from soliloquy.dataset.place import Place
 from soliloquy.dataset.shards import DatasetWriter, remove_leftovers
+from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.tally import Tally
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.traces import spans
@@ -33,12 +33,12 @@ class DamagedShard(OSError):
 class LiveDataset:
     """A conversation counts once it is on the disk: first in a segment, then in a shard and no longer in a segment."""
 
-    def __init__(self, place: Place, working: Path, run: Run, limits: ShardLimits) -> None:
+    def __init__(self, place: Storage, working: Path, run: Run, limits: ShardLimits) -> None:
         self._place = place
         self._working = working
         self._run = run
         self._limits = limits
-        self._ids = Ids()
+        self._ids = IdSet()
         self._enriched: set[str] = set()
         self._shards: list[Shard] = []
         self._counts = Tally().as_json()
@@ -163,7 +163,7 @@ class LiveDataset:
                 self._path(number).unlink()
                 continue
             segment = self._open(number)
-            for start, payload in segment.frames.recalled():
+            for start, payload in segment.frames.recover():
                 self._enter(segment, Collected.FromString(payload), start)
             self._full.append(segment)
         return self._full.pop() if self._full else self._open(self._first_segment)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Self
 from services.collector import metrics
 from services.collector.origin import read_from
 from services.collector.settings import LiveSettings
-from soliloquy.dataset.lock import locked
-from soliloquy.dataset.place import Place
+from soliloquy.dataset.lock import write_lock
+from soliloquy.dataset.storage import Storage
 from soliloquy.runtime.events import run_key
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.runs_pb2 import Run
@@ -52,7 +52,7 @@ class LiveDatasets:
         settings.data.mkdir(parents=True, exist_ok=True)
         for old in settings.data.glob(_FIRST_FORMAT):
             raise OtherVersion(f"{old} is of an earlier version")
-        self._held.enter_context(locked(Place(settings.store or settings.data), settings.data))
+        self._held.enter_context(write_lock(Storage(settings.store or settings.data), settings.data))
         metrics.BLOCKED.set_function(lambda: float(bool(self.fault)))
         self._rolling = asyncio.create_task(self._roll_always())
         return self
@@ -85,7 +85,7 @@ class LiveDatasets:
         if growing not in self._open:
             async with self._opening:
                 if growing not in self._open:
-                    place = Place(f"{settings.store or settings.data}/{growing}")
+                    place = Storage(f"{settings.store or settings.data}/{growing}")
                     working = settings.data / growing / WORKING
                     # Only here: whoever collects nothing does not wait for Arrow.
                     from services.collector.live import LiveDataset

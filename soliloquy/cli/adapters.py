@@ -17,13 +17,13 @@ from soliloquy.runs.failure import Failure
 from soliloquy.runtime.weights import base_digest
 from training.adapters.activation import Activation, NotActivated
 from training.adapters.canary import Canary, canaries
-from training.adapters.registry import Active, NotThere, Overtaken, Registry
-from training.adapters.serving import ModelService, ServiceRefuses
-from training.adapters.version import BadAdapter, Version, read_version
+from training.adapters.registry import Active, ConcurrentActivation, Registry, UnknownVersion
+from training.adapters.serving import ModelService, ServiceError
+from training.adapters.version import InvalidAdapter, Version, read_version
 
 T = TypeVar("T")
 _BANK = "physics"
-MISTAKES = (BadAdapter, NotThere, Overtaken, NotActivated, ServiceRefuses)
+MISTAKES = (InvalidAdapter, UnknownVersion, ConcurrentActivation, NotActivated, ServiceError)
 
 REGISTRY = option("--registry", required=True, metavar="DIR|URL", help="Where they are kept: a folder or s3://..")
 SERVICE = option("--model-address", required=True, metavar="HOST:PORT", type=ADDRESS, help="Of the model service.")

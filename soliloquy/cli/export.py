@@ -7,10 +7,10 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from soliloquy.dataset.exports.exporting import CannotExport, Counts
+from soliloquy.dataset.exports.exporting import CannotExport, ExportCounts
 from soliloquy.dataset.exports.exporting import export as export_dataset
-from soliloquy.dataset.exports.format import NAMES, PARTS, Choice, find
-from soliloquy.dataset.exports.splitting import BadShares, Shares
+from soliloquy.dataset.exports.format import NAMES, PARTS, ExportOptions, find
+from soliloquy.dataset.exports.splitting import InvalidSplits, Splits
 from soliloquy.dataset.reading import Dataset, NoDataset
 from soliloquy.runs.failure import Failure
 
@@ -55,16 +55,16 @@ def export(
     All conversations of a problem are in the same split. What --leave-out may name: prompts (the system message),
     solutions, thoughts (the tutor's, with its codes), labels (what was drawn for the student), raw (models' answers).
     """
-    choice = Choice(hidden=hidden, leave_out=frozenset(leave_out))
+    choice = ExportOptions(hidden=hidden, leave_out=frozenset(leave_out))
     empty = () if name == "hf" else find(name).empty
     if name != "hf" and not find(name).holds_hidden:
         if hidden and context.get_parameter_source("hidden") is ParameterSource.COMMANDLINE:
             raise click.UsageError(f"{name} has no place for hidden states: leave --hidden out")
-        choice = Choice(hidden=False, leave_out=frozenset(leave_out))
+        choice = ExportOptions(hidden=False, leave_out=frozenset(leave_out))
     try:
-        shares = Shares.read(splits) if splits else None
+        shares = Splits.read(splits) if splits else None
         counts = export_dataset(Dataset(folder), name, out, choice=choice, shares=shares, rejected=rejected)
-    except BadShares as bad:
+    except InvalidSplits as bad:
         raise click.UsageError(f"--splits: {bad}") from bad
     except (CannotExport, NoDataset) as cannot:
         raise Failure(str(cannot)) from cannot
@@ -76,7 +76,7 @@ def export(
     _print(counts, name, out, empty)
 
 
-def _print(counts: Counts, name: str, out: Path, empty: Sequence[str]) -> None:
+def _print(counts: ExportCounts, name: str, out: Path, empty: Sequence[str]) -> None:
     parts = ", ".join(f"{part} {rows}" for part, rows in counts.written.items())
     click.echo(f"{counts.written.total()} rows in {out}" + (f": {parts}" if len(counts.written) > 1 else ""))
     if counts.left_out:

@@ -26,7 +26,7 @@ from soliloquy.cli.places import PLACE
 from soliloquy.cli.progress import Bar, Quiet
 from soliloquy.cli.service_options import CLASSIFIERS
 from soliloquy.dataset.frames import DamagedFrames
-from soliloquy.dataset.place import Place, Unavailable
+from soliloquy.dataset.storage import Storage, StorageUnavailable
 from soliloquy.problems.commissions import Commissions
 from soliloquy.problems.sources import BadProblemFile, ProblemSource, UnknownProblems, problem_source
 from soliloquy.recipes.recipe import DEFAULT, find, known_recipes
@@ -83,7 +83,7 @@ def generate(
     recipe: str,
     problems: str,
     enrich: bool,
-    out: Place,
+    out: Storage,
     work: Path | None,
     as_json: bool,
     quiet: bool,
@@ -216,7 +216,7 @@ def _refuse_with_kafka(context: click.Context, kafka: KafkaSettings | None) -> N
             )
 
 
-def _failure(error: BaseException, out: Place) -> BaseException:
+def _failure(error: BaseException, out: Storage) -> BaseException:
     """What stopped a run, as one line where it is something that a person can mend."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
@@ -225,7 +225,7 @@ def _failure(error: BaseException, out: Place) -> BaseException:
             return Failure(str(error))
         case DamagedFrames():
             return Failure(f"{error}: remove it to start the run anew")
-        case Unavailable():
+        case StorageUnavailable():
             return Failure(f"{error}; the same command goes on from here")
         case OSError():
             return Failure(f"{out} cannot be written ({error}): make room and run the command again")
@@ -277,7 +277,7 @@ def _waiting_for_replay(plan: Plan, counts: dict[str, Any], *, letters: str) -> 
     )
 
 
-def _print_table(report: dict[str, Any], out: Place) -> None:
+def _print_table(report: dict[str, Any], out: Storage) -> None:
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(style="dim")
     table.add_column()

@@ -4,16 +4,16 @@ from typing import Any
 
 import click
 
-from soliloquy.dataset.place import Place, Unavailable
+from soliloquy.dataset.storage import Storage, StorageUnavailable
 
 
-class _Place(click.ParamType[Place]):
+class _Place(click.ParamType[Storage]):
     name = "place"
 
-    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Place:
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Storage:
         try:
-            return Place(value)
-        except Unavailable as error:
+            return Storage(value)
+        except StorageUnavailable as error:
             self.fail(str(error), parameter, context)
 
 

@@ -17,15 +17,15 @@ from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.cli.launching import CONFIG, METRICS, Launch, end_when_asked, launch_options
 from soliloquy.cli.main import INTERRUPTED
 from soliloquy.cli.training_view import ShownTraining, exported
-from soliloquy.dataset.place import Place
+from soliloquy.dataset.storage import Storage
 from soliloquy.runs.failure import Failure
 from soliloquy.runtime.model.settings import shipped_models
 from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
 from soliloquy.runtime.transports.port import Unanswered
 
 if TYPE_CHECKING:
-    from training.continuous.folder import Outcome
-    from training.continuous.policy import Evaluation
+    from training.continuous.folder import RoundOutcome
+    from training.continuous.policy import EvaluationPolicy
 
 # Cases that are put at once.
 _IN_FLIGHT = 16
@@ -93,21 +93,21 @@ def retrain(
     """
     if (data is None) == (kafka is None):
         raise click.UsageError("where do conversations come from? Name either --data or --kafka")
-    if cache is None and Place(registry).folder is None:
+    if cache is None and Storage(registry).folder is None:
         raise click.UsageError(f"{registry} is no folder: name one that all replicas read, for copies, with --cache")
     from training.adapters.registry import Registry
-    from training.continuous.folder import Rounds
+    from training.continuous.folder import RetrainingFolder
     from training.continuous.policy import SHIPPED, read_policy
     from training.continuous.retraining import Retraining, Served
-    from training.continuous.sources import Growing, Source, Topic
+    from training.continuous.sources import DatasetSource, Source, TopicSource
     from training.settings import CannotTrain, read_settings
 
-    source: Source = Topic(kafka=kafka) if kafka else Growing(data=str(data))
+    source: Source = TopicSource(kafka=kafka) if kafka else DatasetSource(data=str(data))
     display = _Lines(every, quiet=quiet or as_json)
     try:
         chosen = read_policy(policy or SHIPPED)
         retraining = Retraining(
-            rounds=Rounds(state),
+            rounds=RetrainingFolder(state),
             source=source,
             every=every,
             served=Served(name=name, base=base, registry=Registry(registry), model_address=model_address, cache=cache),
@@ -135,7 +135,7 @@ class _Evaluating:
     """In this process, as `soliloquy evaluate higgs --weights` does it."""
 
     base: Path
-    evaluation: "Evaluation"
+    evaluation: "EvaluationPolicy"
     quiet: bool
 
     def evaluate(self, adapter: Path | None, out: Path) -> Mapping[str, Any]:
@@ -177,5 +177,5 @@ class _Lines:
         if not self._quiet:
             click.echo(f"round {number}: {step}", err=True)
 
-    def ended(self, outcome: "Outcome") -> None:
+    def ended(self, outcome: "RoundOutcome") -> None:
         self.at(outcome.round, ": ".join(filter(None, (outcome.outcome, outcome.version, outcome.reason))))

@@ -22,7 +22,7 @@ _COLUMNS = [
 
 
 @dataclass(kw_only=True)
-class Authored:
+class AuthoredProblems:
     """Counts of problems, kept or not."""
 
     written: int = 0
@@ -53,8 +53,10 @@ class Authored:
                 self.named += measures["names_topic"]
             self.measured.add(problem["question"], problem["solution"], measures["operations"])
 
-    def __add__(self, other: "Authored") -> "Authored":
-        return Authored(**{one.name: getattr(self, one.name) + getattr(other, one.name) for one in fields(self)})
+    def __add__(self, other: "AuthoredProblems") -> "AuthoredProblems":
+        return AuthoredProblems(
+            **{one.name: getattr(self, one.name) + getattr(other, one.name) for one in fields(self)}
+        )
 
     def _judge(self, opinions: Iterable[Mapping[str, str]]) -> None:
         """One "no" is enough for a no, and somebody has to say yes."""
@@ -87,9 +89,9 @@ class Authored:
         }
 
 
-def authored(dataset: Dataset) -> Authored:
+def count_authored(dataset: Dataset) -> AuthoredProblems:
     """Of all that was written, kept or not."""
-    counted = Authored()
+    counted = AuthoredProblems()
     for rejected in (False, True):
         if dataset.count(rejected=rejected):
             for batch in dataset.batches(_COLUMNS, rejected=rejected):

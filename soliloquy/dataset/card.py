@@ -22,7 +22,7 @@ _OPTIONS = {"noise": "none", "max_turns": 20, "max_attempts": 10}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Counted:
+class DatasetSummary:
     """All that a card tells: the same for the same dataset, however fast it grew."""
 
     manifest: Mapping[str, Any]
@@ -30,7 +30,7 @@ class Counted:
     rejected: Statistics
 
 
-def card(counted: Counted) -> str:
+def card(counted: DatasetSummary) -> str:
     kept, dropped = counted.accepted, counted.rejected
     command, note = again(counted)
     parts = {
@@ -135,7 +135,7 @@ def roles(statistics: Statistics) -> list[str]:
     return sorted({role for role, _ in statistics.tokens})
 
 
-def again(counted: Counted) -> tuple[str, str]:
+def again(counted: DatasetSummary) -> tuple[str, str]:
     """The command that grows the same conversations anew, and what is to be said of it; no command where none would."""
     run = counted.manifest["run"]
     if counted.accepted.recipe.topics:
@@ -156,7 +156,7 @@ def again(counted: Counted) -> tuple[str, str]:
     return shlex.join([*words, "--out", "again"]), note
 
 
-def settings(counted: Counted) -> list[tuple[str, str]]:
+def settings(counted: DatasetSummary) -> list[tuple[str, str]]:
     """What the manifest says of the run, but for tables and what was not given."""
     run = counted.manifest["run"]
     return [
@@ -166,7 +166,7 @@ def settings(counted: Counted) -> list[tuple[str, str]]:
     ]
 
 
-def hashes(counted: Counted) -> list[tuple[str, str]]:
+def hashes(counted: DatasetSummary) -> list[tuple[str, str]]:
     """Of the prompts and the contract, file by file."""
     run = counted.manifest["run"]
     told = [run.get(f"{kind}_sha256", {}) for kind in ("prompts", "protos")]
@@ -191,7 +191,7 @@ def limits(kept: Statistics) -> list[str]:
     return told
 
 
-def is_growing(counted: Counted) -> bool:
+def is_growing(counted: DatasetSummary) -> bool:
     """A collector writes shards before its run is over; how many are wanted, only the run knows."""
     return "growing" in counted.manifest["run"]
 
@@ -200,7 +200,7 @@ def is_scripted(kept: Statistics) -> bool:
     return any(engine == "scripted" for _, engine, *_ in kept.models)
 
 
-def _front(counted: Counted) -> str:
+def _front(counted: DatasetSummary) -> str:
     size = next(
         name
         for most, name in ((1e3, "n<1K"), (1e4, "1K<n<10K"), (1e5, "10K<n<100K"), (1e6, "100K<n<1M"), (1e9, "1M<n<1B"))

@@ -21,7 +21,7 @@ def below(array: pa.Array, *path: str) -> pa.Array:
     return array
 
 
-def occurring(*columns: pa.Array) -> Counter[Any]:
+def value_counts(*columns: pa.Array) -> Counter[Any]:
     """How often each value occurs, or each tuple of values where there are several columns; nulls do not count."""
     if len(columns) == 1:
         counted = pc.value_counts(columns[0].drop_null())
@@ -34,7 +34,7 @@ def occurring(*columns: pa.Array) -> Counter[Any]:
     return Counter(dict(zip(zip(*keys, strict=True), counts, strict=True)))
 
 
-def grouped(calls: pa.Array) -> list[dict[str, Any]]:
+def call_counts(calls: pa.Array) -> list[dict[str, Any]]:
     """A row for each of those who answered and each outcome: how many `calls`, and their tokens."""
     keys = [*ANSWERED_BY, "outcome"]
     table = pa.table({name: below(calls, name) for name in (*keys, *_USED)})

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from soliloquy.dataset.columns import below, named, occurring
+from soliloquy.dataset.columns import below, named, value_counts
 
 # Durations are counted in bins of 6 %, so that what is kept does not grow with the conversations.
 BINS_A_DECADE = 40
@@ -27,7 +27,7 @@ class Durations:
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Counts the rows of a shard of timings."""
-        self.collected += occurring(pc.floor(batch["collected_at"]).cast(pa.int64()))
+        self.collected += value_counts(pc.floor(batch["collected_at"]).cast(pa.int64()))
         executions = pc.list_flatten(batch["executions"])
         _add(self.executions, below(executions, "seconds"), by=named(below(executions, "lane"), "LANE_"))
         self.waits += _binned(below(executions, "waited_seconds"))
@@ -53,21 +53,21 @@ class Durations:
 def _add(histograms: dict[str, Histogram], seconds: pa.Array, *, by: pa.Array) -> None:
     # Of a dataset from before lanes were told, they are unset.
     by = pc.fill_null(by, "")
-    for key in sorted(occurring(by)):
+    for key in sorted(value_counts(by)):
         histograms[key] = histograms.get(key, Counter()) + _binned(seconds.filter(pc.equal(by, key)))
 
 
-def seconds_of(histogram: Histogram, share: float) -> float:
+def quantile(histogram: Histogram, share: float) -> float:
     """The duration that this share of them does not exceed; 0 where there are none."""
     wanted, reached = share * histogram.total(), 0
     for place in sorted(histogram):
         reached += histogram[place]
         if reached >= wanted:
-            return beginning(place + 0.5)
+            return bin_start(place + 0.5)
     return 0.0
 
 
-def beginning(place: float) -> float:
+def bin_start(place: float) -> float:
     """The seconds at which a bin begins."""
     return float(10 ** (place / BINS_A_DECADE))
 
@@ -76,4 +76,4 @@ def _binned(seconds: pa.Array) -> Histogram:
     """What took no time was not measured."""
     measured = seconds.filter(pc.greater(seconds, 0))
     places = np.floor(np.log10(np.asarray(measured)) * BINS_A_DECADE)
-    return occurring(pa.array(places.astype(np.int64)))
+    return value_counts(pa.array(places.astype(np.int64)))

@@ -31,7 +31,7 @@ class Frames:
     def close(self) -> None:
         self._file.close()
 
-    def recalled(self) -> Iterator[tuple[int, bytes]]:
+    def recover(self) -> Iterator[tuple[int, bytes]]:
         """The place and payload of each frame of an earlier start; half a last one is cut off behind them."""
         end = 0
         try:
@@ -83,7 +83,7 @@ class Frames:
             self._flushing = None
 
 
-def payloads(path: Path) -> Iterator[bytes]:
+def read_payloads(path: Path) -> Iterator[bytes]:
     """Of a file that another process may be appending to."""
     for _, payload in _frames(path):
         yield payload

@@ -3,7 +3,7 @@
 from hashlib import blake2b
 
 
-class Ids:
+class IdSet:
     """A million take a tenth of a gigabyte: of each only a digest is kept, long enough to be the only one."""
 
     def __init__(self) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from soliloquy.dataset.place import Place, Unavailable
+from soliloquy.dataset.storage import Storage, StorageUnavailable
 
 LOCK = "lock.json"
 
@@ -20,7 +20,7 @@ class Locked(Exception):
 
 
 @contextmanager
-def locked(place: Place, working: Path) -> Iterator[None]:
+def write_lock(place: Storage, working: Path) -> Iterator[None]:
     """Held by one process of all that share the working folder, and in an object store by one working folder of all.
 
     The first ends with its process, however that ends. The second is an object that only the first to ask can create
@@ -41,13 +41,13 @@ def locked(place: Place, working: Path) -> Iterator[None]:
             yield
         finally:
             # Where the store is gone, the next start finds the lock to be its own.
-            with suppress(Unavailable):
+            with suppress(StorageUnavailable):
                 place.remove(LOCK)
     finally:
         os.close(lock)
 
 
-def _take(place: Place, working: Path) -> None:
+def _take(place: Storage, working: Path) -> None:
     owner = _owner(working)
     claim = {"owner": owner, "host": platform.node(), "process": os.getpid(), "since": time.ctime()}
     if place.create(LOCK, json.dumps(claim).encode()):

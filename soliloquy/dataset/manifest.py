@@ -7,7 +7,7 @@ from hashlib import sha256
 from importlib.metadata import version
 from typing import Any
 
-from soliloquy.dataset.place import Place
+from soliloquy.dataset.storage import Storage
 from soliloquy.v1 import conversation_pb2, dataset_pb2, runs_pb2, sandbox_pb2
 
 MANIFEST = "manifest.json"
@@ -36,7 +36,7 @@ class Shard:
         return self.name.partition("/")[0]
 
 
-def read_manifest(place: Place) -> dict[str, Any] | None:
+def read_manifest(place: Storage) -> dict[str, Any] | None:
     """None where there is none."""
     text = place.read(MANIFEST)
     if text is None:
@@ -55,7 +55,7 @@ def read_manifest(place: Place) -> dict[str, Any] | None:
     raise UnreadableManifest(f"{place}/{MANIFEST} is of format {form!r}; this version reads {FORMAT}: update it")
 
 
-def write_manifest(place: Place, manifest: dict[str, Any], shards: Iterable[Shard]) -> None:
+def write_manifest(place: Storage, manifest: dict[str, Any], shards: Iterable[Shard]) -> None:
     """From then on its shards count, and no others."""
     whole = {"format": FORMAT, **manifest, "shards": [asdict(shard) for shard in shards]}
     place.write(MANIFEST, json.dumps(whole, ensure_ascii=False, indent=2).encode() + b"\n")

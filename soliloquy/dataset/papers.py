@@ -1,6 +1,6 @@
 """The figures of a dataset in the terms of the papers, beside theirs."""
 
-from soliloquy.dataset.authored import PUBLISHED, Authored
+from soliloquy.dataset.authored import PUBLISHED, AuthoredProblems
 from soliloquy.dataset.statistics import Statistics
 from soliloquy.dataset.tables import share
 
@@ -64,7 +64,7 @@ def scaffold(kept: Statistics) -> Beside:
     ]
 
 
-def mathwell(written: Authored) -> Beside:
+def mathwell(written: AuthoredProblems) -> Beside:
     """Those of its tables, of all that was written to order; nothing where nothing was."""
     here, published = written.as_json(), PUBLISHED["MATHWELL"]
     return [

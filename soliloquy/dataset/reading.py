@@ -11,11 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from soliloquy.dataset.frames import payloads
+from soliloquy.dataset.frames import read_payloads
 from soliloquy.dataset.layout import ACCEPTED, REJECTED, TIMED
 from soliloquy.dataset.manifest import Shard, UnreadableManifest, read_manifest, shards_of
-from soliloquy.dataset.place import Place
 from soliloquy.dataset.rows import REASONS, SCHEMA, TIMINGS, completed, messages, rows
+from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.timings import timeless
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Collected
@@ -46,7 +46,7 @@ class Dataset:
         """Raises NoDataset."""
         self.folder = str(folder)
         try:
-            self._place = Place(self.folder)
+            self._place = Storage(self.folder)
             manifest = read_manifest(self._place)
         except (UnreadableManifest, OSError) as error:
             raise NoDataset(_one_line(error)) from error
@@ -148,7 +148,7 @@ class Dataset:
         # Those before it are in shards, if still to be removed.
         first = self.manifest["arrival"].get("segments", 0)
         for path in (path for path in self._journals if int(path.name.partition("-")[2] or first) >= first):
-            yield from (Collected.FromString(payload) for payload in payloads(path))
+            yield from (Collected.FromString(payload) for payload in read_payloads(path))
 
     def _shards(self, rejected: bool) -> list[Shard]:
         return shards_of(self.manifest, REJECTED if rejected else ACCEPTED)

@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 
 from soliloquy.dataset.layout import ACCEPTED, KINDS, REJECTED, TIMED, ShardLimits
 from soliloquy.dataset.manifest import Shard
-from soliloquy.dataset.place import Place
 from soliloquy.dataset.rows import REASONS, SCHEMA, TIMINGS, rows
+from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.tally import Tally
 from soliloquy.dataset.timings import timeless, timings
 from soliloquy.v1.dataset_pb2 import Collected
@@ -25,7 +25,7 @@ class DatasetWriter:
     """Writes conversations in the order in which they come; each shard appears whole, under the next free number."""
 
     def __init__(
-        self, place: Place, scratch: Path, present: Sequence[Shard], limits: ShardLimits, tally: Tally
+        self, place: Storage, scratch: Path, present: Sequence[Shard], limits: ShardLimits, tally: Tally
     ) -> None:
         """What it writes is added to the tally."""
         self._limits = limits
@@ -105,7 +105,7 @@ class _Kind:
 class _Shards:
     """The files of one kind."""
 
-    def __init__(self, kind: str, place: Place, scratch: Path, first: int) -> None:
+    def __init__(self, kind: str, place: Storage, scratch: Path, first: int) -> None:
         self._kind = kind
         self._place = place
         self._scratch = scratch / f"{kind}.unfinished"
@@ -135,7 +135,7 @@ class _Shards:
         self._writer, self.rows = None, 0
 
 
-def remove_leftovers(place: Place, counting: Sequence[Shard]) -> None:
+def remove_leftovers(place: Storage, counting: Sequence[Shard]) -> None:
     """Shards that no manifest names: of a start that ended before it could write one."""
     counted = {shard.name for shard in counting}
     for kind in KINDS:

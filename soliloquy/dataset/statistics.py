@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from soliloquy.dataset.authored import Authored
-from soliloquy.dataset.columns import ANSWERED_BY, below, grouped, named, occurring, verdicts, word
+from soliloquy.dataset.authored import AuthoredProblems
+from soliloquy.dataset.columns import ANSWERED_BY, below, call_counts, named, value_counts, verdicts, word
 from soliloquy.recipes.codes import EVALUATIONS, STATES
 from soliloquy.recipes.recipe import DEFAULT, Recipe, find
 from soliloquy.truth.utterances import bigram_entropy, uptake, words
@@ -77,44 +77,44 @@ class Statistics:
     # By role, engine, model and adapter's digest, how many calls they answered.
     models: Counter[tuple[str, ...]] = field(default_factory=Counter)
     # Of problems that were written to order.
-    authored: Authored = field(default_factory=Authored)
+    authored: AuthoredProblems = field(default_factory=AuthoredProblems)
     # Why conversations were not kept: one may have broken several rules.
     reasons: Counter[str] = field(default_factory=Counter)
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Counts the rows of a shard, accepted or rejected."""
         self.conversations += len(batch)
-        self.recipes += occurring(below(batch["run"], "recipe"))
-        self.endings += occurring(named(batch["ending"], "ENDING_"))
-        self.topics += occurring(below(batch["problem"], "topic"))
-        self.personas += occurring(batch["persona"].filter(_is_said(batch["persona"])))
+        self.recipes += value_counts(below(batch["run"], "recipe"))
+        self.endings += value_counts(named(batch["ending"], "ENDING_"))
+        self.topics += value_counts(below(batch["problem"], "topic"))
+        self.personas += value_counts(batch["persona"].filter(_is_said(batch["persona"])))
         self.persons += pc.sum(batch["person"]).as_py() or 0
         ids = below(batch["problem"], "id")
-        self.problems += occurring(pc.if_else(pc.equal(ids, ""), below(batch["problem"], "question"), ids))
-        self.origins += occurring(pc.replace_substring_regex(below(batch["problem"], "source"), r"[/:].*", ""))
-        self.lengths += occurring(pc.list_value_length(batch["turns"]))
+        self.problems += value_counts(pc.if_else(pc.equal(ids, ""), below(batch["problem"], "question"), ids))
+        self.origins += value_counts(pc.replace_substring_regex(below(batch["problem"], "source"), r"[/:].*", ""))
+        self.lengths += value_counts(pc.list_value_length(batch["turns"]))
         if "reasons" in batch.schema.names:
-            self.reasons += occurring(kinds_of_reasons(pc.list_flatten(batch["reasons"])))
+            self.reasons += value_counts(kinds_of_reasons(pc.list_flatten(batch["reasons"])))
         to_order = batch.filter(below(batch["problem"], "authorship").is_valid())
         self.authored.add(to_order.select(["problem", "turns"]).to_pylist())
         turns = pc.list_flatten(batch["turns"])
         self._add_texts(below(turns, "student", "text"), below(turns, "tutor", "text"))
         student, tutor = below(turns, "student"), below(turns, "tutor")
         evaluations = named(below(tutor, "evaluation"), "EVALUATION_")
-        self.intents += occurring(named(below(student, "intent"), "INTENT_"))
-        self.strategies += occurring(named(below(student, "strategy"), "ERROR_STRATEGY_"))
-        self.confusions += occurring(
+        self.intents += value_counts(named(below(student, "intent"), "INTENT_"))
+        self.strategies += value_counts(named(below(student, "strategy"), "ERROR_STRATEGY_"))
+        self.confusions += value_counts(
             named(below(batch["problem"], "enrichment", "confusion", "category"), "ERROR_CATEGORY_")
         )
-        self.beliefs += occurring(named(below(student, "belief"), "BELIEF_"))
-        self.sent_back += occurring(named(below(student, "rejected", "judge"), "JUDGE_"))
+        self.beliefs += value_counts(named(below(student, "belief"), "BELIEF_"))
+        self.sent_back += value_counts(named(below(student, "rejected", "judge"), "JUDGE_"))
         actions, moves = below(tutor, "action"), named(below(tutor, "move"), "MOVE_")
-        self.codes += occurring(evaluations, pc.if_else(pc.greater(actions, 0), actions.cast(pa.string()), moves))
-        self.states += occurring(named(below(tutor, "state"), "STEP_STATE_"))
-        self.learner_states += occurring(named(below(tutor, "learner_state"), "LEARNER_STATE_"))
-        self.moves += occurring(moves)
-        self.move_intents += occurring(moves, named(below(tutor, "move_intent"), "MOVE_INTENT_"))
-        self.resolutions += occurring(named(batch["resolution"], "RESOLUTION_"))
+        self.codes += value_counts(evaluations, pc.if_else(pc.greater(actions, 0), actions.cast(pa.string()), moves))
+        self.states += value_counts(named(below(tutor, "state"), "STEP_STATE_"))
+        self.learner_states += value_counts(named(below(tutor, "learner_state"), "LEARNER_STATE_"))
+        self.moves += value_counts(moves)
+        self.move_intents += value_counts(moves, named(below(tutor, "move_intent"), "MOVE_INTENT_"))
+        self.resolutions += value_counts(named(batch["resolution"], "RESOLUTION_"))
         self._add_calculations(below(turns, "calculation"), evaluations)
         self._add_calls(below(turns, "calls"))
         self._add_calls(below(batch["problem"], "enrichment", "calls"))
@@ -165,7 +165,7 @@ class Statistics:
         for speaker, texts in (("student", student), ("tutor", tutor)):
             said = texts.filter(_is_said(texts))
             lengths = pc.list_value_length(pc.utf8_split_whitespace(pc.utf8_trim_whitespace(said)))
-            self.words += Counter({(speaker, number): count for number, count in occurring(lengths).items()})
+            self.words += Counter({(speaker, number): count for number, count in value_counts(lengths).items()})
         for message, reply in zip(student.to_pylist(), tutor.to_pylist(), strict=True):
             if not reply:
                 continue
@@ -183,17 +183,17 @@ class Statistics:
         calculations, evaluations = calculations.filter(used), evaluations.filter(used)
         self.python_turns += len(calculations)
         tries = pc.list_value_length(pc.struct_field(calculations, "attempts"))
-        self.attempts += occurring(tries)
+        self.attempts += value_counts(tries)
         executions = below(calculations, "attempts", "execution")
         statuses = named(below(executions, "status"), "STATUS_")
-        self.statuses += occurring(statuses)
-        self.lanes += occurring(named(below(executions, "lane"), "LANE_"))
-        self.errors += occurring(_kinds_of_errors(below(executions, "error"), statuses))
-        self.verdicts += occurring(verdicts(calculations), evaluations)
+        self.statuses += value_counts(statuses)
+        self.lanes += value_counts(named(below(executions, "lane"), "LANE_"))
+        self.errors += value_counts(_kinds_of_errors(below(executions, "error"), statuses))
+        self.verdicts += value_counts(verdicts(calculations), evaluations)
 
     def _add_calls(self, calls: pa.Array) -> None:
-        self.parse += occurring(named(below(calls, "outcome"), "PARSE_OUTCOME_"))
-        for row in grouped(calls):
+        self.parse += value_counts(named(below(calls, "outcome"), "PARSE_OUTCOME_"))
+        for row in call_counts(calls):
             self.models[tuple(row[name] for name in ANSWERED_BY)] += row["calls"]
             for kind in _KINDS_OF_TOKENS:
                 self.tokens[row["role"], kind] += row[kind]

@@ -8,7 +8,7 @@ from typing import Any, Self
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from soliloquy.dataset.columns import ANSWERED_BY, below, grouped, occurring, verdicts
+from soliloquy.dataset.columns import ANSWERED_BY, below, call_counts, value_counts, verdicts
 from soliloquy.recipes.codes import EVALUATIONS
 from soliloquy.recipes.recipe import find
 from soliloquy.v1.conversation_pb2 import Evaluation
@@ -76,7 +76,7 @@ class Tally:
 
     def _add_enrichments(self, problems: pa.Array, enrichments: pa.Array) -> None:
         because = below(enrichments, "plain_because")
-        self.enrichment.update(occurring(pc.if_else(pc.equal(because, ""), "detailed", "plain")))
+        self.enrichment.update(value_counts(pc.if_else(pc.equal(because, ""), "detailed", "plain")))
         enriched = pc.if_else(enrichments.is_valid(), problems, None)
         if not all(first := [problem is None or self._is_first(problem) for problem in enriched.to_pylist()]):
             enrichments = enrichments.filter(pa.array(first))
@@ -100,16 +100,16 @@ class Tally:
         calculations = below(turns, "calculation")
         self.python_turns += len(calculations) - calculations.null_count
         statuses = below(calculations, "attempts", "execution", "status").fill_null("STATUS_UNSPECIFIED")
-        self.executions.update({_plain(name, "STATUS_"): count for name, count in occurring(statuses).items()})
+        self.executions.update({_plain(name, "STATUS_"): count for name, count in value_counts(statuses).items()})
         evaluations = below(turns, "tutor", "evaluation").fill_null("EVALUATION_UNSPECIFIED")
-        for (recipe, found, evaluation), count in occurring(recipes, verdicts(calculations), evaluations).items():
+        for (recipe, found, evaluation), count in value_counts(recipes, verdicts(calculations), evaluations).items():
             # What was imported may have no recipe, and so no rules.
             if recipe and (agreeing := find(recipe).agreeing):
                 agrees = _LETTERS.get(evaluation, "") in agreeing[found]
                 self.verdicts["agree" if agrees else "contradict"] += count
 
     def _add_calls(self, calls: pa.Array) -> None:
-        for call in grouped(calls):
+        for call in call_counts(calls):
             role = call["role"]
             self.parse[_plain(call["outcome"], "PARSE_OUTCOME_")] += call["calls"]
             self.tokens[role, "prompt"] += call["prompt"]

@@ -7,18 +7,18 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from soliloquy.dataset.ids import Ids
+from soliloquy.dataset.ids import IdSet
 from soliloquy.dataset.layout import ACCEPTED, KINDS, TIMED
 from soliloquy.dataset.manifest import MANIFEST, Shard, UnreadableManifest, read_manifest, shards_of, versions
-from soliloquy.dataset.place import Place
 from soliloquy.dataset.rows import completed
 from soliloquy.dataset.shards import GROUP_ROWS, SCHEMAS
+from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.tally import Tally
 
 _CHUNK = 1024 * 1024
 
 
-def findings(place: Place) -> Iterator[str]:
+def findings(place: Storage) -> Iterator[str]:
     """One line for each thing that is not as it should be."""
     try:
         manifest = read_manifest(place)
@@ -35,21 +35,21 @@ def findings(place: Place) -> Iterator[str]:
     yield from verification.of_all()
 
 
-def _unnamed(place: Place, manifest: dict[str, Any]) -> Iterator[str]:
+def _unnamed(place: Storage, manifest: dict[str, Any]) -> Iterator[str]:
     named = {shard.name for shard in shards_of(manifest, *KINDS)}
     for kind in KINDS:
         yield from (f"{name} is not in the manifest" for name in place.names(kind) if name not in named)
 
 
 class _Verification:
-    def __init__(self, place: Place, manifest: dict[str, Any]) -> None:
+    def __init__(self, place: Storage, manifest: dict[str, Any]) -> None:
         self._place = place
         self._manifest = manifest
         self._same_contract = manifest["run"].get("protos_sha256") == versions()["protos_sha256"]
         # A run's conversations are in its order; what was written as it came has none.
         self._wanted: int | None = manifest["run"].get("conversations")
         self._last: dict[str, list[int]] = {}
-        self._ids, self._timed = Ids(), Ids()
+        self._ids, self._timed = IdSet(), IdSet()
         self._tally = Tally()
         self._unread = False
 

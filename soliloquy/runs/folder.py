@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any, Self
 
 from soliloquy.dataset.layout import KINDS
-from soliloquy.dataset.lock import Locked, locked
+from soliloquy.dataset.lock import Locked, write_lock
 from soliloquy.dataset.manifest import MANIFEST, UnreadableManifest, read_manifest
-from soliloquy.dataset.place import Place, Unavailable
+from soliloquy.dataset.storage import Storage, StorageUnavailable
 from soliloquy.runs.failure import Failure
 from soliloquy.runs.plan import Plan, difference
 
@@ -21,7 +21,7 @@ _FIRST_FORMAT = "journal.jsonl"
 class RunFolder:
     """Opened for a plan: empty, or holding the unfinished files of the very same run, or its finished ones."""
 
-    def __init__(self, place: Place, plan: Plan, work: Path | None) -> None:
+    def __init__(self, place: Storage, plan: Plan, work: Path | None) -> None:
         """Where the dataset is to lie elsewhere, the files of the unfinished run need a folder of this machine."""
         folder = work or place.folder
         if folder is None:
@@ -45,7 +45,7 @@ class RunFolder:
     def __enter__(self) -> Self:
         try:
             self._open()
-        except Unavailable as error:
+        except StorageUnavailable as error:
             raise Failure(str(error)) from error
         except (Locked, UnreadableManifest) as error:
             raise Failure(f"{error}: choose another --out") from error
@@ -69,7 +69,7 @@ class RunFolder:
         if (self.working / _FIRST_FORMAT).exists():
             raise Failure(f"{self.place} holds an unfinished run of an earlier version: choose another --out")
         self.working.mkdir(parents=True, exist_ok=True)
-        self._held.enter_context(locked(self.place, self.working))
+        self._held.enter_context(write_lock(self.place, self.working))
         identity = self.working / "run.json"
         if identity.exists():
             self._check(_read_json(identity))

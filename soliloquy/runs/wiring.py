@@ -30,7 +30,7 @@ from services.planner.settings import PlannerSettings
 from services.student.settings import StudentSettings
 from services.tutor.settings import TutorSettings
 from soliloquy.dataset.lock import Locked
-from soliloquy.dataset.place import Unavailable
+from soliloquy.dataset.storage import StorageUnavailable
 from soliloquy.problems.bank.bank import load_bank
 from soliloquy.problems.book import ProblemBook
 from soliloquy.problems.sources import problem_source
@@ -178,7 +178,7 @@ async def _open(datasets: LiveDatasets, data: Path, at_hand: AsyncExitStack) -> 
         await at_hand.enter_async_context(datasets)
     except (Locked, OtherVersion) as error:
         raise Failure(f"{error}: choose another --data") from None
-    except Unavailable as error:
+    except StorageUnavailable as error:
         raise Failure(str(error)) from error
     except OSError as error:
         raise Failure(f"{data} cannot be written ({error.strerror}): choose another --data") from error

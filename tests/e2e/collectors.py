@@ -11,7 +11,7 @@ from pathlib import Path
 
 from services.collector.settings import LiveSettings
 from soliloquy.dataset.layout import REJECTED, ShardLimits
-from soliloquy.dataset.place import Place
+from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.verify import findings
 from soliloquy.runs.wiring import ORDERS, Assignment
 from soliloquy.runtime.events import first_event
@@ -54,7 +54,7 @@ async def harmed(folder: Path, *, kills: int, seed: int) -> Harm:
     collector.terminate()
     _, errors = collector.communicate(timeout=END_SECONDS)
     assert collector.returncode == 0, errors
-    place = Place(folder / "data" / numbered(0).run.id)
+    place = Storage(folder / "data" / numbered(0).run.id)
     kept = conversations_in(place) + conversations_in(place, REJECTED)
     return Harm(
         kills=kills,

@@ -20,10 +20,10 @@ from benchmarks.figures import figure
 from soliloquy.cli.main import main
 from soliloquy.cli.show import record_of
 from soliloquy.client import Dataset
-from soliloquy.dataset.frames import payloads
+from soliloquy.dataset.frames import read_payloads
 from soliloquy.dataset.layout import ACCEPTED, REJECTED
 from soliloquy.dataset.manifest import MANIFEST, read_manifest, shards_of
-from soliloquy.dataset.place import Place
+from soliloquy.dataset.storage import Storage
 
 SOLILOQUY = str(Path(sys.executable).with_name("soliloquy"))
 
@@ -77,7 +77,7 @@ def grown(out: Path | str, **options: Any) -> dict[str, Any]:
 
 def dataset(out: Path | str) -> dict[str, bytes]:
     """The files of a dataset, without what a clock or a machine had a say in."""
-    place = Place(out)
+    place = Storage(out)
     manifest = read_manifest(place)
     assert manifest is not None
     shards = shards_of(manifest, ACCEPTED, REJECTED)
@@ -100,7 +100,7 @@ def start(arguments: list[str]) -> subprocess.Popen[str]:
 def journal_frames(out: Path) -> int:
     """How many conversations an unfinished run has collected."""
     path = out / ".run" / "journal"
-    return sum(1 for _ in payloads(path)) if path.exists() else 0
+    return sum(1 for _ in read_payloads(path)) if path.exists() else 0
 
 
 def wait_for_frames(out: Path, frames: int, process: subprocess.Popen[str], *, seconds: float = 60) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from services.collector.dataset import write_dataset
 from services.collector.journal import Journal
-from soliloquy.dataset.place import Place
+from soliloquy.dataset.storage import Storage
 from tests.e2e.runs import SOLILOQUY, run, said
 from tests.unit.collector.collecting import numbered
 
@@ -17,7 +17,7 @@ async def folder(tmp_path: Path) -> Path:
     with Journal(tmp_path / "journal") as journal:
         await journal.add(numbered(0), [])
         identity = {"conversations": 1}
-        write_dataset(Place(tmp_path), tmp_path / ".run", journal, run=identity, cost=lambda _: {}, topics={})
+        write_dataset(Storage(tmp_path), tmp_path / ".run", journal, run=identity, cost=lambda _: {}, topics={})
     return tmp_path
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from soliloquy.dataset.place import Place
+from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.verify import findings
 from tests.chart.render import CHART
 from tests.cluster.control_plane import Cluster, until
@@ -159,7 +159,7 @@ class Run:
         assert self.accepted == self.conversations
         [folder] = self.release.volume.glob(f"{self.id.partition('-')[0]}*")
         # A shard is written when it is full, or some seconds after its first conversation.
-        self._until(lambda: len(conversations_in(Place(folder))) >= self.conversations)
+        self._until(lambda: len(conversations_in(Storage(folder))) >= self.conversations)
         assert len(whole(folder)) == self.conversations
 
     def _until(self, there: Callable[[], bool]) -> None:
@@ -175,8 +175,8 @@ class Run:
 
 def whole(folder: Path) -> set[str]:
     """The conversations of a dataset in which all is as its manifest says, and nothing twice."""
-    assert list(findings(Place(folder))) == []
-    kept = [conversation.id for conversation in conversations_in(Place(folder))]
+    assert list(findings(Storage(folder))) == []
+    kept = [conversation.id for conversation in conversations_in(Storage(folder))]
     assert len(kept) == len(set(kept))
     return set(kept)
 

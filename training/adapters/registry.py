@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from soliloquy.dataset.place import Place
+from soliloquy.dataset.storage import Storage
 from soliloquy.runtime.weights import digest_of
 from training.adapters.version import Version
 
@@ -16,11 +16,11 @@ _ACTIVE = "active.json"
 _VERSIONS, _FILES = "versions", "files"
 
 
-class NotThere(Exception):
+class UnknownVersion(Exception):
     """The registry has no such version, or more than one."""
 
 
-class Overtaken(Exception):
+class ConcurrentActivation(Exception):
     """Another activation came between: what is active is not what this one began with."""
 
 
@@ -38,7 +38,7 @@ class Active:
 
 class Registry:
     def __init__(self, where: str) -> None:
-        self._place = Place(where)
+        self._place = Storage(where)
 
     def __str__(self) -> str:
         return str(self._place)
@@ -67,7 +67,7 @@ class Registry:
         found = [one for one in self.versions() if one.name == name and one.digest.startswith(digest)]
         if len(found) != 1:
             known = ", ".join(one.id for one in (found or self.versions())) or "none"
-            raise NotThere(f"{len(found)} versions in {self} are called {asked!r}: name one of them: {known}")
+            raise UnknownVersion(f"{len(found)} versions in {self} are called {asked!r}: name one of them: {known}")
         return found[0]
 
     def path(self, version: Version, cache: Path | None) -> Path:
@@ -75,7 +75,7 @@ class Registry:
         if self._place.folder is not None:
             return self._place.folder / _files(version)
         if cache is None:
-            raise NotThere(f"{self} is no folder: name one that all replicas read, for copies, with --cache")
+            raise UnknownVersion(f"{self} is no folder: name one that all replicas read, for copies, with --cache")
         folder = cache / version.id
         for name, digest in version.files.items():
             if not (folder / name).is_file() or digest_of([folder / name]) != digest:
@@ -88,10 +88,10 @@ class Registry:
         return {name: Active(**{**entry, "before": tuple(entry["before"])}) for name, entry in kept.items()}
 
     def activate(self, name: str, active: Active, *, instead_of: Active | None) -> None:
-        """In one write; Overtaken where something else is active by now than when the caller looked."""
+        """In one write; ConcurrentActivation where something else is active by now than when the caller looked."""
         record = self.active()
         if record.get(name) != instead_of:
-            raise Overtaken(f"{name} was activated by somebody else meanwhile: look at it, and try again")
+            raise ConcurrentActivation(f"{name} was activated by somebody else meanwhile: look at it, and try again")
         self._write(_ACTIVE, {each: asdict(entry) for each, entry in {**record, name: active}.items()})
 
     def _write(self, name: str, content: Any) -> None:
@@ -121,7 +121,7 @@ class Registry:
         unfinished.replace(path)
 
 
-def first(version: Version) -> Active:
+def first_activation(version: Version) -> Active:
     return Active(version=version.id, since=_now())
 
 

@@ -30,7 +30,7 @@ _PASSING = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.RESOURCE_EXHAUSTED)
 T = TypeVar("T")
 
 
-class ServiceRefuses(Exception):
+class ServiceError(Exception):
     """The model service does not do what it was asked; the message is its own."""
 
 
@@ -84,7 +84,5 @@ class ModelService:
             except grpc.aio.AioRpcError as error:
                 if error.code() not in _PASSING or time.monotonic() > until:
                     said = " ".join((error.details() or "").split())
-                    raise ServiceRefuses(
-                        f"the model service at {self._address}: {said} ({error.code().name})"
-                    ) from error
+                    raise ServiceError(f"the model service at {self._address}: {said} ({error.code().name})") from error
             await asyncio.sleep(_PAUSE_SECONDS)

@@ -19,7 +19,7 @@ _NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 _DATA_DIGEST = re.compile(r"\A---\n(?:(?!---).*\n)*?data_digest:\s*[\"']?(\w+)\b")
 
 
-class BadAdapter(Exception):
+class InvalidAdapter(Exception):
     """A folder holds no adapter that could be kept: the message says what is wrong with it."""
 
 
@@ -55,10 +55,10 @@ def read_version(folder: Path, name: str, *, base: str = "") -> tuple[Version, P
     `base` is the digest that its base must have; empty where any will do.
     """
     if not _NAME.fullmatch(name):
-        raise BadAdapter(f"{name!r} is no name for an adapter: use letters, digits, dots, dashes and underscores")
+        raise InvalidAdapter(f"{name!r} is no name for an adapter: use letters, digits, dots, dashes and underscores")
     adapter = folder / "adapter" if (folder / "adapter" / WEIGHTS).is_file() else folder
     if missing := [file for file in (WEIGHTS, CONFIG, CARD) if not (adapter / file).is_file()]:
-        raise BadAdapter(f"{folder} is no adapter with a card: it lacks {', '.join(missing)}")
+        raise InvalidAdapter(f"{folder} is no adapter with a card: it lacks {', '.join(missing)}")
     files = {file: digest_of([adapter / file]) for file in (WEIGHTS, CONFIG, CARD)}
     if (adapter / PICTURE).is_file():
         files[PICTURE] = digest_of([adapter / PICTURE])
@@ -79,14 +79,14 @@ def _check(version: Version, adapter: Path, base: str) -> None:
     card = adapter / CARD
     for entry, value in (("base_model_digest", version.base_digest), ("data_digest", version.data_digest)):
         if not value:
-            raise BadAdapter(f"{card} names no {entry} in its front matter: what it was trained on must be known")
+            raise InvalidAdapter(f"{card} names no {entry} in its front matter: what it was trained on must be known")
     if base and base != version.base_digest:
-        raise BadAdapter(
+        raise InvalidAdapter(
             f"{adapter} was trained on the base {version.base_digest[:_DIGITS]}, not on {base[:_DIGITS]}: name its own"
         )
     trained = version.metrics.get("adapter_digest", version.digest)
     if trained != version.digest:
-        raise BadAdapter(
+        raise InvalidAdapter(
             f"the weights in {adapter} are {version.digest[:_DIGITS]}, and its training made {trained[:_DIGITS]}: "
             "one of the two is of another training"
         )
@@ -99,14 +99,14 @@ def _check_weights(weights: Path, config: Mapping[str, Any]) -> None:
         with safe_open(weights, framework="numpy") as opened:
             shapes = {name: opened.get_slice(name).get_shape() for name in opened.keys()}  # noqa: SIM118 - no mapping
     except (SafetensorError, OSError) as error:
-        raise BadAdapter(f"{weights} cannot be read ({error}): was it copied whole?") from error
+        raise InvalidAdapter(f"{weights} cannot be read ({error}): was it copied whole?") from error
     ranks = {shape[0] for name, shape in shapes.items() if "lora_A" in name}
     if ranks != {config.get("r")}:
         found = ", ".join(map(str, sorted(ranks))) or "none at all"
-        raise BadAdapter(f"{weights} holds matrices of rank {found}, and {CONFIG} says {config.get('r')}")
+        raise InvalidAdapter(f"{weights} holds matrices of rank {found}, and {CONFIG} says {config.get('r')}")
     lacking = [each for each in config.get("target_modules") or () if not any(f".{each}." in name for name in shapes)]
     if lacking:
-        raise BadAdapter(f"{weights} holds nothing for {', '.join(sorted(lacking))}, which {CONFIG} names")
+        raise InvalidAdapter(f"{weights} holds nothing for {', '.join(sorted(lacking))}, which {CONFIG} names")
 
 
 def _metrics(adapter: Path) -> Mapping[str, Any]:
@@ -119,7 +119,7 @@ def _json(path: Path) -> dict[str, Any]:
     try:
         return dict(json.loads(path.read_bytes()))
     except (ValueError, TypeError) as error:
-        raise BadAdapter(f"{path} is not readable ({error})") from error
+        raise InvalidAdapter(f"{path} is not readable ({error})") from error
 
 
 def _named_data(card: Path) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from soliloquy.dataset.reading import Dataset
 from training.continuous.policy import Figures
-from training.continuous.sources import Span
+from training.continuous.sources import SourceSpan
 from training.evaluation.report import table
 from training.state import Workflow, held, read, write
 
@@ -20,19 +20,19 @@ _HEAD = ("round", "conversations", "from", "to", "loss", "held out", "evaluation
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Plan:
+class RoundPlan:
     """What a round learns from, and on top of which version; empty for the base alone."""
 
-    span: Span
+    span: SourceSpan
     onto: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Outcome:
+class RoundOutcome:
     """What a round came to."""
 
     round: int
-    plan: Plan
+    plan: RoundPlan
     # activated, worse, refused by the canaries or because another was activated meanwhile, or diverged.
     outcome: str
     # Why it is not in service; empty where it is.
@@ -54,7 +54,7 @@ class Outcome:
         return [str(self.round), f"{span.conversations:,}", *places, loss, held_out, *figures, told]
 
 
-class Round:
+class RoundFolder:
     """The folder of one."""
 
     def __init__(self, folder: Path, number: int) -> None:
@@ -63,24 +63,24 @@ class Round:
         self.data = self.folder / "data"
         self.training = self.folder / "training"
 
-    def plan(self) -> Plan | None:
+    def plan(self) -> RoundPlan | None:
         planned = read(self.folder / _PLAN)
-        return Plan(span=Span(**planned["span"]), onto=planned["onto"]) if planned else None
+        return RoundPlan(span=SourceSpan(**planned["span"]), onto=planned["onto"]) if planned else None
 
-    def write_plan(self, plan: Plan) -> None:
+    def write_plan(self, plan: RoundPlan) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         write(self.folder / _PLAN, json.dumps(asdict(plan), indent=2))
 
-    def outcome(self) -> Outcome | None:
+    def outcome(self) -> RoundOutcome | None:
         found, plan = read(self.folder / _OUTCOME), self.plan()
-        return Outcome(**{**found, "plan": plan}) if found else None
+        return RoundOutcome(**{**found, "plan": plan}) if found else None
 
     def learned(self) -> set[str]:
         """The conversations that it has learned from."""
         return {id for batch in Dataset(self.data).batches(["id"]) for id in batch["id"].to_pylist()}
 
 
-class Rounds:
+class RetrainingFolder:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
@@ -92,16 +92,16 @@ class Rounds:
             self._write_table()
             yield
 
-    def done(self) -> list[Outcome]:
-        found: list[Outcome] = []
+    def done(self) -> list[RoundOutcome]:
+        found: list[RoundOutcome] = []
         while outcome := self.round(len(found) + 1).outcome():
             found.append(outcome)
         return found
 
-    def round(self, number: int) -> Round:
-        return Round(self.folder, number)
+    def round(self, number: int) -> RoundFolder:
+        return RoundFolder(self.folder, number)
 
-    def finish(self, outcome: Outcome) -> None:
+    def finish(self, outcome: RoundOutcome) -> None:
         write(self.round(outcome.round).folder / _OUTCOME, json.dumps(asdict(outcome), indent=2))
         self._write_table()
 
@@ -113,8 +113,12 @@ class Rounds:
         write(self.folder / TABLE, "\n".join(_page(self.done())))
 
 
-def _page(outcomes: Sequence[Outcome]) -> Collection[str]:
-    return ["# Rounds", "", *table(_HEAD, [[cell.replace("|", "\\|") for cell in one.row()] for one in outcomes])]
+def _page(outcomes: Sequence[RoundOutcome]) -> Collection[str]:
+    return [
+        "# Rounds",
+        "",
+        *table(_HEAD, [[cell.replace("|", "\\|") for cell in one.row()] for one in outcomes]),
+    ]
 
 
 def _told(place: Any) -> str:

@@ -14,7 +14,7 @@ SHIPPED = Path(__file__).with_name("policy.toml")
 Figures = Mapping[str, float]
 
 
-class Evaluation(BaseModel):
+class EvaluationPolicy(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     # A bank, or a problem file.
@@ -24,7 +24,7 @@ class Evaluation(BaseModel):
     max_tokens: int = Field(ge=1)
 
 
-class Canaries(BaseModel):
+class CanaryPolicy(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     count: int = Field(ge=1)
@@ -34,9 +34,9 @@ class Canaries(BaseModel):
 class Policy(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    evaluation: Evaluation
+    evaluation: EvaluationPolicy
     may_lose: Figures
-    canaries: Canaries
+    canaries: CanaryPolicy
 
     @field_validator("may_lose")
     @classmethod

@@ -13,10 +13,10 @@ from typing import Any, Protocol
 from soliloquy.runtime.weights import base_digest
 from training.adapters.activation import Activation, NotActivated
 from training.adapters.canary import Canary
-from training.adapters.registry import Overtaken, Registry
+from training.adapters.registry import ConcurrentActivation, Registry
 from training.adapters.serving import ModelService
 from training.adapters.version import Version, read_version
-from training.continuous.folder import Outcome, Plan, Round, Rounds
+from training.continuous.folder import RetrainingFolder, RoundFolder, RoundOutcome, RoundPlan
 from training.continuous.policy import Figures, Policy
 from training.continuous.sources import Source
 from training.evaluation.higgs.judging import METRICS
@@ -29,7 +29,7 @@ from training.settings import CannotTrain, Diverged, TrainingSettings
 Report = Mapping[str, Any]
 
 
-class Display(Protocol):
+class RetrainingDisplay(Protocol):
     """Hears what a round is at."""
 
     def waiting(self, number: int, found: int) -> None:
@@ -38,7 +38,7 @@ class Display(Protocol):
     def at(self, number: int, step: str) -> None:
         """Of the step that begins."""
 
-    def ended(self, outcome: Outcome) -> None: ...
+    def ended(self, outcome: RoundOutcome) -> None: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +73,7 @@ class Served:
 
 @dataclass(frozen=True, kw_only=True)
 class Retraining:
-    rounds: Rounds
+    rounds: RetrainingFolder
     source: Source
     # Conversations that a round waits for.
     every: int
@@ -85,11 +85,11 @@ class Retraining:
     train: Callable[[Job], None]
     # Evaluates the base with an adapter, or alone, into a folder; returns the report.
     evaluate: Callable[[Path | None, Path], Report]
-    display: Display
+    display: RetrainingDisplay
     _learned: set[str] = field(default_factory=set, init=False)
     _reports: dict[str, Report] = field(default_factory=dict, init=False)
 
-    def run(self, rounds: int | None) -> list[Outcome]:
+    def run(self, rounds: int | None) -> list[RoundOutcome]:
         """Until there are so many in the folder, or for ever; raises CannotTrain."""
         if self.settings.tune != "lora":
             raise CannotTrain(
@@ -107,7 +107,7 @@ class Retraining:
                 done.append(self._round(len(done) + 1, done[-1].plan.span.end if done else None))
         return done
 
-    def _round(self, number: int, after: Any) -> Outcome:
+    def _round(self, number: int, after: Any) -> RoundOutcome:
         folder = self.rounds.round(number)
         plan = folder.plan() or self._planned(folder, after)
         if not folder.data.exists():
@@ -116,25 +116,25 @@ class Retraining:
         try:
             outcome = self._judged(folder, plan, self._trained(folder, plan))
         except Diverged as diverged:
-            outcome = Outcome(round=number, plan=plan, outcome="diverged", reason=str(diverged))
+            outcome = RoundOutcome(round=number, plan=plan, outcome="diverged", reason=str(diverged))
         self.rounds.finish(outcome)
         self._learned.update(folder.learned())
         ROUNDS.labels(outcome.outcome).inc()
         self.display.ended(outcome)
         return outcome
 
-    def _planned(self, folder: Round, after: Any) -> Plan:
+    def _planned(self, folder: RoundFolder, after: Any) -> RoundPlan:
         onto = self.served.active()
         leave_out = self._left_out(folder.number, onto)
         self.display.waiting(folder.number, 0)
         span = self.source.next(after, self.every, leave_out, lambda found: self.display.waiting(folder.number, found))
-        plan = Plan(span=span, onto=onto)
+        plan = RoundPlan(span=span, onto=onto)
         folder.write_plan(plan)
         if span.missed:
             self.display.at(folder.number, f"{span.missed} offsets before these were gone before they were read")
         return plan
 
-    def _trained(self, folder: Round, plan: Plan) -> Report:
+    def _trained(self, folder: RoundFolder, plan: RoundPlan) -> Report:
         job = Job(
             settings=self.settings,
             base=self.served.base,
@@ -148,14 +148,14 @@ class Retraining:
             self.train(job)
         return training.report()
 
-    def _judged(self, folder: Round, plan: Plan, trained: Report) -> Outcome:
+    def _judged(self, folder: RoundFolder, plan: RoundPlan, trained: Report) -> RoundOutcome:
         version, files = read_version(folder.training, self.served.name)
         self.served.registry.push(version, files)
         before = _figures(self._evaluated(folder.number, plan.onto))
         after = _figures(self._evaluated(folder.number, version.id))
         outcome, reason = self._decided(folder.number, version, plan, before, after)
         self.served.registry.note(version, f"round {folder.number}: {': '.join(filter(None, (outcome, reason)))}")
-        return Outcome(
+        return RoundOutcome(
             round=folder.number,
             plan=plan,
             outcome=outcome,
@@ -167,7 +167,9 @@ class Retraining:
             after=after,
         )
 
-    def _decided(self, number: int, version: Version, plan: Plan, before: Figures, after: Figures) -> tuple[str, str]:
+    def _decided(
+        self, number: int, version: Version, plan: RoundPlan, before: Figures, after: Figures
+    ) -> tuple[str, str]:
         """What becomes of it, and why where that is not to go into service."""
         if complaint := self.policy.complaint(before, after):
             return "worse", complaint
@@ -179,7 +181,7 @@ class Retraining:
             self.display.at(number, f"activating {version.id}")
             try:
                 asyncio.run(self.served.activate(version, self.canaries, self.policy.canaries.readable))
-            except (NotActivated, Overtaken) as error:
+            except (NotActivated, ConcurrentActivation) as error:
                 return "refused", str(error)
         return "activated", ""
 

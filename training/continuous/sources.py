@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from soliloquy.dataset.manifest import UnreadableManifest, read_manifest
-from soliloquy.dataset.place import Place
 from soliloquy.dataset.reading import Dataset, NoDataset
+from soliloquy.dataset.storage import Storage
 from soliloquy.runtime.transports.kafka import KafkaSettings
 from soliloquy.runtime.transports.opening import open_transport
 from soliloquy.runtime.transports.port import Delivery
@@ -25,7 +25,7 @@ Tell = Callable[[int], None]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Span:
+class SourceSpan:
     """What a round reads: after the end of the one before, up to and including its own end; as JSON has it."""
 
     conversations: int
@@ -39,14 +39,14 @@ class Source(Protocol):
     @property
     def name(self) -> str: ...
 
-    def next(self, after: Any, wanted: int, leave_out: LeaveOut, tell: Tell) -> Span:
+    def next(self, after: Any, wanted: int, leave_out: LeaveOut, tell: Tell) -> SourceSpan:
         """Waits until there are so many conversations to learn from behind the place; tells how many there are."""
 
-    def freeze(self, span: Span, folder: Path, leave_out: LeaveOut) -> None: ...
+    def freeze(self, span: SourceSpan, folder: Path, leave_out: LeaveOut) -> None: ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Topic:
+class TopicSource:
     """Begins and ends are offsets by the number of their partition."""
 
     kafka: KafkaSettings
@@ -55,15 +55,15 @@ class Topic:
     def name(self) -> str:
         return self.kafka.prefix + FINISHED
 
-    def next(self, after: dict[str, int] | None, wanted: int, leave_out: LeaveOut, tell: Tell) -> Span:
+    def next(self, after: dict[str, int] | None, wanted: int, leave_out: LeaveOut, tell: Tell) -> SourceSpan:
         return asyncio.run(
             self._next({int(number): at for number, at in (after or {}).items()}, wanted, leave_out, tell)
         )
 
-    def freeze(self, span: Span, folder: Path, leave_out: LeaveOut) -> None:
+    def freeze(self, span: SourceSpan, folder: Path, leave_out: LeaveOut) -> None:
         asyncio.run(self._freeze(span, folder, leave_out))
 
-    async def _next(self, after: dict[int, int], wanted: int, leave_out: LeaveOut, tell: Tell) -> Span:
+    async def _next(self, after: dict[int, int], wanted: int, leave_out: LeaveOut, tell: Tell) -> SourceSpan:
         sieve, found = AcceptedFilter(leave_out), 0
         begins, ends = dict(after), dict(after)
         async with aclosing(self._followed(after)) as deliveries:
@@ -80,21 +80,21 @@ class Topic:
                     if found == wanted:
                         break
         missed = sum(begins[number] - at for number, at in after.items())
-        return Span(conversations=found, begin=_as_json(begins), end=_as_json(ends), missed=missed)
+        return SourceSpan(conversations=found, begin=_as_json(begins), end=_as_json(ends), missed=missed)
 
     async def _followed(self, after: dict[int, int]) -> AsyncGenerator[Delivery, None]:
         async with open_transport(self.kafka) as transport, aclosing(transport.follow(FINISHED, after)) as deliveries:
             async for delivery in deliveries:
                 yield delivery
 
-    async def _freeze(self, span: Span, folder: Path, leave_out: LeaveOut) -> None:
+    async def _freeze(self, span: SourceSpan, folder: Path, leave_out: LeaveOut) -> None:
         begins, ends = ({int(number): at for number, at in offsets.items()} for offsets in (span.begin, span.end))
         async with open_transport(self.kafka) as transport:
             await freeze_topic(transport, ends, folder, begins=begins, leave_out=leave_out)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Growing:
+class DatasetSource:
     """Begins and ends are the places of a dataset's rows."""
 
     data: str
@@ -103,7 +103,7 @@ class Growing:
     def name(self) -> str:
         return self.data
 
-    def next(self, after: str | None, wanted: int, leave_out: LeaveOut, tell: Tell) -> Span:
+    def next(self, after: str | None, wanted: int, leave_out: LeaveOut, tell: Tell) -> SourceSpan:
         place, found = after, 0
         while True:
             for row, conversation in self._rows(place):
@@ -111,16 +111,16 @@ class Growing:
                 found += not leave_out(conversation)
                 tell(found)
                 if found == wanted:
-                    return Span(conversations=found, begin=after, end=place)
+                    return SourceSpan(conversations=found, begin=after, end=place)
             time.sleep(LOOK_SECONDS)
 
-    def freeze(self, span: Span, folder: Path, leave_out: LeaveOut) -> None:
+    def freeze(self, span: SourceSpan, folder: Path, leave_out: LeaveOut) -> None:
         freeze_rows(self.data, span.begin, span.end, folder, leave_out=leave_out)
 
     def _rows(self, after: str | None) -> Iterator[tuple[str, Conversation]]:
         """Those that are in shards by now; none before the first of them is."""
         try:
-            if read_manifest(Place(self.data)) is not None:
+            if read_manifest(Storage(self.data)) is not None:
                 yield from Dataset(self.data).placed(after=after)
         except (UnreadableManifest, NoDataset) as error:
             raise CannotTrain(str(error)) from error

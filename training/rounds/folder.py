@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from training.evaluation.report import table
-from training.rounds.outcome import HEAD, Outcome, best
+from training.rounds.outcome import HEAD, RoundResult, best
 from training.state import Workflow, held, read, write
 
 TABLE, REPORT = "rounds.md", "rounds.json"
@@ -21,7 +21,7 @@ says nearly the same as a problem kept before; by that share, with its 95 % inte
 the words that two questions of what ran have in common, in the mean; operations are how many a problem takes."""
 
 
-class Round:
+class ImprovementRound:
     """The folder of one."""
 
     def __init__(self, folder: Path, number: int) -> None:
@@ -33,12 +33,12 @@ class Round:
         self.adapter = self.training / "adapter"
         self.written = self.folder / "written"
 
-    def outcome(self) -> Outcome | None:
+    def outcome(self) -> RoundResult | None:
         found = read(self.folder / _OUTCOME)
-        return Outcome(**found) if found else None
+        return RoundResult(**found) if found else None
 
 
-class Rounds:
+class ImprovementFolder:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
@@ -48,21 +48,21 @@ class Rounds:
         with held(self.folder, _UNDERTAKING, identity):
             yield
 
-    def done(self) -> list[Outcome]:
-        found: list[Outcome] = []
+    def done(self) -> list[RoundResult]:
+        found: list[RoundResult] = []
         while outcome := self.round(len(found)).outcome():
             found.append(outcome)
         return found
 
-    def round(self, number: int) -> Round:
-        return Round(self.folder, number)
+    def round(self, number: int) -> ImprovementRound:
+        return ImprovementRound(self.folder, number)
 
-    def finish(self, outcome: Outcome) -> None:
+    def finish(self, outcome: RoundResult) -> None:
         folder = self.round(outcome.round).folder
         folder.mkdir(exist_ok=True)
         write(folder / _OUTCOME, json.dumps(asdict(outcome), indent=2))
 
-    def report(self, outcomes: Sequence[Outcome], ended: str) -> dict[str, Any]:
+    def report(self, outcomes: Sequence[RoundResult], ended: str) -> dict[str, Any]:
         """Writes the table and all that is known; returns it. `ended` is why there are fewer rounds than asked for."""
         trained = any(outcome.adapter_digest for outcome in outcomes)
         chosen = best(outcomes) if trained else outcomes[0]

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from soliloquy.dataset.authored import authored
+from soliloquy.dataset.authored import count_authored
 from soliloquy.dataset.reading import Dataset
 from training.evaluation.shares import wilson
 
@@ -31,7 +31,7 @@ HEAD = (
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Outcome:
+class RoundResult:
     round: int
     # Of the adapter that wrote; empty where the writer was not trained, or its training diverged.
     adapter_digest: str = ""
@@ -53,10 +53,10 @@ class Outcome:
     def interval(self) -> tuple[float, float]:
         return wilson(self.figures["fresh"], self.figures["asked"]) if self.figures else (0.0, 0.0)
 
-    def remarked(self, remark: str) -> "Outcome":
+    def remarked(self, remark: str) -> "RoundResult":
         return replace(self, remark=remark)
 
-    def beside(self, best: "Outcome") -> str:
+    def beside(self, best: "RoundResult") -> str:
         """How it stands beside the best before it, and whether chance alone could have made the difference."""
         if self.share == best.share:
             return f"no better than round {best.round}, which stays the best"
@@ -83,7 +83,7 @@ class Outcome:
         return [str(self.figures["asked"]), *shares, kept, *rest]
 
 
-def best(outcomes: Sequence[Outcome]) -> Outcome:
+def best(outcomes: Sequence[RoundResult]) -> RoundResult:
     """Of several with the same share, the first."""
     return max(outcomes, key=lambda one: one.share)
 
@@ -92,7 +92,7 @@ def figures(written: Dataset, *, fresh: int) -> dict[str, Any]:
     """Of all that was asked for in a round; so many that were kept say nothing that was there before."""
     kept = written.count()
     asked = kept + written.count(rejected=True)
-    told = authored(written)
+    told = count_authored(written)
     return {
         "asked": asked,
         "executable": round(100 * told.ran / asked, 1),

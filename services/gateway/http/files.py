@@ -15,7 +15,7 @@ from services.gateway.refusals import Code, Refusal
 from services.gateway.service import Gateway
 from soliloquy.dataset.layout import KINDS
 from soliloquy.dataset.manifest import MANIFEST, UnreadableManifest, read_manifest, shards_of
-from soliloquy.dataset.place import Place
+from soliloquy.dataset.storage import Storage
 from soliloquy.v1.gateway_pb2 import GetRunRequest
 
 _AT_ONCE = 256 * 1024
@@ -38,11 +38,11 @@ class Files:
 def files(gateway: Gateway, datasets: str | None) -> tuple[Own, Own]:
     """Of the datasets that the gateway sees; None for no file at all."""
 
-    async def listed(asked: Asked) -> tuple[Place | None, Sequence[File]]:
+    async def listed(asked: Asked) -> tuple[Storage | None, Sequence[File]]:
         run = asked.named("run")
         # Who is no run has no folder, whatever its name would lead to.
         await gateway.get_run(GetRunRequest(run=run))
-        place = Place(f"{datasets}/{run}") if datasets else None
+        place = Storage(f"{datasets}/{run}") if datasets else None
         try:
             return place, await asyncio.to_thread(_files, place) if place else []
         except (OSError, UnreadableManifest) as error:
@@ -88,7 +88,7 @@ def files(gateway: Gateway, datasets: str | None) -> tuple[Own, Own]:
     )
 
 
-def _files(place: Place) -> list[File]:
+def _files(place: Storage) -> list[File]:
     """What the manifest names, and the manifest itself."""
     if (manifest := read_manifest(place)) is None:
         return []
@@ -97,7 +97,7 @@ def _files(place: Place) -> list[File]:
     return [File(name=MANIFEST, size=len(place.read(MANIFEST) or b"")), *shards]
 
 
-async def _content(place: Place, file: File) -> AsyncIterator[bytes]:
+async def _content(place: Storage, file: File) -> AsyncIterator[bytes]:
     """As long as it was when it was listed: a manifest may be written anew meanwhile."""
     left = file.size
     with ExitStack() as closing:

@@ -13,7 +13,7 @@ from services.gateway.http.answers import answered
 from services.gateway.http.asked import Asked
 from services.gateway.http.routes import Own
 from services.gateway.refusals import Code, Refusal
-from soliloquy.dataset.place import Place
+from soliloquy.dataset.storage import Storage
 
 _ACTIVE, _VERSIONS, _REPORT = "active.json", "versions", "report.json"
 
@@ -75,12 +75,12 @@ def training(adapters: str | None, evaluations: Path | None) -> Own:
 
 def _training(adapters: str | None, evaluations: Path | None) -> Training:
     return Training(
-        adapters=list(_adapters(Place(adapters))) if adapters else [],
+        adapters=list(_adapters(Storage(adapters))) if adapters else [],
         evaluations=list(_evaluations(evaluations)) if evaluations else [],
     )
 
 
-def _adapters(registry: Place) -> Iterator[Adapter]:
+def _adapters(registry: Storage) -> Iterator[Adapter]:
     active = json.loads(registry.read(_ACTIVE) or b"{}")
     for name in registry.names(_VERSIONS):
         if name.endswith(".json") and (content := registry.read(name)):

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from soliloquy.cli.problems.measuring import Models, measuring_options, models, near_duplicates
 from soliloquy.cli.problems.published import MEASURES, VERDICTS, beside_published
-from soliloquy.dataset.authored import authored
+from soliloquy.dataset.authored import count_authored
 from soliloquy.dataset.reading import Dataset, NoDataset
 from soliloquy.runs.failure import Failure
 
@@ -50,7 +50,7 @@ def compare(
 
 
 def _told(dataset: Dataset, measuring: Models) -> dict[str, Any]:
-    counted = authored(dataset)
+    counted = count_authored(dataset)
     return {
         **counted.as_json(),
         **measuring.of(counted.measured.sample),

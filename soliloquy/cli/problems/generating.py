@@ -19,12 +19,12 @@ from soliloquy.cli.observing import observing
 from soliloquy.cli.problems.commissioning import commission_options, writing
 from soliloquy.cli.problems.sheet import CannotPrint, write_sheet
 from soliloquy.cli.service_options import CLASSIFIERS
-from soliloquy.dataset.columns import occurring
+from soliloquy.dataset.columns import value_counts
 from soliloquy.dataset.exports.exporting import export
-from soliloquy.dataset.exports.format import Choice
-from soliloquy.dataset.place import Place
+from soliloquy.dataset.exports.format import ExportOptions
 from soliloquy.dataset.reading import Dataset
 from soliloquy.dataset.statistics import kinds_of_reasons
+from soliloquy.dataset.storage import Storage
 from soliloquy.problems.commissions import Commissions
 from soliloquy.problems.files.importing import NothingUsable, import_problems
 from soliloquy.problems.files.problem_file import read_problems
@@ -93,7 +93,7 @@ def generate(
     plan = writing(source, conversations=count, **settings)
     started = time.monotonic()
     folder = dataset or out.with_suffix("")
-    growth = grow(plan, source, RunFolder(Place(folder), plan, None), kafka, traces, quiet=quiet or as_json)
+    growth = grow(plan, source, RunFolder(Storage(folder), plan, None), kafka, traces, quiet=quiet or as_json)
     if not growth.counts["accepted"]:
         raise Failure(growth.shortfall or f"{folder} holds no problem")
     try:
@@ -118,7 +118,7 @@ def _take_over(folder: Path, out: Path) -> Sifted:
     """What is kept, as a problem file; of questions that say nearly the same, the first."""
     with TemporaryDirectory() as scratch:
         rows, problems = Path(scratch) / "rows.jsonl", Path(scratch) / "problems.jsonl"
-        export(Dataset(str(folder)), "sgsm", rows, choice=Choice())
+        export(Dataset(str(folder)), "sgsm", rows, choice=ExportOptions())
         # What reads as a problem here is what `generate --problems` reads.
         import_problems(rows, problems, load_format("sgsm"), strict=False, keep_repeats=False, report=_complain)
         return dedupe(problems, out, None, threshold=DUPLICATES.same, ignore_numbers=False)
@@ -132,7 +132,7 @@ def _reasons(folder: Path) -> dict[str, int]:
     """How many were not kept for what; one may have several reasons."""
     found: Counter[str] = Counter()
     for batch in Dataset(folder).batches(["reasons"], rejected=True):
-        found += occurring(kinds_of_reasons(pc.list_flatten(batch["reasons"])))
+        found += value_counts(kinds_of_reasons(pc.list_flatten(batch["reasons"])))
     return dict(found.most_common())
 
 

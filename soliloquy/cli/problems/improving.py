@@ -24,7 +24,7 @@ from soliloquy.cli.problems.commissioning import commission_options, writing
 from soliloquy.cli.service_options import CLASSIFIERS
 from soliloquy.cli.training_view import ShownTraining
 from soliloquy.dataset.manifest import MANIFEST
-from soliloquy.dataset.place import Place
+from soliloquy.dataset.storage import Storage
 from soliloquy.problems.commissions import Commissions
 from soliloquy.problems.sifting.near_duplicates import NearDuplicates
 from soliloquy.problems.sifting.policy import DUPLICATES
@@ -37,7 +37,7 @@ from soliloquy.runtime.weights import base_digest, digest_of
 from soliloquy.v1.model_pb2 import Adapter
 
 if TYPE_CHECKING:
-    from training.rounds.improving import School
+    from training.rounds.improvement import WriterTraining
 
 # Who writes a problem; whoever judges it is asked as another role.
 _WRITER = "codegen"
@@ -125,22 +125,22 @@ def improve(
     if not quiet:
         click.echo(f"asked for: {about}", err=True)
     from services.model.engines.engine import EngineRefused
-    from training.adapters.serving import ServiceRefuses
-    from training.rounds.folder import Rounds
-    from training.rounds.improving import Improving
+    from training.adapters.serving import ServiceError
+    from training.rounds.folder import ImprovementFolder
+    from training.rounds.improvement import Improvement
     from training.settings import CannotTrain
 
     try:
         school = _school(base, config, start, quiet=quiet)
-        improving = Improving(
-            rounds=Rounds(out),
+        improving = Improvement(
+            rounds=ImprovementFolder(out),
             school=school,
             write=_Writing(plan=plan, source=source, base=base, traces=traces, quiet=quiet).write,
             repeats=_repeats,
             tell=lambda number, step: None if quiet else click.echo(f"round {number}: {step}", err=True),
         )
         report = improving.run(rounds, _identity(plan, school))
-    except (CannotTrain, ServiceRefuses, EngineRefused, OSError) as error:
+    except (CannotTrain, ServiceError, EngineRefused, OSError) as error:
         raise Failure(str(error)) from error
     except KeyboardInterrupt:
         click.echo("soliloquy: stopped; the same command goes on where it was", err=True)
@@ -154,19 +154,19 @@ def improve(
         click.echo(f"soliloquy: ended before its time: {report['ended']}", err=True)
 
 
-def _school(base: Path | None, config: str | None, start: str | None, *, quiet: bool) -> "School | None":
+def _school(base: Path | None, config: str | None, start: str | None, *, quiet: bool) -> "WriterTraining | None":
     if base is None or config is None:
         return None
-    from training.rounds.improving import School
+    from training.rounds.improvement import WriterTraining
     from training.settings import read_settings
 
     file = configuration(config)
     launch = Launch(file=file, workers=1, on_ray=False, ray_address=None)
     train = ShownTraining(launch=launch, quiet=quiet).train
-    return School(base=base, settings=read_settings(file), train=train, start=start or "")
+    return WriterTraining(base=base, settings=read_settings(file), train=train, start=start or "")
 
 
-def _identity(plan: Plan, school: "School | None") -> dict[str, Any]:
+def _identity(plan: Plan, school: "WriterTraining | None") -> dict[str, Any]:
     if school is None:
         return plan.identity()
     from training.source import digest_of as data_digest
@@ -192,7 +192,9 @@ class _Writing:
     def write(self, number: int, adapter: Path | None, folder: Path) -> None:
         with self._writer(adapter) as models:
             plan = replace(self.plan, models=models, seed=self.plan.seed + number)
-            growth = grow(plan, self.source, RunFolder(Place(folder), plan, None), None, self.traces, quiet=self.quiet)
+            growth = grow(
+                plan, self.source, RunFolder(Storage(folder), plan, None), None, self.traces, quiet=self.quiet
+            )
         if growth.exit_code == INTERRUPTED:
             raise KeyboardInterrupt
         if not (folder / MANIFEST).exists():

@@ -3,8 +3,8 @@
 import re
 
 from soliloquy.dataset.exports import sgsm
-from soliloquy.dataset.exports.dialogue import Dialogue, Unfit
-from soliloquy.dataset.exports.format import Choice, Format, Row, text_of
+from soliloquy.dataset.exports.dialogue import CannotConvert, Dialogue
+from soliloquy.dataset.exports.format import ExportOptions, Format, Row, text_of
 
 _ABOUT = "Write a word problem for school children on the topic below, and a commented Python function that solves it."
 _ANY = "Write a word problem for school children, and a commented Python function that solves it."
@@ -17,7 +17,7 @@ _OUTPUT = re.compile(
 )
 
 
-def row(dialogue: Dialogue, choice: Choice) -> Row | None:
+def row(dialogue: Dialogue, choice: ExportOptions) -> Row | None:
     told = sgsm.row(dialogue, choice)
     if told is None:
         return None
@@ -34,7 +34,7 @@ def dialogue(row: Row) -> Dialogue:
     parts = _OUTPUT.fullmatch(output)
     question = parts["question"] if parts else output.strip()
     if not question:
-        raise Unfit("it has no problem in its `output`")
+        raise CannotConvert("it has no problem in its `output`")
     return Dialogue(question=question, solution=parts["solution"] if parts else "", topic=text_of(row, "input").strip())
 
 

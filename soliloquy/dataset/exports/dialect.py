@@ -51,12 +51,12 @@ class Dialect:
         return _BYTE_ORDER_MARK if self.byte_order_mark else b""
 
 
-OURS = {".csv": Dialect(line_end="\r\n"), ".jsonl": Dialect(line_end="\n")}
+DEFAULTS = {".csv": Dialect(line_end="\r\n"), ".jsonl": Dialect(line_end="\n")}
 
 
-def seen(path: Path) -> Dialect | None:
+def detect(path: Path) -> Dialect | None:
     """None for a file whose way of writing is none that an export has."""
-    if path.suffix not in OURS:
+    if path.suffix not in DEFAULTS:
         return None
     with path.open("rb") as file:
         start = file.read(_LOOKED_AT)

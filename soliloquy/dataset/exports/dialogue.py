@@ -99,7 +99,7 @@ class Dialogue(NamedTuple):
         return self.turns[:last]
 
 
-class Unfit(ValueError):
+class CannotConvert(ValueError):
     """A row or a conversation that the format cannot hold; the message says what of it."""
 
 

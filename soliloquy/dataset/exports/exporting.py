@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from soliloquy.dataset.exports import hf
-from soliloquy.dataset.exports.columns import dialogues
+from soliloquy.dataset.exports.decoding import dialogues
 from soliloquy.dataset.exports.dialect import Dialect
-from soliloquy.dataset.exports.dialogue import Dialogue, Unfit
-from soliloquy.dataset.exports.files import Rows, Taken, opened, unfinished
-from soliloquy.dataset.exports.format import Choice, Format, Row, find
-from soliloquy.dataset.exports.splitting import Shares
+from soliloquy.dataset.exports.dialogue import CannotConvert, Dialogue
+from soliloquy.dataset.exports.files import AlreadyExists, RowWriter, atomic_output, open_rows
+from soliloquy.dataset.exports.format import ExportOptions, Format, Row, find
+from soliloquy.dataset.exports.splitting import Splits
 from soliloquy.dataset.reading import Dataset
 
 
@@ -21,7 +21,7 @@ class CannotExport(ValueError):
 
 
 @dataclass(kw_only=True)
-class Counts:
+class ExportCounts:
     """How many rows went into each part, and how many conversations have none in this format.
 
     A part without any has no file.
@@ -36,30 +36,30 @@ def export(
     name: str,
     out: Path,
     *,
-    choice: Choice,
-    shares: Shares | None = None,
+    choice: ExportOptions,
+    shares: Splits | None = None,
     rejected: bool = False,
-) -> Counts:
+) -> ExportCounts:
     """One file, or with shares a folder with one for each; raises CannotExport, NoDataset and OSError."""
     if not dataset.count(rejected=rejected):
         kind = "rejected" if rejected else "accepted"
         raise CannotExport(f"{dataset.folder} holds no {kind} conversation: there is nothing to export")
-    counts = Counts(written=Counter(dict.fromkeys(shares.of if shares else [out.name], 0)))
+    counts = ExportCounts(written=Counter(dict.fromkeys(shares.of if shares else [out.name], 0)))
     try:
-        with unfinished(out) as place:
+        with atomic_output(out) as place:
             if name == "hf":
                 hf.export(dataset, place, choice, shares, counts.written, rejected=rejected)
             else:
                 _export_rows(dataset, name, out, place, choice, shares, counts, rejected=rejected)
             if not counts.written.total():
                 raise CannotExport(f"no conversation of {dataset.folder} has {find(name).wants}, which {name} needs")
-    except Taken as taken:
+    except AlreadyExists as taken:
         raise CannotExport(str(taken)) from taken
     return counts
 
 
-def told_rows(
-    form: Format, name: str, choice: Choice, told: Iterator[Dialogue]
+def rows_of(
+    form: Format, name: str, choice: ExportOptions, told: Iterator[Dialogue]
 ) -> Iterator[tuple[Dialogue, Row | None]]:
     """The row of each conversation; what an import of the same format kept word for word is in it again."""
     for dialogue in told:
@@ -79,9 +79,9 @@ def _export_rows(
     name: str,
     out: Path,
     place: Path,
-    choice: Choice,
-    shares: Shares | None,
-    counts: Counts,
+    choice: ExportOptions,
+    shares: Splits | None,
+    counts: ExportCounts,
     *,
     rejected: bool,
 ) -> None:
@@ -93,7 +93,7 @@ def _export_rows(
             ["id", "person", "problem.id", "problem.question", *form.columns(choice)], rejected=rejected
         ):
             try:
-                for dialogue, row in told_rows(form, name, choice, dialogues(batch)):
+                for dialogue, row in rows_of(form, name, choice, dialogues(batch)):
                     if form.once_a_problem:
                         problem = dialogue.problem_id or dialogue.id
                         if problem in seen:
@@ -105,7 +105,7 @@ def _export_rows(
                     part = shares.part(dialogue.about) if shares else out.name
                     files[part].add(row)
                     counts.written[part] += 1
-            except Unfit as unfit:
+            except CannotConvert as unfit:
                 raise CannotExport(f"conversation {dialogue.id} {unfit}") from unfit
     if shares:
         for part in shares.of:
@@ -125,18 +125,18 @@ def _files(
     form: Format,
     out: Path,
     place: Path,
-    shares: Shares | None,
+    shares: Splits | None,
     stack: ExitStack,
     dialects: Mapping[str, Dialect],
-) -> dict[str, Rows]:
+) -> dict[str, RowWriter]:
     if shares is None:
         if out.suffix not in form.suffixes:
             raise CannotExport(f"{out} says nothing of how to write it: end it with {' or '.join(form.suffixes)}")
-        return {out.name: stack.enter_context(opened(place, out.suffix, dialects.get(out.suffix)))}
+        return {out.name: stack.enter_context(open_rows(place, out.suffix, dialects.get(out.suffix)))}
     place.mkdir()
     paths = {part: _file_of(form, place, part) for part in shares.of}
     dialect = dialects.get(form.suffixes[0])
-    return {part: stack.enter_context(opened(path, path.suffix, dialect)) for part, path in paths.items()}
+    return {part: stack.enter_context(open_rows(path, path.suffix, dialect)) for part, path in paths.items()}
 
 
 def _file_of(form: Format, folder: Path, part: str) -> Path:

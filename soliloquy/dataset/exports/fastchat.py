@@ -7,8 +7,8 @@ from typing import Any
 
 from pydantic_core import from_json
 
-from soliloquy.dataset.exports.dialogue import Attempt, Dialogue, Exchange, Unfit
-from soliloquy.dataset.exports.format import Choice, Format, Row, text_of
+from soliloquy.dataset.exports.dialogue import Attempt, CannotConvert, Dialogue, Exchange
+from soliloquy.dataset.exports.format import ExportOptions, Format, Row, text_of
 from soliloquy.dataset.exports.openai import columns
 from soliloquy.dataset.exports.prompt import parted, prompt, read_prompt
 from soliloquy.dataset.exports.replies import json_text, program, read_program, read_reply, reply_text
@@ -18,7 +18,7 @@ _DECIDED = '{"Use Python":"y"'
 _AGAIN = '{"Python":'
 
 
-def row(dialogue: Dialogue, choice: Choice) -> Row | None:
+def row(dialogue: Dialogue, choice: ExportOptions) -> Row | None:
     """The prompt stands before the first message: the format has no other place for it."""
     values: list[str] = []
     for turn in dialogue.answered():
@@ -62,14 +62,14 @@ def dialogue(row: Row) -> Dialogue:
 
 def _values(said: Any) -> list[str]:
     if not isinstance(said, list) or not said:
-        raise Unfit("it has no `conversations`")
+        raise CannotConvert("it has no `conversations`")
     values = []
     for number, message in enumerate(said):
         match message:
             case {"from": str(speaker), "value": str(text)} if speaker == ("gpt" if number % 2 else "human"):
                 values.append(text)
             case _:
-                raise Unfit(f"message {number + 1}: {'gpt' if number % 2 else 'human'} is to speak there")
+                raise CannotConvert(f"message {number + 1}: {'gpt' if number % 2 else 'human'} is to speak there")
     return values
 
 

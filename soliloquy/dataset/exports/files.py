@@ -10,15 +10,15 @@ from typing import BinaryIO, Protocol
 
 from pydantic_core import to_json
 
-from soliloquy.dataset.exports.dialect import OURS, Dialect
+from soliloquy.dataset.exports.dialect import DEFAULTS, Dialect
 from soliloquy.dataset.exports.format import Row
 
 
-class Taken(ValueError):
+class AlreadyExists(ValueError):
     """Something is where an export is to be; the message names it."""
 
 
-class Rows(Protocol):
+class RowWriter(Protocol):
     """A file of rows that is being written."""
 
     @abstractmethod
@@ -26,10 +26,10 @@ class Rows(Protocol):
 
 
 @contextmanager
-def unfinished(out: Path) -> Iterator[Path]:
-    """Where to write what is moved to its place at the end; raises Taken where something is there."""
+def atomic_output(out: Path) -> Iterator[Path]:
+    """Where to write what is moved to its place at the end; raises AlreadyExists where something is there."""
     if out.exists() or out.is_symlink():
-        raise Taken(f"{out} is there already: choose another --out")
+        raise AlreadyExists(f"{out} is there already: choose another --out")
     out.parent.mkdir(parents=True, exist_ok=True)
     place = out.with_name(f".{out.name}.unfinished")
     _remove(place)
@@ -41,15 +41,15 @@ def unfinished(out: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def opened(path: Path, suffix: str, dialect: Dialect | None = None) -> Iterator[Rows]:
+def open_rows(path: Path, suffix: str, dialect: Dialect | None = None) -> Iterator[RowWriter]:
     """To write rows into, as the suffix says; in the dialect of another file where one is given."""
     with path.open("w+b") as file:
-        if suffix not in OURS:
+        if suffix not in DEFAULTS:
             array = _Array(file)
             yield array
             array.close()
             return
-        dialect = dialect or OURS[suffix]
+        dialect = dialect or DEFAULTS[suffix]
         file.write(dialect.beginning)
         if suffix == ".jsonl":
             yield _Lines(file, dialect)

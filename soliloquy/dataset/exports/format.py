@@ -22,7 +22,7 @@ Row = dict[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Choice:
+class ExportOptions:
     """What of each conversation goes into an export."""
 
     hidden: bool = True
@@ -56,9 +56,9 @@ class Format:
     # Of the files that may hold it; the first where none is named.
     suffixes: Sequence[str]
     # What a row is made of; its `id` and the problem's `id` and `question` come along.
-    columns: Callable[[Choice], Sequence[str]]
+    columns: Callable[[ExportOptions], Sequence[str]]
     # None for a conversation that has nothing for this format. Raises Unfit.
-    row: Callable[[Dialogue, Choice], Row | None]
+    row: Callable[[Dialogue, ExportOptions], Row | None]
     # The way back. Raises Unfit.
     dialogue: Callable[[Row], Dialogue]
     # The fields that are made anew in an export: all else that an imported row says is kept word for word.

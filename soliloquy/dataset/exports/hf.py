@@ -12,9 +12,9 @@ from typing import Any
 import pyarrow as pa
 
 from soliloquy.dataset.exports.arrays import completed
-from soliloquy.dataset.exports.columns import dialogues
-from soliloquy.dataset.exports.format import Choice
-from soliloquy.dataset.exports.splitting import Shares
+from soliloquy.dataset.exports.decoding import dialogues
+from soliloquy.dataset.exports.format import ExportOptions
+from soliloquy.dataset.exports.splitting import Splits
 from soliloquy.dataset.reading import Dataset
 from soliloquy.dataset.rows import SCHEMA
 
@@ -33,7 +33,7 @@ class NoFolder(ValueError):
     """A folder that was not saved by `datasets`, or whose rows are not ours; the message says which."""
 
 
-def columns(choice: Choice) -> list[str]:
+def columns(choice: ExportOptions) -> list[str]:
     left_out = set() if choice.hidden else {*_HIDDEN}
     left_out |= set() if choice.labels else _LABELS
     left_out |= set() if choice.thoughts else _THOUGHTS
@@ -45,8 +45,8 @@ def columns(choice: Choice) -> list[str]:
 def export(
     dataset: Dataset,
     place: Path,
-    choice: Choice,
-    shares: Shares | None,
+    choice: ExportOptions,
+    shares: Splits | None,
     written: Counter[str],
     *,
     rejected: bool,
@@ -68,7 +68,7 @@ def export(
     (place / "README.md").write_text(f"---\nconfigs:\n- config_name: default\n  data_files:\n{files}---\n", "utf-8")
 
 
-def _of_part(batches: Iterator[pa.RecordBatch], part: str, shares: Shares | None) -> Iterator[pa.RecordBatch]:
+def _of_part(batches: Iterator[pa.RecordBatch], part: str, shares: Splits | None) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         if shares is None:
             yield batch

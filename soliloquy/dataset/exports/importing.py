@@ -10,14 +10,14 @@ from typing import Any
 from pydantic_core import to_json
 
 from soliloquy.dataset.exports import dialect, hf
-from soliloquy.dataset.exports.dialogue import Dialogue, Exchange, Unfit, conversation_of
-from soliloquy.dataset.exports.files import Taken, unfinished
-from soliloquy.dataset.exports.format import Choice, Row, find
+from soliloquy.dataset.exports.dialogue import CannotConvert, Dialogue, Exchange, conversation_of
+from soliloquy.dataset.exports.files import AlreadyExists, atomic_output
+from soliloquy.dataset.exports.format import ExportOptions, Row, find
 from soliloquy.dataset.layout import ShardLimits
 from soliloquy.dataset.manifest import versions, write_manifest
-from soliloquy.dataset.place import Place
 from soliloquy.dataset.rows import messages
 from soliloquy.dataset.shards import DatasetWriter
+from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.tally import Tally
 from soliloquy.runtime.seeds import digest
 from soliloquy.v1.conversation_pb2 import Conversation
@@ -37,9 +37,9 @@ def import_rows(source: Path, name: str, out: Path, told: Iterable[tuple[str, Ro
         ids: set[str] = set()
         for ordinal, (place, row) in enumerate(told):
             try:
-                dialogue = restored(row, name, ids)
+                dialogue = dialogue_of(row, name, ids)
                 conversation = conversation_of(dialogue, run, ordinal)
-            except (Unfit, ValueError) as unfit:
+            except (CannotConvert, ValueError) as unfit:
                 raise CannotImport(f"{place}: {unfit}") from unfit
             known.update(_known(dialogue))
             ids.add(conversation.id)
@@ -57,13 +57,13 @@ def import_folder(source: Path, out: Path) -> int:
         raise CannotImport(str(none)) from none
 
 
-def restored(row: Row, name: str, taken: Container[str] = ()) -> Dialogue:
+def dialogue_of(row: Row, name: str, taken: Container[str] = ()) -> Dialogue:
     """What a row says; what a row made of it again would say otherwise is kept word for word."""
     form = find(name)
     dialogue = form.dialogue(row)
     if dialogue.id in taken:
         dialogue = dialogue._replace(id="")
-    again = form.row(dialogue, Choice()) or {}
+    again = form.row(dialogue, ExportOptions()) or {}
     kept = {
         field: value
         for field, value in row.items()
@@ -77,11 +77,11 @@ def restored(row: Row, name: str, taken: Container[str] = ()) -> Dialogue:
 
 def _write(source: Path, name: str, out: Path, conversations: Iterable[bytes], known: Counter[str] | None) -> int:
     origin: dict[str, Any] = {"format": name, "file": source.name}
-    if source.is_file() and (written := dialect.seen(source)):
+    if source.is_file() and (written := dialect.detect(source)):
         origin["written"] = asdict(written)
     try:
-        with unfinished(out) as folder:
-            place, tally = Place(folder), Tally()
+        with atomic_output(out) as folder:
+            place, tally = Storage(folder), Tally()
             writer = DatasetWriter(place, folder, (), ShardLimits(), tally)
             for serialised in conversations:
                 writer.add(Collected(conversation=serialised))
@@ -92,7 +92,7 @@ def _write(source: Path, name: str, out: Path, conversations: Iterable[bytes], k
                 origin["unset"] = [path for path in _PATHS.values() if not known[path]]
             run = {"imported": origin, **versions()}
             write_manifest(place, {"run": run, "counts": tally.as_json(), "cost": {}, "arrival": {}}, shards)
-    except Taken as taken:
+    except AlreadyExists as taken:
         raise CannotImport(str(taken)) from taken
     return tally.accepted
 

@@ -5,8 +5,8 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
-from soliloquy.dataset.exports.dialogue import Dialogue, Unfit
-from soliloquy.dataset.exports.format import Choice, Format, Row, text_of
+from soliloquy.dataset.exports.dialogue import CannotConvert, Dialogue
+from soliloquy.dataset.exports.format import ExportOptions, Format, Row, text_of
 from soliloquy.dataset.exports.transcript import Transcript
 from soliloquy.recipes.mathdial.moves import INTENTS
 from soliloquy.recipes.mathdial.prompting import profiles
@@ -35,7 +35,7 @@ _EMPTY = (
 )
 
 
-def columns(choice: Choice) -> list[str]:
+def columns(choice: ExportOptions) -> list[str]:
     solution = ["problem.solution"] if choice.solutions else []
     turns = ["turns.student.text", "turns.tutor.text", "turns.tutor.action", "turns.tutor.move"]
     confusion = ["problem.enrichment.confusion.solution", "problem.enrichment.confusion.description"]
@@ -43,7 +43,7 @@ def columns(choice: Choice) -> list[str]:
     return ["problem.question", *solution, *confusion, *turns, *whole]
 
 
-def row(dialogue: Dialogue, choice: Choice) -> Row:
+def row(dialogue: Dialogue, choice: ExportOptions) -> Row:
     return {
         "qid": dialogue.problem_id,
         "scenario": None,
@@ -89,7 +89,7 @@ def _said(dialogue: Dialogue) -> Iterator[str]:
 def dialogue(row: Row) -> Dialogue:
     """A move that is none of the four is left in the text; what is written otherwise is kept as it was, besides."""
     if "conversation" not in row:
-        raise Unfit("it has no `conversation`")
+        raise CannotConvert("it has no `conversation`")
     conversation = text_of(row, "conversation")
     told, names = Transcript(), list[str]()
     for message in _messages(conversation):
@@ -99,7 +99,7 @@ def dialogue(row: Row) -> Dialogue:
             told.student(student[2] or "")
             names.append(student[1])
         else:
-            raise Unfit(f"nobody says {message[:40]!r}")
+            raise CannotConvert(f"nobody says {message[:40]!r}")
     name = names[0] if names and names[0] != _NOBODY else ""
     resolution = _RESOLUTIONS.get(text_of(row, "self-correctness"), "")
     solution = text_of(row, "ground_truth")

@@ -5,8 +5,8 @@ from typing import Any
 
 from pydantic_core import from_json
 
-from soliloquy.dataset.exports.dialogue import Attempt, Dialogue, Unfit
-from soliloquy.dataset.exports.format import Choice, Format, Row, text_of
+from soliloquy.dataset.exports.dialogue import Attempt, CannotConvert, Dialogue
+from soliloquy.dataset.exports.format import ExportOptions, Format, Row, text_of
 from soliloquy.dataset.exports.prompt import prompt, read_prompt
 from soliloquy.dataset.exports.replies import json_text, read_reply, reply_text
 from soliloquy.dataset.exports.transcript import Transcript
@@ -33,7 +33,7 @@ TOOLS = [
 ]
 
 
-def columns(choice: Choice) -> list[str]:
+def columns(choice: ExportOptions) -> list[str]:
     """Also those of other formats that are made of messages."""
     problem = ["problem.question", "problem.solution", "problem.enrichment.detailed_solution"]
     turns = ["turns.student.text", "turns.tutor.text"]
@@ -51,12 +51,12 @@ def arguments(description: str | None, attempt: Attempt) -> Row:
 def read_arguments(given: Mapping[str, Any]) -> tuple[str | None, Attempt]:
     variables = given.get("result_variables") or []
     if not isinstance(given.get("code"), str) or not isinstance(variables, list):
-        raise Unfit("a call of python has no code")
+        raise CannotConvert("a call of python has no code")
     description = text_of(given, "description") if "description" in given else None
     return description, Attempt(code=given["code"], result_variables=[str(name) for name in variables])
 
 
-def row(dialogue: Dialogue, choice: Choice) -> Row | None:
+def row(dialogue: Dialogue, choice: ExportOptions) -> Row | None:
     messages: list[Row] = []
     if system := prompt(dialogue, choice):
         messages.append({"role": "system", "content": system})
@@ -86,7 +86,7 @@ def row(dialogue: Dialogue, choice: Choice) -> Row | None:
 def dialogue(row: Row) -> Dialogue:
     messages = row.get("messages")
     if not isinstance(messages, list) or not messages:
-        raise Unfit("it has no `messages`")
+        raise CannotConvert("it has no `messages`")
     told, known = Transcript(), {}
     for number, message in enumerate(messages, start=1):
         try:
@@ -102,9 +102,9 @@ def dialogue(row: Row) -> Dialogue:
                 case {"role": "assistant", "content": str(text)}:
                     told.reply(read_reply(text))
                 case _:
-                    raise Unfit("nothing that a student, a tutor or its Python says at this place")
-        except Unfit as unfit:
-            raise Unfit(f"message {number}: {unfit}") from unfit
+                    raise CannotConvert("nothing that a student, a tutor or its Python says at this place")
+        except CannotConvert as unfit:
+            raise CannotConvert(f"message {number}: {unfit}") from unfit
     return Dialogue(turns=told.turns(), **known)
 
 
@@ -114,12 +114,12 @@ def _called(call: Any) -> tuple[str | None, Attempt]:
             try:
                 given = from_json(text)
             except ValueError as error:
-                raise Unfit(f"the arguments of a call are not JSON: {error}") from error
+                raise CannotConvert(f"the arguments of a call are not JSON: {error}") from error
             return read_arguments(given if isinstance(given, dict) else {})
         case {"function": {"name": name}}:
-            raise Unfit(f"it calls {name!r}, and only calls of {TOOL!r} can be brought in")
+            raise CannotConvert(f"it calls {name!r}, and only calls of {TOOL!r} can be brought in")
         case _:
-            raise Unfit("it has a call without a function")
+            raise CannotConvert("it has a call without a function")
 
 
 FORMAT = Format(

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from soliloquy.dataset.exports.dialogue import Dialogue
-from soliloquy.dataset.exports.format import Choice
+from soliloquy.dataset.exports.format import ExportOptions
 
 _TEXTS = {
     name: text.strip()
@@ -20,7 +20,7 @@ _OURS = re.compile(
 )
 
 
-def prompt(dialogue: Dialogue, choice: Choice) -> str:
+def prompt(dialogue: Dialogue, choice: ExportOptions) -> str:
     """Empty where it is left out, or nothing is known of the problem."""
     if not choice.prompts:
         return ""

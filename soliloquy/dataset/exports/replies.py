@@ -7,7 +7,7 @@ from typing import Any
 from pydantic_core import from_json, to_json
 
 from soliloquy.dataset.exports.dialogue import Attempt, Exchange
-from soliloquy.dataset.exports.format import Choice, text_of
+from soliloquy.dataset.exports.format import ExportOptions, text_of
 from soliloquy.runtime.code import names, unfenced
 
 THOUGHTS = "Thoughts of Tutorbot"
@@ -33,7 +33,7 @@ def six_fields(turn: Exchange) -> dict[str, str]:
     }
 
 
-def reply_text(turn: Exchange, choice: Choice) -> str:
+def reply_text(turn: Exchange, choice: ExportOptions) -> str:
     """The tutor's reply with its thoughts, or what the student sees of it."""
     return json_text(six_fields(turn)) if choice.thoughts and not turn.is_plain else turn.reply or ""
 

@@ -3,20 +3,20 @@
 import math
 from typing import Any
 
-from soliloquy.dataset.exports.dialogue import Dialogue, Unfit
-from soliloquy.dataset.exports.format import Choice, Format, Row, text_of
+from soliloquy.dataset.exports.dialogue import CannotConvert, Dialogue
+from soliloquy.dataset.exports.format import ExportOptions, Format, Row, text_of
 from soliloquy.recipes.programs import solution_program
 from soliloquy.v1.conversation_pb2 import Quantity, Step
 
 
-def columns(choice: Choice) -> list[str]:
+def columns(choice: ExportOptions) -> list[str]:
     if not choice.solutions:
         return ["problem.question", "problem.topic", "extra"]
     steps = [f"problem.steps.{field}" for field in ("explanation", "expression", "inputs", "result")]
     return ["problem.question", "problem.topic", "problem.solution", "problem.answer", *steps, "extra"]
 
 
-def row(dialogue: Dialogue, choice: Choice) -> Row | None:
+def row(dialogue: Dialogue, choice: ExportOptions) -> Row | None:
     """None for a problem of which no program is known: one without numbers."""
     told: Row = {"question": dialogue.question}
     if choice.solutions:
@@ -35,7 +35,7 @@ def _step(step: dict[str, Any]) -> Step:
 
 def dialogue(row: Row) -> Dialogue:
     if not text_of(row, "question").strip():
-        raise Unfit("it has no `question`")
+        raise CannotConvert("it has no `question`")
     return Dialogue(
         question=text_of(row, "question"),
         solution=text_of(row, "solution"),

@@ -2,8 +2,8 @@
 
 from pydantic_core import from_json, to_json
 
-from soliloquy.dataset.exports.dialogue import Dialogue, Unfit
-from soliloquy.dataset.exports.format import Choice, Format, Row, text_of
+from soliloquy.dataset.exports.dialogue import CannotConvert, Dialogue
+from soliloquy.dataset.exports.format import ExportOptions, Format, Row, text_of
 from soliloquy.dataset.exports.openai import TOOL, TOOLS, arguments, columns, read_arguments
 from soliloquy.dataset.exports.prompt import prompt, read_prompt
 from soliloquy.dataset.exports.replies import json_text, read_reply, reply_text
@@ -12,7 +12,7 @@ from soliloquy.dataset.exports.transcript import Transcript
 _TOOLS = to_json([tool["function"] for tool in TOOLS]).decode()
 
 
-def row(dialogue: Dialogue, choice: Choice) -> Row | None:
+def row(dialogue: Dialogue, choice: ExportOptions) -> Row | None:
     """What nobody said is an empty message: only so the two take turns."""
     said: list[Row] = []
     for turn in dialogue.answered():
@@ -36,7 +36,7 @@ def row(dialogue: Dialogue, choice: Choice) -> Row | None:
 def dialogue(row: Row) -> Dialogue:
     said = row.get("conversations")
     if not isinstance(said, list) or not said:
-        raise Unfit("it has no `conversations`")
+        raise CannotConvert("it has no `conversations`")
     told, known = Transcript(), read_prompt(text_of(row, "system"))
     for number, message in enumerate(said, start=1):
         try:
@@ -52,9 +52,9 @@ def dialogue(row: Row) -> Dialogue:
                 case {"from": "gpt" | "assistant", "value": str(text)}:
                     told.reply(read_reply(text))
                 case _:
-                    raise Unfit("nothing that a student, a tutor or its Python says at this place")
-        except Unfit as unfit:
-            raise Unfit(f"message {number}: {unfit}") from unfit
+                    raise CannotConvert("nothing that a student, a tutor or its Python says at this place")
+        except CannotConvert as unfit:
+            raise CannotConvert(f"message {number}: {unfit}") from unfit
     return Dialogue(id=text_of(row, "id"), turns=told.turns(), **known)
 
 
@@ -64,9 +64,9 @@ def _arguments(text: str) -> Row:
             case {"name": str(name), "arguments": dict(given)} if name == TOOL:
                 return given
             case _:
-                raise Unfit(f"only calls of {TOOL!r} can be brought in")
+                raise CannotConvert(f"only calls of {TOOL!r} can be brought in")
     except ValueError as error:
-        raise Unfit(str(error)) from error
+        raise CannotConvert(str(error)) from error
 
 
 FORMAT = Format(

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from soliloquy.dataset.exports.dialogue import Attempt, Dialogue, Exchange, Unfit
-from soliloquy.dataset.exports.format import Choice, Format, Row, text_of
+from soliloquy.dataset.exports.dialogue import Attempt, CannotConvert, Dialogue, Exchange
+from soliloquy.dataset.exports.format import ExportOptions, Format, Row, text_of
 from soliloquy.dataset.exports.replies import RESPONSE, program, read_program, read_six, six_fields
 from soliloquy.v1.conversation_pb2 import Ending
 
@@ -22,7 +22,7 @@ _SOLUTIONS = ("Solution", "Detailed Solution", "Solution Outline")
 _ENDINGS = {name.removeprefix("ENDING_").lower() for name, ending in Ending.items() if ending}
 
 
-def columns(choice: Choice) -> list[str]:
+def columns(choice: ExportOptions) -> list[str]:
     problem = ["problem.topic", "problem.question"]
     if choice.solutions:
         problem += ["problem.solution", "problem.enrichment.detailed_solution", "problem.enrichment.outline"]
@@ -32,15 +32,15 @@ def columns(choice: Choice) -> list[str]:
     return ["run.recipe", *problem, *turns, "persona", "ending", "extra"]
 
 
-def row(dialogue: Dialogue, choice: Choice) -> Row | None:
+def row(dialogue: Dialogue, choice: ExportOptions) -> Row | None:
     if dialogue.recipe not in (RECIPE, ""):
-        raise Unfit(f"is of the recipe {dialogue.recipe!r}; this format holds those of {RECIPE!r} only")
+        raise CannotConvert(f"is of the recipe {dialogue.recipe!r}; this format holds those of {RECIPE!r} only")
     texts = {name: getattr(dialogue, field) for name, field in _TEXTS.items()}
     told = {name: text for name, text in texts.items() if text and (choice.solutions or name not in _SOLUTIONS)}
     return {"id": dialogue.id, **told, "Conversation": [_turn(turn, choice) for turn in dialogue.turns]}
 
 
-def _turn(turn: Exchange, choice: Choice) -> Row:
+def _turn(turn: Exchange, choice: ExportOptions) -> Row:
     told: Row = {}
     if turn.student is not None:
         told["Student"] = turn.student
@@ -72,7 +72,7 @@ def _soliloquy(turn: Exchange) -> Row:
 def dialogue(row: Row) -> Dialogue:
     turns = row.get("Conversation")
     if not isinstance(turns, list) or not all(isinstance(turn, dict) for turn in turns):
-        raise Unfit("it has no `Conversation` of turns")
+        raise CannotConvert("it has no `Conversation` of turns")
     texts: dict[str, Any] = {field: text_of(row, name) for name, field in _TEXTS.items()}
     if texts["ending"] not in _ENDINGS:
         texts["ending"] = ""
@@ -94,7 +94,7 @@ def _attempts(turn: Row) -> list[Attempt]:
     failed = turn.get("Failed Python") or []
     last = turn.get("Python")
     if not isinstance(failed, list) or not isinstance(last, dict | None):
-        raise Unfit("a program that is no JSON object")
+        raise CannotConvert("a program that is no JSON object")
     attempts = [read_program(fields, text_of(fields, "Python Output")) for fields in failed if isinstance(fields, dict)]
     if last is not None:
         attempts.append(read_program(last, text_of(turn, "Python Output")))

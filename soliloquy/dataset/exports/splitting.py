@@ -13,12 +13,12 @@ _SHARE = re.compile(r"\s*([A-Za-z][\w-]{0,40})\s*=\s*(\d*\.?\d+)\s*")
 _RANGE = 2**64
 
 
-class BadShares(ValueError):
+class InvalidSplits(ValueError):
     """What was written for the shares cannot be meant; the message says how they are written."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Shares:
+class Splits:
     """Whichever other problems there are, a problem stays where its own hash puts it."""
 
     of: Mapping[str, float]
@@ -30,10 +30,10 @@ class Shares:
         for piece in text.split(","):
             named = _SHARE.fullmatch(piece)
             if named is None or named[1] in shares:
-                raise BadShares(f"{piece!r} is no share of its own: write NAME=SHARE,.. as in train=0.9,test=0.1")
+                raise InvalidSplits(f"{piece!r} is no share of its own: write NAME=SHARE,.. as in train=0.9,test=0.1")
             shares[named[1]] = float(named[2])
         if not isclose(sum(shares.values()), 1, abs_tol=1e-9):
-            raise BadShares(f"the shares {text!r} come to {sum(shares.values()):g}: they must come to 1")
+            raise InvalidSplits(f"the shares {text!r} come to {sum(shares.values()):g}: they must come to 1")
         return cls(of=shares)
 
     def part(self, problem: str) -> str:

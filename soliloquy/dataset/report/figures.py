@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Iterator
 from html import escape
 
-from soliloquy.dataset.authored import CRITERIA, Authored
+from soliloquy.dataset.authored import CRITERIA, AuthoredProblems
 from soliloquy.dataset.card import actions_of, thing
-from soliloquy.dataset.durations import BINS_A_DECADE, Durations, Histogram, beginning, seconds_of
+from soliloquy.dataset.durations import BINS_A_DECADE, Durations, Histogram, bin_start, quantile
 from soliloquy.dataset.report.plots import bars, curves, histogram, round_ticks, rows, short
 from soliloquy.dataset.statistics import LETTERS, Statistics
 from soliloquy.dataset.tables import share
@@ -46,7 +46,7 @@ def figures(kept: Statistics, dropped: Statistics, durations: Durations) -> Iter
         yield _card("Topics", f"of {len(kept.topics)}", bars(_most(kept.topics), whole=kept.conversations))
 
 
-def lasting(seconds: float) -> str:
+def duration_text(seconds: float) -> str:
     """A duration in the unit that fits: 1.4 ms, 38 s, 2 h 5 min."""
     if seconds < 1e-3:
         return f"{seconds * 1e6:.3g} µs"
@@ -85,7 +85,7 @@ def _outcomes(kept: Statistics, dropped: Statistics) -> str:
     return _card("Outcome", gist, ended + resolved + why)
 
 
-def _criteria(written: Authored) -> str:
+def _criteria(written: AuthoredProblems) -> str:
     """Each of what is left of those before it, but for the last two, which are of what is solvable."""
     met = {
         "returned a number": written.ran,
@@ -114,7 +114,7 @@ def _throughput(durations: Durations, things: str) -> str:
         label=lambda at: f"{at:g}",
         ticks=round_ticks(0, points[-1][0], 6),
     )
-    return _card("Throughput", f"{durations.per_second:.3g} a second over {lasting(seconds)}", plot)
+    return _card("Throughput", f"{durations.per_second:.3g} a second over {duration_text(seconds)}", plot)
 
 
 def _words(kept: Statistics) -> str:
@@ -144,7 +144,7 @@ def _times(durations: Durations) -> str:
     taken: dict[str, Histogram] = {}
     for lane, histogram_of in sorted(durations.executions.items(), key=lambda row: -row[1].total()):
         if histogram_of:
-            half = lasting(seconds_of(histogram_of, 0.5))
+            half = duration_text(quantile(histogram_of, 0.5))
             bins = taken[f"{lane or 'any'} lane: {histogram_of.total():,}, half within {half}"] = Counter()
             for place, count in histogram_of.items():
                 bins[place // _BINS_A_BAR] += count
@@ -154,11 +154,11 @@ def _times(durations: Durations) -> str:
         width=1,
         of="programs",
         unit="time in the sandbox",
-        label=lambda at: lasting(beginning(at * _BINS_A_BAR)),
+        label=lambda at: duration_text(bin_start(at * _BINS_A_BAR)),
         ticks=[place for place in range(first, last + 2) if place % (BINS_A_DECADE // _BINS_A_BAR) == 0],
     )
-    half, most = (lasting(seconds_of(durations.programs, part)) for part in (0.5, 0.99))
-    waited = lasting(seconds_of(durations.waits, 0.5)) if durations.waits else "0 s"
+    half, most = (duration_text(quantile(durations.programs, part)) for part in (0.5, 0.99))
+    waited = duration_text(quantile(durations.waits, 0.5)) if durations.waits else "0 s"
     return _card("Time of a program", f"half within {half}, 99 % within {most}; waited {waited} before", plot)
 
 
@@ -246,7 +246,7 @@ def _model(kept: Statistics, durations: Durations) -> str:
 
 
 def _within(durations: Histogram) -> str:
-    return f", half within {lasting(seconds_of(durations, 0.5))}" if durations else ""
+    return f", half within {duration_text(quantile(durations, 0.5))}" if durations else ""
 
 
 def _most(counted: Counter[str]) -> dict[str, int]:

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from soliloquy.dataset.columns import below, named, occurring, students
+from soliloquy.dataset.columns import below, named, students, value_counts
 from soliloquy.dataset.statistics import kinds_of_reasons
 
 # The values of a filter that several may hold of one conversation are bits, and JavaScript shifts 32 of them.
@@ -19,7 +19,7 @@ Marked = Iterator[tuple[str, pa.Array]]
 
 
 @dataclass(kw_only=True)
-class Filter:
+class Facet:
     # Its values in the order they were met, and for each conversation one of them, or the bits of all it has.
     values: list[str] = field(default_factory=list)
     codes: list[int] = field(default_factory=list)
@@ -33,12 +33,12 @@ class Filter:
         return self.values.index(value)
 
 
-class Index:
+class ReportIndex:
     def __init__(self) -> None:
         self._columns: dict[str, list[Any]] = {"id": [], "question": [], "turns": []}
         self._blocks: list[int] = []
-        self._single = {name: Filter() for name in ("topic", "student", "ending", "resolution")}
-        self._several = {name: Filter(several=True) for name in ("outcome", "mistake", "program")}
+        self._single = {name: Facet() for name in ("topic", "student", "ending", "resolution")}
+        self._several = {name: Facet(several=True) for name in ("outcome", "mistake", "program")}
 
     def add(self, batch: pa.RecordBatch, blocks: Sequence[int]) -> None:
         """Rows, and how many of them each block holds."""
@@ -113,5 +113,5 @@ def _programs(batch: pa.RecordBatch) -> Marked:
 
 
 def _marked(rows: pa.Array, values: pa.Array) -> Marked:
-    for value in sorted(occurring(values)):
+    for value in sorted(value_counts(values)):
         yield value, rows.filter(pc.equal(values, value))

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Iterator
 from html import escape
 from typing import Any
 
-from soliloquy.dataset.card import Counted, again, hashes, is_growing, limits, settings, thing, title
-from soliloquy.dataset.durations import Durations, seconds_of
-from soliloquy.dataset.report.figures import figures, lasting
+from soliloquy.dataset.card import DatasetSummary, again, hashes, is_growing, limits, settings, thing, title
+from soliloquy.dataset.durations import Durations, quantile
+from soliloquy.dataset.report.figures import duration_text, figures
 
 
-def overview(counted: Counted, durations: Durations, *, browsed: int) -> str:
+def overview(counted: DatasetSummary, durations: Durations, *, browsed: int) -> str:
     """`browsed` is how many of the conversations the page holds."""
     kept = counted.accepted
     grown = kept.conversations + counted.rejected.conversations
@@ -30,7 +30,7 @@ def overview(counted: Counted, durations: Durations, *, browsed: int) -> str:
     )
 
 
-def _eyebrow(counted: Counted) -> str:
+def _eyebrow(counted: DatasetSummary) -> str:
     models = sorted({model for _, _, model, _ in counted.accepted.models})
     run = counted.manifest["run"]
     told = [f"{name} {run[name]}" for name in ("recipe", "seed") if name in run]
@@ -41,7 +41,7 @@ def _version(run: Any) -> str:
     return f"soliloquy {run['soliloquy']}" if "soliloquy" in run else ""
 
 
-def _strip(counted: Counted, durations: Durations) -> Iterator[str]:
+def _strip(counted: DatasetSummary, durations: Durations) -> Iterator[str]:
     kept, dropped = counted.accepted, counted.rejected
     grown = kept.conversations + dropped.conversations
     said = f", {kept.turns:,} turns" if kept.words else ""
@@ -52,9 +52,9 @@ def _strip(counted: Counted, durations: Durations) -> Iterator[str]:
     if programs := kept.attempts.total():
         yield _figure(*_percent(kept.attempts[1], programs), f"of {programs:,} calculations ran at the first attempt")
     if durations.collected:
-        median = seconds_of(durations.programs, 0.5)
-        within = f"; half of the programs within {lasting(median)}" if median else ""
-        about = f"{thing(kept)} over {lasting(durations.seconds)}{within}"
+        median = quantile(durations.programs, 0.5)
+        within = f"; half of the programs within {duration_text(median)}" if median else ""
+        about = f"{thing(kept)} over {duration_text(durations.seconds)}{within}"
         yield _figure(f"{durations.per_second:,.3g}", "/s", about)
 
 
@@ -68,7 +68,7 @@ def _percent(part: int, whole: int) -> tuple[str, str]:
     return f"{part * 1_000 // whole / 10:g}", "%"
 
 
-def _grown(counted: Counted) -> str:
+def _grown(counted: DatasetSummary) -> str:
     command, note = again(counted)
     shown = f"<pre>{escape(command)}</pre>" if command else ""
     digests = hashes(counted)

@@ -12,11 +12,11 @@ from typing import IO
 
 import pyarrow as pa
 
-from soliloquy.dataset.card import Counted, title
+from soliloquy.dataset.card import DatasetSummary, title
 from soliloquy.dataset.durations import Durations
 from soliloquy.dataset.reading import Dataset, NoDataset
 from soliloquy.dataset.report.blocks import ROWS_A_BLOCK, columns, packed
-from soliloquy.dataset.report.index import Index
+from soliloquy.dataset.report.index import ReportIndex
 from soliloquy.dataset.report.overview import overview
 from soliloquy.dataset.report.words import words_of
 from soliloquy.dataset.statistics import Statistics
@@ -41,12 +41,12 @@ _SCRIPTS = (
 _OF_MODULES = re.compile(r"^import .*\n|^export ", re.MULTILINE)
 
 
-def write_report(dataset: Dataset, out: Path) -> Counted:
+def write_report(dataset: Dataset, out: Path) -> DatasetSummary:
     """Reads the dataset once and leaves `out` whole; what was counted is what a card is made from."""
     if "run" not in dataset.manifest:
         raise NoDataset(f"{dataset.folder} is not finished: the command that grows it goes on with it")
     accepted, rejected = Statistics(), Statistics()
-    durations, index = Durations(), Index()
+    durations, index = Durations(), ReportIndex()
     every = max(1, -(-(dataset.count() + dataset.count(rejected=True)) // MOST_BROWSED))
     with tempfile.TemporaryFile("w+", encoding="ascii") as body:
         for counts in (accepted, rejected):
@@ -55,7 +55,7 @@ def write_report(dataset: Dataset, out: Path) -> Counted:
                 _add_blocks(batch.take(pa.array(range(0, len(batch), every))) if every > 1 else batch, index, body)
         for batch in dataset.timings():
             durations.add(batch)
-        counted = Counted(manifest=dataset.manifest, accepted=accepted, rejected=rejected)
+        counted = DatasetSummary(manifest=dataset.manifest, accepted=accepted, rejected=rejected)
         body.seek(0)
         unfinished = out.with_name(f".{out.name}.unfinished")
         try:
@@ -69,14 +69,14 @@ def write_report(dataset: Dataset, out: Path) -> Counted:
     return counted
 
 
-def _add_blocks(batch: pa.RecordBatch, index: Index, body: IO[str]) -> None:
+def _add_blocks(batch: pa.RecordBatch, index: ReportIndex, body: IO[str]) -> None:
     blocks = [batch.slice(start, ROWS_A_BLOCK) for start in range(0, len(batch), ROWS_A_BLOCK)]
     for number, rows in enumerate(blocks, start=index.blocks):
         body.write(f'<script type="text/plain" id="block-{number}">{packed(columns(rows))}</script>\n')
     index.add(batch, list(map(len, blocks)))
 
 
-def _page(counted: Counted, durations: Durations, index: Index) -> str:
+def _page(counted: DatasetSummary, durations: Durations, index: ReportIndex) -> str:
     style = "".join(path.read_text("utf-8") for path in _STYLES)
     script = '"use strict";\n' + "\n".join(_OF_MODULES.sub("", path.read_text("utf-8")) for path in _SCRIPTS)
     return Template((_PAGE / "page.html").read_text("utf-8")).substitute(

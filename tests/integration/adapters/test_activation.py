@@ -18,8 +18,8 @@ from tests.models import needs_torch
 from tests.unit.training.adapters.folders import front_matter
 from training.adapters.activation import Activation, NotActivated
 from training.adapters.canary import Canary, canaries
-from training.adapters.registry import Active, Overtaken, Registry
-from training.adapters.serving import ModelService, ServiceRefuses
+from training.adapters.registry import Active, ConcurrentActivation, Registry
+from training.adapters.serving import ModelService, ServiceError
 from training.adapters.version import Version, read_version
 
 pytestmark = needs_torch
@@ -160,12 +160,12 @@ async def test_where_the_record_cannot_be_written_the_one_before_answers_again(
             super().activate(name, active, instead_of=None)
 
     overtaken = Activation(registry=Meanwhile(str(registry)), service=service)
-    with pytest.raises(Overtaken):
+    with pytest.raises(ConcurrentActivation):
         await overtaken.activate(other, prompts(), readable=0.0)
     assert await answered_by(service) == first.digest
     assert registry.active()["tutor"].version == first.id
 
 
 async def test_a_service_that_refuses_is_told_in_its_own_words(service: ModelService) -> None:
-    with pytest.raises(ServiceRefuses, match=r"no adapter 'nobody' is loaded.* \(NOT_FOUND\)"):
+    with pytest.raises(ServiceError, match=r"no adapter 'nobody' is loaded.* \(NOT_FOUND\)"):
         await answered_by(service, "nobody")

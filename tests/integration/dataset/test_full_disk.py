@@ -16,7 +16,7 @@ from services.collector.live_datasets import LiveDatasets
 from services.collector.settings import LiveSettings
 from soliloquy.cli.main import commands
 from soliloquy.dataset.layout import REJECTED
-from soliloquy.dataset.place import Place
+from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.verify import findings
 from soliloquy.runtime.retry import CannotServe
 from soliloquy.v1.events_pb2 import ConversationFinished
@@ -63,7 +63,7 @@ async def test_a_full_disk_stops_the_collector_and_room_lets_it_go_on(disk: Path
     remount(disk, "size=100m")
     async with LiveDatasets(settings) as datasets:
         await all_collected(finished, datasets)
-    place = Place(settings.data / RUN.id)
+    place = Storage(settings.data / RUN.id)
     assert sorted(ordinals_in(place) + ordinals_in(place, REJECTED)) == list(range(CONVERSATIONS))
     assert list(findings(place)) == []
 
@@ -73,7 +73,7 @@ async def test_a_read_only_store_is_named_and_what_comes_is_kept(
 ) -> None:
     monkeypatch.setattr("services.collector.live_datasets.PAUSE_SECONDS", 0.0)
     settings = LiveSettings(data=tmp_path / "data", store=str(disk), shard_seconds=0.0)
-    place = Place(disk / RUN.id)
+    place = Storage(disk / RUN.id)
     async with LiveDatasets(settings) as datasets:
         await datasets.add(numbered(0), [])
         await until(partial(ordinals_in, place))

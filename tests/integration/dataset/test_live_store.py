@@ -7,7 +7,7 @@ import s3fs
 
 from services.collector.live_datasets import LiveDatasets
 from services.collector.settings import LiveSettings
-from soliloquy.dataset.place import Place
+from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.verify import findings
 from tests.unit.collector.collecting import numbered, ordinals_in, until
 
@@ -19,7 +19,7 @@ async def test_a_store_that_vanishes_and_comes_back_holds_each_conversation_once
 ) -> None:
     monkeypatch.setattr("services.collector.live_datasets.PAUSE_SECONDS", 0.0)
     settings = LiveSettings(data=tmp_path, store=f"{bucket}/datasets", shard_seconds=0.0)
-    place, files = Place(f"{bucket}/datasets/{RUN.id}"), s3fs.S3FileSystem()
+    place, files = Storage(f"{bucket}/datasets/{RUN.id}"), s3fs.S3FileSystem()
     async with LiveDatasets(settings) as datasets:
         files.rm(bucket, recursive=True)
         await datasets.add(numbered(0), [])

@@ -6,26 +6,26 @@ from pathlib import Path
 import pytest
 import s3fs
 
-from soliloquy.dataset.lock import LOCK, Locked, locked
-from soliloquy.dataset.place import Place, Unavailable
+from soliloquy.dataset.lock import LOCK, Locked, write_lock
+from soliloquy.dataset.storage import Storage, StorageUnavailable
 
 
 @pytest.fixture(params=["folder", "bucket"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Storage:
     if request.param == "folder":
         (tmp_path / "dataset").mkdir()
-        return Place(tmp_path / "dataset")
-    return Place(f"{request.getfixturevalue('bucket')}/dataset")
+        return Storage(tmp_path / "dataset")
+    return Storage(f"{request.getfixturevalue('bucket')}/dataset")
 
 
-def test_what_is_written_is_read_and_written_again(place: Place) -> None:
+def test_what_is_written_is_read_and_written_again(place: Storage) -> None:
     assert place.read("manifest.json") is None
     for content in (b"one", b"another"):
         place.write("manifest.json", content)
         assert place.read("manifest.json") == content
 
 
-def test_a_file_is_put_whole_and_no_longer_here(place: Place, tmp_path: Path) -> None:
+def test_a_file_is_put_whole_and_no_longer_here(place: Storage, tmp_path: Path) -> None:
     shard = tmp_path / "shard"
     for content in (b"x" * 100, b"y" * 200_000):
         shard.write_bytes(content)
@@ -46,35 +46,38 @@ def working(tmp_path: Path) -> Path:
 
 
 def test_one_working_folder_of_all_writes_to_an_object_store(bucket: str, working: Path, tmp_path: Path) -> None:
-    place = Place(f"{bucket}/dataset")
-    with locked(place, working):
-        with pytest.raises(Locked, match=f"if it is no more, remove {place}/{LOCK}"), locked(place, tmp_path / "two"):
+    place = Storage(f"{bucket}/dataset")
+    with write_lock(place, working):
+        with (
+            pytest.raises(Locked, match=f"if it is no more, remove {place}/{LOCK}"),
+            write_lock(place, tmp_path / "two"),
+        ):
             pass
-        with pytest.raises(Locked, match="another process writes"), locked(place, working):
+        with pytest.raises(Locked, match="another process writes"), write_lock(place, working):
             pass
-    with locked(place, tmp_path / "two"):
+    with write_lock(place, tmp_path / "two"):
         pass
 
 
 def test_whoever_was_killed_comes_back_to_its_lock(bucket: str, working: Path) -> None:
-    place = Place(f"{bucket}/dataset")
-    with locked(place, working):
+    place = Storage(f"{bucket}/dataset")
+    with write_lock(place, working):
         left = place.read(LOCK)
     assert left is not None
     assert place.create(LOCK, left)
-    with locked(place, working):
+    with write_lock(place, working):
         assert json.loads(place.read(LOCK) or b"")["owner"] == json.loads(left)["owner"]
 
 
 def test_a_store_that_is_gone_is_named(bucket: str, working: Path) -> None:
-    place = Place(f"{bucket}/dataset")
+    place = Storage(f"{bucket}/dataset")
     s3fs.S3FileSystem().rm(bucket, recursive=True)
-    with pytest.raises(Unavailable, match=f"{bucket}/dataset does not answer as it should"):
+    with pytest.raises(StorageUnavailable, match=f"{bucket}/dataset does not answer as it should"):
         place.write("manifest.json", b"")
-    with pytest.raises(Unavailable, match="bucket does not exist"), locked(place, working):
+    with pytest.raises(StorageUnavailable, match="bucket does not exist"), write_lock(place, working):
         pass
 
 
 def test_a_url_of_no_known_kind_is_named() -> None:
-    with pytest.raises(Unavailable, match="nowhere://x cannot be opened"):
-        Place("nowhere://x")
+    with pytest.raises(StorageUnavailable, match="nowhere://x cannot be opened"):
+        Storage("nowhere://x")

@@ -4,11 +4,11 @@ from dataclasses import asdict
 from pathlib import Path
 
 from soliloquy.dataset.manifest import MANIFEST, Shard, write_manifest
-from soliloquy.dataset.place import Place
+from soliloquy.dataset.storage import Storage
 from soliloquy.v1.conversation_pb2 import Conversation
 from tests.datasets import accepted_rows, written
 from tests.integration.gateway.site import site
-from training.adapters.registry import Registry, first
+from training.adapters.registry import Registry, first_activation
 from training.adapters.version import Version
 from training.evaluation.report import write_report
 from training.evaluation.shares import Proportion
@@ -41,7 +41,7 @@ async def test_whatever_a_manifest_names_nothing_outside_its_folder_is_given_out
         forged = Shard(name="accepted/../../../secret", rows=1, bytes=9, sha256="")
         folder = tmp_path / "data" / run
         folder.mkdir(parents=True)
-        write_manifest(Place(folder), {"run": {}, "counts": {}, "cost": {}, "arrival": {}}, [forged])
+        write_manifest(Storage(folder), {"run": {}, "counts": {}, "cost": {}, "arrival": {}}, [forged])
         listed = (await at.ask("GET", f"/v1/runs/{run}/files")).body["files"]
         answer = await at.ask("GET", f"/v1/runs/{run}/files/accepted%2F..%2F..%2F..%2Fsecret")
     assert [file["name"] for file in listed] == [MANIFEST]
@@ -70,7 +70,7 @@ async def test_adapters_are_shown_as_the_registry_keeps_them(tmp_path: Path) -> 
             note="the better one" if digest.startswith("b") else "",
         )
         registry.push(version, weights)
-    registry.activate("tutor", first(version), instead_of=None)
+    registry.activate("tutor", first_activation(version), instead_of=None)
     async with site(tmp_path, adapters=str(tmp_path / "adapters")) as at:
         old, new = (await at.ask("GET", "/v1/training")).body["adapters"]
     assert (old["digest"], old["active"], old["active_since"]) == ("a" * 64, False, "")

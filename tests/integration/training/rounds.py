@@ -7,14 +7,14 @@ from typing import Any
 
 from soliloquy.dataset.layout import ShardLimits
 from soliloquy.dataset.manifest import read_manifest, shards_of, write_manifest
-from soliloquy.dataset.place import Place
 from soliloquy.dataset.shards import DatasetWriter
+from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.tally import Tally
 from soliloquy.runtime.model import Model
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Collected
 from tests.unit.training.evaluation.putting import drawn, results
-from training.continuous.folder import Outcome
+from training.continuous.folder import RoundOutcome
 from training.evaluation.higgs.figures import figures
 from training.evaluation.higgs.page import page
 from training.evaluation.report import write_report
@@ -27,7 +27,7 @@ class Killed(Exception):
 def grow(folder: Path, accepted: Sequence[Conversation]) -> None:
     """Another shard, as a collector adds it."""
     folder.mkdir(exist_ok=True)
-    place = Place(folder)
+    place = Storage(folder)
     manifest = read_manifest(place) or {"run": {}, "counts": {}, "cost": {}, "arrival": {}, "shards": []}
     present = shards_of(manifest)
     writer = DatasetWriter(place, folder, present, ShardLimits(), Tally())
@@ -61,7 +61,7 @@ class Noted:
 
     fatal: bool = False
     steps: list[str] = field(default_factory=list)
-    ends: list[Outcome] = field(default_factory=list)
+    ends: list[RoundOutcome] = field(default_factory=list)
 
     def waiting(self, number: int, found: int) -> None:
         self.at(number, f"{found} conversations are there")
@@ -73,11 +73,11 @@ class Noted:
             raise Killed(told)
         self.steps.append(told)
 
-    def ended(self, outcome: Outcome) -> None:
+    def ended(self, outcome: RoundOutcome) -> None:
         self.ends.append(outcome)
 
 
-def until_done(run: Callable[[], list[Outcome]]) -> tuple[list[Outcome], int]:
+def until_done(run: Callable[[], list[RoundOutcome]]) -> tuple[list[RoundOutcome], int]:
     """Starts it again whenever it was killed; how often that was."""
     killed = 0
     while True:

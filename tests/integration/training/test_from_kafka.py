@@ -16,7 +16,7 @@ from tests.integration.transport.support import until
 from tests.kafka.fixtures import kafka as kafka
 from tests.unit.training.growing import conversations
 from tests.unit.training.test_freeze import files, finish
-from training.continuous.sources import Span, Topic
+from training.continuous.sources import SourceSpan, TopicSource
 from training.freeze import FINISHED, freeze_topic, recorded_offsets
 from training.settings import CannotTrain
 
@@ -71,7 +71,7 @@ async def test_the_same_offsets_give_the_same_bytes_whatever_comes_later(
 async def test_a_round_ends_with_the_conversation_that_it_waited_for_and_the_next_begins_behind_it(
     connection: KafkaSettings, tmp_path: Path
 ) -> None:
-    topic = Topic(kafka=connection)
+    topic = TopicSource(kafka=connection)
     rejected, about_a_question = Conversation(), GROWN[7]
     rejected.CopyFrom(GROWN[6])
     rejected.turns[-1].tutor.text = "Student: I give up."
@@ -82,7 +82,7 @@ async def test_a_round_ends_with_the_conversation_that_it_waited_for_and_the_nex
     def left_out(conversation: Conversation) -> bool:
         return conversation.id in known
 
-    async def waited_for(after: dict[str, int] | None, wanted: int) -> Span:
+    async def waited_for(after: dict[str, int] | None, wanted: int) -> SourceSpan:
         return await asyncio.to_thread(topic.next, after, wanted, left_out, heard.append)
 
     async with open_transport(connection) as transport:

@@ -20,7 +20,7 @@ from tests.integration.training.conftest import SETTINGS
 from tests.integration.training.rounds import Killed
 from tests.unit.recipes.mathwell.writing import Says, commissioned, made
 from training.folder import ADAPTER_WEIGHTS
-from training.rounds.folder import Rounds
+from training.rounds.folder import ImprovementFolder
 from training.settings import CannotTrain
 
 FAULTS = find("mathwell").faults
@@ -77,14 +77,14 @@ def repeats(questions: Sequence[str]) -> list[bool]:
 
 @pytest.fixture
 def improving(base: Path, tmp_path: Path) -> Callable[..., Any]:
-    from training.rounds.improving import Improving, School
+    from training.rounds.improvement import Improvement, WriterTraining
     from training.train import train
 
-    def make(name: str, writer: Writer, *, start: str = "", **differing: Any) -> Improving:
+    def make(name: str, writer: Writer, *, start: str = "", **differing: Any) -> Improvement:
         settings = SETTINGS.model_copy(update={"max_steps": 1, **differing})
-        return Improving(
-            rounds=Rounds(tmp_path / name),
-            school=School(base=base, settings=settings, train=train, start=start),
+        return Improvement(
+            rounds=ImprovementFolder(tmp_path / name),
+            school=WriterTraining(base=base, settings=settings, train=train, start=start),
             write=writer,
             repeats=repeats,
             tell=lambda number, step: None,

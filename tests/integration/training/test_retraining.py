@@ -20,9 +20,9 @@ from tests.unit.training.evaluation.test_higgs import NEVER
 from tests.unit.training.growing import conversations
 from training.adapters.registry import Active, Registry
 from training.adapters.version import Version
-from training.continuous.folder import Outcome, Rounds
+from training.continuous.folder import RetrainingFolder, RoundOutcome
 from training.continuous.policy import SHIPPED, read_policy
-from training.continuous.sources import Growing
+from training.continuous.sources import DatasetSource
 from training.settings import CannotTrain
 
 # Its fourth is about a question that is put, and one came twice.
@@ -72,8 +72,8 @@ def retraining(base: Path, address: str, tmp_path_factory: pytest.TempPathFactor
         grow(folder / "grown", STREAM)
         registry = Recording(str(folder / "registry"))
         chosen: dict[str, Any] = {
-            "rounds": Rounds(folder / "state"),
-            "source": Growing(data=str(folder / "grown")),
+            "rounds": RetrainingFolder(folder / "state"),
+            "source": DatasetSource(data=str(folder / "grown")),
             "every": 2,
             "served": Served(name=name, base=base, registry=registry, model_address=address),
             "settings": SETTINGS.model_copy(update={"max_steps": 1}),
@@ -166,7 +166,7 @@ def test_a_retraining_that_is_killed_at_every_step_comes_to_the_same_end_and_doe
     done, killed = until_done(lambda: replace(cut).run(2))
     assert killed > 12
 
-    def facts(outcome: Outcome) -> tuple[Any, ...]:
+    def facts(outcome: RoundOutcome) -> tuple[Any, ...]:
         return outcome.outcome, outcome.plan.span, outcome.loss, outcome.version.partition("@")[2]
 
     assert [facts(each) for each in done] == [facts(each) for each in whole.rounds.done()[:2]]
@@ -178,9 +178,9 @@ def test_what_cannot_be_retrained_is_one_line(whole: Any, base: Path, tmp_path: 
     other = shutil.copytree(base, tmp_path / "other")
     (other / "tokenizer.json").write_text("{}")
     full = SETTINGS.model_copy(update={"tune": "full"})
-    elsewhere = replace(whole, rounds=Rounds(tmp_path / "state"), served=replace(whole.served, base=other))
+    elsewhere = replace(whole, rounds=RetrainingFolder(tmp_path / "state"), served=replace(whole.served, base=other))
     for wrong, line in [
-        (replace(whole, source=Growing(data="elsewhere")), "holds another retraining (source: "),
+        (replace(whole, source=DatasetSource(data="elsewhere")), "holds another retraining (source: "),
         (replace(whole, settings=full), "tune: full makes no adapter"),
         (elsewhere, "name the base that is served"),
     ]:

@@ -11,8 +11,8 @@ from soliloquy.cli.evaluate.questions import questions
 from soliloquy.cli.main import commands
 from soliloquy.dataset.layout import ShardLimits
 from soliloquy.dataset.manifest import write_manifest
-from soliloquy.dataset.place import Place
 from soliloquy.dataset.shards import DatasetWriter
+from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.tally import Tally
 from soliloquy.problems.bank.bank import load_bank
 from soliloquy.problems.sources import problem_source
@@ -73,9 +73,9 @@ def grow(folder: Path, *, recipe: str, solution: str = "4 + 6 = 10\n#### 10") ->
     turns = [Turn(number=1, tutor=TutorReply(text="How?")), Turn(number=2, student=StudentReply(text="It is 10."))]
     problem = Problem(id="one", question="How many?", solution=solution)
     one = Conversation(id="one", run=Run(id="run", recipe=recipe), problem=problem, turns=turns)
-    writer = DatasetWriter(Place(folder), folder, (), ShardLimits(), Tally())
+    writer = DatasetWriter(Storage(folder), folder, (), ShardLimits(), Tally())
     writer.add(Collected(conversation=one.SerializeToString()))
-    write_manifest(Place(folder), {"run": {}, "counts": {}, "cost": {}, "arrival": {}}, writer.close())
+    write_manifest(Storage(folder), {"run": {}, "counts": {}, "cost": {}, "arrival": {}}, writer.close())
     return folder
 
 

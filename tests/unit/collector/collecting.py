@@ -8,8 +8,8 @@ import pyarrow.parquet as pq
 
 from soliloquy.dataset.layout import ACCEPTED
 from soliloquy.dataset.manifest import read_manifest, shards_of
-from soliloquy.dataset.place import Place
 from soliloquy.dataset.rows import messages
+from soliloquy.dataset.storage import Storage
 from soliloquy.v1.conversation_pb2 import Conversation
 from tests.unit.recipes.conversations import sound_conversation
 
@@ -20,7 +20,7 @@ def numbered(ordinal: int, attempt: int = 0) -> Conversation:
     return made
 
 
-def conversations_in(place: Place, kind: str = ACCEPTED) -> list[Conversation]:
+def conversations_in(place: Storage, kind: str = ACCEPTED) -> list[Conversation]:
     manifest = read_manifest(place)
     found: list[Conversation] = []
     for shard in shards_of(manifest, kind) if manifest else ():
@@ -30,7 +30,7 @@ def conversations_in(place: Place, kind: str = ACCEPTED) -> list[Conversation]:
     return found
 
 
-def ordinals_in(place: Place, kind: str = ACCEPTED) -> list[int]:
+def ordinals_in(place: Storage, kind: str = ACCEPTED) -> list[int]:
     return [conversation.ordinal for conversation in conversations_in(place, kind)]
 
 

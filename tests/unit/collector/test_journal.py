@@ -7,10 +7,10 @@ import pytest
 
 from services.collector.dataset import counts_so_far, write_dataset
 from services.collector.journal import Journal
-from soliloquy.dataset.frames import DamagedFrames, payloads
+from soliloquy.dataset.frames import DamagedFrames, read_payloads
 from soliloquy.dataset.layout import ACCEPTED, REJECTED
 from soliloquy.dataset.manifest import read_manifest, shards_of
-from soliloquy.dataset.place import Place
+from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.verify import findings
 from soliloquy.v1.conversation_pb2 import Conversation, Ending
 from tests.unit.collector.collecting import numbered, ordinals_in
@@ -21,8 +21,8 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "journal"
 
 
-def written(folder: Path, journal: Journal, *, conversations: int = 10) -> Place:
-    place = Place(folder)
+def written(folder: Path, journal: Journal, *, conversations: int = 10) -> Storage:
+    place = Storage(folder)
     write_dataset(
         place, folder / ".run", journal, run={"seed": 7, "conversations": conversations}, cost=lambda _: {}, topics={}
     )
@@ -58,7 +58,7 @@ async def test_a_frame_cut_off_by_a_crash_is_written_anew(path: Path) -> None:
             assert journal.settled_ordinals(max_attempts=3) == {0}
             assert path.stat().st_size == size
             await journal.add(numbered(1), [])
-        assert len(list(payloads(path))) == 2
+        assert len(list(read_payloads(path))) == 2
 
 
 async def test_a_frame_that_is_not_what_was_written_is_named(path: Path) -> None:

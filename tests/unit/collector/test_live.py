@@ -14,8 +14,8 @@ from services.collector.settings import LiveSettings
 from soliloquy.dataset.layout import REJECTED, TIMED, ShardLimits
 from soliloquy.dataset.lock import Locked
 from soliloquy.dataset.manifest import read_manifest
-from soliloquy.dataset.place import Place
 from soliloquy.dataset.shards import DatasetWriter
+from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.verify import findings
 from soliloquy.runtime.handling import READ_FROM
 from soliloquy.runtime.transports.port import Delivery, Partition
@@ -25,7 +25,7 @@ RUN = numbered(0).run
 
 
 def opened(folder: Path, *, rows: int = 3) -> LiveDataset:
-    return LiveDataset(Place(folder), folder / ".run", RUN, ShardLimits(rows=rows))
+    return LiveDataset(Storage(folder), folder / ".run", RUN, ShardLimits(rows=rows))
 
 
 def segments(folder: Path) -> list[Path]:
@@ -33,7 +33,7 @@ def segments(folder: Path) -> list[Path]:
 
 
 def shards(folder: Path) -> list[str]:
-    manifest = read_manifest(Place(folder))
+    manifest = read_manifest(Storage(folder))
     return [shard["name"] for shard in manifest["shards"]] if manifest else []
 
 
@@ -54,11 +54,11 @@ async def test_a_full_segment_becomes_shards_and_goes(tmp_path: Path) -> None:
     await add(dataset, 4, 2, 1, 0)
     await dataset.roll()
     assert shards(tmp_path) == ["accepted/00000.parquet", "rejected/00000.parquet", "timings/00000.parquet"]
-    assert ordinals_in(Place(tmp_path)) == [4, 2]
+    assert ordinals_in(Storage(tmp_path)) == [4, 2]
     assert len(segments(tmp_path)) == 1
     await finished(dataset)
-    assert ordinals_in(Place(tmp_path)) == [4, 2, 0]
-    assert list(findings(Place(tmp_path))) == []
+    assert ordinals_in(Storage(tmp_path)) == [4, 2, 0]
+    assert list(findings(Storage(tmp_path))) == []
 
 
 @pytest.mark.parametrize("added", range(1, 9))
@@ -72,8 +72,8 @@ async def test_a_restart_goes_on_where_it_was(tmp_path: Path, added: int) -> Non
     dataset = opened(tmp_path)
     await add(dataset, *range(added, 10), *range(10))
     await finished(dataset)
-    assert sorted(ordinals_in(Place(tmp_path)) + ordinals_in(Place(tmp_path), REJECTED)) == list(range(10))
-    assert list(findings(Place(tmp_path))) == []
+    assert sorted(ordinals_in(Storage(tmp_path)) + ordinals_in(Storage(tmp_path), REJECTED)) == list(range(10))
+    assert list(findings(Storage(tmp_path))) == []
 
 
 class Killed(BaseException):
@@ -103,9 +103,9 @@ async def test_a_kill_between_any_two_steps_leaves_no_row_twice(
     dataset = opened(tmp_path)
     await add(dataset, *range(6))
     await finished(dataset)
-    assert ordinals_in(Place(tmp_path)) == [0, 2, 4]
-    assert ordinals_in(Place(tmp_path), REJECTED) == [1, 3, 5]
-    assert list(findings(Place(tmp_path))) == []
+    assert ordinals_in(Storage(tmp_path)) == [0, 2, 4]
+    assert ordinals_in(Storage(tmp_path), REJECTED) == [1, 3, 5]
+    assert list(findings(Storage(tmp_path))) == []
 
 
 async def test_counts_and_duplicates_go_on_over_restarts(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ async def test_counts_and_duplicates_go_on_over_restarts(tmp_path: Path) -> None
         dataset = opened(tmp_path)
         await add(dataset, *range(start + 2))
         await finished(dataset)
-    manifest = read_manifest(Place(tmp_path))
+    manifest = read_manifest(Storage(tmp_path))
     assert manifest is not None
     assert (manifest["counts"]["accepted"], manifest["counts"]["rejected"]) == (2, 2)
     assert manifest["counts"]["turns"] == 4 * len(numbered(0).turns)
@@ -137,10 +137,10 @@ async def test_the_enrichment_of_a_problem_is_counted_once_over_restarts(tmp_pat
             grown.problem.enrichment.calls.add(role="planner", prompt_tokens=5)
         await dataset.add(grown, [], None)
         await finished(dataset)
-    manifest = read_manifest(Place(tmp_path))
+    manifest = read_manifest(Storage(tmp_path))
     assert manifest is not None
     assert manifest["counts"]["tokens"] == ({"planner": {"prompt": 5, "completion": 0}} if enriched else {})
-    assert list(findings(Place(tmp_path))) == []
+    assert list(findings(Storage(tmp_path))) == []
 
 
 @pytest.fixture
@@ -152,7 +152,7 @@ async def test_what_has_waited_long_enough_is_rolled_though_little(settings: Liv
     async with LiveDatasets(settings) as datasets:
         await datasets.add(numbered(0), [])
         await until(lambda: shards(settings.data / RUN.id))
-    assert ordinals_in(Place(settings.data / RUN.id)) == [0]
+    assert ordinals_in(Storage(settings.data / RUN.id)) == [0]
 
 
 async def test_the_manifest_says_how_far_each_partition_was_read(settings: LiveSettings) -> None:
@@ -162,7 +162,7 @@ async def test_the_manifest_says_how_far_each_partition_was_read(settings: LiveS
             at = Partition("conversation.finished", partition)
             READ_FROM.set(Delivery(event=event, partition=at, offset=offset))
             await datasets.add(numbered(ordinal), [])
-    manifest = read_manifest(Place(settings.data / RUN.id))
+    manifest = read_manifest(Storage(settings.data / RUN.id))
     assert manifest is not None
     assert manifest["arrival"]["topics"] == {"conversation.finished": {"0": 8, "1": 4}}
 
@@ -178,7 +178,7 @@ async def test_each_growing_has_a_dataset_and_few_are_open(
             await datasets.add(grown, [])
             await until(partial(shards, settings.data / f"{RUN.id}-{growing}"))
     for growing in ("a", "b", "c"):
-        place = Place(settings.data / f"{RUN.id}-{growing}")
+        place = Storage(settings.data / f"{RUN.id}-{growing}")
         assert ordinals_in(place) == [0]
         assert list(findings(place)) == []
 
@@ -202,8 +202,8 @@ async def test_where_no_shard_can_be_written_the_segments_keep_what_comes(settin
         await until(lambda: datasets.fault)
         assert "no shard can be written" in datasets.fault
         assert REGISTRY.get_sample_value("soliloquy_shards_blocked") == 1
-        assert ordinals_in(Place(folder)) == [0]
+        assert ordinals_in(Storage(folder)) == [0]
         in_the_way.unlink()
         (folder / "away").rename(in_the_way)
-    assert ordinals_in(Place(folder)) == list(range(5))
-    assert list(findings(Place(folder))) == []
+    assert ordinals_in(Storage(folder)) == list(range(5))
+    assert list(findings(Storage(folder))) == []

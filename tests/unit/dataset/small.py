@@ -8,11 +8,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from soliloquy.dataset.exports.columns import dialogues
+from soliloquy.dataset.exports.decoding import dialogues
 from soliloquy.dataset.exports.dialogue import Dialogue
 from soliloquy.dataset.manifest import Shard, write_manifest
-from soliloquy.dataset.place import Place
 from soliloquy.dataset.rows import REASONS, SCHEMA, rows
+from soliloquy.dataset.storage import Storage
 from soliloquy.v1.conversation_pb2 import (
     Conversation,
     Ending,
@@ -76,7 +76,7 @@ def dataset(folder: Path, *shards: Sequence[Conversation], rejected: Sequence[Co
         listed.append(_shard(folder, f"accepted/{number:05}.parquet", shard, SCHEMA))
     if rejected:
         listed.append(_shard(folder, "rejected/00000.parquet", rejected, SCHEMA.append(REASONS)))
-    write_manifest(Place(folder), {"run": {}, "counts": {}, "cost": {}, "arrival": {}}, listed)
+    write_manifest(Storage(folder), {"run": {}, "counts": {}, "cost": {}, "arrival": {}}, listed)
     return folder
 
 

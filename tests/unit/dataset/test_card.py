@@ -7,7 +7,7 @@ from typing import Any
 from huggingface_hub import DatasetCard
 
 from soliloquy.cli.generate import generate
-from soliloquy.dataset.card import Counted, again, card
+from soliloquy.dataset.card import DatasetSummary, again, card
 from soliloquy.dataset.statistics import Statistics
 from soliloquy.v1.conversation_pb2 import Conversation
 from tests.datasets import RUN, accepted_rows, rejected_rows
@@ -16,7 +16,7 @@ from tests.unit.dataset.test_statistics import conversation
 OF_SOME_RECIPES = ["## Beside ScaffoldLM", "## What students believe", "## What students show", "## Moves"]
 
 
-def counted(*, rows_at_once: int = 2, engine: str = "scripted", **run: Any) -> Counted:
+def counted(*, rows_at_once: int = 2, engine: str = "scripted", **run: Any) -> DatasetSummary:
     made = conversation()
     made.turns[1].calls[0].engine = engine
     accepted, rejected = Statistics(), Statistics()
@@ -24,7 +24,7 @@ def counted(*, rows_at_once: int = 2, engine: str = "scripted", **run: Any) -> C
     for start in range(0, 2, rows_at_once):
         accepted.add(batch.slice(start, rows_at_once))
     rejected.add(rejected_rows([(conversation(), ["verdict: turn 2: says 'a' | 'b'"])]))
-    return Counted(manifest={"run": RUN | run}, accepted=accepted, rejected=rejected)
+    return DatasetSummary(manifest={"run": RUN | run}, accepted=accepted, rejected=rejected)
 
 
 def test_the_same_dataset_has_the_same_card() -> None:
@@ -85,7 +85,7 @@ def test_a_card_of_written_problems_speaks_of_no_student() -> None:
     made.problem.authorship.commission.topic = "ducks"
     kept = Statistics()
     kept.add(accepted_rows([made]))
-    text = card(Counted(manifest={"run": RUN | {"recipe": "mathwell"}}, accepted=kept, rejected=Statistics()))
+    text = card(DatasetSummary(manifest={"run": RUN | {"recipe": "mathwell"}}, accepted=kept, rejected=Statistics()))
     assert "| problems | 1 |" in text.splitlines()
     assert not [word for word in ("student", "tutor ") if word in text.partition("## Files")[0]]
 
@@ -117,6 +117,6 @@ def test_the_command_on_a_card_is_one_that_the_command_line_takes() -> None:
 
 
 def test_a_dataset_without_a_conversation_has_a_card() -> None:
-    empty = Counted(manifest={"run": RUN}, accepted=Statistics(), rejected=Statistics())
+    empty = DatasetSummary(manifest={"run": RUN}, accepted=Statistics(), rejected=Statistics())
     empty.accepted.add(accepted_rows(list[Conversation]()))
     assert "| conversations | 0 |" in card(empty)

@@ -14,7 +14,7 @@ from soliloquy.cli.report import report
 from soliloquy.dataset.durations import Durations
 from soliloquy.dataset.report import writing
 from soliloquy.dataset.report.blocks import columns, packed
-from soliloquy.dataset.report.figures import figures, lasting
+from soliloquy.dataset.report.figures import duration_text, figures
 from soliloquy.dataset.report.plots import round_ticks, short
 from soliloquy.dataset.statistics import Statistics
 from soliloquy.v1.conversation_pb2 import Conversation, Move, Ruling
@@ -164,7 +164,7 @@ def test_ticks_are_round(low: float, high: float, ticks: list[float]) -> None:
     [(0.00002, "20 µs"), (0.00145, "1.45 ms"), (2.5, "2.5 s"), (97, "97 s"), (125, "2 min 5 s"), (7_500, "2 h 5 min")],
 )
 def test_a_duration_has_the_unit_that_fits(seconds: float, told: str) -> None:
-    assert lasting(seconds) == told
+    assert duration_text(seconds) == told
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from math import log2
 
 import pytest
 
-from soliloquy.dataset.durations import Durations, seconds_of
+from soliloquy.dataset.durations import Durations, quantile
 from soliloquy.dataset.statistics import Statistics
 from soliloquy.recipes.agreement import agrees
 from soliloquy.recipes.soliloquy.rules import POLICY
@@ -198,6 +198,6 @@ def test_times_are_counted_in_bins_and_told_within_six_percent() -> None:
     assert durations.collected == {1_000: 2, 1_001: 2, 1_002: 2, 1_003: 2, 1_004: 2, 1_005: 1}
     assert durations.per_second == pytest.approx(11 / 6)
     assert {lane: took.total() for lane, took in durations.executions.items()} == {"fork": 11, "fast": 11}
-    assert seconds_of(durations.programs, 0.5) == pytest.approx(0.001, rel=0.06)
-    assert seconds_of(durations.waits, 0.99) == pytest.approx(0.002, rel=0.06)
-    assert seconds_of(durations.calls["tutor"], 0.5) == pytest.approx(0.01, rel=0.06)
+    assert quantile(durations.programs, 0.5) == pytest.approx(0.001, rel=0.06)
+    assert quantile(durations.waits, 0.99) == pytest.approx(0.002, rel=0.06)
+    assert quantile(durations.calls["tutor"], 0.5) == pytest.approx(0.01, rel=0.06)

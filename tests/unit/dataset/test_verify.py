@@ -13,7 +13,7 @@ import pytest
 from services.collector.dataset import write_dataset
 from services.collector.journal import Journal
 from soliloquy.dataset.manifest import MANIFEST, UnreadableManifest, read_manifest
-from soliloquy.dataset.place import Place
+from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.verify import findings
 from tests.unit.collector.collecting import numbered
 
@@ -26,7 +26,7 @@ async def folder(tmp_path: Path) -> Path:
         for ordinal in range(5):
             await journal.add(numbered(ordinal), ["fault"] if ordinal == 3 else [])
         run = {"conversations": 4}
-        write_dataset(Place(tmp_path), tmp_path / ".run", journal, run=run, cost=lambda _: {}, topics={})
+        write_dataset(Storage(tmp_path), tmp_path / ".run", journal, run=run, cost=lambda _: {}, topics={})
     return tmp_path
 
 
@@ -52,7 +52,7 @@ def changed(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
 
 
 def found(folder: Path) -> list[str]:
-    return list(findings(Place(folder)))
+    return list(findings(Storage(folder)))
 
 
 def test_what_was_written_has_no_finding(folder: Path) -> None:
@@ -121,7 +121,7 @@ def test_a_manifest_of_another_version_or_none_at_all_is_one_line(folder: Path, 
     [line] = found(folder)
     assert complaint in line
     with pytest.raises(UnreadableManifest):
-        read_manifest(Place(folder))
+        read_manifest(Storage(folder))
 
 
 def test_a_folder_without_a_manifest_is_one_line(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from services.model.engines.noise import real_noise
 from services.model.engines.scripted import ScriptedEngine
-from soliloquy.dataset.authored import Authored
+from soliloquy.dataset.authored import AuthoredProblems
 from soliloquy.dataset.rows import rows
 from soliloquy.recipes.mathwell.recipe import RECIPE
 from soliloquy.v1.conversation_pb2 import Commission, Conversation
@@ -59,7 +59,7 @@ def test_a_function_that_does_not_run_is_never_kept_and_says_why() -> None:
 
 
 def test_what_noise_makes_unsolvable_or_unfit_is_found() -> None:
-    counted = Authored()
+    counted = AuthoredProblems()
     counted.add(rows([one.SerializeToString() for one in written()]).to_pylist())
     shares = counted.shares()
     assert counted.written == sum(len(one.turns[0].calculation.attempts) for one in written())
@@ -70,10 +70,10 @@ def test_what_noise_makes_unsolvable_or_unfit_is_found() -> None:
 
 
 def test_whose_ran_is_told_from_who_meets_all() -> None:
-    assert Authored().as_json() == {
+    assert AuthoredProblems().as_json() == {
         "written": 0,
         **dict.fromkeys(["ran", "solvable", "accurate", "appropriate", "all", "named", "ran and all"]),
         **dict.fromkeys(["reading_grade", "dale_chall", "tokens", "self_similarity", "distinct_operations"]),
         "operations": {},
     }
-    assert json.dumps(Authored(written=3, ran=2, meets_all=1).shares()["ran and all"]) == "33.3"
+    assert json.dumps(AuthoredProblems(written=3, ran=2, meets_all=1).shares()["ran and all"]) == "33.3"

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from soliloquy.dataset.manifest import Shard, write_manifest
-from soliloquy.dataset.place import Place
 from soliloquy.dataset.rows import rows
+from soliloquy.dataset.storage import Storage
 from soliloquy.v1.conversation_pb2 import Conversation, Ending
 from tests.unit.scripted.dialling import dialled
 from tests.unit.scripted.growing import grown
@@ -47,5 +47,5 @@ def dataset(folder: Path, accepted: Sequence[Conversation], *, rejected: int = 0
     shards = [Shard(name="accepted/00000.parquet", rows=len(accepted), bytes=0, sha256=digest)]
     if rejected:
         shards.append(Shard(name="rejected/00000.parquet", rows=rejected, bytes=0, sha256=""))
-    write_manifest(Place(folder), {"run": {}, "counts": {}, "cost": {}, "arrival": {}}, shards)
+    write_manifest(Storage(folder), {"run": {}, "counts": {}, "cost": {}, "arrival": {}}, shards)
     return folder

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from soliloquy.dataset.exports.exporting import CannotExport, export
-from soliloquy.dataset.exports.format import NAMES, Choice
+from soliloquy.dataset.exports.format import NAMES, ExportOptions
 from soliloquy.dataset.exports.importing import CannotImport, import_folder, import_rows
-from soliloquy.dataset.exports.splitting import BadShares, Shares
+from soliloquy.dataset.exports.splitting import InvalidSplits, Splits
 from soliloquy.dataset.reading import Dataset
 from tests.unit.dataset.small import dataset, small
 
@@ -52,10 +52,10 @@ def names_in(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-@pytest.mark.parametrize("choice", [Choice(), Choice(hidden=False, leave_out=frozenset({"solutions"}))])
+@pytest.mark.parametrize("choice", [ExportOptions(), ExportOptions(hidden=False, leave_out=frozenset({"solutions"}))])
 @pytest.mark.parametrize("name", NAMES)
 def test_a_file_that_is_imported_and_exported_is_the_same(
-    folder: Path, tmp_path: Path, name: str, choice: Choice
+    folder: Path, tmp_path: Path, name: str, choice: ExportOptions
 ) -> None:
     first, second = (tmp_path / f"{which}{SUFFIXES.get(name, '.json')}" for which in ("first", "second"))
     counts = export(Dataset(folder), name, first, choice=choice)
@@ -69,15 +69,15 @@ def test_a_file_that_is_imported_and_exported_is_the_same(
 
 def test_the_origin_says_what_stays_unset(folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "said.jsonl"
-    export(Dataset(folder), "openai", out, choice=Choice(hidden=False))
+    export(Dataset(folder), "openai", out, choice=ExportOptions(hidden=False))
     manifest = json.loads((imported(out, "openai", tmp_path / "back") / "manifest.json").read_bytes())
     assert {"persona", "ending", "turns.calculation", "problem.id"} <= {*manifest["run"]["imported"]["unset"]}
     assert not {"turns.student.text", "problem.question"} & {*manifest["run"]["imported"]["unset"]}
 
 
 def test_a_split_parts_no_problem_and_loses_nothing(folder: Path, tmp_path: Path) -> None:
-    shares = Shares.read("train=0.5,validation=0.25,test=0.25")
-    counts = export(Dataset(folder), "soliloquies", tmp_path / "parts", choice=Choice(), shares=shares)
+    shares = Splits.read("train=0.5,validation=0.25,test=0.25")
+    counts = export(Dataset(folder), "soliloquies", tmp_path / "parts", choice=ExportOptions(), shares=shares)
     parts = {name: rows_of(tmp_path / "parts" / f"{name}.json") for name in shares.of}
     assert {name: len(rows) for name, rows in parts.items()} == counts.written
     assert sorted(row["id"] for rows in parts.values() for row in rows) == sorted(f"c{n}" for n in range(40))
@@ -87,26 +87,28 @@ def test_a_split_parts_no_problem_and_loses_nothing(folder: Path, tmp_path: Path
 
 
 def test_a_part_without_rows_has_no_file(folder: Path, tmp_path: Path) -> None:
-    counts = export(Dataset(folder), "openai", tmp_path / "x", choice=Choice(), shares=Shares.read("all=1,none=0"))
+    counts = export(
+        Dataset(folder), "openai", tmp_path / "x", choice=ExportOptions(), shares=Splits.read("all=1,none=0")
+    )
     assert counts.written == {"all": 40, "none": 0}
     assert names_in(tmp_path / "x") == ["all.jsonl"]
 
 
 def test_a_problem_stays_in_its_part_whatever_joins(folder: Path) -> None:
-    shares = Shares.read("train=0.5,test=0.5")
+    shares = Splits.read("train=0.5,test=0.5")
     assert [shares.part(f"p{n}") for n in range(6)] == [shares.part(f"p{n}") for n in range(6)]
     assert {shares.part(f"p{n}") for n in range(20)} == {"train", "test"}
-    assert {Shares.read("all=1").part(f"p{n}") for n in range(20)} == {"all"}
+    assert {Splits.read("all=1").part(f"p{n}") for n in range(20)} == {"all"}
 
 
 @pytest.mark.parametrize("text", ["", "train", "train=0.9", "a=0.5,a=0.5", "../x=1", "a=2,b=-1", "a=nan"])
 def test_shares_that_cannot_be_meant_are_refused(text: str) -> None:
-    with pytest.raises(BadShares):
-        Shares.read(text)
+    with pytest.raises(InvalidSplits):
+        Splits.read(text)
 
 
 def test_rejected_ones_are_exported_when_asked_for(folder: Path, tmp_path: Path) -> None:
-    export(Dataset(folder), "soliloquies", tmp_path / "rejected.json", choice=Choice(), rejected=True)
+    export(Dataset(folder), "soliloquies", tmp_path / "rejected.json", choice=ExportOptions(), rejected=True)
     assert [row["id"] for row in rows_of(tmp_path / "rejected.json")] == ["c90"]
 
 
@@ -114,7 +116,7 @@ def test_what_is_there_already_stays_as_it_is(folder: Path, tmp_path: Path) -> N
     there = tmp_path / "there.jsonl"
     there.write_text("mine", "utf-8")
     with pytest.raises(CannotExport, match=r"there\.jsonl is there already: choose another --out"):
-        export(Dataset(folder), "openai", there, choice=Choice())
+        export(Dataset(folder), "openai", there, choice=ExportOptions())
     with pytest.raises(CannotImport, match=r"there\.jsonl is there already: choose another --out"):
         import_rows(there, "openai", there, [])
     assert there.read_text("utf-8") == "mine"
@@ -123,20 +125,20 @@ def test_what_is_there_already_stays_as_it_is(folder: Path, tmp_path: Path) -> N
 
 def test_nothing_is_left_of_an_export_that_cannot_be(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(CannotExport, match=r"end it with \.jsonl"):
-        export(Dataset(folder), "openai", tmp_path / "x.xlsx", choice=Choice())
+        export(Dataset(folder), "openai", tmp_path / "x.xlsx", choice=ExportOptions())
     silent = small()
     silent.ClearField("turns")
     mute = dataset(tmp_path / "mute", [silent])
     with pytest.raises(CannotExport, match="has a reply of the tutor, which openai needs"):
-        export(Dataset(mute), "openai", tmp_path / "x.jsonl", choice=Choice())
+        export(Dataset(mute), "openai", tmp_path / "x.jsonl", choice=ExportOptions())
     other = small()
     other.run.recipe = "mathdial"
     mixed = dataset(tmp_path / "mixed", [small(), other])
     with pytest.raises(CannotExport, match="conversation c1 is of the recipe 'mathdial'"):
-        export(Dataset(mixed), "soliloquies", tmp_path / "x.json", choice=Choice())
+        export(Dataset(mixed), "soliloquies", tmp_path / "x.json", choice=ExportOptions())
     empty = dataset(tmp_path / "empty")
     with pytest.raises(CannotExport, match="holds no accepted conversation"):
-        export(Dataset(empty), "hf", tmp_path / "x", choice=Choice())
+        export(Dataset(empty), "hf", tmp_path / "x", choice=ExportOptions())
     assert names_in(tmp_path) == ["empty", "mixed", "mute"]
 
 
@@ -172,5 +174,5 @@ def test_rows_with_the_same_id_are_kept_apart(tmp_path: Path) -> None:
     back = imported(source, "fastchat", tmp_path / "back")
     ids = [conversation.id for conversation in Dataset(back)]
     assert len({*ids}) == 2
-    export(Dataset(back), "fastchat", tmp_path / "again.json", choice=Choice())
+    export(Dataset(back), "fastchat", tmp_path / "again.json", choice=ExportOptions())
     assert rows_of(tmp_path / "again.json") == twins

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from soliloquy.dataset.exports.exporting import export
-from soliloquy.dataset.exports.format import Choice
-from soliloquy.dataset.exports.splitting import Shares
+from soliloquy.dataset.exports.format import ExportOptions
+from soliloquy.dataset.exports.splitting import Splits
 from soliloquy.dataset.reading import Dataset
 from soliloquy.dataset.rows import messages
 from tests.unit.dataset.small import dataset, small
@@ -50,7 +50,7 @@ def keeps_openais_rules(row: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("hidden", [True, False])
 def test_openai_rows_keep_the_rules_of_fine_tuning(folder: Path, tmp_path: Path, hidden: bool) -> None:
-    export(Dataset(folder), "openai", tmp_path / "chat.jsonl", choice=Choice(hidden=hidden))
+    export(Dataset(folder), "openai", tmp_path / "chat.jsonl", choice=ExportOptions(hidden=hidden))
     rows = [json.loads(line) for line in (tmp_path / "chat.jsonl").read_text("utf-8").splitlines()]
     assert len(rows) == 41
     for row in rows:
@@ -59,7 +59,7 @@ def test_openai_rows_keep_the_rules_of_fine_tuning(folder: Path, tmp_path: Path,
 
 @pytest.mark.parametrize("name", ["sharegpt", "fastchat"])
 def test_chats_take_turns_and_end_with_a_reply(folder: Path, tmp_path: Path, name: str) -> None:
-    export(Dataset(folder), name, tmp_path / "chat.json", choice=Choice())
+    export(Dataset(folder), name, tmp_path / "chat.json", choice=ExportOptions())
     for row in json.loads((tmp_path / "chat.json").read_bytes()):
         asking = [message["from"] in ("human", "observation") for message in row["conversations"]]
         assert asking == [number % 2 == 0 for number in range(len(asking))]
@@ -74,7 +74,7 @@ def test_hugging_faces_datasets_reads_the_folder_both_ways(
     import datasets
 
     out = tmp_path / "hub"
-    export(Dataset(folder), "hf", out, choice=Choice(), shares=Shares.read("train=0.7,test=0.3,none=0"))
+    export(Dataset(folder), "hf", out, choice=ExportOptions(), shares=Splits.read("train=0.7,test=0.3,none=0"))
     saved = datasets.load_from_disk(str(out))
     assert {*saved} == {"train", "test"}
     assert sum(len(part) for part in saved.values()) == 41
@@ -92,7 +92,7 @@ def test_hugging_faces_datasets_reads_the_files_too(
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     import datasets
 
-    export(Dataset(folder), name, tmp_path / file, choice=Choice(hidden=name != "mathdial"))
+    export(Dataset(folder), name, tmp_path / file, choice=ExportOptions(hidden=name != "mathdial"))
     kind = "csv" if file.endswith(".csv") else "json"
     loaded = datasets.load_dataset(kind, data_files=str(tmp_path / file), cache_dir=str(tmp_path / "cache"))
     assert len(loaded["train"]) == 41
@@ -101,14 +101,14 @@ def test_hugging_faces_datasets_reads_the_files_too(
 @pytest.mark.parametrize(
     ("choice", "gone"),
     [
-        (Choice(hidden=False), {"calculation", "thoughts", "intent", "calls", "steps"}),
-        (Choice(leave_out=frozenset({"raw"})), {"calls"}),
-        (Choice(leave_out=frozenset({"labels", "thoughts"})), {"intent", "strategy", "thoughts", "evaluation"}),
-        (Choice(leave_out=frozenset({"solutions"})), {"solution", "steps", "enrichment"}),
+        (ExportOptions(hidden=False), {"calculation", "thoughts", "intent", "calls", "steps"}),
+        (ExportOptions(leave_out=frozenset({"raw"})), {"calls"}),
+        (ExportOptions(leave_out=frozenset({"labels", "thoughts"})), {"intent", "strategy", "thoughts", "evaluation"}),
+        (ExportOptions(leave_out=frozenset({"solutions"})), {"solution", "steps", "enrichment"}),
     ],
 )
 def test_what_is_left_out_of_the_folder_is_not_there(
-    folder: Path, tmp_path: Path, choice: Choice, gone: set[str]
+    folder: Path, tmp_path: Path, choice: ExportOptions, gone: set[str]
 ) -> None:
     import pyarrow as pa
 
@@ -123,6 +123,6 @@ def test_what_is_left_out_of_the_folder_is_not_there(
 def test_the_whole_folder_is_the_conversations_as_they_were(folder: Path, tmp_path: Path) -> None:
     from soliloquy.dataset.exports import hf
 
-    export(Dataset(folder), "hf", tmp_path / "out", choice=Choice())
+    export(Dataset(folder), "hf", tmp_path / "out", choice=ExportOptions())
     back = [message for batch in hf.read(tmp_path / "out") for message in messages(batch)]
     assert back == list(Dataset(folder).messages())

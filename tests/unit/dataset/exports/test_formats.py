@@ -3,11 +3,11 @@
 import json
 
 from soliloquy.dataset.exports import fastchat, mathdial, openai, sgsm, sharegpt, soliloquies
-from soliloquy.dataset.exports.format import Choice
+from soliloquy.dataset.exports.format import ExportOptions
 from tests.unit.dataset.small import small, told
 
-BARE = Choice(leave_out=frozenset({"prompts"}))
-SPOKEN = Choice(hidden=False, leave_out=frozenset({"prompts"}))
+BARE = ExportOptions(leave_out=frozenset({"prompts"}))
+SPOKEN = ExportOptions(hidden=False, leave_out=frozenset({"prompts"}))
 
 DESCRIPTION = "s / t with s = 6, t = 2; the student's 12"
 FAILED = "error: line 1: NameError: name 's' is not defined"
@@ -67,14 +67,14 @@ def test_openai_without_hidden_states_is_what_was_said() -> None:
 
 
 def test_the_system_message_has_the_problem_and_its_solution() -> None:
-    row = openai.row(told(small()), Choice())
+    row = openai.row(told(small()), ExportOptions())
     assert row is not None
     assert row["messages"][0]["role"] == "system"
     assert row["messages"][0]["content"].endswith(
         "<question>\nA cart rolls 6 m in 2 s. How fast is it?\n</question>\n\n"
         "<solution>\nStep 1) v = s / t = 3 m/s\n</solution>"
     )
-    kept = openai.row(told(small()), Choice(leave_out=frozenset({"solutions"})))
+    kept = openai.row(told(small()), ExportOptions(leave_out=frozenset({"solutions"})))
     assert kept is not None
     assert "<solution>" not in kept["messages"][0]["content"]
 
@@ -117,7 +117,7 @@ def test_fastchat_has_nobody_but_human_and_gpt() -> None:
 
 
 def test_fastchat_begins_with_the_prompt() -> None:
-    row = fastchat.row(told(small()), Choice(hidden=False))
+    row = fastchat.row(told(small()), ExportOptions(hidden=False))
     assert row is not None
     first = row["conversations"][0]
     assert first["from"] == "human"
@@ -126,7 +126,7 @@ def test_fastchat_begins_with_the_prompt() -> None:
 
 
 def test_soliloquies_have_the_papers_fields() -> None:
-    assert soliloquies.row(told(small()), Choice()) == {
+    assert soliloquies.row(told(small()), ExportOptions()) == {
         "id": "c1",
         "Problem": "p1",
         "Topic": "motion",

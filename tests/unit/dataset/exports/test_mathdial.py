@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from soliloquy.cli.main import commands
 from soliloquy.client import Dataset
 from soliloquy.dataset.exports import mathdial
-from soliloquy.dataset.exports.format import Choice
+from soliloquy.dataset.exports.format import ExportOptions
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Move, Resolution
 from tests.unit.dataset.small import small, told
 
@@ -142,7 +142,7 @@ def test_an_end_of_message_is_none_of_its_words_and_an_unknown_move_is(tmp_path:
 def test_a_conversation_of_ours_says_who_the_student_is_in_a_sentence_and_is_known_by_it() -> None:
     grown = small(student_name="Mia", resolution=Resolution.RESOLUTION_REVEALED)
     grown.persona, grown.problem.enrichment.confusion.description = "ideas", "Divides by the distance."
-    row = mathdial.row(told(grown), Choice(hidden=False))
+    row = mathdial.row(told(grown), ExportOptions(hidden=False))
     assert row["student_profile"].startswith("Mia is a sixth-grade student. Mia knows rules")
     assert row["self-correctness"] == "Yes, but I had to reveal the answer"
     assert row["teacher_described_confusion"] == "Divides by the distance."

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from soliloquy.dataset.exports.dialogue import conversation_of
-from soliloquy.dataset.exports.exporting import told_rows
-from soliloquy.dataset.exports.format import Choice, find
-from soliloquy.dataset.exports.importing import restored
+from soliloquy.dataset.exports.exporting import rows_of
+from soliloquy.dataset.exports.format import ExportOptions, find
+from soliloquy.dataset.exports.importing import dialogue_of
 from tests.unit.dataset.small import told
 
 MATHDIAL = {
@@ -27,8 +27,8 @@ MATHDIAL = {
 
 
 def again(row: dict[str, Any], name: str) -> dict[str, Any] | None:
-    conversation = conversation_of(restored(row, name), "run", 0)
-    [(_, made)] = told_rows(find(name), name, Choice(), iter([told(conversation)]))
+    conversation = conversation_of(dialogue_of(row, name), "run", 0)
+    [(_, made)] = rows_of(find(name), name, ExportOptions(), iter([told(conversation)]))
     return made
 
 
@@ -43,7 +43,7 @@ def test_a_published_mathdial_row_keeps_names_moves_empty_turns_and_nulls() -> N
 
 
 def test_who_speaks_twice_has_two_turns() -> None:
-    turns = restored(MATHDIAL, "mathdial").turns
+    turns = dialogue_of(MATHDIAL, "mathdial").turns
     assert [(turn.student, turn.reply) for turn in turns] == [
         (None, "Hi Ana!"),
         (None, "Why did you add?"),
@@ -85,7 +85,7 @@ def test_chats_of_others_keep_their_own_prompt() -> None:
 )
 def test_codes_are_read_as_real_data_writes_them(written: dict[str, Any], meant: dict[str, Any]) -> None:
     row = {"Conversation": [{"Student": "hi", **written, "Tutorbot Response": "hello"}]}
-    [turn] = restored(row, "soliloquies").turns
+    [turn] = dialogue_of(row, "soliloquies").turns
     assert {name: getattr(turn, name) for name in meant} == meant
 
 
@@ -93,14 +93,14 @@ def test_code_in_any_fence_is_code() -> None:
     for fenced in ("`python x = 1`", "```python\nx = 1\n```", "x = 1", "```\nx = 1```"):
         python = {"Python Code": fenced, "Result Variable": "['x', 'y']"}
         turn = {"Student": "hi", "Use Python": "y", "Description": "d", "Python": python, "Tutorbot Response": "ok"}
-        [attempt] = restored({"Conversation": [turn]}, "soliloquies").turns[0].attempts
+        [attempt] = dialogue_of({"Conversation": [turn]}, "soliloquies").turns[0].attempts
         assert (attempt.code.strip(), attempt.result_variables) == ("x = 1", ["x", "y"])
 
 
 def test_a_word_problem_with_its_program_comes_back_whole() -> None:
     row = {"question": "2 + 2?", "solution": "def solution():\n    return 2 + 2", "answer": "four", "topic": None}
     assert again(row, "sgsm") == row
-    assert restored(row | {"answer": 4}, "sgsm").answer == 4.0
+    assert dialogue_of(row | {"answer": 4}, "sgsm").answer == 4.0
 
 
 CODE = "def solution():\n    # Add them.\n    return 2 + 2"
@@ -115,7 +115,7 @@ INSTRUCTED = {
 @pytest.mark.parametrize(("topic", "output"), INSTRUCTED.values(), ids=INSTRUCTED)
 def test_an_instruction_record_is_read_as_a_problem_and_comes_back_whole(topic: str | None, output: str) -> None:
     row = {"instruction": "Do as you are told.", "input": topic, "output": output}
-    told = restored(row, "alpaca")
+    told = dialogue_of(row, "alpaca")
     assert (told.question, told.topic) == ("What is 2 + 2?", topic or "")
     assert told.solution.endswith(CODE)
     assert again(row, "alpaca") == row

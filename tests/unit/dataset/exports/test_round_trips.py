@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from pydantic_core import from_json, to_json
 
 from soliloquy.dataset.exports.dialogue import conversation_of
-from soliloquy.dataset.exports.exporting import told_rows
-from soliloquy.dataset.exports.format import NAMES, PARTS, Choice, find
-from soliloquy.dataset.exports.importing import restored
+from soliloquy.dataset.exports.exporting import rows_of
+from soliloquy.dataset.exports.format import NAMES, PARTS, ExportOptions, find
+from soliloquy.dataset.exports.importing import dialogue_of
 from soliloquy.dataset.exports.output import execution, written
 from soliloquy.runtime.values import shown
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Evaluation, Intent, StepState
@@ -23,7 +23,9 @@ ROW_FORMATS = [name for name in NAMES if name != "hf"]
 TEXTS = st.text(max_size=30) | st.sampled_from(
     ["|EOM|", "x|EOM|Teacher: (focus)y", "Bob: hi", '{"Python":1}', "```", "\r\n", "v = 1", "</question>", "error: x"]
 )
-CHOICES = st.builds(Choice, hidden=st.booleans(), leave_out=st.frozensets(st.sampled_from(sorted(PARTS)), max_size=2))
+CHOICES = st.builds(
+    ExportOptions, hidden=st.booleans(), leave_out=st.frozensets(st.sampled_from(sorted(PARTS)), max_size=2)
+)
 
 
 def values(depth: int = 1) -> st.SearchStrategy[Value]:
@@ -82,8 +84,8 @@ def conversations(draw: Callable[[st.SearchStrategy[Any]], Any]) -> Conversation
     return grown
 
 
-def exported(conversation: Conversation, name: str, choice: Choice) -> bytes | None:
-    [(_, row)] = told_rows(find(name), name, choice, iter([told(conversation)]))
+def exported(conversation: Conversation, name: str, choice: ExportOptions) -> bytes | None:
+    [(_, row)] = rows_of(find(name), name, choice, iter([told(conversation)]))
     return None if row is None else to_json(row)
 
 
@@ -91,11 +93,11 @@ def exported(conversation: Conversation, name: str, choice: Choice) -> bytes | N
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(conversation=conversations(), choice=CHOICES)
 def test_an_export_that_is_imported_and_exported_is_the_same(
-    name: str, conversation: Conversation, choice: Choice
+    name: str, conversation: Conversation, choice: ExportOptions
 ) -> None:
     first = exported(conversation, name, choice)
     if first is not None:
-        back = conversation_of(restored(from_json(first), name), "run", 0)
+        back = conversation_of(dialogue_of(from_json(first), name), "run", 0)
         assert exported(back, name, choice) == first
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.unit.training.adapters.folders import BASE, DATA, adapter, front_matter, training
-from training.adapters.registry import NotThere, Overtaken, Registry, first
-from training.adapters.version import BadAdapter, read_version
+from training.adapters.registry import ConcurrentActivation, Registry, UnknownVersion, first_activation
+from training.adapters.version import InvalidAdapter, read_version
 
 
 @pytest.fixture(params=["folder", "object store"])
@@ -49,7 +49,7 @@ def test_a_copy_that_was_tampered_with_is_fetched_again(tmp_path: Path) -> None:
     copy.write_bytes(b"half of it")
     registry.path(version, tmp_path / "cache")
     assert copy.read_bytes() == (files / "adapter_model.safetensors").read_bytes()
-    with pytest.raises(NotThere, match="is no folder: name one that all replicas read"):
+    with pytest.raises(UnknownVersion, match="is no folder: name one that all replicas read"):
         registry.path(version, None)
 
 
@@ -62,7 +62,7 @@ def test_a_name_with_several_versions_needs_more_of_the_digest(registry: Registr
     assert {version.id for version in registry.versions()} == set(ids)
     assert registry.find(ids[0][:9]).id == ids[0]
     for asked in ("tutor", "nobody"):
-        with pytest.raises(NotThere, match=f"versions in .* are called '{asked}'.*{re.escape(ids[0])}"):
+        with pytest.raises(UnknownVersion, match=f"versions in .* are called '{asked}'.*{re.escape(ids[0])}"):
             registry.find(asked)
 
 
@@ -71,12 +71,12 @@ def test_the_record_holds_what_was_active_before_and_refuses_who_looked_too_earl
 ) -> None:
     one, other = (read_version(adapter(tmp_path / str(seed), seed=seed), "tutor")[0] for seed in (1, 2))
     assert registry.active() == {}
-    began = first(one)
+    began = first_activation(one)
     registry.activate("tutor", began, instead_of=None)
     registry.activate("tutor", began.followed_by(other), instead_of=began)
     active = registry.active()["tutor"]
     assert (active.version, active.before) == (other.id, (one.id,))
-    with pytest.raises(Overtaken):
+    with pytest.raises(ConcurrentActivation):
         registry.activate("tutor", began, instead_of=began)
     assert registry.active()["tutor"] == active
 
@@ -108,14 +108,14 @@ def test_what_does_not_belong_together_is_refused(
     folder = adapter(tmp_path / "made", **made)  # type: ignore[arg-type]
     if spoil:
         spoil(folder)
-    with pytest.raises(BadAdapter, match=re.escape(line)):
+    with pytest.raises(InvalidAdapter, match=re.escape(line)):
         read_version(folder, "tutor")
 
 
 def test_another_base_another_training_and_a_strange_name_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadAdapter, match="was trained on the base bbbbbbbbbbbb, not on cccccccccccc"):
+    with pytest.raises(InvalidAdapter, match="was trained on the base bbbbbbbbbbbb, not on cccccccccccc"):
         read_version(adapter(tmp_path / "made"), "tutor", base="c" * 64)
-    with pytest.raises(BadAdapter, match="its training made ffffffffffff"):
+    with pytest.raises(InvalidAdapter, match="its training made ffffffffffff"):
         read_version(training(tmp_path / "trained", adapter_digest="f" * 64), "tutor")
-    with pytest.raises(BadAdapter, match=re.escape("'../tutor' is no name for an adapter")):
+    with pytest.raises(InvalidAdapter, match=re.escape("'../tutor' is no name for an adapter")):
         read_version(tmp_path / "made", "../tutor")

@@ -13,8 +13,8 @@ from soliloquy.dataset.manifest import MANIFEST
 from soliloquy.dataset.reading import Dataset
 from training.folder import Job, TrainingFolder
 from training.freeze import freeze_together
-from training.rounds.folder import Round, Rounds
-from training.rounds.outcome import Outcome, best, figures
+from training.rounds.folder import ImprovementFolder, ImprovementRound
+from training.rounds.outcome import RoundResult, best, figures
 from training.settings import CannotTrain, Diverged, TrainingSettings
 from training.source import conversations
 
@@ -23,7 +23,7 @@ UNTRAINED = "the same writer again: without a base to train, nothing is learned"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class School:
+class WriterTraining:
     """What is trained, and who does it."""
 
     base: Path
@@ -35,10 +35,10 @@ class School:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Improving:
-    rounds: Rounds
+class Improvement:
+    rounds: ImprovementFolder
     # None where the writer has no weights to train.
-    school: School | None
+    school: WriterTraining | None
     # Has a round's problems written into a folder: by the base, or by an adapter on top of it.
     write: Callable[[int, Path | None, Path], None]
     # Which of these questions say nearly the same as one before them.
@@ -59,19 +59,19 @@ class Improving:
                 done.append(self._round(done))
             return self.rounds.report(done, "")
 
-    def _round(self, done: Sequence[Outcome]) -> Outcome:
+    def _round(self, done: Sequence[RoundResult]) -> RoundResult:
         folder = self.rounds.round(len(done))
         try:
             trained = self._trained(folder, done) if self.school and done else {}
             outcome = self._written(folder, done, trained)
         except Diverged as diverged:
             learned = Dataset(folder.data).count()
-            outcome = Outcome(round=folder.number, learned=learned, figures=None, remark=f"diverged: {diverged}")
+            outcome = RoundResult(round=folder.number, learned=learned, figures=None, remark=f"diverged: {diverged}")
         self.rounds.finish(outcome)
         self.tell(folder.number, outcome.remark)
         return outcome
 
-    def _trained(self, folder: Round, done: Sequence[Outcome]) -> Mapping[str, Any]:
+    def _trained(self, folder: ImprovementRound, done: Sequence[RoundResult]) -> Mapping[str, Any]:
         """From the base each time: what an earlier round has learned wrongly is not learned on."""
         assert self.school
         if not folder.data.exists():
@@ -88,13 +88,15 @@ class Improving:
             school.train(job)
         return training.report()
 
-    def _written(self, folder: Round, done: Sequence[Outcome], trained: Mapping[str, Any]) -> Outcome:
+    def _written(
+        self, folder: ImprovementRound, done: Sequence[RoundResult], trained: Mapping[str, Any]
+    ) -> RoundResult:
         if not (folder.written / MANIFEST).exists():
             self.tell(folder.number, "writing")
             self.write(folder.number, folder.adapter if trained else None, folder.written)
         written = Dataset(folder.written)
         fresh = self._fresh([*self._datasets(done), str(folder.written)])[-1] if written.count() else ()
-        outcome = Outcome(
+        outcome = RoundResult(
             round=folder.number,
             adapter_digest=trained.get("adapter_digest", ""),
             learned=trained["data"]["conversations"] if trained else 0,
@@ -105,12 +107,12 @@ class Improving:
         )
         return outcome.remarked(self._remark(outcome, done))
 
-    def _remark(self, outcome: Outcome, done: Sequence[Outcome]) -> str:
+    def _remark(self, outcome: RoundResult, done: Sequence[RoundResult]) -> str:
         if not done:
             return AS_IT_WAS
         return outcome.beside(best(done)) if self.school else UNTRAINED
 
-    def _nothing_new(self, done: Sequence[Outcome]) -> str:
+    def _nothing_new(self, done: Sequence[RoundResult]) -> str:
         """Why a further training would be the last one again; empty where it would not."""
         if self.school is None:
             return ""
@@ -121,7 +123,7 @@ class Improving:
             return f"nothing of round {done[-1].round} is kept that was not there before, so nothing new is to learn"
         return ""
 
-    def _datasets(self, done: Sequence[Outcome]) -> list[str]:
+    def _datasets(self, done: Sequence[RoundResult]) -> list[str]:
         """What there is to learn from: the start, and all rounds of which anything was kept."""
         start = [self.school.start] if self.school and self.school.start else []
         return start + [

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Unavailable(OSError):
+class StorageUnavailable(OSError):
     """The place does not take or give what it should; the message names it and what it says."""
 
 
-class Place:
+class Storage:
     """Every file appears whole or not at all: renamed into a folder, put as one object elsewhere."""
 
     def __init__(self, where: str | Path) -> None:
@@ -118,14 +118,14 @@ class Place:
         except Exception as error:
             if self.folder is not None:
                 raise
-            raise Unavailable(f"{self.url} does not answer as it should ({error})") from error
+            raise StorageUnavailable(f"{self.url} does not answer as it should ({error})") from error
 
 
 def _opened(where: str) -> tuple[AbstractFileSystem, str]:
     try:
         files, root = url_to_fs(where)
     except (ImportError, ValueError) as error:
-        raise Unavailable(f"{where} cannot be opened ({error})") from error
+        raise StorageUnavailable(f"{where} cannot be opened ({error})") from error
     return files, root
 
 
