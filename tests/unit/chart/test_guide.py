@@ -100,7 +100,7 @@ def test_helm_ends_with_commands_that_there_are() -> None:
     assert "--kafka-prefix a." in told
 
 
-def test_helm_warns_of_what_somebody_may_not_have_meant() -> None:
+def test_helm_warns_of_likely_mistakes() -> None:
     in_the_clear: Values = {"enabled": True, "mechanism": "PLAIN", "username": "u", "existingSecret": "s"}
     asked_by_nobody: Values = {"modelService": SERVED["modelService"], "kafka": {"sasl": in_the_clear}}
     told = notes(KAFKA, OFFLINE, asked_by_nobody) + notes(KAFKA, {"networkPolicy": {"enabled": False}})
@@ -111,14 +111,14 @@ def test_helm_warns_of_what_somebody_may_not_have_meant() -> None:
     }
     well = notes(KAFKA, OFFLINE, SERVED, PUBLIC, meant)
     for warning in (
-        "The ports of the brokers are open to any address",
-        "networkPolicy.enabled is off",
-        "The Kafka's password crosses the network in the clear",
-        "Nobody of this release asks its model service",
-        "Every role is played by the scripted stand-in",
+        "may connect to any address on the brokers' ports",
+        "networkPolicy.enabled is false",
+        "Kafka's password crosses the network in the clear",
+        "no service uses this release's model service",
+        "The scripted stand-in plays every role",
         "There is no planner",
-        "Nobody watches it",
-        "it asks for no token, until gateway.tokens.existingSecret",
+        "It is not monitored",
+        "it requires no token, until you set gateway.tokens.existingSecret",
     ):
         assert warning in told
         assert warning not in well

@@ -2,17 +2,17 @@
 {{- $values := .Values -}}
 {{- $scaled := or .Values.hpa.enabled .Values.keda.enabled -}}
 {{- if and .Values.hpa.enabled .Values.keda.enabled -}}
-{{- fail "hpa.enabled and keda.enabled would both scale the same Deployments: choose one" -}}
+{{- fail "hpa.enabled and keda.enabled would scale the same Deployments: choose one" -}}
 {{- end -}}
 {{- with .Values.keda -}}
 {{- if and .enabled (eq .trigger "prometheus") (not .prometheusAddress) -}}
-{{- fail "keda.trigger prometheus needs keda.prometheusAddress, such as http://prometheus.monitoring:9090" -}}
+{{- fail "keda.trigger prometheus requires keda.prometheusAddress, such as http://prometheus.monitoring:9090" -}}
 {{- end -}}
 {{- if and .enabled (eq .trigger "kafka") .prometheusAddress -}}
-{{- fail (printf "keda.prometheusAddress is %q and says nothing with keda.trigger kafka" .prometheusAddress) -}}
+{{- fail (printf "keda.prometheusAddress is %q but has no effect with keda.trigger kafka" .prometheusAddress) -}}
 {{- end -}}
 {{- if and .enabled (eq .trigger "kafka") $values.kafka.sasl.enabled (not $values.kafka.sasl.usernameKey) -}}
-{{- fail "keda.trigger kafka needs kafka.sasl.usernameKey: KEDA reads the user, too, from the Secret" -}}
+{{- fail "keda.trigger kafka requires kafka.sasl.usernameKey: KEDA reads the user name from the Secret" -}}
 {{- end -}}
 {{- end -}}
 {{- $partitions := 0 -}}
@@ -25,22 +25,22 @@
 {{- $free := and $scaled $stage.shares -}}
 {{- $said := ternary (printf "services.%s" $name) "defaults" (hasKey (index $values.services $name) "replicas") -}}
 {{- if and $settings.enabled $values.podDisruptionBudget.enabled (not $free) (eq $replicas 0) -}}
-{{- fail (printf "%s.replicas is 0 and podDisruptionBudget.enabled would guard nobody: have one replica, or set services.%s.enabled or podDisruptionBudget.enabled to false" $said $name) -}}
+{{- fail (printf "%s.replicas is 0 and podDisruptionBudget.enabled would protect no pod: use one replica, or set services.%s.enabled or podDisruptionBudget.enabled to false" $said $name) -}}
 {{- end -}}
 {{- if and (eq $name "collector") (gt $replicas 1) -}}
-{{- fail (printf "services.collector.replicas is %d: there can be one collector only, two would write the same files" $replicas) -}}
+{{- fail (printf "services.collector.replicas is %d: only one collector may run, since two would write the same files" $replicas) -}}
 {{- end -}}
 {{- if and (eq $name "gateway") (gt $replicas 1) -}}
-{{- fail (printf "services.gateway.replicas is %d: there can be one gateway only, two would drive the same runs" $replicas) -}}
+{{- fail (printf "services.gateway.replicas is %d: only one gateway may run, since two would drive the same runs" $replicas) -}}
 {{- end -}}
 {{- if and $free $values.hpa.enabled $settings.enabled (not (dig "requests" "cpu" "" ($settings.resources | default dict))) -}}
-{{- fail (printf "hpa.enabled needs services.%s.resources.requests.cpu: it keeps to a share of that" $name) -}}
+{{- fail (printf "hpa.enabled requires services.%s.resources.requests.cpu: its target is a share of that" $name) -}}
 {{- end -}}
 {{- if and $free (gt (int $settings.scaling.min) (int $settings.scaling.max)) -}}
-{{- fail (printf "services.%s.scaling.min is %d and scaling.max %d: the first must not be the larger one" $name (int $settings.scaling.min) (int $settings.scaling.max)) -}}
+{{- fail (printf "services.%s.scaling.min is %d and scaling.max %d: the minimum exceeds the maximum" $name (int $settings.scaling.min) (int $settings.scaling.max)) -}}
 {{- end -}}
 {{- if and $free (gt (int $settings.scaling.max) (int $partitions)) -}}
-{{- fail (printf "services.%s.scaling.max is %d and a topic has %d partitions: more pods would have nothing to do" $name (int $settings.scaling.max) (int $partitions)) -}}
+{{- fail (printf "services.%s.scaling.max is %d and a topic has %d partitions: further pods would be idle" $name (int $settings.scaling.max) (int $partitions)) -}}
 {{- end -}}
 {{- end -}}
 {{- end }}
@@ -53,16 +53,16 @@
 {{- $mounted := list -}}
 {{- range $settings.volumes -}}
 {{- if has .name $taken -}}
-{{- fail (printf "services.%s.volumes has %q, which the chart has itself: choose another name" $name .name) -}}
+{{- fail (printf "services.%s.volumes has %q, a name that the chart uses: choose another" $name .name) -}}
 {{- end -}}
 {{- $mounted = append $mounted .name -}}
 {{- end -}}
 {{- range $settings.volumeMounts -}}
 {{- if not (has .name $mounted) -}}
-{{- fail (printf "services.%s.volumeMounts has %q, which is none of its volumes" $name .name) -}}
+{{- fail (printf "services.%s.volumeMounts has %q, which is not one of its volumes" $name .name) -}}
 {{- end -}}
 {{- if or (has .mountPath (list "/tmp" "/data")) (hasPrefix "/etc/soliloquy" .mountPath) -}}
-{{- fail (printf "services.%s.volumeMounts has %q, where the chart has something itself" $name .mountPath) -}}
+{{- fail (printf "services.%s.volumeMounts has %q, where the chart mounts something" $name .mountPath) -}}
 {{- end -}}
 {{- end -}}
 {{- with $settings.rollingUpdate -}}
@@ -79,36 +79,36 @@
 {{- range $way := list "ingress" "route" -}}
 {{- if (index $.Values.gateway $way).enabled -}}
 {{- if not $enabled -}}
-{{- fail (printf "gateway.%s.enabled leads to nobody: services.gateway.enabled is off" $way) -}}
+{{- fail (printf "gateway.%s.enabled leads nowhere: services.gateway.enabled is false" $way) -}}
 {{- end -}}
 {{- if not $.Values.gateway.tokens.existingSecret -}}
-{{- fail (printf "gateway.%s.enabled would let in whoever comes: name the Secret of the tokens in gateway.tokens.existingSecret" $way) -}}
+{{- fail (printf "gateway.%s.enabled would admit anyone: set gateway.tokens.existingSecret" $way) -}}
 {{- end -}}
 {{- if not $.Values.gateway.host -}}
-{{- fail (printf "gateway.%s.enabled needs gateway.host: the name that it answers to, such as soliloquy.example.com" $way) -}}
+{{- fail (printf "gateway.%s.enabled requires gateway.host: its host name, such as soliloquy.example.com" $way) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
 {{- if and .ingress.enabled (not .ingress.tlsSecret) -}}
-{{- fail "gateway.ingress.enabled needs gateway.ingress.tlsSecret: tokens in the clear are anybody's" -}}
+{{- fail "gateway.ingress.enabled requires gateway.ingress.tlsSecret: tokens must not be sent in the clear" -}}
 {{- end -}}
 {{- if and .ingress.enabled .tls.existingSecret (not .ingress.annotations) -}}
 {{- fail (printf "gateway.tls.existingSecret is %q and gateway.ingress speaks HTTP to the gateway: leave it out, or have gateway.ingress.annotations say HTTPS, as nginx.ingress.kubernetes.io/backend-protocol does" .tls.existingSecret) -}}
 {{- end -}}
 {{- if and .route.enabled (not .route.parentRefs) -}}
-{{- fail "gateway.route.enabled needs gateway.route.parentRefs: the Gateway's listener, as [{name: public, sectionName: https}]" -}}
+{{- fail "gateway.route.enabled requires gateway.route.parentRefs: the Gateway's listener, as [{name: public, sectionName: https}]" -}}
 {{- end -}}
 {{- if and .host (not (or .ingress.enabled .route.enabled)) -}}
-{{- fail (printf "gateway.host is %q and says nothing without gateway.ingress.enabled or gateway.route.enabled" .host) -}}
+{{- fail (printf "gateway.host is %q but has no effect without gateway.ingress.enabled or gateway.route.enabled" .host) -}}
 {{- end -}}
 {{- if and .tls.existingSecret (not .tokens.existingSecret) -}}
-{{- fail (printf "gateway.tls.existingSecret is %q and says nothing without gateway.tokens.existingSecret: nobody but its own pod reaches the gateway" .tls.existingSecret) -}}
+{{- fail (printf "gateway.tls.existingSecret is %q but has no effect without gateway.tokens.existingSecret: only its own pod reaches the gateway" .tls.existingSecret) -}}
 {{- end -}}
 {{- if and .adapters.registry .adapters.existingClaim -}}
 {{- fail (printf "gateway.adapters.registry is %q and gateway.adapters.existingClaim %q: choose one" .adapters.registry .adapters.existingClaim) -}}
 {{- end -}}
 {{- if and .tls.clientCaKey (not .tls.existingSecret) -}}
-{{- fail (printf "gateway.tls.clientCaKey is %q and says nothing without gateway.tls.existingSecret" .tls.clientCaKey) -}}
+{{- fail (printf "gateway.tls.clientCaKey is %q but has no effect without gateway.tls.existingSecret" .tls.clientCaKey) -}}
 {{- end -}}
 {{- end -}}
 {{- end }}

@@ -16,7 +16,7 @@
 {{- define "soliloquy.refusals.names" -}}
 {{- $name := include "soliloquy.fullname" . -}}
 {{- if regexMatch "^[0-9]" $name -}}
-{{- fail (printf "the name %q begins with a digit, which no Service may: set fullnameOverride" $name) -}}
+{{- fail (printf "the name %q begins with a digit, which a Service name may not: set fullnameOverride" $name) -}}
 {{- end -}}
 {{- end }}
 
@@ -24,32 +24,32 @@
 {{- $made := .Values.strimzi.kafka.enabled -}}
 {{- with .Values.kafka -}}
 {{- if not (or .bootstrap $made) -}}
-{{- fail "kafka.bootstrap is empty: name your brokers as HOST:PORT, or have a Kafka made by strimzi.kafka.enabled" -}}
+{{- fail "kafka.bootstrap is empty: set it to HOST:PORT of your brokers, or enable strimzi.kafka" -}}
 {{- end -}}
 {{- if and .bootstrap $made -}}
-{{- fail (printf "kafka.bootstrap is %q and strimzi.kafka.enabled makes another Kafka: choose one" .bootstrap) -}}
+{{- fail (printf "kafka.bootstrap is %q and strimzi.kafka.enabled creates another Kafka: choose one" .bootstrap) -}}
 {{- end -}}
 {{- range splitList "," (.bootstrap | default "made:9092") -}}
 {{- if not (regexMatch "^([A-Za-z0-9._-]+|\\[[0-9A-Fa-f:]+\\]):[0-9]{1,5}$" .) -}}
-{{- fail (printf "kafka.bootstrap has %q, which is no address: write HOST:PORT, such as kafka.data:9092" .) -}}
+{{- fail (printf "kafka.bootstrap has %q, which is not an address: use HOST:PORT, such as kafka.data:9092" .) -}}
 {{- end -}}
 {{- if gt (splitList ":" . | last | int) 65535 -}}
-{{- fail (printf "kafka.bootstrap has %q: there is no port above 65535" .) -}}
+{{- fail (printf "kafka.bootstrap has %q: ports end at 65535" .) -}}
 {{- end -}}
 {{- end -}}
 {{- if and .sasl.enabled (not .sasl.existingSecret) -}}
-{{- fail "kafka.sasl.enabled needs kafka.sasl.existingSecret: the Secret that holds the password" -}}
+{{- fail "kafka.sasl.enabled requires kafka.sasl.existingSecret: the Secret that holds the password" -}}
 {{- end -}}
 {{- if and .sasl.enabled (eq (not .sasl.username) (not .sasl.usernameKey)) -}}
-{{- fail "kafka.sasl.enabled needs the user in one place: kafka.sasl.username, or kafka.sasl.usernameKey of the Secret" -}}
+{{- fail "kafka.sasl.enabled requires the user in one place: kafka.sasl.username, or kafka.sasl.usernameKey of the Secret" -}}
 {{- end -}}
 {{- range $name := list "existingSecret" "username" "usernameKey" -}}
 {{- if and (get $.Values.kafka.sasl $name) (not $.Values.kafka.sasl.enabled) -}}
-{{- fail (printf "kafka.sasl.%s is %q and says nothing without kafka.sasl.enabled" $name (get $.Values.kafka.sasl $name)) -}}
+{{- fail (printf "kafka.sasl.%s is %q but has no effect without kafka.sasl.enabled" $name (get $.Values.kafka.sasl $name)) -}}
 {{- end -}}
 {{- end -}}
 {{- if and (or .tls.ca.existingSecret .tls.client.existingSecret) (not .tls.enabled) -}}
-{{- fail (printf "kafka.tls names the Secret %q, which says nothing without kafka.tls.enabled" (.tls.ca.existingSecret | default .tls.client.existingSecret)) -}}
+{{- fail (printf "kafka.tls names the Secret %q, which has no effect without kafka.tls.enabled" (.tls.ca.existingSecret | default .tls.client.existingSecret)) -}}
 {{- end -}}
 {{- end -}}
 {{- end }}
@@ -59,22 +59,22 @@
 {{- $copies := int (.Values.topics.replication | default 3) -}}
 {{- with .Values.strimzi -}}
 {{- if and .kafka.enabled (not .topics.enabled) -}}
-{{- fail "strimzi.kafka.enabled needs strimzi.topics.enabled: the topics Job would run before there is a Kafka" -}}
+{{- fail "strimzi.kafka.enabled requires strimzi.topics.enabled: the topics Job would run before that Kafka exists" -}}
 {{- end -}}
 {{- if and .kafka.enabled .topics.cluster -}}
-{{- fail (printf "strimzi.topics.cluster is %q and strimzi.kafka.enabled makes another Kafka: choose one" .topics.cluster) -}}
+{{- fail (printf "strimzi.topics.cluster is %q and strimzi.kafka.enabled creates another Kafka: choose one" .topics.cluster) -}}
 {{- end -}}
 {{- if and .kafka.enabled (gt $copies (int .kafka.replicas)) -}}
-{{- fail (printf "strimzi.kafka.replicas is %d and each topic is to have %d copies: set topics.replication to %d, or have more brokers" (int .kafka.replicas) $copies (int .kafka.replicas)) -}}
+{{- fail (printf "strimzi.kafka.replicas is %d and topics want %d replicas: set topics.replication to %d, or add brokers" (int .kafka.replicas) $copies (int .kafka.replicas)) -}}
 {{- end -}}
 {{- if and (or .topics.enabled .user.enabled) (not (or .kafka.enabled .topics.cluster)) -}}
-{{- fail (printf "strimzi.%s.enabled needs strimzi.topics.cluster: the name of the Kafka that it belongs to" (ternary "topics" "user" .topics.enabled)) -}}
+{{- fail (printf "strimzi.%s.enabled requires strimzi.topics.cluster: the name of its Kafka" (ternary "topics" "user" .topics.enabled)) -}}
 {{- end -}}
 {{- if and .user.enabled $kafka.sasl.enabled -}}
-{{- fail "strimzi.user.enabled brings a certificate and kafka.sasl.enabled a password: choose one" -}}
+{{- fail "strimzi.user.enabled uses a certificate and kafka.sasl.enabled a password: choose one" -}}
 {{- end -}}
 {{- if and .kafka.enabled (not .user.enabled) (or $kafka.tls.enabled $kafka.sasl.enabled) -}}
-{{- fail "kafka.tls and kafka.sasl are of an existing Kafka: with strimzi.kafka.enabled it is strimzi.user.enabled that encrypts" -}}
+{{- fail "kafka.tls and kafka.sasl apply to an existing Kafka: with strimzi.kafka.enabled use strimzi.user.enabled" -}}
 {{- end -}}
 {{- end -}}
 {{- end }}
@@ -83,25 +83,25 @@
 {{- $served := .Values.modelService.enabled -}}
 {{- with .Values.model -}}
 {{- if and (not .engine) (not .settings) -}}
-{{- fail "model.engine is empty: choose scripted, openai or ray, or name endpoints in model.settings" -}}
+{{- fail "model.engine is empty: choose scripted, openai or ray, or list endpoints in model.settings" -}}
 {{- end -}}
 {{- if and (eq .engine "openai") (not .baseUrl) -}}
-{{- fail "model.engine openai needs model.baseUrl: the address of the API, as https://api.example.com/v1" -}}
+{{- fail "model.engine openai requires model.baseUrl: the base URL of the API, e.g. https://api.example.com/v1" -}}
 {{- end -}}
 {{- if and (ne .engine "openai") .baseUrl -}}
-{{- fail (printf "model.baseUrl is %q and says nothing without model.engine openai" .baseUrl) -}}
+{{- fail (printf "model.baseUrl is %q but has no effect without model.engine openai" .baseUrl) -}}
 {{- end -}}
 {{- if and (eq .engine "ray") (not .address) (not $served) -}}
-{{- fail "model.engine ray needs model.address, or modelService.enabled for a model service of this release" -}}
+{{- fail "model.engine ray requires model.address or modelService.enabled" -}}
 {{- end -}}
 {{- if and (ne .engine "ray") .address -}}
-{{- fail (printf "model.address is %q and says nothing without model.engine ray" .address) -}}
+{{- fail (printf "model.address is %q but has no effect without model.engine ray" .address) -}}
 {{- end -}}
 {{- if and .existingSecret (ne .engine "openai") (not .settings) -}}
-{{- fail (printf "model.existingSecret is %q and says nothing without model.engine openai, or model.settings" .existingSecret) -}}
+{{- fail (printf "model.existingSecret is %q but has no effect without model.engine openai, or model.settings" .existingSecret) -}}
 {{- end -}}
 {{- if and .name (not (has .engine (list "openai" "ray"))) -}}
-{{- fail (printf "model.name is %q and says nothing without model.engine openai or ray" .name) -}}
+{{- fail (printf "model.name is %q but has no effect without model.engine openai or ray" .name) -}}
 {{- end -}}
 {{- end -}}
 {{- end }}
@@ -109,16 +109,16 @@
 {{- define "soliloquy.refusals.sandbox" -}}
 {{- with .Values.sandbox -}}
 {{- if and (eq .mode "nested") (not .nested.seccompProfile) -}}
-{{- fail "sandbox.nested.seccompProfile is empty: sandbox.mode nested needs the profile of the chart on the nodes, see deploy/README.md" -}}
+{{- fail "sandbox.nested.seccompProfile is empty: sandbox.mode nested requires the profile of the chart on the nodes, see deploy/README.md" -}}
 {{- end -}}
 {{- if and (eq .mode "runtimeClass") (not .runtimeClass.name) -}}
-{{- fail "sandbox.runtimeClass.name is empty: sandbox.mode runtimeClass needs a RuntimeClass of virtual machines" -}}
+{{- fail "sandbox.runtimeClass.name is empty: sandbox.mode runtimeClass requires a RuntimeClass of virtual machines" -}}
 {{- end -}}
 {{- if and (eq .mode "nested") .runtimeClass.name -}}
-{{- fail (printf "sandbox.runtimeClass.name is %q and says nothing with sandbox.mode nested" .runtimeClass.name) -}}
+{{- fail (printf "sandbox.runtimeClass.name is %q but has no effect with sandbox.mode nested" .runtimeClass.name) -}}
 {{- end -}}
 {{- if and (eq .mode "runtimeClass") .nested.appArmorProfile -}}
-{{- fail (printf "sandbox.nested.appArmorProfile is %q and says nothing with sandbox.mode runtimeClass" .nested.appArmorProfile) -}}
+{{- fail (printf "sandbox.nested.appArmorProfile is %q but has no effect with sandbox.mode runtimeClass" .nested.appArmorProfile) -}}
 {{- end -}}
 {{- if has (lower .runtimeClass.name) (list "gvisor" "runsc") -}}
 {{- fail (printf "sandbox.runtimeClass.name is %q: gVisor does not start within gVisor; name a RuntimeClass of virtual machines, or use sandbox.mode nested" .runtimeClass.name) -}}
@@ -130,19 +130,19 @@
 {{- with .Values.modelService -}}
 {{- if .enabled -}}
 {{- if and (ne .engine "scripted") (not .path) -}}
-{{- fail (printf "modelService.path is empty: the %s engine needs the folder of the weights" .engine) -}}
+{{- fail (printf "modelService.path is empty: the %s engine requires the folder of the weights" .engine) -}}
 {{- end -}}
 {{- if and (eq .engine "scripted") (or .path .adapters) -}}
 {{- fail "modelService.engine scripted has no weights: leave out modelService.path and modelService.adapters" -}}
 {{- end -}}
 {{- if gt (int .replicas.min) (int .replicas.max) -}}
-{{- fail (printf "modelService.replicas.min is %d and replicas.max %d: the first must not be the larger one" (int .replicas.min) (int .replicas.max)) -}}
+{{- fail (printf "modelService.replicas.min is %d and replicas.max %d: the minimum exceeds the maximum" (int .replicas.min) (int .replicas.max)) -}}
 {{- end -}}
 {{- if gt (int .workers.replicas.min) (int .workers.replicas.max) -}}
-{{- fail (printf "modelService.workers.replicas.min is %d and workers.replicas.max %d: the first must not be the larger one" (int .workers.replicas.min) (int .workers.replicas.max)) -}}
+{{- fail (printf "modelService.workers.replicas.min is %d and workers.replicas.max %d: the minimum exceeds the maximum" (int .workers.replicas.min) (int .workers.replicas.max)) -}}
 {{- end -}}
 {{- if gt (int .requests.target) (int .requests.max) -}}
-{{- fail (printf "modelService.requests.target is %d and requests.max %d: no replica would ever have so many" (int .requests.target) (int .requests.max)) -}}
+{{- fail (printf "modelService.requests.target is %d and requests.max %d: the maximum is below the target" (int .requests.target) (int .requests.max)) -}}
 {{- end -}}
 {{- $gpus := .gpus -}}
 {{- $workers := .workers.replicas.max -}}
@@ -150,10 +150,10 @@
 {{- range $resource, $limit := dig "resources" "limits" dict .workers -}}
 {{- if hasSuffix "/gpu" $resource -}}
 {{- if gt (float64 $gpus) (float64 $limit) -}}
-{{- fail (printf "modelService.gpus is %v and modelService.workers.resources.limits has %v of %s: no worker could hold a replica" $gpus $limit $resource) -}}
+{{- fail (printf "modelService.gpus is %v and modelService.workers.resources.limits has %v of %s: no worker could host a replica" $gpus $limit $resource) -}}
 {{- end -}}
 {{- if gt (mulf $gpus $replicas) (mulf $limit $workers) -}}
-{{- fail (printf "modelService.replicas.max is %v and modelService.workers.replicas.max %v: so many replicas of %v GPUs have no room on workers of %v" $replicas $workers $gpus $limit) -}}
+{{- fail (printf "modelService.replicas.max is %v and modelService.workers.replicas.max %v: replicas of %v GPUs do not fit on workers of %v" $replicas $workers $gpus $limit) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
@@ -165,30 +165,30 @@
 {{- $model := .Values.model -}}
 {{- with .Values.training -}}
 {{- if and (or .rayJob.enabled .cronJob.enabled) (not .args) -}}
-{{- fail "training.args is empty: say what `soliloquy train` is to do, as [--config, higgs, --base, /models/base, --data, s3://bucket/run, --name, tutor, --out, /trained]" -}}
+{{- fail "training.args is empty: set the arguments of `soliloquy train`, e.g. [--config, higgs, --base, /models/base, --data, s3://bucket/run, --name, tutor, --out, /trained]" -}}
 {{- end -}}
 {{- if and .retraining.enabled (not .retraining.args) -}}
-{{- fail "training.retraining.args is empty: say what `soliloquy retrain` is to do, as [--config, higgs, --base, /models/base, --name, tutor, --registry, s3://bucket/adapters, --cache, /adapters]" -}}
+{{- fail "training.retraining.args is empty: set the arguments of `soliloquy retrain`, e.g. [--config, higgs, --base, /models/base, --name, tutor, --registry, s3://bucket/adapters, --cache, /adapters]" -}}
 {{- end -}}
 {{- if and .retraining.enabled (ne $model.engine "ray") -}}
-{{- fail "training.retraining.enabled needs model.engine ray: the model service that is to answer with what it trains" -}}
+{{- fail "training.retraining.enabled requires model.engine ray: the model service that serves the trained adapters" -}}
 {{- end -}}
 {{- if and .rayJob.enabled (not .persistence.existingClaim) (not (has "ReadWriteMany" .persistence.accessModes)) -}}
-{{- fail (printf "training.persistence.accessModes is %v: training.rayJob.enabled needs ReadWriteMany, its pods may be on several nodes" .persistence.accessModes) -}}
+{{- fail (printf "training.persistence.accessModes is %v: training.rayJob.enabled requires ReadWriteMany because its pods may be on several nodes" .persistence.accessModes) -}}
 {{- end -}}
 {{- end -}}
 {{- end }}
 
 {{- define "soliloquy.refusals.rest" -}}
 {{- if and .Values.dataset.existingSecret (not .Values.dataset.store) -}}
-{{- fail (printf "dataset.existingSecret is %q and says nothing without dataset.store" .Values.dataset.existingSecret) -}}
+{{- fail (printf "dataset.existingSecret is %q but has no effect without dataset.store" .Values.dataset.existingSecret) -}}
 {{- end -}}
 {{- with .Values.serviceAccount -}}
 {{- if and (not .create) (not .name) -}}
-{{- fail "serviceAccount.create is off and serviceAccount.name empty: name an existing one" -}}
+{{- fail "serviceAccount.create is false and serviceAccount.name empty: name an existing one" -}}
 {{- end -}}
 {{- if and .create .name -}}
-{{- fail (printf "serviceAccount.name is %q, of an existing one, and serviceAccount.create makes another: choose one" .name) -}}
+{{- fail (printf "serviceAccount.name is %q and serviceAccount.create would create another: choose one" .name) -}}
 {{- end -}}
 {{- end -}}
 {{- end }}
