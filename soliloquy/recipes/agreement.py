@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from soliloquy.recipes.codes import EVALUATION_LETTERS
 from soliloquy.recipes.manners import Findings
 from soliloquy.runtime.values import verdict
-from soliloquy.v1.conversation_pb2 import Conversation, Turn
+from soliloquy.v1.conversation_pb2 import Calculation, Conversation, Turn
 
 # The letters of the evaluations that agree with a verdict of the code, "right" or "wrong".
 AgreeingLetters = Mapping[str, Collection[str]]
@@ -16,11 +16,14 @@ def letter_of(turn: Turn) -> str:
     return EVALUATION_LETTERS.get(turn.tutor.evaluation, "")
 
 
+def code_verdict(calculation: Calculation) -> bool | None:
+    """Whether the code found the student's answer right; None if it reached no verdict."""
+    return verdict(calculation.attempts[-1].execution) if calculation.attempts else None
+
+
 def agrees(turn: Turn, agreeing: AgreeingLetters) -> bool | None:
-    """None where the code found no verdict."""
-    if not turn.calculation.attempts:
-        return None
-    found = verdict(turn.calculation.attempts[-1].execution)
+    """Whether the tutor's evaluation agrees with its code; None if the code reached no verdict."""
+    found = code_verdict(turn.calculation)
     return None if found is None else letter_of(turn) in agreeing["right" if found else "wrong"]
 
 

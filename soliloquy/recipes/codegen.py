@@ -1,4 +1,4 @@
-"""The program of a calculation, from its description alone; the same in every recipe but for the prompt."""
+"""Writes the program for a described calculation, and reads what it printed; recipes differ only in their prompts."""
 
 from collections.abc import Awaitable, Callable
 
@@ -6,29 +6,51 @@ from soliloquy.recipes.answers import Program
 from soliloquy.recipes.templates import Templates
 from soliloquy.runtime.ask import Ask, Prompt
 from soliloquy.runtime.events import Outcome, emit
+from soliloquy.runtime.values import shown
 from soliloquy.v1.conversation_pb2 import Calculation, CodeAttempt
 from soliloquy.v1.events_pb2 import CalculationNeeded, CodeFailed, CodeWritten
+from soliloquy.v1.sandbox_pb2 import STATUS_OK
 
 
-def code_writer(
-    prompt: Callable[[Calculation], Prompt],
-) -> Callable[[CalculationNeeded | CodeFailed, Ask], Awaitable[Outcome]]:
-    """The prompt shows the error after a failed attempt."""
+def code_writer(templates: Templates) -> Callable[[CalculationNeeded | CodeFailed, Ask], Awaitable[Outcome]]:
+    """Returns the codegen role of a recipe with the prompts `use_python` and `use_python_again`."""
 
     async def write(event: CalculationNeeded | CodeFailed, ask: Ask) -> Outcome:
         calculation = event.conversation.turns[-1].calculation
-        program = await ask(prompt(calculation), Program)
+        program = await ask(program_prompt(templates, calculation), Program)
         calculation.attempts.add(code=program.code, result_variables=program.result_variables)
         return emit(CodeWritten(conversation=event.conversation))
 
     return write
 
 
-def program_prompt(templates: Templates, description: str, failed: CodeAttempt | None) -> Prompt:
-    """Of a recipe that has the prompts `use_python`, and `use_python_again` for what failed."""
+def program_prompt(templates: Templates, calculation: Calculation) -> Prompt:
+    """Returns the prompt for the next attempt, which shows the error of the last one."""
+    failed = calculation.attempts[-1] if calculation.attempts else None
+    return _prompt(templates, calculation.description, failed)
+
+
+def program_prompts(templates: Templates, calculation: Calculation) -> list[Prompt]:
+    """Returns the prompt of each attempt; every prompt but the first shows the error before it."""
+    attempts = calculation.attempts
+    return [_prompt(templates, calculation.description, failed) for failed in [None, *attempts][: len(attempts)]]
+
+
+def has_run(calculation: Calculation) -> bool:
+    """Whether the last attempt ran without an error."""
+    return bool(calculation.attempts) and calculation.attempts[-1].execution.status == STATUS_OK
+
+
+def output(calculation: Calculation) -> str:
+    """Returns the variables of the last attempt as the tutor's prompts show them."""
+    values = calculation.attempts[-1].execution.values
+    return "\n".join(f"{value.name} = {shown(value.value)}" for value in values)
+
+
+def _prompt(templates: Templates, description: str, failed: CodeAttempt | None) -> Prompt:
     failure = ""
     if failed:
         execution = failed.execution
         error = f"line {execution.error_line}: {execution.error}" if execution.error_line else execution.error
-        failure = templates.filled("use_python_again", code=failed.code, error=error)
+        failure = templates.fill("use_python_again", code=failed.code, error=error)
     return templates.prompt("use_python", description=description, failure=failure)

@@ -2,9 +2,11 @@
 
 from typing import Any
 
+from soliloquy.recipes.agreement import AgreeingLetters, agrees
 from soliloquy.recipes.codes import STRATEGIES
 from soliloquy.runtime.values import lane_name, plain, status_name
 from soliloquy.v1.conversation_pb2 import (
+    Calculation,
     CodeAttempt,
     Conversation,
     Ending,
@@ -16,6 +18,7 @@ from soliloquy.v1.conversation_pb2 import (
     Slip,
     Step,
     StepKind,
+    Turn,
 )
 from soliloquy.v1.sandbox_pb2 import Execution, NamedValue, Value
 
@@ -84,6 +87,21 @@ def _step(step: Step) -> dict[str, Any]:
 
 def _quantity(quantity: Quantity) -> dict[str, Any]:
     return {"symbol": quantity.symbol, "name": quantity.name, "value": quantity.value, "unit": quantity.unit}
+
+
+def soliloquy_record(turn: Turn, agreeing: AgreeingLetters) -> dict[str, Any]:
+    return {
+        "use_python": turn.HasField("calculation"),
+        **calculation_record(turn.calculation),
+        "agrees": agrees(turn, agreeing),
+    }
+
+
+def calculation_record(calculation: Calculation) -> dict[str, Any]:
+    return {
+        "description": calculation.description,
+        "attempts": [attempt_record(attempt) for attempt in calculation.attempts],
+    }
 
 
 def attempt_record(attempt: CodeAttempt) -> dict[str, Any]:
@@ -159,6 +177,10 @@ def _restore_step(step: dict[str, Any]) -> Step:
 
 def _restore_quantity(quantity: dict[str, Any] | None) -> Quantity | None:
     return None if quantity is None else Quantity(**quantity)
+
+
+def restore_calculation(record: dict[str, Any]) -> Calculation:
+    return Calculation(description=record["description"], attempts=map(restore_attempt, record["attempts"]))
 
 
 def restore_attempt(attempt: dict[str, Any]) -> CodeAttempt:

@@ -27,7 +27,7 @@ class Templates:
         said = [(role, text % slots) for role, text in self._sections(state)]
         return Prompt(name=f"{self._recipe}/{state}", said=said)
 
-    def filled(self, name: str, **slots: str) -> str:
+    def fill(self, name: str, **slots: str) -> str:
         return _compiled(self._text(name)) % slots
 
     def table(self, name: str) -> Mapping[str, Any]:
@@ -51,6 +51,10 @@ class Templates:
 
     def _read(self, name: str) -> str:
         return (self.folder / f"{name}.txt").read_text("utf-8").rstrip("\n")
+
+
+def one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def fill(template: str, **slots: str) -> str:

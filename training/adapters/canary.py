@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from soliloquy.recipes.answers import Decision, Program
+from soliloquy.recipes.codegen import program_prompt
 from soliloquy.recipes.soliloquy import prompting
 from soliloquy.recipes.soliloquy.answers import Reply
 from soliloquy.runtime.answers import Answer, Unreadable
@@ -56,6 +57,6 @@ def _of(problem: Problem) -> Iterator[Canary]:
         if step.HasField("result") and step.inputs:
             given = ", ".join(f"{quantity.symbol} = {format_quantity(quantity)}" for quantity in step.inputs)
             asked = f"Calculate {step.result.name} ({step.result.symbol}): {step.formula or step.expression}, {given}."
-            prompt = prompting.use_python(Calculation(description=asked))
+            prompt = program_prompt(prompting.TEMPLATES, Calculation(description=asked))
             yield Canary(role="codegen", prompt=prompt, answer=Program)
             return

@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 
 from soliloquy.recipes.answers import Decision, Program
+from soliloquy.recipes.codegen import output
 from soliloquy.recipes.codes import EVALUATION_LETTERS
 from soliloquy.recipes.mathdial.answers import EVALUATIONS, Choice
 from soliloquy.recipes.mathdial.moves import FAREWELL, intent_name, move_name
-from soliloquy.recipes.mathdial.prompting import output, outset, tutor_prompts
+from soliloquy.recipes.mathdial.prompting import outset, tutor_prompts
 from soliloquy.recipes.recipe import ChatMessage, Lesson
 from soliloquy.runtime.retry import Refused
 from soliloquy.v1.conversation_pb2 import CodeAttempt, Conversation, Turn

@@ -10,14 +10,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from soliloquy.recipes.codegen import program_prompt
+from soliloquy.recipes.codegen import has_run, output, program_prompts
 from soliloquy.recipes.mathdial.confusion import numbered
 from soliloquy.recipes.mathdial.moves import INTENTS, MEANINGS, belief_name, intent_name, move_name
-from soliloquy.recipes.templates import Templates, fill
+from soliloquy.recipes.templates import Templates, fill, one_line
 from soliloquy.runtime.ask import Prompt
-from soliloquy.runtime.values import shown
-from soliloquy.v1.conversation_pb2 import Belief, Calculation, Confusion, Conversation, Problem, Turn
-from soliloquy.v1.sandbox_pb2 import STATUS_OK
+from soliloquy.v1.conversation_pb2 import Belief, Confusion, Conversation, Problem, Turn
 
 _DIALOGUE = Path(__file__).with_name("dialogue.txt")
 _TUTORING = {"question", "solution", "conversation"}
@@ -66,12 +64,6 @@ def deciding(conversation: Conversation) -> Prompt:
     return TEMPLATES.prompt("deciding", **_told(conversation, conversation.turns))
 
 
-def use_python(calculation: Calculation) -> Prompt:
-    return program_prompt(
-        TEMPLATES, calculation.description, calculation.attempts[-1] if calculation.attempts else None
-    )
-
-
 def choosing(conversation: Conversation) -> Prompt:
     return _choosing(conversation.turns[-1], grounded(conversation, conversation.turns))
 
@@ -93,10 +85,15 @@ def tutor_prompts(conversation: Conversation) -> Iterator[tuple[Turn, list[Promp
         if not answers:
             yield turn, [reply]
             continue
-        attempts = turn.calculation.attempts
-        shown_before = [None, *attempts][: len(attempts)]
-        programs = [program_prompt(TEMPLATES, turn.calculation.description, before) for before in shown_before]
-        yield turn, [TEMPLATES.prompt("deciding", **told), *programs, _choosing(turn, told | grounds), reply]
+        yield (
+            turn,
+            [
+                TEMPLATES.prompt("deciding", **told),
+                *program_prompts(TEMPLATES, turn.calculation),
+                _choosing(turn, told | grounds),
+                reply,
+            ],
+        )
 
 
 def given_prompts(conversation: Conversation) -> list[tuple[int, Prompt]]:
@@ -113,12 +110,6 @@ def given_prompts(conversation: Conversation) -> list[tuple[int, Prompt]]:
             given.append((turn.number, asked))
         given += [(turn.number, prompt) for prompt in prompts]
     return given
-
-
-def output(calculation: Calculation) -> str:
-    """What the last program came to, as the tutor is told."""
-    values = calculation.attempts[-1].execution.values
-    return "\n".join(f"{value.name} = {shown(value.value)}" for value in values)
 
 
 @functools.cache
@@ -175,9 +166,9 @@ def _calculated(turn: Turn) -> str:
     calculation = turn.calculation
     if not calculation.attempts:
         return ""
-    if calculation.attempts[-1].execution.status != STATUS_OK:
-        return TEMPLATES.filled("uncalculated")
-    return TEMPLATES.filled("calculated", description=calculation.description, output=output(calculation))
+    if not has_run(calculation):
+        return TEMPLATES.fill("uncalculated")
+    return TEMPLATES.fill("calculated", description=calculation.description, output=output(calculation))
 
 
 def _replying(conversation: Conversation, turn: Turn, grounds: Mapping[str, str]) -> Prompt:
@@ -221,17 +212,13 @@ def _history(turns: Sequence[Turn]) -> str:
 
 def _said(turn: Turn) -> Iterator[str]:
     if turn.HasField("student"):
-        yield f"Student: {_one_line(turn.student.text)}"
+        yield f"Student: {one_line(turn.student.text)}"
     if turn.HasField("tutor"):
-        yield f"Tutor: {_one_line(turn.tutor.text)}"
+        yield f"Tutor: {one_line(turn.tutor.text)}"
 
 
 def _wrong(conversation: Conversation) -> str:
     return "\n".join(numbered(conversation.problem.enrichment.confusion))
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _sampled(state: str, **slots: str) -> Prompt:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from soliloquy.recipes.agreement import agrees
+from soliloquy.recipes.agreement import code_verdict
 from soliloquy.recipes.codes import EVALUATION_LETTERS, INTENTS
 from soliloquy.recipes.mathdial.moves import (
     belief_name,
@@ -13,8 +13,7 @@ from soliloquy.recipes.mathdial.moves import (
 )
 from soliloquy.recipes.mathdial.policy import POLICY
 from soliloquy.recipes.mathdial.rules import calculates, consistent
-from soliloquy.recipes.records import attempt_record, call_record, ending_fields, header_fields
-from soliloquy.runtime.values import verdict
+from soliloquy.recipes.records import call_record, ending_fields, header_fields, soliloquy_record
 from soliloquy.v1.conversation_pb2 import Confusion, Conversation, StudentReply, Turn, TutorReply
 
 
@@ -54,29 +53,22 @@ def _confusion(confusion: Confusion) -> dict[str, Any]:
 
 
 def _turn(turn: Turn) -> dict[str, Any]:
-    calculation = turn.calculation
     return {
         "number": turn.number,
         "student": _student(turn.student, turn) if turn.HasField("student") else None,
-        "soliloquy": {
-            "use_python": turn.HasField("calculation"),
-            "description": calculation.description,
-            "attempts": [attempt_record(attempt) for attempt in calculation.attempts],
-            "agrees": agrees(turn, POLICY["agreeing"]),
-        },
+        "soliloquy": soliloquy_record(turn, POLICY["agreeing"]),
         "tutor": _tutor(turn.tutor),
         "calls": [call_record(call) for call in turn.calls],
     }
 
 
 def _student(reply: StudentReply, turn: Turn) -> dict[str, Any]:
-    attempts = turn.calculation.attempts
     return {
         "text": reply.text,
         "intent": INTENTS.get(reply.intent),
         "belief": belief_name(reply.belief),
         "reasons": reply.reasons,
-        "found_right": verdict(attempts[-1].execution) if attempts else None,
+        "found_right": code_verdict(turn.calculation),
     }
 
 

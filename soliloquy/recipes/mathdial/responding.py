@@ -36,13 +36,13 @@ def replies(conversation: Conversation, given: ReplyContext) -> list[Lesson]:
 def responding(conversation: Conversation, turns: Sequence[Turn], given: ReplyContext) -> Prompt:
     """What the last of these turns is replied to with."""
     told = grounded(conversation, turns)
-    asked, said = [_TEMPLATES.filled("asked")], [_TEMPLATES.filled("said", conversation=told["conversation"])]
+    asked, said = [_TEMPLATES.fill("asked")], [_TEMPLATES.fill("said", conversation=told["conversation"])]
     if given.grounding:
         grounds = {name: told[name] for name in ("question", "solution", "wrong")}
-        asked.append(_TEMPLATES.filled("grounds", **grounds))
+        asked.append(_TEMPLATES.fill("grounds", **grounds))
     if given.move:
         move = move_name(turns[-1].tutor)
-        said.append(_TEMPLATES.filled("move", move=move, meaning=MEANINGS[move]))
+        said.append(_TEMPLATES.fill("move", move=move, meaning=MEANINGS[move]))
     return Prompt(
         name="mathdial/responding",
         said=[("system", "\n\n".join(asked)), ("user", "\n\n".join(said))],

@@ -4,9 +4,8 @@ from typing import Any
 
 from soliloquy.recipes.codes import EVALUATIONS, INTENTS
 from soliloquy.recipes.mathdial.composer import moved
-from soliloquy.recipes.records import restore_attempt, restore_problem
+from soliloquy.recipes.records import restore_calculation, restore_problem
 from soliloquy.v1.conversation_pb2 import (
-    Calculation,
     Confusion,
     Conversation,
     Discarded,
@@ -53,12 +52,10 @@ def _confusion(confusion: dict[str, Any]) -> Confusion:
 
 def _turn(turn: dict[str, Any]) -> Turn:
     soliloquy = turn["soliloquy"]
-    attempts = [restore_attempt(attempt) for attempt in soliloquy["attempts"]]
-    calculation = Calculation(description=soliloquy["description"], attempts=attempts)
     return Turn(
         number=turn["number"],
         student=_student(turn["student"]) if turn["student"] else None,
-        calculation=calculation if soliloquy["use_python"] else None,
+        calculation=restore_calculation(soliloquy) if soliloquy["use_python"] else None,
         tutor=_tutor(turn["tutor"]),
     )
 

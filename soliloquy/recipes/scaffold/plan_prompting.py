@@ -27,7 +27,7 @@ _TEMPLATES = Templates(Path(__file__).with_name("prompts"), SLOTS)
 
 def planning(problem: Problem, refused: str = "") -> Prompt:
     """What a plan is asked for with; `refused` is why the verifier did not take the last one."""
-    again = _TEMPLATES.filled("planning_again", reason=refused) if refused else ""
+    again = _TEMPLATES.fill("planning_again", reason=refused) if refused else ""
     prompt = _TEMPLATES.prompt("planning", question=problem.question, steps=_steps(problem), refused=again)
     return replace(prompt, temperature=POLICY["plans"]["temperature"])
 
@@ -44,7 +44,7 @@ def verifying(problem: Problem, plan: Plan) -> Prompt:
 
 def solving(problem: Problem, talk: str) -> Prompt:
     """What a student is asked alone, or after it has talked about the problem."""
-    after = _TEMPLATES.filled("solving_after", conversation=talk) if talk else ""
+    after = _TEMPLATES.fill("solving_after", conversation=talk) if talk else ""
     return _TEMPLATES.prompt("solving", question=problem.question, talk=after)
 
 

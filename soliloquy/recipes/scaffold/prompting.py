@@ -8,16 +8,14 @@ import functools
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from soliloquy.recipes.codegen import program_prompt
+from soliloquy.recipes.codegen import has_run, output, program_prompts
 from soliloquy.recipes.scaffold import plan_prompting
 from soliloquy.recipes.scaffold.memory import current_question, questions, solved_before
 from soliloquy.recipes.scaffold.plan_prompting import SLOTS
 from soliloquy.recipes.scaffold.states import NAMES, START, TABLE, UNDRAWN
-from soliloquy.recipes.templates import Templates, fill
+from soliloquy.recipes.templates import Templates, fill, one_line
 from soliloquy.runtime.ask import Prompt
-from soliloquy.runtime.values import shown
 from soliloquy.v1.conversation_pb2 import Calculation, Conversation, Judge, StudentReply, Turn
-from soliloquy.v1.sandbox_pb2 import Status
 
 _DIALOGUE = Path(__file__).with_name("dialogue.txt")
 _ASKED = {"question", "number", "steps", "sub_question"}
@@ -40,7 +38,7 @@ TEMPLATES = Templates(
 def student(conversation: Conversation, turn: Turn) -> Prompt:
     """What the student is asked for in a turn."""
     state = NAMES[turn.student.learner_state]
-    tries = "\n".join(f"- {_one_line(one.text)} (sent back: {_one_line(one.because)})" for one in turn.student.rejected)
+    tries = "\n".join(f"- {one_line(one.text)} (sent back: {one_line(one.because)})" for one in turn.student.rejected)
     return TEMPLATES.prompt(
         "student",
         **_asked(conversation, turn),
@@ -50,7 +48,7 @@ def student(conversation: Conversation, turn: Turn) -> Prompt:
         ),
         shown=state,
         instruction=TABLE[state]["student"],
-        rejected=TEMPLATES.filled("student_again", tries=tries) if tries else "",
+        rejected=TEMPLATES.fill("student_again", tries=tries) if tries else "",
     )
 
 
@@ -61,12 +59,6 @@ def describing(conversation: Conversation, turn: Turn) -> Prompt:
         **_asked(conversation, turn),
         solution=conversation.problem.solution,
         message=turn.student.text,
-    )
-
-
-def use_python(calculation: Calculation) -> Prompt:
-    return program_prompt(
-        TEMPLATES, calculation.description, calculation.attempts[-1] if calculation.attempts else None
     )
 
 
@@ -105,9 +97,7 @@ def _of_try(conversation: Conversation, tried: Turn, *, answered: bool) -> Itera
         yield student(conversation, tried)
     if tried.HasField("calculation"):
         yield describing(conversation, tried)
-        attempts = tried.calculation.attempts
-        for before in [None, *attempts][: len(attempts)]:
-            yield program_prompt(TEMPLATES, tried.calculation.description, before)
+        yield from program_prompts(TEMPLATES, tried.calculation)
     if answered:
         yield tutoring(conversation, tried)
 
@@ -174,19 +164,12 @@ def _history(turns: Sequence[Turn]) -> str:
 
 
 def _student(turn: Turn) -> str:
-    return f"Student: {_one_line(turn.student.text)}"
+    return f"Student: {one_line(turn.student.text)}"
 
 
 def _tutor(turn: Turn) -> str:
-    return f"Tutor: {_one_line(turn.tutor.text)}"
+    return f"Tutor: {one_line(turn.tutor.text)}"
 
 
 def _calculated(calculation: Calculation) -> str:
-    if not calculation.attempts or calculation.attempts[-1].execution.status != Status.STATUS_OK:
-        return ""
-    values = calculation.attempts[-1].execution.values
-    return TEMPLATES.filled("calculated", output="\n".join(f"{value.name} = {shown(value.value)}" for value in values))
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    return TEMPLATES.fill("calculated", output=output(calculation)) if has_run(calculation) else ""

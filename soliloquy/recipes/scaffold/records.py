@@ -2,23 +2,22 @@
 
 from typing import Any
 
-from soliloquy.recipes.agreement import agrees
+from soliloquy.recipes.agreement import code_verdict
 from soliloquy.recipes.codes import EVALUATION_LETTERS, EVALUATIONS, INTENTS
 from soliloquy.recipes.records import (
-    attempt_record,
+    calculation_record,
     call_record,
     ending_fields,
     enum_name,
     header_fields,
-    restore_attempt,
+    restore_calculation,
     restore_problem,
+    soliloquy_record,
 )
 from soliloquy.recipes.scaffold.policy import POLICY
 from soliloquy.recipes.scaffold.rules import consistent
 from soliloquy.recipes.scaffold.states import NAMES, STATES
-from soliloquy.runtime.values import verdict
 from soliloquy.v1.conversation_pb2 import (
-    Calculation,
     Conversation,
     Discarded,
     Enrichment,
@@ -78,31 +77,19 @@ def _turn(turn: Turn) -> dict[str, Any]:
         "sub_question": turn.sub_question,
         "solved": list(turn.solved),
         "student": _student(turn.student, turn) if turn.HasField("student") else None,
-        "soliloquy": {
-            "use_python": turn.HasField("calculation"),
-            **_calculation(turn.calculation),
-            "agrees": agrees(turn, POLICY["agreeing"]),
-        },
+        "soliloquy": soliloquy_record(turn, POLICY["agreeing"]),
         "tutor": _tutor(turn.tutor),
         "calls": [call_record(call) for call in turn.calls],
     }
 
 
-def _calculation(calculation: Calculation) -> dict[str, Any]:
-    return {
-        "description": calculation.description,
-        "attempts": [attempt_record(attempt) for attempt in calculation.attempts],
-    }
-
-
 def _student(reply: StudentReply, turn: Turn) -> dict[str, Any]:
-    attempts = turn.calculation.attempts
     return {
         "text": reply.text,
         "intent": INTENTS.get(reply.intent),
         "learner_state": NAMES.get(reply.learner_state),
         "rejected": [_rejected(one) for one in reply.rejected],
-        "found_right": verdict(attempts[-1].execution) if attempts else None,
+        "found_right": code_verdict(turn.calculation),
     }
 
 
@@ -111,7 +98,7 @@ def _rejected(one: RejectedTry) -> dict[str, Any]:
         "text": one.text,
         "because": one.because,
         "judge": enum_name(Judge.Name(one.judge), "JUDGE_"),
-        "soliloquy": _calculation(one.calculation) if one.HasField("calculation") else None,
+        "soliloquy": calculation_record(one.calculation) if one.HasField("calculation") else None,
     }
 
 
@@ -154,14 +141,9 @@ def _restore_turn(turn: dict[str, Any]) -> Turn:
         sub_question=turn["sub_question"],
         solved=turn["solved"],
         student=_restore_student(turn["student"]) if turn["student"] else None,
-        calculation=_restore_calculation(soliloquy) if soliloquy["use_python"] else None,
+        calculation=restore_calculation(soliloquy) if soliloquy["use_python"] else None,
         tutor=_restore_tutor(turn["tutor"]) if turn["tutor"]["learner_state"] else None,
     )
-
-
-def _restore_calculation(soliloquy: dict[str, Any]) -> Calculation:
-    attempts = [restore_attempt(attempt) for attempt in soliloquy["attempts"]]
-    return Calculation(description=soliloquy["description"], attempts=attempts)
 
 
 def _restore_student(student: dict[str, Any]) -> StudentReply:
@@ -178,7 +160,7 @@ def _restore_rejected(one: dict[str, Any]) -> RejectedTry:
         text=one["text"],
         because=one["because"],
         judge=f"JUDGE_{one['judge'].upper()}",
-        calculation=_restore_calculation(one["soliloquy"]) if one["soliloquy"] else None,
+        calculation=restore_calculation(one["soliloquy"]) if one["soliloquy"] else None,
     )
 
 

@@ -4,10 +4,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from soliloquy.recipes.answers import Decision, Program
+from soliloquy.recipes.codegen import output
 from soliloquy.recipes.codes import EVALUATION_LETTERS, STATE_LETTERS
 from soliloquy.recipes.recipe import ChatMessage, Lesson
 from soliloquy.recipes.soliloquy.answers import Reply
-from soliloquy.recipes.soliloquy.prompting import chat_preamble, output, tutor_prompts
+from soliloquy.recipes.soliloquy.prompting import chat_preamble, tutor_prompts
 from soliloquy.v1.conversation_pb2 import CodeAttempt, Conversation, Turn, TutorReply
 from soliloquy.v1.sandbox_pb2 import STATUS_OK
 

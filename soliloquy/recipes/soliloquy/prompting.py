@@ -9,12 +9,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from soliloquy.recipes.codegen import program_prompt
+from soliloquy.recipes.codegen import has_run, output, program_prompts
 from soliloquy.recipes.codes import INTENTS, STRATEGIES
 from soliloquy.recipes.soliloquy.progress import Progress, progress_by_turn, progress_of
-from soliloquy.recipes.templates import Templates, fill
+from soliloquy.recipes.templates import Templates, fill, one_line
 from soliloquy.runtime.ask import Prompt
-from soliloquy.runtime.values import shown
 from soliloquy.v1.conversation_pb2 import (
     Calculation,
     Conversation,
@@ -23,7 +22,6 @@ from soliloquy.v1.conversation_pb2 import (
     Problem,
     Turn,
 )
-from soliloquy.v1.sandbox_pb2 import STATUS_OK
 
 FOLDER = Path(__file__).with_name("prompts")
 
@@ -70,12 +68,6 @@ def deciding(conversation: Conversation) -> Prompt:
     return TEMPLATES.prompt("deciding", **_tutoring(conversation))
 
 
-def use_python(calculation: Calculation) -> Prompt:
-    return program_prompt(
-        TEMPLATES, calculation.description, calculation.attempts[-1] if calculation.attempts else None
-    )
-
-
 def composing(conversation: Conversation) -> Prompt:
     return _composing(_tutoring(conversation), conversation.turns[-1])
 
@@ -91,16 +83,14 @@ def no_python(conversation: Conversation) -> Prompt:
 def tutor_prompts(conversation: Conversation) -> Iterator[tuple[Turn, list[Prompt]]]:
     """Each turn with what the tutor's states were asked in it: deciding, each attempt at the code, composing."""
     for turn, told in zip(conversation.turns, _tutoring_by_turn(conversation), strict=False):
-        attempts = turn.calculation.attempts
-        shown_before = [None, *attempts][: len(attempts)]
-        programs = [program_prompt(TEMPLATES, turn.calculation.description, before) for before in shown_before]
-        yield turn, [TEMPLATES.prompt("deciding", **told), *programs, _composing(told, turn)]
-
-
-def output(calculation: Calculation) -> str:
-    """What the last program came to, as the tutor is told."""
-    values = calculation.attempts[-1].execution.values
-    return "\n".join(f"{value.name} = {shown(value.value)}" for value in values)
+        yield (
+            turn,
+            [
+                TEMPLATES.prompt("deciding", **told),
+                *program_prompts(TEMPLATES, turn.calculation),
+                _composing(told, turn),
+            ],
+        )
 
 
 def chat_preamble(conversation: Conversation, template: str) -> str:
@@ -143,9 +133,7 @@ def _student(conversation: Conversation, history: str, intent: Intent, strategy:
 
 def _composing(told: Mapping[str, str], turn: Turn) -> Prompt:
     """A program that never ran leaves the tutor without an output: it must not guess the verdict."""
-    attempts = turn.calculation.attempts
-    ran = bool(attempts) and attempts[-1].execution.status == STATUS_OK
-    return _received_python(told, turn.calculation) if ran else _no_python(told, turn)
+    return _received_python(told, turn.calculation) if has_run(turn.calculation) else _no_python(told, turn)
 
 
 def _received_python(told: Mapping[str, str], calculation: Calculation) -> Prompt:
@@ -164,7 +152,7 @@ def _no_python(told: Mapping[str, str], turn: Turn) -> Prompt:
         "no_python",
         **told,
         control=_control(),
-        failure=TEMPLATES.filled("no_python_failed") if failed else "",
+        failure=TEMPLATES.fill("no_python_failed") if failed else "",
     )
 
 
@@ -211,19 +199,15 @@ def _history(conversation: Conversation) -> str:
 
 
 def _said(turn: Turn) -> list[str]:
-    said = [f"Student: {_one_line(turn.student.text)}"]
+    said = [f"Student: {one_line(turn.student.text)}"]
     if turn.HasField("tutor"):
-        said.append(f"Tutor: {_one_line(turn.tutor.text)}")
+        said.append(f"Tutor: {one_line(turn.tutor.text)}")
     return said
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
 
 
 @functools.cache
 def _control() -> str:
-    return TEMPLATES.filled("control")
+    return TEMPLATES.fill("control")
 
 
 @functools.cache

@@ -2,20 +2,18 @@
 
 from typing import Any
 
-from soliloquy.recipes.agreement import agrees
+from soliloquy.recipes.agreement import code_verdict
 from soliloquy.recipes.codes import EVALUATION_LETTERS, EVALUATIONS, INTENTS, STATE_LETTERS, STATES, STRATEGIES
 from soliloquy.recipes.records import (
-    attempt_record,
     call_record,
     ending_fields,
     header_fields,
-    restore_attempt,
+    restore_calculation,
     restore_problem,
+    soliloquy_record,
 )
 from soliloquy.recipes.soliloquy.rules import POLICY
-from soliloquy.runtime.values import verdict
 from soliloquy.v1.conversation_pb2 import (
-    Calculation,
     Conversation,
     StudentReply,
     Turn,
@@ -36,16 +34,10 @@ def record(conversation: Conversation) -> dict[str, Any]:
 
 
 def _turn(turn: Turn) -> dict[str, Any]:
-    calculation = turn.calculation
     return {
         "number": turn.number,
         "student": _student(turn.student, turn),
-        "soliloquy": {
-            "use_python": turn.HasField("calculation"),
-            "description": calculation.description,
-            "attempts": [attempt_record(attempt) for attempt in calculation.attempts],
-            "agrees": agrees(turn, POLICY["agreeing"]),
-        },
+        "soliloquy": soliloquy_record(turn, POLICY["agreeing"]),
         "tutor": _tutor(turn.tutor),
         "calls": [call_record(call) for call in turn.calls],
     }
@@ -53,12 +45,11 @@ def _turn(turn: Turn) -> dict[str, Any]:
 
 def _student(reply: StudentReply, turn: Turn) -> dict[str, Any]:
     """The reply with its hidden labels: what was drawn, and what the calculation found."""
-    attempts = turn.calculation.attempts
     return {
         "text": reply.text,
         "intent": INTENTS.get(reply.intent),
         "strategy": STRATEGIES.get(reply.strategy),
-        "found_right": verdict(attempts[-1].execution) if attempts else None,
+        "found_right": code_verdict(turn.calculation),
     }
 
 
@@ -87,8 +78,6 @@ def restore(record: dict[str, Any]) -> Conversation:
 
 def _restore_turn(turn: dict[str, Any]) -> Turn:
     student, soliloquy, tutor = turn["student"], turn["soliloquy"], turn["tutor"]
-    attempts = [restore_attempt(attempt) for attempt in soliloquy["attempts"]]
-    calculation = Calculation(description=soliloquy["description"], attempts=attempts)
     return Turn(
         number=turn["number"],
         student=StudentReply(
@@ -96,7 +85,7 @@ def _restore_turn(turn: dict[str, Any]) -> Turn:
             intent=_INTENTS.get(student["intent"]),
             strategy=_STRATEGIES.get(student["strategy"]),
         ),
-        calculation=calculation if soliloquy["use_python"] else None,
+        calculation=restore_calculation(soliloquy) if soliloquy["use_python"] else None,
         tutor=TutorReply(
             text=tutor["text"],
             evaluation=EVALUATIONS.get(tutor["evaluation"]),

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from soliloquy.recipes.codegen import program_prompt
 from soliloquy.recipes.soliloquy import prompting
 from soliloquy.recipes.soliloquy.records import record, restore
 from soliloquy.recipes.templates import Templates
@@ -40,7 +41,7 @@ def test_the_student_is_told_who_it_is_and_nobody_else_is() -> None:
 
 
 def test_the_programmer_sees_the_description_alone() -> None:
-    given = text(prompting.use_python(sound_conversation().turns[1].calculation))
+    given = text(program_prompt(prompting.TEMPLATES, sound_conversation().turns[1].calculation))
     assert "the net force" in given
     assert "1500 kg car" not in given
 
@@ -59,7 +60,7 @@ def test_a_programmer_is_shown_what_failed() -> None:
     calculation = calculated(None)
     calculation.attempts[0].execution.error = "NameError: name 'm' is not defined"
     calculation.attempts[0].execution.error_line = 3
-    assert "line 3: NameError: name 'm' is not defined" in text(prompting.use_python(calculation))
+    assert "line 3: NameError: name 'm' is not defined" in text(program_prompt(prompting.TEMPLATES, calculation))
 
 
 def test_wrong_answers_are_counted_for_the_step_at_hand() -> None:
