@@ -1,4 +1,4 @@
-"""The codegen service, wired."""
+"""Wires the codegen service."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""A program for a calculation."""
+"""Writes the program for a calculation."""
 
 from soliloquy.recipes.recipe import find, play
 from soliloquy.runtime.events import Outcome

@@ -1,4 +1,4 @@
-"""The composer service, wired."""
+"""Wires the composer service."""
 
 from functools import partial
 

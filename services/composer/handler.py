@@ -1,4 +1,4 @@
-"""The tutor's visible reply."""
+"""Writes the tutor's visible reply."""
 
 from soliloquy.recipes.judges import Judges
 from soliloquy.recipes.recipe import find, play

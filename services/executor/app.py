@@ -1,4 +1,4 @@
-"""The executor service, wired."""
+"""Wires the executor service."""
 
 from functools import partial
 
@@ -13,6 +13,6 @@ def service(settings: SandboxSettings, sandbox: JobExecutor) -> Service:
         name="executor",
         handlers={CodeWritten: partial(run, sandbox=sandbox)},
         emits=(ReplyNeeded, CodeFailed),
-        # For each sandbox of the two lanes one job that runs and one that waits; the rest waits in the log.
+        # One running and one waiting job for each sandbox of both lanes; further events wait in the log.
         max_in_flight=settings.max_in_flight or 4 * settings.sandboxes,
     )

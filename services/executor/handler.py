@@ -15,7 +15,7 @@ class JobExecutor(Protocol):
 
 
 async def run(event: CodeWritten, sandbox: JobExecutor) -> Outcome:
-    """The output goes to the composer; a failure goes back for another attempt, at most three in all."""
+    """Sends the output to the composer, or a failure back to codegen; three attempts at most."""
     conversation = deepcopy(event.conversation)
     turn = conversation.turns[-1]
     attempt = turn.calculation.attempts[-1]

@@ -1,4 +1,4 @@
-"""A lane: slots that are kept in order in the background, and the line of those who wait for one."""
+"""A lane: slots that keepers renew in the background, and a queue of jobs that wait for one."""
 
 import asyncio
 import itertools
@@ -16,7 +16,7 @@ from soliloquy.runtime.retry import Transient
 
 _log = logging.getLogger(__name__)
 
-# A job that has waited so long is worth a further sandbox.
+# A job that has waited this long is worth another sandbox.
 _PATIENCE_SECONDS = 0.2
 _REBOOT_DELAYS = (0.2, 0.5, 1.0, 2.0, 5.0)
 
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 class Busy(Transient):
-    """As many jobs wait as may."""
+    """The queue of waiting jobs is full."""
 
 
 class SandboxLane:
@@ -52,30 +52,30 @@ class SandboxLane:
 
     @property
     def fault(self) -> str | None:
-        """Why the lane has no sandbox at all; None where it has one or is booting it."""
+        """Why the lane has no sandbox; None if it has one or is booting it."""
         return self._fault if len(self._down) >= len(self._keepers) else None
 
     @property
     def busy(self) -> int:
-        """Jobs that are in a sandbox."""
+        """The number of jobs that are in a sandbox."""
         return sum(not slot.vacant.is_set() for slot in self._slots)
 
     def start(self) -> None:
-        """With one sandbox; the others are booted once jobs have to wait."""
+        """Boots one sandbox; the others boot once jobs have to wait."""
         if not self._keepers:
             self._keep_another()
 
     async def ready(self) -> None:
-        """Returns when a sandbox can take a job; SandboxUnavailable where none boots."""
+        """Returns when a sandbox can take a job; raises SandboxUnavailable if none boots."""
         await self.run(_nothing)
 
     async def run(self, work: Callable[[Sandbox], Awaitable[T]]) -> T:
-        """Does the work with the next free sandbox; a caller that gives up leaves the work to end by itself."""
+        """Does the work with the next free sandbox; the work continues if its caller is cancelled."""
         slot = await self._free_slot()
-        return await self._tasks.do(self._occupy(slot, work))
+        return await self._tasks.run(self._occupy(slot, work))
 
     async def stop(self) -> None:
-        """Ends every sandbox; whoever waits for one is refused."""
+        """Ends every sandbox and refuses the jobs that wait for one."""
         self._fault = "the sandbox pool has stopped"
         keepers, self._keepers = self._keepers, []
         self._refuse_waiters()
@@ -89,7 +89,7 @@ class SandboxLane:
         if self._idle:
             return self._taken(self._idle.popleft())
         if len(self._waiters) >= self._max_waiting:
-            raise Busy(f"{len(self._waiters)} jobs wait for a sandbox already: try again later")
+            raise Busy(f"{len(self._waiters)} jobs are already waiting for a sandbox: try again later")
         loop = asyncio.get_running_loop()
         waiter: asyncio.Future[SandboxSlot] = loop.create_future()
         self._waiters.append(waiter)
@@ -99,7 +99,7 @@ class SandboxLane:
         except asyncio.CancelledError:
             if waiter in self._waiters:
                 self._waiters.remove(waiter)
-            # The slot may have come in the same moment.
+            # The slot may have been assigned in the same moment.
             elif not waiter.cancelled() and not waiter.exception():
                 self._vacate(waiter.result())
             raise
@@ -107,13 +107,13 @@ class SandboxLane:
             impatience.cancel()
 
     def _grow(self) -> None:
-        # While one of them boots, it is that for which jobs wait.
+        # While a sandbox boots, the jobs are waiting for that one.
         if self._keepers and self.busy == len(self._keepers) < len(self._slots):
             self._keep_another()
 
     def _keep_another(self) -> None:
         keeping = self._keep(self._slots[len(self._keepers)])
-        # For all jobs to come: what it logs is not of the one that it was begun for.
+        # An empty context: its log lines do not belong to the job that caused it.
         self._keepers.append(asyncio.create_task(keeping, context=Context()))
 
     async def _occupy(self, slot: SandboxSlot, work: Callable[[Sandbox], Awaitable[T]]) -> T:
@@ -129,7 +129,7 @@ class SandboxLane:
 
     def _vacate(self, slot: SandboxSlot) -> None:
         slot.vacant.set()
-        # A worn one is its keeper's, who offers it again.
+        # A worn slot belongs to its keeper, which offers it again.
         if not slot.worn.is_set():
             self._offer(slot)
 
@@ -154,7 +154,7 @@ class SandboxLane:
             await slot.close()
 
     async def _renew(self, slot: SandboxSlot) -> None:
-        """Tries until the slot has a sandbox; while no slot has one, jobs are refused."""
+        """Retries until the slot has a sandbox; while no slot has one, jobs are refused."""
         for delay in itertools.chain(_REBOOT_DELAYS, itertools.repeat(_REBOOT_DELAYS[-1])):
             try:
                 await slot.renew()
@@ -177,4 +177,4 @@ class SandboxLane:
 
 
 async def _nothing(_: Sandbox) -> None:
-    """Takes a slot and leaves it."""
+    """Occupies a slot without using it."""

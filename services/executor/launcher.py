@@ -1,4 +1,4 @@
-"""Where a pool's sandboxes boot: the runsc, platform and limits that work here, and the pool's private folder."""
+"""Boots a pool's sandboxes, with the runsc, platform and limits that work on this machine."""
 
 import asyncio
 import dataclasses
@@ -29,26 +29,26 @@ class SandboxLauncher:
     platform: str
     folder: PrivateFolder
     settings: SandboxSettings
-    # None: only the guest's own limits bound a sandbox, and `unbounded` says why.
+    # If None, only the guest's own limits bound a sandbox, and `unbounded` says why.
     cgroup: Cgroup | None
     unbounded: str
     ordinals: "itertools.count[int]" = field(default_factory=itertools.count)
-    # The sandbox that showed that all this works, until somebody wants it.
+    # The sandbox that was booted to find out what works, until it is needed.
     booted: list[Sandbox] = field(default_factory=list)
 
     async def boot(self, kind: str = MATH) -> Sandbox:
-        """A sandbox that has passed its self-test; SandboxUnavailable where none comes up."""
+        """Returns a sandbox that has passed its self-test; raises SandboxUnavailable if none boots."""
         if kind == MATH and self.booted:
             return self.booted.pop()
         started = time.monotonic()
-        plan = self._plan(str(next(self.ordinals)), kind)
-        running = await container.start(plan)
+        spec = self._spec(str(next(self.ordinals)), kind)
+        running = await container.start(spec)
         sandbox = Sandbox(running)
         try:
             async with asyncio.timeout(self.settings.boot_seconds):
                 await sandbox.greet(guest_policy(self.settings, kind))
-            if plan.cgroup and not plan.cgroup.binds(self._memory_bytes):
-                raise SandboxUnavailable(f"runsc has put the sandbox under no limit of {self._memory_bytes} bytes")
+            if spec.cgroup and not spec.cgroup.binds(self._memory_bytes):
+                raise SandboxUnavailable(f"runsc has not set the sandbox's memory limit of {self._memory_bytes} bytes")
             sandbox.proofs = await selftest(sandbox, self.settings, canary=self.folder.path / folder.OWNER)
         except (TimeoutError, OSError, asyncio.IncompleteReadError, InvalidReport, SandboxDied) as error:
             metrics.BOOTS.labels("failed").inc()
@@ -61,18 +61,18 @@ class SandboxLauncher:
         seconds = time.monotonic() - started
         metrics.BOOTS.labels("booted").inc()
         metrics.BOOT.observe(seconds)
-        _log.info("%s is up after %.2f s (%s, %s)", plan.folder, seconds, kind, self.platform)
+        _log.info("%s is up after %.2f s (%s, %s)", spec.folder, seconds, kind, self.platform)
         return sandbox
 
     def close(self) -> None:
-        """Ends what is left of its sandboxes."""
+        """Ends the sandboxes that are left, and removes their folder."""
         self.folder.remove()
 
     @property
     def _memory_bytes(self) -> int:
         return self.settings.memory_bytes + CGROUP["overhead_bytes"]
 
-    def _plan(self, name: str, kind: str) -> ContainerSpec:
+    def _spec(self, name: str, kind: str) -> ContainerSpec:
         home = self.folder.path
         cgroup = self.cgroup.sub(name) if self.cgroup else None
         limits = cgroup.limits(memory_bytes=self._memory_bytes, pids=CGROUP["pids"]) if cgroup else {}
@@ -82,7 +82,7 @@ class SandboxLauncher:
                 cgroups=cgroup is not None,
                 state=home / name / "state",
                 bundle=home / name,
-                # runsc names a socket after it that the whole machine shares.
+                # Unique on the machine, because runsc names a machine-wide socket after it.
                 name=f"{home.name}-{name}",
             ),
             folder=home / name,
@@ -94,36 +94,34 @@ class SandboxLauncher:
 
 
 async def open_launcher(settings: SandboxSettings) -> SandboxLauncher:
-    """A launcher on which a sandbox has booted."""
+    """Returns a launcher that has booted a sandbox."""
     found = await runsc.find()
     if supported_machine() is None:
         raise SandboxUnavailable("policy.toml lists no denied system calls for this machine: add its table")
-    home = await asyncio.to_thread(_settle, settings.runtime_dir)
+    home = await asyncio.to_thread(_create_folder, settings.runtime_dir)
     try:
         cgroup, unbounded = _cgroup(home)
         launcher = SandboxLauncher(
             runsc=found, platform=PLATFORMS[0], folder=home, settings=settings, cgroup=cgroup, unbounded=unbounded
         )
-        return await _probed(launcher)
+        return await _probe(launcher)
     except BaseException:
         home.remove()
         raise
 
 
-def _settle(runtime_dir: Path) -> PrivateFolder:
-    """A folder with the root of all sandboxes, where others have left theirs before."""
+def _create_folder(runtime_dir: Path) -> PrivateFolder:
+    """Creates the pool's folder, after removing those that dead pools have left."""
     try:
         folder.sweep(runtime_dir)
         home = folder.claim(runtime_dir)
+        try:
+            bundle.lay_out(home.path)
+        except BaseException:
+            home.remove()
+            raise
     except OSError as error:
-        raise SandboxUnavailable(f"no sandbox can live in {runtime_dir}: {error.strerror}") from error
-    try:
-        bundle.lay_out(home.path)
-    except BaseException as error:
-        home.remove()
-        if isinstance(error, OSError):
-            raise SandboxUnavailable(f"no sandbox can live in {runtime_dir}: {error.strerror}") from error
-        raise
+        raise SandboxUnavailable(f"cannot create sandboxes in {runtime_dir}: {error.strerror}") from error
     return home
 
 
@@ -137,8 +135,8 @@ def _cgroup(home: PrivateFolder) -> tuple[Cgroup | None, str]:
     return cgroup, ""
 
 
-async def _probed(launcher: SandboxLauncher) -> SandboxLauncher:
-    """With the first platform that boots; without cgroups only where none boots with them."""
+async def _probe(launcher: SandboxLauncher) -> SandboxLauncher:
+    """Finds the first platform that boots; gives up the control group only if none boots with it."""
     platforms = [launcher.settings.platform] if launcher.settings.platform else PLATFORMS
     faults: list[str] = []
     for cgroup in dict.fromkeys((launcher.cgroup, None)):
@@ -151,6 +149,6 @@ async def _probed(launcher: SandboxLauncher) -> SandboxLauncher:
                 faults.append(str(fault))
                 continue
             if launcher.cgroup and not cgroup:
-                _log.warning("no control group bounds the sandboxes, because with one none boots: %s", unbounded)
+                _log.warning("no sandbox boots in a control group, so none bounds them: %s", unbounded)
             return candidate
     raise SandboxUnavailable(f"{'; '.join(dict.fromkeys(faults))}; if runsc is broken or too old, {runsc.INSTALL}")

@@ -1,4 +1,4 @@
-"""What the sandbox pool exports, by lane and outcome."""
+"""Metrics of the sandbox pool, by lane and outcome."""
 
 from soliloquy.runtime.instruments import counter, gauge, histogram
 from soliloquy.runtime.traces import spans
@@ -15,7 +15,7 @@ DEATHS = counter("soliloquy_sandbox_deaths_total")
 BUSY = gauge("soliloquy_sandbox_busy")
 READY = gauge("soliloquy_sandbox_ready")
 
-# There before the first of each, so that a dashboard shows nothing refused and not nothing at all.
+# Create the series at once, so that a dashboard shows zeros instead of no data.
 for reason in ("limit", "busy", "unavailable"):
     REFUSED.labels(reason)
 for outcome in ("booted", "failed"):

@@ -1,4 +1,4 @@
-"""The limits and refusals of `policy.toml`, in the form that the guest is told them."""
+"""Reads `policy.toml`, and writes the part of it that the guest enforces."""
 
 import json
 import math
@@ -16,7 +16,7 @@ _POLICY: dict[str, Any] = tomllib.loads(Path(__file__).with_name("policy.toml").
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ZygoteKind:
-    """A zygote that has certain packages, and has what is slow to import loaded already."""
+    """A zygote with certain packages, with slow imports already loaded."""
 
     packages: list[str]
     preload: list[str]
@@ -31,7 +31,7 @@ ENVIRONMENT: list[str] = _POLICY["interpreter"]["environment"]
 KINDS: dict[str, ZygoteKind] = {name: ZygoteKind(**kind) for name, kind in _POLICY["zygotes"].items()}
 MATH = "math"
 
-# A report holds a header, the output and the result; anything longer is not a report.
+# A report holds a header, the output and the result; anything longer is invalid.
 MAX_REPORT_BYTES = LIMITS["stdout_bytes"] + LIMITS["result_bytes"] + 4_096
 
 
@@ -41,7 +41,7 @@ def supported_machine() -> str | None:
 
 
 def kind_for(imports: Iterable[str]) -> str:
-    """The kind with the fewest packages that has those of the imports which any kind has."""
+    """Returns the smallest kind that has every imported package which any kind has."""
     offered = {package for kind in KINDS.values() for package in kind.packages}
     wanted = offered.intersection(imports)
     fitting = [name for name, kind in KINDS.items() if wanted.issubset(kind.packages)]
@@ -61,13 +61,13 @@ def guest_policy(settings: SandboxSettings, kind: str = MATH) -> bytes:
             "jail": {
                 "machine": machine,
                 "denied": sorted(_POLICY["denied"][machine].values()),
-                # One more than the wall allows: only what the wall kill misses meets it.
+                # One second above the wall limit: it only stops what the wall kill misses.
                 "cpu_seconds": math.ceil(settings.wall_seconds) + 1,
             },
             "values": {"units": LIMITS["value_units"], "depth": LIMITS["value_depth"]},
             "worker": {"jobs": LIMITS["worker_jobs"], "memory_bytes": settings.memory_bytes},
             "job_memory": {
-                # JSON writes a character in up to six.
+                # JSON takes up to six bytes for a character.
                 "job_bytes": 6 * LIMITS["code_bytes"] + 65_536,
                 "stdout_bytes": LIMITS["stdout_bytes"],
                 "result_bytes": LIMITS["result_bytes"],

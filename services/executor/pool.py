@@ -1,4 +1,4 @@
-"""The pool that every job goes through: the vet decides between the fast lane and a fork lane."""
+"""The pool that runs all jobs: the vet decides between the fast lane and a fork lane."""
 
 import asyncio
 import logging
@@ -15,7 +15,7 @@ from services.executor.reports import VetFindings
 from services.executor.sandbox import Sandbox, SandboxDied
 from services.executor.settings import SandboxSettings
 from services.executor.single_use import SingleUsePool
-from services.executor.submission import LimitExceeded, Submission, fault, submission
+from services.executor.submission import LimitExceeded, Submission
 from services.executor.tasks import ShieldedTasks
 from soliloquy.runtime.traces import spans
 from soliloquy.v1.sandbox_pb2 import LANE_SINGLE_USE, STATUS_SANDBOX_DIED, Execution, Job
@@ -26,7 +26,7 @@ _REASONS = {LimitExceeded: "limit", Busy: "busy", SandboxUnavailable: "unavailab
 
 
 class SandboxPool:
-    """Runs jobs in gVisor or not at all: where no sandbox is to be had, jobs fail with SandboxUnavailable."""
+    """Runs jobs in gVisor or not at all: without a working sandbox they fail with SandboxUnavailable."""
 
     def __init__(self, settings: SandboxSettings) -> None:
         self._settings = settings
@@ -45,15 +45,15 @@ class SandboxPool:
 
     @property
     def fault(self) -> str | None:
-        """Why no job can run; None where one can."""
+        """Why no job can run; None if jobs can."""
         if self._launcher is None:
             return "the sandbox pool is not running"
-        # Of the fork lanes, that of code which needs no package: the others may want what is not installed.
+        # Only the fork lane without packages counts: the others may need packages that are not installed.
         return self._vetted.fault or (self._forks[MATH].fault if self._forks[MATH].begun else None)
 
     @property
     def busy(self) -> dict[str, int]:
-        """The jobs that are in a sandbox, by lane."""
+        """The number of jobs that are in a sandbox, by lane."""
         forked = sum(lane.busy for lane in self._forks.values())
         return {"fast": self._vetted.busy, "fork": forked, "single-use": self._single_use.busy}
 
@@ -61,7 +61,7 @@ class SandboxPool:
         return self.busy[lane]
 
     async def start(self) -> None:
-        """Returns when the sandbox can run that most jobs take; others boot when the first job comes for them."""
+        """Returns when the fast lane can run jobs; the other lanes boot on their first job."""
         self._launcher = await open_launcher(self._settings)
         self._vetted.start()
         try:
@@ -76,13 +76,13 @@ class SandboxPool:
             self._single_use.refill()
 
     async def execute(self, job: Job) -> Execution:
-        """The job's outcome, whatever its code does; waits for a free sandbox.
+        """Returns the job's outcome, whatever its code does; waits for a free sandbox.
 
-        Raises LimitExceeded where the job asks for more than there is, Busy where too many wait already.
+        Raises LimitExceeded if the job asks for more than it may have, and Busy if too many jobs wait.
         """
         with spans.child("sandbox job", job=job.id):
             try:
-                done = await self._executed(submission(job, self._settings))
+                done = await self._run(Submission.from_job(job, self._settings))
             except (LimitExceeded, Busy, SandboxUnavailable) as refusal:
                 metrics.REFUSED.labels(_REASONS[type(refusal)]).inc()
                 raise
@@ -90,7 +90,7 @@ class SandboxPool:
             return done
 
     async def stop(self) -> None:
-        """Ends every sandbox and leaves nothing behind; unanswered jobs fail with SandboxUnavailable."""
+        """Ends every sandbox and removes all it left; unanswered jobs fail with SandboxUnavailable."""
         launcher, self._launcher = self._launcher, None
         if launcher is None:
             return
@@ -98,43 +98,45 @@ class SandboxPool:
         await asyncio.gather(*(lane.stop() for lane in (self._vetted, *self._forks.values())), self._single_use.stop())
         await asyncio.to_thread(launcher.close)
 
-    async def _executed(self, wanted: Submission) -> Execution:
-        if done := fault(wanted):
+    async def _run(self, submission: Submission) -> Execution:
+        if done := submission.rejection():
             return done
-        asked = time.monotonic()
-        done = await (self._alone(wanted) if wanted.single_use else self._vetted_first(wanted))
-        done.waited_seconds = max(0.0, time.monotonic() - asked - done.seconds)
+        submitted = time.monotonic()
+        done = await (self._run_alone(submission) if submission.single_use else self._run_pooled(submission))
+        done.waited_seconds = max(0.0, time.monotonic() - submitted - done.seconds)
         return done
 
-    async def _vetted_first(self, wanted: Submission) -> Execution:
+    async def _run_pooled(self, submission: Submission) -> Execution:
         try:
-            vetted = await self._vetted.run(lambda sandbox: sandbox.vet(wanted))
+            vetted = await self._vetted.run(lambda sandbox: sandbox.vet(submission))
             if isinstance(vetted, Execution):
                 return vetted
             lane = self._forks[kind_for(vetted.imports)]
             lane.start()
-            return await lane.run(lambda sandbox: sandbox.run(wanted, vetted))
+            return await lane.run(lambda sandbox: sandbox.run(submission, vetted))
         except SandboxDied as death:
             metrics.DEATHS.inc()
-            _log.warning("a sandbox died on job %s, which is tried again alone: %s", wanted.id, death)
-            return await self._alone(wanted)
+            _log.warning("a sandbox died on job %s, which is retried in a sandbox of its own: %s", submission.id, death)
+            return await self._run_alone(submission)
 
-    async def _alone(self, wanted: Submission) -> Execution:
-        """In a sandbox that no other job has seen or will see."""
+    async def _run_alone(self, submission: Submission) -> Execution:
+        """Runs the job in a sandbox that no other job uses."""
         try:
-            vetting = await self._look_at(wanted)
-            done = await self._single_use.run(kind_for(vetting.imports), lambda sandbox: sandbox.run(wanted, vetting))
+            findings = await self._inspect(submission)
+            done = await self._single_use.run(
+                kind_for(findings.imports), lambda sandbox: sandbox.run(submission, findings)
+            )
         except SandboxDied as death:
             metrics.DEATHS.inc()
-            _log.warning("a sandbox of its own died on job %s: %s", wanted.id, death)
+            _log.warning("a sandbox of its own died on job %s: %s", submission.id, death)
             done = Execution(status=STATUS_SANDBOX_DIED, error=f"the sandbox died on the job: {death}")
         done.lane = LANE_SINGLE_USE
         return done
 
-    async def _look_at(self, wanted: Submission) -> VetFindings:
-        """What it imports and which verdicts it draws, without running it."""
+    async def _inspect(self, submission: Submission) -> VetFindings:
+        """Returns what the code imports and which verdicts it reaches, without running it."""
         try:
-            vetted = await self._vetted.run(lambda sandbox: sandbox.vet(wanted, only=True))
+            vetted = await self._vetted.run(lambda sandbox: sandbox.vet(submission, only=True))
         except SandboxDied as death:
             return VetFindings(refused=f"the sandbox died on it: {death}")
         return vetted if isinstance(vetted, VetFindings) else VetFindings(refused="")

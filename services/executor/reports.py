@@ -1,4 +1,4 @@
-"""What a sandbox reports, checked and made an Execution: nothing in it is trusted."""
+"""Turns a sandbox's report into an Execution; nothing in a report is trusted."""
 
 import json
 import math
@@ -11,7 +11,7 @@ from typing import Any
 from services.executor.guest.verdicts import Verdict
 from services.executor.guest.wire import DIED, ENDED, FLOODED, REFUSED, REPORT, TIMED_OUT
 from services.executor.policy import LIMITS
-from services.executor.verdicts import number_of, recomputed
+from services.executor.verdicts import number_of, recompute
 from soliloquy.runtime.code import identifier
 from soliloquy.v1 import sandbox_pb2
 from soliloquy.v1.sandbox_pb2 import Complex, Entries, Entry, Execution, Items, NamedValue, Value
@@ -27,11 +27,11 @@ _FAILURES = {
 
 
 class InvalidReport(Exception):
-    """Not what a sound zygote writes."""
+    """An intact zygote does not write this."""
 
 
 class MalformedResult(Exception):
-    """Not what an honest child writes."""
+    """An honest child does not write this."""
 
 
 _MALFORMED = (MalformedResult, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
@@ -51,7 +51,7 @@ class JobReport:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class VetFindings:
-    """What the vet found in code that the fast lane does not run."""
+    """The vet's findings on code that the fast lane does not run."""
 
     refused: str
     imports: tuple[str, ...] = ()
@@ -77,23 +77,26 @@ def parse(payload: bytes) -> JobReport:
     )
 
 
-def vetting(report: JobReport) -> VetFindings:
-    """The refusal of a vetted worker, or of its zygote where the worker died on the job."""
+def vet_findings(report: JobReport) -> VetFindings:
+    """Reads the refusal of a vetted worker, or of its zygote if the worker died on the job."""
     if report.end == DIED:
         return VetFindings(refused=f"the vetted worker died on it: {_death(report)}")
     try:
-        told = json.loads(report.result)
-        imports = tuple(name for name in told["imports"] if isinstance(name, str))
-        return VetFindings(refused=_clean(told["refused"]), imports=imports, verdicts=_verdicts(told))
+        result = json.loads(report.result)
+        imports = tuple(name for name in result["imports"] if isinstance(name, str))
+        return VetFindings(refused=_clean(result["refused"]), imports=imports, verdicts=_verdicts(result))
     except _MALFORMED as error:
         raise InvalidReport(f"a refusal that cannot be read: {error}") from error
 
 
 def execution(report: JobReport, names: Sequence[str], verdicts: Sequence[Verdict] | None = None) -> Execution:
-    """How the job ended; the named values if it ended well. Without verdicts, those that the vetted worker tells."""
+    """Returns how the job ended, with the named values if it succeeded.
+
+    Without `verdicts`, those in the vetted worker's own report are used.
+    """
     done = _outcome(report, names, verdicts)
     done.seconds = report.seconds
-    # How far a job got when its time was up differs from run to run.
+    # How far a job gets before its timeout differs from run to run.
     if done.status != sandbox_pb2.STATUS_TIMEOUT:
         done.stdout = report.stdout.decode("utf-8", "replace")
     return done
@@ -110,28 +113,28 @@ def _outcome(report: JobReport, names: Sequence[str], verdicts: Sequence[Verdict
     if not report.result:
         return Execution(status=sandbox_pb2.STATUS_EXITED, error=f"{_death(report)} and no result")
     try:
-        return _told(json.loads(report.result), names, verdicts)
+        return _parsed_result(json.loads(report.result), names, verdicts)
     except _MALFORMED:
         return Execution(status=sandbox_pb2.STATUS_ERROR, error=_UNREADABLE)
 
 
-def _told(told: dict[str, Any], names: Sequence[str], verdicts: Sequence[Verdict] | None) -> Execution:
-    if told["status"] in _FAILURES:
-        return Execution(status=_FAILURES[told["status"]], error=_clean(told["error"]), error_line=told["line"])
-    tagged = told["values"]
-    if told["status"] != "ok" or [name for name, _ in tagged] != [identifier(name) for name in names]:
+def _parsed_result(result: dict[str, Any], names: Sequence[str], verdicts: Sequence[Verdict] | None) -> Execution:
+    if result["status"] in _FAILURES:
+        return Execution(status=_FAILURES[result["status"]], error=_clean(result["error"]), error_line=result["line"])
+    tagged = result["values"]
+    if result["status"] != "ok" or [name for name, _ in tagged] != [identifier(name) for name in names]:
         raise MalformedResult
     values = [NamedValue(name=name, value=_value(value, 0)) for name, (_, value) in zip(names, tagged, strict=True)]
     done = Execution(status=sandbox_pb2.STATUS_OK, values=values)
     if done.ByteSize() > LIMITS["values_bytes"]:
         error = f"the values take more than {LIMITS['values_bytes']} bytes"
         return Execution(status=sandbox_pb2.STATUS_OUTPUT_LIMIT, error=error)
-    evidence = {name: number_of(_value(value, 0)) for name, value in told["evidence"]}
-    return recomputed(done, _verdicts(told) if verdicts is None else verdicts, evidence)
+    evidence = {name: number_of(_value(value, 0)) for name, value in result["evidence"]}
+    return recompute(done, _verdicts(result) if verdicts is None else verdicts, evidence)
 
 
-def _verdicts(told: dict[str, Any]) -> tuple[Verdict, ...]:
-    return tuple(_verdict(*fields) for fields in told["verdicts"])
+def _verdicts(result: dict[str, Any]) -> tuple[Verdict, ...]:
+    return tuple(_verdict(*fields) for fields in result["verdicts"])
 
 
 def _verdict(name: str, left: str | float, right: str | float, rel_tol: float, abs_tol: float) -> Verdict:
@@ -165,7 +168,7 @@ def _text(text: str) -> Value:
     try:
         text.encode()
     except UnicodeEncodeError:
-        # Lone surrogates: no UTF-8, so no protobuf string.
+        # Lone surrogates have no UTF-8 form, so they fit no protobuf string.
         return Value(unserialisable="str")
     return Value(text=text)
 

@@ -1,4 +1,4 @@
-"""One warm sandbox: a container whose zygote runs jobs, spoken to over its standard input and output."""
+"""One warm sandbox: a container whose zygote takes jobs on its standard input and reports on its output."""
 
 import asyncio
 import contextlib
@@ -18,18 +18,18 @@ _WATCHDOG_SECONDS = 1.0
 
 
 class SandboxDied(Exception):
-    """The sandbox ended, fell silent or talked nonsense; it cannot be used again."""
+    """The sandbox exited, hung or sent an invalid report, and cannot be used again."""
 
 
 class Sandbox:
-    """Takes one job at a time, and must be ended with `close`."""
+    """Takes one job at a time, and must be closed."""
 
     def __init__(self, container: Container) -> None:
         self._container = container
         self._numbers = itertools.count(1)
         self._spent = False
         self.jobs = 0
-        # What it has shown from inside before its first job.
+        # What it proved in its self-test.
         self.proofs: list[str] = []
 
     @property
@@ -40,44 +40,46 @@ class Sandbox:
         await self._container.ended()
 
     async def greet(self, policy: bytes) -> None:
-        """Tells the zygote its policy and waits until it is ready."""
+        """Sends the zygote its policy and waits until it is ready."""
         self._container.write(wire.frame(policy))
         if await self._read_frame() != wire.READY:
-            raise SandboxDied("the zygote did not say that it is ready")
+            raise SandboxDied("the zygote did not report that it is ready")
 
     def become_vetted(self) -> None:
-        """From here on only `vet` is understood."""
-        # One that has ended meanwhile is made good by whoever watches it.
+        """Hands the sandbox over to a vetted worker, which only understands `vet`."""
+        # If the sandbox has exited, the slot that watches it boots another.
         with contextlib.suppress(OSError):
             self._container.write(wire.frame(wire.VET))
 
-    async def vet(self, wanted: Submission, *, only: bool = False) -> Execution | VetFindings:
-        """Runs the job if it passes the vet and more than that was asked for; SandboxDied where the sandbox fails."""
-        told = {"code": wanted.code, "names": wanted.identifiers, "vet_only": only}
-        report = await self._exchange(wanted, told)
+    async def vet(self, submission: Submission, *, only: bool = False) -> Execution | VetFindings:
+        """Vets the job, and runs it if it passes and `only` is false; raises SandboxDied if the sandbox fails."""
+        request = {"code": submission.code, "names": submission.identifiers, "vet_only": only}
+        report = await self._exchange(submission, request)
         if report.end in (wire.REFUSED, wire.DIED):
             try:
-                return reports.vetting(report)
+                return reports.vet_findings(report)
             except reports.InvalidReport as error:
                 raise self._died(error) from error
-        return self._signed(reports.execution(report, wanted.names), LANE_FAST)
+        return self._signed(reports.execution(report, submission.names), LANE_FAST)
 
-    async def run(self, wanted: Submission, vetting: VetFindings) -> Execution:
-        """Runs the job in a child of its own; SandboxDied where the sandbox, not the job, is at fault."""
+    async def run(self, submission: Submission, vetting: VetFindings) -> Execution:
+        """Runs the job in its own child process; raises SandboxDied if the sandbox, not the job, is at fault."""
         evidence = sorted({side for v in vetting.verdicts for side in (v.left, v.right) if isinstance(side, str)})
-        report = await self._exchange(wanted, {"code": wanted.code, "names": wanted.identifiers, "evidence": evidence})
-        return self._signed(reports.execution(report, wanted.names, vetting.verdicts), LANE_FORK)
+        report = await self._exchange(
+            submission, {"code": submission.code, "names": submission.identifiers, "evidence": evidence}
+        )
+        return self._signed(reports.execution(report, submission.names, vetting.verdicts), LANE_FORK)
 
     async def close(self) -> None:
         await self._container.close(at_once=self._spent)
 
-    async def _exchange(self, wanted: Submission, told: dict[str, object]) -> JobReport:
+    async def _exchange(self, submission: Submission, request: dict[str, object]) -> JobReport:
         self.jobs += 1
         number = next(self._numbers)
-        header = wire.JOB.pack(number, wanted.wall_seconds, wanted.memory_bytes, wanted.stdout_bytes)
+        header = wire.JOB.pack(number, submission.wall_seconds, submission.memory_bytes, submission.stdout_bytes)
         try:
-            async with asyncio.timeout(wanted.wall_seconds + _WATCHDOG_SECONDS):
-                self._container.write(wire.frame(header + json.dumps(told).encode()))
+            async with asyncio.timeout(submission.wall_seconds + _WATCHDOG_SECONDS):
+                self._container.write(wire.frame(header + json.dumps(request).encode()))
                 await self._container.stdin.drain()
                 report = reports.parse(await self._read_frame())
             if report.number != number:
@@ -85,7 +87,7 @@ class Sandbox:
         except (TimeoutError, OSError, asyncio.IncompleteReadError, reports.InvalidReport) as error:
             raise self._died(error) from error
         except BaseException:
-            # A caller that gave up leaves a report on the way, which the next job must not get.
+            # The report of a cancelled job is still on its way, and the next job must not get it.
             self._spent = True
             raise
         self._spent = report.spent

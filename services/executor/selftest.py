@@ -1,4 +1,4 @@
-"""What a sandbox must prove, from inside, before it gets a job."""
+"""The self-test: what a sandbox must prove from inside before it gets a job."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from services.executor.settings import SandboxSettings
 from services.executor.submission import Submission
 from soliloquy.v1.sandbox_pb2 import STATUS_OK
 
-# No job's limit: on a busy machine the first job of a sandbox takes longer than others.
+# More than a job may have: on a busy machine the first job in a sandbox is slow.
 _WALL_SECONDS = 5.0
 _CODE = """
 import ctypes, math, os, socket
@@ -42,11 +42,14 @@ proven = list(proofs)
 
 
 async def selftest(sandbox: Sandbox, settings: SandboxSettings, *, canary: Path) -> list[str]:
-    """What the sandbox has proved, or SandboxUnavailable with what it could not; the canary is any file of the host."""
-    told = f"CANARY, MEMORY_BYTES = {str(canary)!r}, {settings.memory_bytes}"
+    """Returns what the sandbox proved; raises SandboxUnavailable with what it failed to prove.
+
+    `canary` is any file of the host.
+    """
+    constants = f"CANARY, MEMORY_BYTES = {str(canary)!r}, {settings.memory_bytes}"
     job = Submission(
         id="selftest",
-        code=f"{told}\n{_CODE}",
+        code=f"{constants}\n{_CODE}",
         names=("unproven", "proven"),
         wall_seconds=_WALL_SECONDS,
         memory_bytes=settings.memory_bytes,

@@ -1,4 +1,4 @@
-"""A pool served over gRPC: `SandboxService`, health and reflection on one address."""
+"""Serves a pool over gRPC: `SandboxService`, health and reflection on one address."""
 
 import asyncio
 import contextlib
@@ -12,12 +12,12 @@ from soliloquy.v1 import sandbox_pb2
 from soliloquy.v1.sandbox_pb2_grpc import add_SandboxServiceServicer_to_server
 
 SERVICE = sandbox_pb2.DESCRIPTOR.services_by_name["SandboxService"].full_name
-# Code that is too long is answered with the limit; what is longer than this is refused unread.
+# Code over its own limit is answered with an error; a request over this limit is refused unread.
 MAX_REQUEST_BYTES = 16 * LIMITS["code_bytes"]
 
 
 class SandboxServer:
-    """Has neither TLS nor authentication: for this machine, or for a cluster whose mesh brings both."""
+    """Has neither TLS nor authentication: for local use, or behind a service mesh that provides both."""
 
     def __init__(self, pool: SandboxPool, settings: SandboxSettings) -> None:
         self._calls = SandboxServicer(pool, settings)
@@ -29,11 +29,11 @@ class SandboxServer:
         )
 
     async def start(self, address: str) -> str:
-        """Listens, and says where: port 0 takes any that is free."""
+        """Starts listening and returns the address; port 0 picks a free port."""
         return await self._server.start(address)
 
     async def stop(self, grace_seconds: float) -> None:
-        """Takes no further job, answers those that it has within the grace period, and stops listening."""
+        """Accepts no more jobs, answers the accepted ones within the grace period, and stops listening."""
         await self._server.leave()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(grace_seconds):

@@ -1,4 +1,4 @@
-"""The calls of `SandboxService`: jobs in, executions out, and a gRPC status for what is not the job's doing."""
+"""Implements `SandboxService`: jobs in, executions out, and a gRPC status for failures that are not the job's."""
 
 import asyncio
 import contextlib
@@ -21,11 +21,11 @@ _log = logging.getLogger(__name__)
 Context = grpc.aio.ServicerContext[ExecuteRequest, ExecuteResponse]
 Metadata = tuple[tuple[str, str], ...]
 
-# Jobs of one stream that are with the pool at a time; the rest waits where HTTP/2 holds it.
+# Jobs of one stream that the pool has at a time; HTTP/2 flow control holds back the rest.
 READ_AHEAD = 32
-# When to come back to a pool that has as many jobs waiting as it may have.
+# How long to wait before trying a pool again whose queue is full.
 BUSY_SECONDS = 0.1
-# A caller with less time left than this is gone before its job could begin.
+# With less time left than this, a caller is gone before its job could start.
 _LEAST_SECONDS = 0.005
 
 
@@ -34,15 +34,15 @@ class NoJob(Exception):
 
 
 class DeadlinePassed(Exception):
-    """The caller is about to go: nothing is started for it."""
+    """The caller's deadline leaves no time to start the job."""
 
 
 class ShuttingDown(Exception):
-    """The service takes no further job."""
+    """The service accepts no more jobs."""
 
 
 class SandboxServicer(SandboxServiceServicer):
-    """Answers for a pool; a caller that leaves takes its waiting jobs with it."""
+    """Runs requests on a pool; a caller that disconnects cancels its waiting jobs."""
 
     def __init__(self, pool: SandboxPool, settings: SandboxSettings) -> None:
         self._pool = pool
@@ -68,7 +68,7 @@ class SandboxServicer(SandboxServiceServicer):
         with self._counted():
             running: set[asyncio.Task[ExecuteResponse]] = set()
             try:
-                async for response in self._as_jobs_end(request_iterator, context, running):
+                async for response in self._responses(request_iterator, context, running):
                     yield response
             except Exception as error:
                 await context.abort(*_status(error))
@@ -77,13 +77,13 @@ class SandboxServicer(SandboxServiceServicer):
                     job.cancel()
 
     async def drain(self) -> None:
-        """Takes no further job; returns once those that it has taken are answered."""
+        """Accepts no more jobs, and returns once the accepted ones are answered."""
         self._draining = True
         for reading in self._reading:
             reading.cancel()
         await self._idle.wait()
 
-    async def _as_jobs_end(
+    async def _responses(
         self, requests: AsyncIterator[ExecuteRequest], context: Context, running: set[asyncio.Task[ExecuteResponse]]
     ) -> AsyncIterator[ExecuteResponse]:
         reading: asyncio.Task[ExecuteRequest | None] | None = None
@@ -107,7 +107,7 @@ class SandboxServicer(SandboxServiceServicer):
                 running.remove(job)
                 yield job.result()
         if not at_end:
-            raise ShuttingDown("the sandbox service is shutting down: what has no answer was not run")
+            raise ShuttingDown("the sandbox service is shutting down: jobs without an answer were not run")
 
     async def _answer(self, request: ExecuteRequest, context: Context) -> ExecuteResponse:
         job_id = request.job.id
@@ -117,7 +117,7 @@ class SandboxServicer(SandboxServiceServicer):
             except (LimitExceeded, NoJob) as refusal:
                 return ExecuteResponse(job_id=job_id, refusal=str(refusal))
             except Busy:
-                # Reading stops meanwhile, so that the caller waits too.
+                # Nothing is read meanwhile, so that the caller waits too.
                 await asyncio.sleep(BUSY_SECONDS)
 
     async def _execute(self, request: ExecuteRequest, context: Context) -> Execution:
@@ -128,12 +128,12 @@ class SandboxServicer(SandboxServiceServicer):
             return await self._pool.execute(self._within_deadline(request.job, context.time_remaining()))
 
     def _within_deadline(self, job: Job, remaining: float | None) -> Job:
-        """The job with no more wall time than its caller has left."""
+        """Caps the job's wall time at the time that its caller has left."""
         wall_seconds = job.limits.wall_seconds or self._wall_seconds
         if remaining is None or remaining >= wall_seconds or wall_seconds > self._wall_seconds:
             return job
         if remaining < _LEAST_SECONDS:
-            raise DeadlinePassed("the deadline passed before the job could begin")
+            raise DeadlinePassed("the deadline passed before the job could start")
         lowered = Job()
         lowered.CopyFrom(job)
         lowered.limits.wall_seconds = remaining
@@ -167,5 +167,5 @@ def _status(error: Exception) -> tuple[grpc.StatusCode, str, Metadata]:
         case DeadlinePassed():
             return grpc.StatusCode.DEADLINE_EXCEEDED, str(error), ()
         case _:
-            _log.error("a call failed in the service itself", exc_info=error)
-            return grpc.StatusCode.INTERNAL, "the sandbox service failed: its log says why", ()
+            _log.error("internal error in a call", exc_info=error)
+            return grpc.StatusCode.INTERNAL, "internal error: see the log of the sandbox service", ()

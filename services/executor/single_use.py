@@ -1,4 +1,4 @@
-"""Sandboxes for one job each: some booted ahead, and no more in use than the machine serves well."""
+"""Sandboxes that run one job each: some booted in advance, and no more in use than the machine serves well."""
 
 import asyncio
 import logging
@@ -29,7 +29,7 @@ class SingleUsePool:
     ) -> None:
         self._boot = boot
         self._tasks = tasks
-        # What the spares are; any other kind is booted when it is needed.
+        # The kind of the spares; other kinds boot on demand.
         self._kind = kind
         self._spares = spares
         self._places = asyncio.Semaphore(at_once)
@@ -41,15 +41,15 @@ class SingleUsePool:
         self._closing: set[asyncio.Task[None]] = set()
 
     async def run(self, kind: str, work: Callable[[Sandbox], Awaitable[T]]) -> T:
-        """Does the work in a sandbox that has run nothing and is ended afterwards."""
+        """Does the work in a fresh sandbox, which is closed afterwards."""
         if self._waiting >= self._max_waiting:
-            raise Busy(f"{self._waiting} jobs wait for a sandbox of their own already: try again later")
+            raise Busy(f"{self._waiting} jobs are already waiting for a sandbox of their own: try again later")
         self._waiting += 1
         try:
             await self._places.acquire()
         finally:
             self._waiting -= 1
-        return await self._tasks.do(self._use(kind, work))
+        return await self._tasks.run(self._use(kind, work))
 
     def refill(self) -> None:
         if self._refilling is None or self._refilling.done():
@@ -71,7 +71,7 @@ class SingleUsePool:
                 return await work(sandbox)
             finally:
                 self.busy -= 1
-                # The answer need not wait for its end.
+                # The answer does not wait for the sandbox to close.
                 self._closing.add(closing := asyncio.create_task(sandbox.close()))
                 closing.add_done_callback(self._closing.discard)
         finally:
@@ -90,5 +90,5 @@ class SingleUsePool:
             while len(self._ready) < self._spares:
                 self._ready.append(await self._boot(self._kind))
         except SandboxUnavailable as fault:
-            # Whoever needs one boots it, and hears why if it cannot be.
+            # The next job boots its own, and fails with the reason if it cannot.
             _log.warning("no spare sandbox: %s", fault)

@@ -1,4 +1,4 @@
-"""One place in a lane: a sandbox, and at times its successor booting beside it."""
+"""One slot of a lane: a sandbox, and its successor while that boots."""
 
 import asyncio
 import logging
@@ -18,7 +18,7 @@ class SandboxSlot:
         self._sandbox: Sandbox | None = None
         self._successor: asyncio.Task[Sandbox] | None = None
         self._watch: asyncio.Task[None] | None = None
-        # Worn: `renew` has something to do. Vacant: no job is in it, nor on its way.
+        # `worn` is set when `renew` has work to do, `vacant` when no job is in the slot or on its way there.
         self.worn = asyncio.Event()
         self.vacant = asyncio.Event()
         self.vacant.set()
@@ -29,7 +29,7 @@ class SandboxSlot:
         return self._sandbox
 
     def check(self) -> None:
-        """After each job: can the sandbox take another, and should its successor be booted?"""
+        """Marks an unusable sandbox as worn, and boots a successor when one is due; called after each job."""
         if not self.sandbox.usable:
             self.worn.set()
         elif self.sandbox.jobs >= self._recycle_at and self._successor is None:
@@ -37,7 +37,7 @@ class SandboxSlot:
             self._successor.add_done_callback(lambda _: self.worn.set())
 
     async def renew(self) -> None:
-        """Makes the sandbox one that can take a job; SandboxUnavailable where none boots."""
+        """Provides a sandbox that can take a job; raises SandboxUnavailable if none boots."""
         self.worn.clear()
         if self._successor and (self._successor.done() or not self.sandbox.usable):
             successor, self._successor = self._successor, None
@@ -45,7 +45,7 @@ class SandboxSlot:
                 await self._install(await successor)
             except SandboxUnavailable as fault:
                 self._recycle_at = self.sandbox.jobs + self._recycle_after
-                _log.warning("a sandbox is kept past its %d jobs: %s", self.sandbox.jobs, fault)
+                _log.warning("no successor boots, so a sandbox goes on after %d jobs: %s", self.sandbox.jobs, fault)
         if self._sandbox is None or not self._sandbox.usable:
             await self._install(await self._boot())
 

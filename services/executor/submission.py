@@ -1,7 +1,7 @@
-"""A job as it was sent in, made one that a sandbox can be given: unfenced, its names apart, its limits settled."""
+"""Prepares a job for a sandbox: strips code fences, splits names, fills in limits."""
 
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from services.executor.policy import LIMITS
 from services.executor.settings import SandboxSettings
@@ -14,7 +14,7 @@ Number = TypeVar("Number", int, float)
 
 
 class LimitExceeded(ValueError):
-    """The caller asks for more than the service allows, or for too little to run anything."""
+    """The job asks for more than the service allows, or for too little to run anything."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -31,43 +31,43 @@ class Submission:
     def identifiers(self) -> list[str]:
         return [identifier(name) for name in self.names]
 
+    @classmethod
+    def from_job(cls, job: Job, settings: SandboxSettings) -> Self:
+        """Raises LimitExceeded."""
+        limits = job.limits
+        return cls(
+            id=job.id,
+            code=unfenced(job.code),
+            names=tuple(dict.fromkeys(name for listed in job.result_variables for name in names(listed))),
+            wall_seconds=_limit("wall_seconds", limits.wall_seconds, _LEAST_WALL_SECONDS, settings.wall_seconds),
+            memory_bytes=_limit(
+                "memory_bytes", limits.memory_bytes, LIMITS["least_memory_bytes"], settings.memory_bytes
+            ),
+            stdout_bytes=_limit("stdout_bytes", limits.stdout_bytes, 1, LIMITS["stdout_bytes"]),
+            single_use=job.single_use or settings.audit,
+        )
 
-def submission(job: Job, settings: SandboxSettings) -> Submission:
-    asked = job.limits
-    return Submission(
-        id=job.id,
-        code=unfenced(job.code),
-        names=tuple(dict.fromkeys(name for listed in job.result_variables for name in names(listed))),
-        wall_seconds=_within("wall_seconds", asked.wall_seconds, least=_LEAST_WALL_SECONDS, most=settings.wall_seconds),
-        memory_bytes=_within(
-            "memory_bytes", asked.memory_bytes, least=LIMITS["least_memory_bytes"], most=settings.memory_bytes
-        ),
-        stdout_bytes=_within("stdout_bytes", asked.stdout_bytes, least=1, most=LIMITS["stdout_bytes"]),
-        single_use=job.single_use or settings.audit,
-    )
+    def rejection(self) -> Execution | None:
+        """Returns the outcome of a job that no sandbox can run; None if a sandbox has to try."""
+        size = len(self.code.encode("utf-8", "replace"))
+        invalid = [name for name in self.names if not name.isidentifier()]
+        if not self.code.strip():
+            error = "there is no code"
+        elif size > LIMITS["code_bytes"]:
+            error = f"{size} bytes of code; a job may have {LIMITS['code_bytes']}"
+        elif invalid:
+            error = f"result variable {invalid[0][:100]!r} is not a name"
+        elif len(self.names) > LIMITS["result_variables"]:
+            error = f"{len(self.names)} result variables; a job may have {LIMITS['result_variables']}"
+        else:
+            return None
+        return Execution(status=STATUS_ERROR, error=error)
 
 
-def fault(wanted: Submission) -> Execution | None:
-    """The outcome of a job that no sandbox needs to see."""
-    size = len(wanted.code.encode("utf-8", "replace"))
-    strange = [name for name in wanted.names if not name.isidentifier()]
-    if not wanted.code.strip():
-        error = "there is no code"
-    elif size > LIMITS["code_bytes"]:
-        error = f"{size} bytes of code; a job may have {LIMITS['code_bytes']}"
-    elif strange:
-        error = f"result variable {strange[0][:100]!r} is not a name"
-    elif len(wanted.names) > LIMITS["result_variables"]:
-        error = f"{len(wanted.names)} result variables; a job may have {LIMITS['result_variables']}"
-    else:
-        return None
-    return Execution(status=STATUS_ERROR, error=error)
-
-
-def _within(limit: str, asked: Number, *, least: Number, most: Number) -> Number:
-    """What was asked for, or the most there is where nothing was."""
-    if not asked:
+def _limit(name: str, requested: Number, least: Number, most: Number) -> Number:
+    """Returns the requested limit, or the highest if the job leaves it out."""
+    if not requested:
         return most
-    if not least <= asked <= most:
-        raise LimitExceeded(f"{limit} is {asked}: a job may ask for {least} to {most}, or leave it out for {most}")
-    return asked
+    if not least <= requested <= most:
+        raise LimitExceeded(f"{name} is {requested}: use a value from {least} to {most}, or omit it for {most}")
+    return requested

@@ -1,4 +1,4 @@
-"""Work in a sandbox: it outlives a caller that gives up, and ends when the pool stops."""
+"""Tasks that outlive a cancelled caller, and end when the pool stops."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -13,8 +13,8 @@ class ShieldedTasks:
     def __init__(self) -> None:
         self._running: set[asyncio.Task[Any]] = set()
 
-    async def do(self, work: Coroutine[Any, Any, T]) -> T:
-        """SandboxUnavailable where the pool stops before the work is done."""
+    async def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Raises SandboxUnavailable if the pool stops before the work is done."""
         running = asyncio.create_task(work)
         self._running.add(running)
         running.add_done_callback(self._settle)
@@ -32,6 +32,6 @@ class ShieldedTasks:
 
     def _settle(self, running: asyncio.Task[Any]) -> None:
         self._running.discard(running)
-        # Where its caller gave up, nobody else looks at the error.
+        # Retrieve the error: a cancelled caller never does.
         if not running.cancelled():
             running.exception()

@@ -1,4 +1,4 @@
-"""The planner service, wired."""
+"""Wires the planner service."""
 
 from functools import partial
 

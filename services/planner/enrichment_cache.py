@@ -1,4 +1,4 @@
-"""Each problem is enriched once, however many conversations want it and however many at a time."""
+"""Enriches each problem once, however many conversations request it at the same time."""
 
 import asyncio
 from collections import OrderedDict
@@ -12,20 +12,20 @@ from soliloquy.v1.conversation_pb2 import Enrichment, Problem
 
 
 class EnrichmentCache:
-    """Those asked for last are remembered; asked again, a forgotten one comes out the same."""
+    """Remembers the enrichments used last; a forgotten one comes out the same when it is made again."""
 
     def __init__(self, model: Model, remembered: int) -> None:
         self._model = model
         self._remembered = remembered
         self._known: OrderedDict[str, Enrichment] = OrderedDict()
-        # Whoever wants one that is being made waits for it; a lock that nobody holds is gone.
+        # A conversation waits here while another one makes its enrichment; unused locks disappear.
         self._making: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
-    async def of(self, problem: Problem, recipe: Recipe) -> Enrichment:
+    async def get(self, problem: Problem, recipe: Recipe) -> Enrichment:
         key = _key(problem, recipe.enrichment_prompt(problem))
         async with self._making.setdefault(key, asyncio.Lock()):
             if key not in self._known:
-                # Seeds that no conversation has a say in: whoever asks gets the same answer.
+                # The seeds depend on the problem alone, so that every conversation gets the same answer.
                 ask = Ask(model=self._model, role="planner", origin=(key,))
                 self._known[key] = await recipe.planner(problem, ask)
             self._known.move_to_end(key)
@@ -35,7 +35,7 @@ class EnrichmentCache:
 
 
 def _key(problem: Problem, prompt: Prompt) -> str:
-    """A hash of what the problem says, wherever it came from, and of the prompt."""
+    """Hashes the prompt and the content of the problem, but not its origin."""
     content = Problem()
     content.CopyFrom(problem)
     for origin in ("id", "source", "enrichment"):

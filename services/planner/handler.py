@@ -1,4 +1,4 @@
-"""A conversation's problem, enriched before the conversation starts."""
+"""Enriches a conversation's problem before the conversation starts."""
 
 from services.planner.enrichment_cache import EnrichmentCache
 from soliloquy.recipes.recipe import find
@@ -8,6 +8,6 @@ from soliloquy.v1.events_pb2 import ConversationStarted, EnrichmentNeeded
 
 async def enrich(event: EnrichmentNeeded, enrichments: EnrichmentCache) -> Outcome:
     conversation = event.conversation
-    enrichment = await enrichments.of(conversation.problem, find(conversation.run.recipe))
+    enrichment = await enrichments.get(conversation.problem, find(conversation.run.recipe))
     conversation.problem.enrichment.CopyFrom(enrichment)
     return emit(ConversationStarted(conversation=conversation))

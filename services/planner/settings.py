@@ -1,11 +1,11 @@
-"""What an operator may set for the planner service."""
+"""Settings of the planner service."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PlannerSettings:
-    # Events handled at once; each of them mostly waits for the model.
+    # Events handled at once; most of their time is waiting for the model.
     max_in_flight: int = 256
-    # EnrichmentCache kept at hand, of 5 KB or so each.
+    # Enrichments to remember, of about 5 KB each.
     remembered: int = 2048

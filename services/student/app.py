@@ -1,8 +1,8 @@
-"""The student service, wired."""
+"""Wires the student service."""
 
 from functools import partial
 
-from services.student.handler import again, reply
+from services.student.handler import reply, rewrite
 from services.student.settings import StudentSettings
 from soliloquy.runtime.handling import Service
 from soliloquy.runtime.model import Model
@@ -19,7 +19,7 @@ def service(settings: StudentSettings, model: Model) -> Service:
     handle = partial(reply, model=model)
     return Service(
         name="student",
-        handlers={ConversationStarted: handle, TutorReplied: handle, StudentRejected: partial(again, model=model)},
+        handlers={ConversationStarted: handle, TutorReplied: handle, StudentRejected: partial(rewrite, model=model)},
         emits=(StudentReplied, ConversationFinished),
         max_in_flight=settings.max_in_flight,
     )

@@ -1,4 +1,4 @@
-"""A conversation's next student message, or another try at the latest one."""
+"""Writes the student's next message, or rewrites the latest one."""
 
 from soliloquy.recipes.recipe import find, play
 from soliloquy.runtime.events import Outcome
@@ -12,9 +12,9 @@ async def reply(event: ConversationStarted | TutorReplied, model: Model) -> Outc
     return await play(event, recipe.student, role="student", model=model)
 
 
-async def again(event: StudentRejected, model: Model) -> Outcome:
+async def rewrite(event: StudentRejected, model: Model) -> Outcome:
     name = event.conversation.run.recipe
     try_again = find(name).student_again
     if try_again is None:
-        raise Refused(f"the recipe {name!r} sends no message back to the student: give it a student_again")
+        raise Refused(f"the recipe {name!r} cannot take a message back to the student: it defines no student_again")
     return await play(event, try_again, role="student", model=model)

@@ -1,4 +1,4 @@
-"""The tutor service, wired."""
+"""Wires the tutor service."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""The tutor's first thought about a student message."""
+"""Decides whether the tutor's next reply needs a calculation."""
 
 from soliloquy.recipes.recipe import find, play
 from soliloquy.runtime.events import Outcome

@@ -1,4 +1,4 @@
-"""The numbers of numpy and sympy as Python's own, for a result to be read like any other."""
+"""Converts the numbers of numpy and sympy to Python's own, so that they can be read like any other result."""
 
 import sys
 from collections.abc import Callable
@@ -20,7 +20,7 @@ _SYMPY: dict[str, Converter] = {
 
 
 def converters() -> dict[type, Converter]:
-    """By exact type, for the packages that are loaded: called before a job is there to change them."""
+    """Returns the converters of the loaded packages by exact type; called before a job can tamper with them."""
     found: dict[type, Converter] = {}
     if numpy := sys.modules.get("numpy"):
         found |= {getattr(numpy, name): convert for name, convert in _NUMPY.items()}

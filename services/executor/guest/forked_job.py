@@ -1,4 +1,4 @@
-"""A forked child's one job: any code at all, in a process that ends with it."""
+"""Runs the one job of a forked child: any code at all, in a process that ends with it."""
 
 import contextlib
 import json
@@ -19,7 +19,7 @@ _OUT_OF_MEMORY = b'{"status": "memory", "error": "MemoryError", "line": 0}'
 
 
 def run(jail: Jail, uid: int, tagger: Tagger) -> NoReturn:
-    """Drops every right, waits for the job and leaves its result; a closed pipe instead of a job ends it too."""
+    """Drops all privileges, waits for the job and writes its result; exits if the pipe closes without a job."""
     try:
         jail.enter(uid)
         jail.limit_cpu()
@@ -34,24 +34,24 @@ def run(jail: Jail, uid: int, tagger: Tagger) -> NoReturn:
 def _result(payload: bytes, tagger: Tagger) -> bytes:
     _, _, memory, _ = wire.JOB.unpack_from(payload)
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-    told = json.loads(payload[wire.JOB.size :])
+    request = json.loads(payload[wire.JOB.size :])
     _seed()
-    # A real module, because dataclasses and typing look their globals up by module name.
+    # A real module, because dataclasses and typing look up globals by module name.
     module = sys.modules["__main__"] = types.ModuleType("__main__")
     stdout = sys.stdout
 
     def run() -> None:
-        exec(compile(told["code"], snippet.FILENAME, "exec", dont_inherit=True), module.__dict__)
+        exec(compile(request["code"], snippet.FILENAME, "exec", dont_inherit=True), module.__dict__)
 
-    result = snippet.outcome(run, module.__dict__, told["names"], told["evidence"], tagger)
-    # The snippet may have closed it; what it wrote before is out then.
+    result = snippet.outcome(run, module.__dict__, request["names"], request["evidence"], tagger)
+    # If the snippet has closed it, its output is already flushed.
     with contextlib.suppress(ValueError, OSError):
         stdout.flush()
     return json.dumps(result).encode()
 
 
 def _seed() -> None:
-    """The random module reseeds itself from the kernel after a fork, and each sandbox's numpy has another seed."""
+    """Random reseeds itself from the kernel after a fork, and numpy's seed differs between sandboxes."""
     random.seed(0)
     if numpy := sys.modules.get("numpy"):
         numpy.random.seed(0)

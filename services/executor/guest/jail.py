@@ -1,4 +1,4 @@
-"""What a child gives up before it sees its job: privileges, resources, system calls."""
+"""Drops a child's privileges, resources and system calls before it sees its job."""
 
 import ctypes
 import os
@@ -30,7 +30,7 @@ class _FilterProgram(ctypes.Structure):
 
 
 class Jail:
-    """Everything a child's set-up needs, prepared before the fork so that entering is a few system calls."""
+    """Prepared before the fork, so that entering takes only a few system calls."""
 
     def __init__(self, *, machine: str, denied: list[int], cpu_seconds: int) -> None:
         self._cpu_seconds = cpu_seconds
@@ -54,7 +54,7 @@ class Jail:
 
 
 def step_down(uid: int) -> None:
-    """From root to a user without an account who keeps the capabilities that the bundle gave, and no others."""
+    """Switches from root to an unnamed user that keeps exactly the capabilities that the bundle granted."""
     libc = ctypes.CDLL(None, use_errno=True)
     header, held = struct.pack("=Ii", _CAPABILITY_VERSION_3, 0), ctypes.create_string_buffer(24)
     _require(libc.capget(header, held), "capget")
@@ -67,7 +67,7 @@ def step_down(uid: int) -> None:
 
 
 def limit(*, memory_bytes: int, file_bytes: int, open_files: int) -> None:
-    """The limits that the zygote can bear itself and its children inherit."""
+    """Sets the limits that the zygote can live with itself and its children inherit."""
     resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
     resource.setrlimit(resource.RLIMIT_FSIZE, (file_bytes, file_bytes))
     resource.setrlimit(resource.RLIMIT_NOFILE, (open_files, open_files))
@@ -75,7 +75,7 @@ def limit(*, memory_bytes: int, file_bytes: int, open_files: int) -> None:
 
 
 def seccomp_filter(machine: str, denied: list[int]) -> bytes:
-    """A BPF program that refuses the denied system calls and allows the rest."""
+    """Returns a BPF program that refuses the denied system calls and allows all others."""
     checks = [_instruction(_JUMP_EQUAL, number, len(denied) - position, 0) for position, number in enumerate(denied)]
     return b"".join(
         [

@@ -1,4 +1,4 @@
-"""What became of a snippet: its values, or the error that it ended with."""
+"""Runs a snippet and returns its values, or the error that ended it."""
 
 import sys
 from collections.abc import Callable
@@ -13,11 +13,11 @@ _MAX_ERROR = 1_000
 def outcome(
     run: Callable[[], object], namespace: dict[str, Any], names: list[str], evidence: list[str], tagger: Tagger
 ) -> dict[str, Any]:
-    """Runs it in its namespace; the named variables are its result, the evidence what its verdicts were drawn from."""
+    """Returns the named variables, and as evidence the numbers that verdicts were drawn from."""
     try:
         run()
         sys.set_int_max_str_digits(0)
-        # Built from exact strings, because looking a name up compares it with keys that the snippet may have planted.
+        # Only exact strings: a lookup compares with keys, and the snippet may have planted hostile ones.
         variables = {name: value for name, value in namespace.items() if type(name) is str}
         for name in names:
             if name not in variables:
@@ -30,7 +30,7 @@ def outcome(
         return {"status": "exited", "error": describe(exit_), "line": line_of(exit_)}
     except MemoryError as error:
         line = line_of(error)
-        # What filled the memory goes first, or there is none left to answer with.
+        # Free what filled the memory first, or none is left for the answer.
         error.__traceback__ = None
         namespace.clear()
         return {"status": "memory", "error": "MemoryError", "line": line}
@@ -40,7 +40,7 @@ def outcome(
 
 
 def describe(error: BaseException) -> str:
-    """The last line of the traceback, as Python would print it."""
+    """Returns the last line of the traceback, as Python would print it."""
     kind = type(error)
     name = type_name(error)
     if kind.__module__ not in ("builtins", "__main__"):
@@ -53,7 +53,7 @@ def describe(error: BaseException) -> str:
 
 
 def line_of(error: BaseException) -> int:
-    """The line of the snippet at which the error passed last; 0 if none."""
+    """Returns the innermost line of the snippet in the traceback; 0 if there is none."""
     line = 0
     if isinstance(error, SyntaxError) and error.filename == FILENAME:
         line = error.lineno or 0

@@ -1,4 +1,4 @@
-"""Python values as tagged JSON, read without running a line of the job's code; numpy and sympy convert their own."""
+"""Writes Python values as tagged JSON without running the job's code; numpy and sympy convert their own numbers."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -19,7 +19,7 @@ class TooBig(Exception):
 
 
 class Tagger:
-    """Tags values by their exact type; one a job, since all its values share one allowance."""
+    """Tags values by their exact type; all values of a job share one tagger and its allowance."""
 
     def __init__(self, *, units: int, depth: int, converters: Mapping[type, Converter] = _NONE) -> None:
         self._units = units

@@ -1,4 +1,4 @@
-"""The verdicts of `math.isclose` that a snippet reaches at its top level, for the host to compute again."""
+"""Finds the verdicts of `math.isclose` at the top level of a snippet, for the host to recompute."""
 
 import ast
 import math
@@ -10,7 +10,7 @@ _TOLERANCES = {"rel_tol": 1e-09, "abs_tol": 0.0}
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Verdict:
-    """`name = math.isclose(left, right, rel_tol=.., abs_tol=..)`, each side a variable's name or a number."""
+    """`name = math.isclose(left, right, rel_tol=.., abs_tol=..)`; each side is a variable or a number."""
 
     name: str
     left: str | float
@@ -20,7 +20,10 @@ class Verdict:
 
 
 class Bindings:
-    """How often each name is bound, in which top-level statement last, and to what: "math", "math.isclose", "" else."""
+    """Counts how often each name is bound, in which top-level statement last, and to what.
+
+    An origin is "math", "math.isclose" and so on, or "" for anything else.
+    """
 
     def __init__(self) -> None:
         self.times: dict[str, int] = {}
@@ -34,7 +37,7 @@ class Bindings:
 
 
 def find(body: list[ast.stmt], bindings: Bindings) -> tuple[Verdict, ...]:
-    """Those whose variables still hold at the end what they held at the verdict."""
+    """Returns the verdicts whose variables keep their values to the end."""
     found = []
     for place, statement in enumerate(body):
         if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Call) and len(statement.targets) == 1:
@@ -79,7 +82,7 @@ def _number(node: ast.expr) -> float | None:
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.UAdd | ast.USub):
         node = node.operand
     if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool):
-        # An int stays exact; isclose has room for no larger one.
+        # An int stays exact; isclose accepts none larger than a float.
         return sign * node.value if abs(node.value) <= sys.float_info.max or isinstance(node.value, float) else None
     return None
 

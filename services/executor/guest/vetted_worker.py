@@ -1,6 +1,6 @@
-"""The vetted worker: reads jobs from the host itself, vets each, and runs what passes, one after the other.
+"""The vetted worker: reads jobs from the host, vets each and runs those that pass, one at a time in one process.
 
-Nothing passes between jobs, because the vet lets nothing pass; gVisor and the jail are there for when it fails.
+The vet keeps jobs from affecting each other; gVisor and the jail contain a job if the vet fails.
 """
 
 import ast
@@ -23,7 +23,7 @@ from .vocabulary import builtins
 
 _HOST_IN, _HOST_OUT = 0, 1
 HOST_GONE = 3
-# The number of the job in hand and when it began: the zygote, which sees none of the traffic, reads them if we die.
+# The current job's number and start time. The zygote, which does not see the traffic, reads them if the worker dies.
 IN_HAND = struct.Struct(">Qd")
 IDLE = IN_HAND.pack(0, 0.0)
 _UNREADABLE = VetResult(refused="the code cannot be parsed", imports=(), verdicts=())
@@ -44,7 +44,7 @@ class _Output:
 
 
 class VettedWorker:
-    """Serves until it has had its number of jobs, or one that it cannot be sure to have come through unharmed."""
+    """Serves its number of jobs, or until one may have damaged it."""
 
     def __init__(self, *, jobs: int, memory_bytes: int, values: dict[str, int], in_hand: mmap.mmap) -> None:
         self._jobs = jobs
@@ -66,7 +66,7 @@ class VettedWorker:
         started = time.monotonic()
         number, wall, memory, stdout = wire.JOB.unpack_from(payload)
         self._in_hand[:] = IN_HAND.pack(number, started)
-        # Its default action: the kernel ends the process, whatever it does at that moment.
+        # No handler: the kernel kills the process, whatever it is doing.
         signal.setitimer(signal.ITIMER_REAL, wall)
         limited = memory < self._memory_bytes
         if limited:
@@ -75,28 +75,28 @@ class VettedWorker:
         end, result = self._outcome(json.loads(payload[wire.JOB.size :]), output)
         if limited:
             resource.setrlimit(resource.RLIMIT_AS, (self._memory_bytes, self._memory_bytes))
-        told = json.dumps(result).encode()
+        payload = json.dumps(result).encode()
         signal.setitimer(signal.ITIMER_REAL, 0)
         self._in_hand[:] = IDLE
         seconds = time.monotonic() - started
         header = wire.REPORT.pack(number, end, 0, 0, False, seconds, len(output.data))
-        wire.write(_HOST_OUT, wire.frame(header + output.data + told))
+        wire.write(_HOST_OUT, wire.frame(header + output.data + payload))
         return end in (wire.ENDED, wire.REFUSED) and result.get("status") != "memory"
 
-    def _outcome(self, told: dict[str, Any], output: _Output) -> tuple[int, dict[str, Any]]:
+    def _outcome(self, request: dict[str, Any], output: _Output) -> tuple[int, dict[str, Any]]:
         try:
-            tree = ast.parse(told["code"], snippet.FILENAME)
+            tree = ast.parse(request["code"], snippet.FILENAME)
             vetting = vet(tree)
-            if vetting.refused or told["vet_only"]:
+            if vetting.refused or request["vet_only"]:
                 return wire.REFUSED, _refusal(vetting)
             code = compile(tree, snippet.FILENAME, "exec", dont_inherit=True)
         except (SyntaxError, ValueError) as error:
-            if told["vet_only"]:
+            if request["vet_only"]:
                 return wire.REFUSED, _refusal(_UNREADABLE)
             return wire.ENDED, {"status": "error", "error": snippet.describe(error), "line": snippet.line_of(error)}
         except (RecursionError, MemoryError):
             return wire.REFUSED, _refusal(_UNREADABLE)
-        result = self._run(code, builtins(output.write), told["names"], vetting)
+        result = self._run(code, builtins(output.write), request["names"], vetting)
         return (wire.FLOODED if output.flooded else wire.ENDED), result
 
     def _run(
@@ -111,7 +111,7 @@ class VettedWorker:
             )
         finally:
             namespace.clear()
-            # What is left in cycles goes while the job's own time runs, not in the middle of another.
+            # Collect cycles in this job's own time, not in the next one's.
             gc.collect()
             sys.set_int_max_str_digits(sys.int_info.default_max_str_digits)
         return result | {"verdicts": _verdicts(vetting)}

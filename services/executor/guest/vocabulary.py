@@ -1,4 +1,4 @@
-"""The words that vetted code may use: two modules and the builtins that can reach nothing but their own arguments."""
+"""The names that vetted code may use: two modules, and the builtins that reach only their own arguments."""
 
 import builtins as python
 import cmath
@@ -12,8 +12,8 @@ PUBLIC = {
     for name, module in MODULES.items()
 }
 
-# Left out on purpose: `type` makes classes, `bytes` leads through str() into the codec registry, `hash` and `id` tell
-# about the process, `iter` has no use but loops without end, and `slice`, `object`, `callable` have none.
+# Excluded on purpose: `type` makes classes, `bytes` reaches the codec registry through str(), `hash` and `id` reveal
+# the process, `iter` is only good for endless loops, and `slice`, `object` and `callable` are not needed.
 BUILTINS = frozenset(
     (
         *("abs", "divmod", "max", "min", "pow", "round", "sum", "bool", "complex", "float", "int", "str"),
@@ -24,11 +24,11 @@ BUILTINS = frozenset(
 )
 
 
-_GIVEN = {name: getattr(python, name) for name in BUILTINS}
+_SAFE = {name: getattr(python, name) for name in BUILTINS}
 
 
 def builtins(write: Callable[[str], object]) -> dict[str, object]:
-    """What one job's code may call; its modules are its own copies."""
+    """Returns the builtins of one job, which imports its own copies of the modules."""
 
     def print(*values: object, sep: str | None = None, end: str | None = None, flush: object = False) -> None:
         for name, part in (("sep", sep), ("end", end)):
@@ -37,10 +37,10 @@ def builtins(write: Callable[[str], object]) -> dict[str, object]:
         write((" " if sep is None else sep).join(map(str, values)) + ("\n" if end is None else end))
 
     print.__qualname__ = "print"
-    return {**_GIVEN, "print": print, "__import__": _give}
+    return {**_SAFE, "print": print, "__import__": _import}
 
 
-def _give(name: str, *_: object) -> ModuleType:
+def _import(name: str, *_: object) -> ModuleType:
     if name not in MODULES:
         raise ImportError(f"{name} is not vetted")
     module = ModuleType(name)

@@ -1,18 +1,18 @@
-"""The bytes between host and guest: length-prefixed frames, and the headers of a job and of a report."""
+"""The protocol between host and guest: length-prefixed frames, and the headers of jobs and reports."""
 
 import os
 import struct
 
 LENGTH = struct.Struct(">I")
-# The job's number, and the wall seconds, memory and stdout that it may have. Its code and names follow, as JSON.
+# The job's number and its limits of wall seconds, memory and stdout. Code and names follow as JSON.
 JOB = struct.Struct(">QdQI")
-# The job's number, how it ended, its exit code, the signal that killed it, whether the sandbox is spent, seconds, bytes
-# of stdout. The stdout and the job's own result follow.
+# The job's number, how it ended, exit code, killing signal, whether the sandbox is spent, seconds, and the size of
+# stdout. The stdout and the job's own result follow.
 REPORT = struct.Struct(">QBiiBdI")
 ENDED, TIMED_OUT, FLOODED, REFUSED, DIED = range(5)
 
 READY = b"ready"
-# In place of a job: from here on a vetted worker reads the jobs.
+# Sent instead of a job: a vetted worker reads all jobs after it.
 VET = b"vet"
 
 _CHUNK = 65_536
@@ -23,7 +23,7 @@ def frame(payload: bytes) -> bytes:
 
 
 def read_frame(end: int) -> bytes | None:
-    """None where the other end is closed."""
+    """Returns None if the other end is closed."""
     head = read(end, LENGTH.size)
     if len(head) < LENGTH.size:
         return None
@@ -33,7 +33,7 @@ def read_frame(end: int) -> bytes | None:
 
 
 def read(end: int, size: int) -> bytes:
-    """Less than `size` where the other end is closed before."""
+    """Returns less than `size` bytes if the other end closes early."""
     data = bytearray()
     while len(data) < size and (chunk := os.read(end, min(size - len(data), _CHUNK))):
         data += chunk

@@ -1,8 +1,9 @@
-"""The sandbox's first process: keeps a child forked ahead, hands it a job, reports what became of it.
+"""The sandbox's first process: keeps a child forked in advance, hands it a job and reports how the job ended.
 
-It never parses what a child writes: bytes are counted, capped and passed on for the host to validate.
+The zygote never parses what a child writes: it counts and caps the bytes, and the host validates them.
 """
 
+import ctypes
 import gc
 import importlib
 import io
@@ -16,7 +17,7 @@ import time
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from . import environment, forked_job, vetted_worker, wire
+from . import forked_job, vetted_worker, wire
 from .foreign_types import converters
 from .jail import Jail, limit
 from .job_memory import CHUNK, JobMemory
@@ -28,7 +29,7 @@ _SCRATCH = "/tmp"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Child:
-    """A jailed process that waits for its job, and the zygote's ends of its pipes."""
+    """A jailed process that waits for its job, with the zygote's ends of its pipes."""
 
     pid: int
     job: int
@@ -41,20 +42,31 @@ class Child:
 
 
 def main() -> None:
-    told = wire.read_frame(_HOST_IN)
-    if told is None:
+    payload = wire.read_frame(_HOST_IN)
+    if payload is None:
         return
-    policy: dict[str, Any] = json.loads(told)
+    policy: dict[str, Any] = json.loads(payload)
     for name in policy["preload"]:
         importlib.import_module(name)
     limit(**policy["zygote_limits"])
     zygote = Zygote(policy)
-    environment.forget()
+    _erase_environment()
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=False)
     gc.collect()
     gc.freeze()
     zygote.serve()
+
+
+def _erase_environment() -> None:
+    """Also overwrites the block that the kernel shows to every job as /proc/1/environ."""
+    block = ctypes.POINTER(ctypes.c_void_p).in_dll(ctypes.CDLL(None), "environ")
+    entries: list[int] = []
+    while address := block[len(entries)]:
+        entries.append(address)
+    os.environ.clear()
+    for address in entries:
+        ctypes.memset(address, 0, len(ctypes.string_at(address)))
 
 
 class Zygote:
@@ -107,7 +119,7 @@ class Zygote:
             os._exit(1)
 
     def _run(self, child: Child, payload: memoryview) -> bool:
-        """Gives the job to the child and reports; true if the sandbox must not be used again."""
+        """Gives the job to the child and reports the outcome; returns true if the sandbox must not be used again."""
         number, wall_seconds, _, stdout_bytes = wire.JOB.unpack_from(payload)
         started = time.monotonic()
         deadline = started + wall_seconds
@@ -124,7 +136,7 @@ class Zygote:
         return spent
 
     def _collect(self, child: Child, deadline: float, stdout_bytes: int) -> tuple[int, memoryview, memoryview]:
-        """Drains both pipes until the child closes them, time is up or one brings more than its cap."""
+        """Drains both pipes until the child closes them, its time is up or one of them exceeds its cap."""
         areas = {child.stdout: self._job_memory.stdout, child.result: self._job_memory.result}
         caps = {child.stdout: stdout_bytes, child.result: self._policy["job_memory"]["result_bytes"]}
         taken = dict.fromkeys(areas, 0)
@@ -132,7 +144,7 @@ class Zygote:
         poll = select.poll()
         for pipe in unfinished:
             poll.register(pipe, select.POLLIN)
-        # No events: only the hang-up of a host that is gone wakes the poll.
+        # No events requested: only the hang-up of a dead host wakes the poll.
         poll.register(_HOST_IN, 0)
         end = wire.ENDED
         while unfinished and end == wire.ENDED:
@@ -153,7 +165,7 @@ class Zygote:
         return end, stdout, result
 
     def _serve_vetted(self) -> None:
-        """Keeps a vetted worker at the host's pipes, and speaks for the one that dies on a job."""
+        """Keeps a vetted worker on the host's pipes, and reports for one that dies on a job."""
         in_hand = mmap.mmap(-1, vetted_worker.IN_HAND.size)
         while True:
             uid = self._uid()
@@ -168,7 +180,7 @@ class Zygote:
                 _report(number, end, status, time.monotonic() - started)
                 in_hand[:] = vetted_worker.IDLE
             elif status:
-                # The host is gone, or a worker broke down over nothing.
+                # The host is gone, or a worker failed without a job.
                 return
 
     def _be_worker(self, uid: int, in_hand: mmap.mmap) -> NoReturn:
@@ -181,7 +193,7 @@ class Zygote:
 
 
 def _keep_only(*, own: tuple[int, ...], others: tuple[int, ...]) -> None:
-    """Numbers a child's own descriptors from 0 and closes the rest."""
+    """Renumbers a child's own descriptors from 0 and closes the others."""
     for target, end in enumerate(own):
         os.dup2(end, target)
     for end in {*own, *others}.difference(range(len(own))):
@@ -189,7 +201,7 @@ def _keep_only(*, own: tuple[int, ...], others: tuple[int, ...]) -> None:
 
 
 def _reap(pid: int, deadline: float) -> tuple[int, bool]:
-    """Waits for a child that may have closed its pipes and gone on running; tells if it had to be killed."""
+    """Waits for a child, which may go on running with its pipes closed; returns whether it had to be killed."""
     late = False
     while True:
         waited, status = os.waitpid(pid, os.WNOHANG)

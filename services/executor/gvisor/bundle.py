@@ -1,4 +1,4 @@
-"""The OCI bundles that sandboxes boot: one read-only root with just what this Python needs, a config.json each."""
+"""Builds OCI bundles: one read-only root with just what this Python needs, and a config.json for each sandbox."""
 
 import importlib.util
 import json
@@ -26,14 +26,14 @@ jail.step_down({uid})
 from guest.zygote import main
 main()
 """
-# Isolated, but for the hash seed in the environment, which -I would ignore and without which sets print in any order.
+# Isolated, except that -I would also ignore the hash seed in the environment, which fixes the order of printed sets.
 _FLAGS = ("-s", "-P", "-S", "-B")
-# The zygote gives each child a uid of its own, kills it and tidies what it left; children keep none of these.
+# The zygote needs them to give each child its own uid, kill it and tidy up after it; children keep none.
 _CAPABILITIES = ["CAP_SETUID", "CAP_SETGID", "CAP_KILL", "CAP_DAC_OVERRIDE", "CAP_FOWNER"]
 
 
 def lay_out(home: Path) -> None:
-    """The root that all bundles share, since no sandbox can write to it."""
+    """Builds the root that all bundles share, since no sandbox can write to it."""
     root = home / _ROOT
     stdlib = _stdlib()
     for folder in (home / _HIDDEN, root / "proc", root / "tmp", root / "dev", root / "sys", _inside(root, stdlib)):
@@ -49,12 +49,12 @@ def lay_out(home: Path) -> None:
 
 
 def config(home: Path, kind: str, limits: dict[str, Any]) -> str:
-    """A `config.json`; SandboxUnavailable where this Python has not the packages of the kind."""
+    """Returns a `config.json`; raises SandboxUnavailable if a package of the kind is not installed."""
     stdlib = _stdlib()
     packages = _packages(kind)
     place = f"{_GUEST_HOME}/{kind}"
     sets = ("bounding", "effective", "permitted", "inheritable", "ambient")
-    told = {
+    oci = {
         "ociVersion": "1.0.2",
         "hostname": "sandbox",
         "root": {"path": str(home / _ROOT), "readonly": True},
@@ -62,7 +62,7 @@ def config(home: Path, kind: str, limits: dict[str, Any]) -> str:
             "args": [str(_executable()), *_FLAGS, "-c", _START.format(places=[_GUEST_HOME, place], uid=ZYGOTE_UID)],
             "env": [*ENVIRONMENT, *KINDS[kind].environment],
             "cwd": "/tmp",
-            # gVisor has no ambient capabilities: whoever is not root would start without any.
+            # gVisor has no ambient capabilities: any other user would start without capabilities.
             "user": {"uid": 0, "gid": 0},
             "capabilities": dict.fromkeys(sets, _CAPABILITIES),
             "noNewPrivileges": True,
@@ -81,7 +81,7 @@ def config(home: Path, kind: str, limits: dict[str, Any]) -> str:
         ],
         "linux": {"namespaces": [{"type": name} for name in ("pid", "network", "ipc", "uts", "mount")], **limits},
     }
-    return json.dumps(told)
+    return json.dumps(oci)
 
 
 def _executable() -> Path:
@@ -93,7 +93,7 @@ def _stdlib() -> Path:
 
 
 def _package(name: str) -> list[Path]:
-    """The package's folder, and that of the libraries that came with it; none where it is not installed."""
+    """Returns the folders of the package and its bundled libraries; none if it is not installed."""
     found = importlib.util.find_spec(name)
     if found is None or not found.submodule_search_locations:
         return []
@@ -102,7 +102,7 @@ def _package(name: str) -> list[Path]:
 
 
 def _libraries(executable: Path, stdlib: Path) -> list[Path]:
-    """The shared libraries and the loader, by the paths at which the loader looks for them."""
+    """Returns the shared libraries and the loader, by the paths at which the loader looks for them."""
     dynload = stdlib / "lib-dynload"
     packages = {folder for kind in KINDS.values() for name in kind.packages for folder in _package(name)}
     modules = {dynload: [file for name in EXTENSIONS for file in dynload.glob(f"{name}.*.so")]}
@@ -112,19 +112,19 @@ def _libraries(executable: Path, stdlib: Path) -> list[Path]:
 
 
 def _needed(executable: Path, folder: Path, modules: list[Path]) -> Iterator[Path]:
-    """What the loader loads with modules of the folder; ldd says the same, and starts it twice for each of them."""
-    # Relative: the loader takes a space for the end of a name.
+    """Yields the libraries that the loader loads with these modules; ldd would start the loader twice for each."""
+    # Relative paths, because the loader splits the list at spaces.
     named = ":".join(f"./{file.relative_to(folder)}" for file in modules)
-    asked = {**os.environ, "LD_TRACE_LOADED_OBJECTS": "1", "LD_PRELOAD": named}
-    told = subprocess.run(
-        [executable], cwd=folder, env=asked, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True
+    environment = {**os.environ, "LD_TRACE_LOADED_OBJECTS": "1", "LD_PRELOAD": named}
+    trace = subprocess.run(
+        [executable], cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True
     )
-    for path in re.findall(r"^\s(?:\S+ => )?(/\S+) \(0x", told.stdout, re.MULTILINE):
+    for path in re.findall(r"^\s(?:\S+ => )?(/\S+) \(0x", trace.stdout, re.MULTILINE):
         yield Path(os.path.normpath(path))
 
 
 def _link_libraries(root: Path, libraries: list[Path]) -> None:
-    """Lets the loader find every library beside libc, where it looks without the host's ld.so.cache."""
+    """Links every library beside libc, where the loader looks without the host's ld.so.cache."""
     beside = {file.parent for file in libraries if file.name.startswith("libc.")}
     for folder in beside:
         for file in libraries:
@@ -133,7 +133,7 @@ def _link_libraries(root: Path, libraries: list[Path]) -> None:
 
 
 def _copy(source: Path, target: Path) -> None:
-    # Copies, not binds: each bind is a file server of its own, and the source may lie in a folder closed to others.
+    # Copies, not binds: each bind needs its own file server, and the source may lie in a folder closed to others.
     target.parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(source, target)
     target.chmod(0o755)
@@ -147,7 +147,7 @@ def _packages(kind: str) -> list[Path]:
     wanted = KINDS[kind].packages
     missing = [name for name in wanted if not _package(name)]
     if missing:
-        raise SandboxUnavailable(f"no {kind} sandbox without {', '.join(missing)}: pip install {' '.join(missing)}")
+        raise SandboxUnavailable(f"a {kind} sandbox requires {', '.join(missing)}: pip install {' '.join(missing)}")
     return [folder for name in wanted for folder in _package(name)]
 
 

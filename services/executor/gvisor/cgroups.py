@@ -1,4 +1,4 @@
-"""Control groups that bound whole sandboxes, on machines that let us make them."""
+"""Control groups that bound whole sandboxes, on machines where they can be created."""
 
 import contextlib
 import os
@@ -18,18 +18,18 @@ _PATIENCE_SECONDS = 2.0
 
 
 class NoCgroups(Exception):
-    """Sandboxes on this machine are bounded from inside only."""
+    """Sandboxes on this machine can only be bounded from inside."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Cgroup:
-    """That of a pool, or of one sandbox within it."""
+    """The control group of a pool, or of one sandbox within it."""
 
-    # What runsc is told.
+    # As runsc expects it.
     path: str
-    # Where the limits of memory and of processes are: one folder or two.
+    # The folders with the limits of memory and processes: one or two.
     limited: tuple[Path, ...]
-    # In hierarchies that we have no use for, but runsc uses too.
+    # Folders in the other hierarchies, which only runsc uses.
     others: tuple[Path, ...]
 
     @property
@@ -44,45 +44,45 @@ class Cgroup:
         )
 
     def make(self) -> None:
-        """NoCgroups where it cannot be made, or would limit nothing; what runsc needs beyond it, runsc makes."""
+        """Raises NoCgroups if it cannot be created or would limit nothing; runsc creates the rest of what it needs."""
         try:
             for folder in self.limited:
                 folder.mkdir()
         except OSError as error:
             remove(self.folders)
-            raise NoCgroups(f"no control group can be made: {error}") from error
+            raise NoCgroups(f"cannot create a control group: {error}") from error
         files = {file.name for folder in self.limited for file in folder.iterdir()}
         if files.isdisjoint(_LIMITS) or "pids.max" not in files:
             remove(self.folders)
-            raise NoCgroups(f"the control group {self.limited[0].parent} does not pass memory and pids on")
+            raise NoCgroups(f"the control group {self.limited[0].parent} does not delegate memory and pids")
 
     def limits(self, *, memory_bytes: int, pids: int) -> dict[str, Any]:
-        """In the words of an OCI bundle; no swap, where that is counted."""
+        """Returns the limits in OCI terms; forbids swap if the kernel accounts for it."""
         memory = {"limit": memory_bytes}
         if any((self.limited[0].parent / name).exists() for name in _SWAP):
             memory["swap"] = memory_bytes
         return {"cgroupsPath": self.path, "resources": {"memory": memory, "pids": {"limit": pids}}}
 
     def binds(self, memory_bytes: int) -> bool:
-        """Whether somebody is in it and may have no more: runtimes have been seen to set no limit and say nothing."""
-        told = [(self.limited[0] / name).read_text("ascii") for name in _LIMITS if (self.limited[0] / name).exists()]
-        limits = [int(limit) for limit in told if limit.strip().isdigit()]
+        """Returns whether the limit is set and a process is in it: some runtimes silently set no limit."""
+        values = [(self.limited[0] / name).read_text("ascii") for name in _LIMITS if (self.limited[0] / name).exists()]
+        limits = [int(limit) for limit in values if limit.strip().isdigit()]
         return any(limit <= memory_bytes for limit in limits) and all(_processes(folder) for folder in self.limited)
 
 
 def find(name: str) -> Cgroup:
-    """Where a pool's would be; NoCgroups says why there can be none."""
+    """Returns the control group that a pool can create; raises NoCgroups if it can create none."""
     if os.geteuid() != 0:
-        raise NoCgroups("only root can have control groups made by runsc")
+        raise NoCgroups("runsc creates control groups only as root")
     return placed(name, mounts.MOUNTINFO.read_text("utf-8"), Path("/proc/self/cgroup").read_text("utf-8"))
 
 
 def placed(name: str, mountinfo: str, own: str) -> Cgroup:
-    """By what the kernel says of this process: its mounts, and the cgroups it is in."""
+    """Derives the control group from this process's mounts and its own control groups."""
     mounted = list(mounts.parse(mountinfo))
     places = dict(line.split(":", 2)[1:] for line in own.splitlines())
     if any(mount.point == _UNIFIED and mount.kind == "cgroup2" for mount in mounted):
-        # Processes live in leaves only: beside our own, then.
+        # Only leaves may hold processes, so it goes beside our own group.
         path = Path(places[""]).parent / name
         return Cgroup(path=str(path), limited=(_UNIFIED / path.relative_to("/"),), others=())
     ours = {
@@ -95,12 +95,12 @@ def placed(name: str, mountinfo: str, own: str) -> Cgroup:
     try:
         limited = dict.fromkeys((ours.pop("memory"), ours.pop("pids")))
     except KeyError as missing:
-        raise NoCgroups(f"no hierarchy of control groups is mounted for {missing}") from None
+        raise NoCgroups(f"no control group hierarchy is mounted for {missing}") from None
     return Cgroup(path=name, limited=tuple(limited), others=tuple(dict.fromkeys(set(ours.values()) - set(limited))))
 
 
 def remove(folders: Iterable[Path]) -> None:
-    """Ends whoever is left in them; OSError where that does not help."""
+    """Kills the processes left in the groups and removes them; raises OSError if that fails."""
     deadline = time.monotonic() + _PATIENCE_SECONDS
     for folder in [Path(path) for top in folders for path, _, _ in os.walk(top, topdown=False)]:
         while folder.exists():
@@ -118,7 +118,7 @@ def remove(folders: Iterable[Path]) -> None:
 
 
 def _processes(folder: Path) -> list[int]:
-    # One of another pid namespace is shown as 0, which to kill() is we ourselves.
+    # A process of another pid namespace is listed as 0, which kill() would take for our own group.
     with contextlib.suppress(FileNotFoundError):
         return [pid for word in (folder / "cgroup.procs").read_text("ascii").split() if (pid := int(word))]
     return []

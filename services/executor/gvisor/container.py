@@ -1,4 +1,4 @@
-"""One gVisor container: its runsc, the two pipes to its zygote, and all that goes when it does."""
+"""One gVisor container: its runsc process, the pipes to its zygote, and the clean-up after it."""
 
 import asyncio
 import contextlib
@@ -20,10 +20,10 @@ _LOG = "log"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ContainerSpec:
-    """What to start, and what it leaves."""
+    """What to start, and what to remove afterwards."""
 
     command: list[str]
-    # Made for it: the bundle, runsc's state and its log.
+    # Holds the bundle, runsc's state and its log.
     folder: Path
     config: str
     cgroup: Cgroup | None
@@ -36,21 +36,21 @@ class ContainerSpec:
                 cgroups.remove(self.cgroup.folders)
             folder.clear(self.folder)
         except OSError as error:
-            _log.warning("something of %s is left until its pool ends: %s", self.folder, error)
+            _log.warning("cannot remove %s before its pool ends: %s", self.folder, error)
 
 
 class Container:
-    """What `start` started must be ended with `close`."""
+    """A started container, which must be closed."""
 
-    def __init__(self, plan: ContainerSpec, process: asyncio.subprocess.Process) -> None:
+    def __init__(self, spec: ContainerSpec, process: asyncio.subprocess.Process) -> None:
         assert process.stdin is not None
         assert process.stdout is not None
         self.stdin = process.stdin
         self.stdout = process.stdout
         self.pid = process.pid
-        self.isolation = plan.isolation
-        self.runsc_version = plan.runsc_version
-        self._plan = plan
+        self.isolation = spec.isolation
+        self.runsc_version = spec.runsc_version
+        self._spec = spec
         self._process = process
         self.last_words = ""
 
@@ -62,28 +62,28 @@ class Container:
         await self._process.wait()
 
     def write(self, data: bytes) -> None:
-        """To its input; OSError where it has ended."""
+        """Raises OSError if the container has exited."""
         try:
             self.stdin.write(data)
         except RuntimeError as error:
-            # Under uvloop: asyncio's own loop says so at the drain.
-            raise BrokenPipeError(f"it has ended: {error}") from error
+            # uvloop raises it here, asyncio's own loop at the drain.
+            raise BrokenPipeError(f"the container has exited: {error}") from error
 
     async def close(self, *, at_once: bool) -> None:
-        """Ends it, by the end of its input unless that would wait for a job, and leaves nothing of it behind."""
+        """Closes its input and waits, or kills it if `at_once` is set, and removes all it left."""
         self.stdin.close()
         if self.alive and (at_once or not await self._ends_soon()):
-            # Its children first, so that runsc itself can reap them and take its state away.
+            # Kill its children first, so that runsc can reap them and remove its state.
             for pid in _children(self.pid):
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
             if not await self._ends_soon():
                 self._process.kill()
                 await self._process.wait()
-        if self._plan.folder.exists():
-            said = (self._plan.folder / _LOG).read_text("utf-8", "replace").split("\n")
-            self.last_words = next(filter(str.strip, reversed(said)), "")[-300:]
-            await asyncio.to_thread(self._plan.clear)
+        if self._spec.folder.exists():
+            lines = (self._spec.folder / _LOG).read_text("utf-8", "replace").split("\n")
+            self.last_words = next(filter(str.strip, reversed(lines)), "")[-300:]
+            await asyncio.to_thread(self._spec.clear)
 
     async def _ends_soon(self) -> bool:
         with contextlib.suppress(TimeoutError):
@@ -92,26 +92,26 @@ class Container:
         return not self.alive
 
 
-async def start(plan: ContainerSpec) -> Container:
+async def start(spec: ContainerSpec) -> Container:
     try:
-        plan.folder.mkdir()
-        (plan.folder / "config.json").write_text(plan.config, "utf-8")
-        with (plan.folder / _LOG).open("wb") as stderr:
+        spec.folder.mkdir()
+        (spec.folder / "config.json").write_text(spec.config, "utf-8")
+        with (spec.folder / _LOG).open("wb") as stderr:
             process = await asyncio.create_subprocess_exec(
-                *plan.command,
+                *spec.command,
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=stderr,
-                cwd=plan.folder,
+                cwd=spec.folder,
                 env={},
             )
     except OSError as error:
-        plan.clear()
-        raise SandboxUnavailable(f"{plan.command[0]} cannot be started: {error}") from error
+        spec.clear()
+        raise SandboxUnavailable(f"cannot start {spec.command[0]}: {error}") from error
     except BaseException:
-        plan.clear()
+        spec.clear()
         raise
-    return Container(plan, process)
+    return Container(spec, process)
 
 
 def _children(pid: int) -> list[int]:

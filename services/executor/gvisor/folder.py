@@ -1,4 +1,4 @@
-"""The private folder of a pool: root, bundles, runsc's state, logs; the next start removes it if its owner dies."""
+"""A pool's private folder: root, bundles, runsc's state and logs; the next start removes it if its owner died."""
 
 import contextlib
 import fcntl
@@ -21,14 +21,14 @@ _CGROUPS = "cgroups"
 
 
 class PrivateFolder:
-    """Holds a lock for as long as its process lives: unlike a pid, the kernel never gives that to another."""
+    """Holds a lock while its process lives; a pid would not do, because the kernel reuses pids."""
 
     def __init__(self, path: Path, owner: TextIOWrapper) -> None:
         self.path = path
         self._owner = owner
 
     def note(self, cgroups: Iterable[Path]) -> None:
-        """For whoever removes it: only its owner knows where they are."""
+        """Records the control groups to remove with the folder."""
         (self.path / _CGROUPS).write_text("".join(f"{folder}\n" for folder in cgroups), "utf-8")
 
     def remove(self) -> None:
@@ -46,16 +46,16 @@ def claim(runtime_dir: Path) -> PrivateFolder:
 
 
 def sweep(runtime_dir: Path) -> None:
-    """Ends and removes what owners that were killed have left."""
+    """Removes the folders of killed owners, and ends their processes."""
     for path in runtime_dir.glob(f"{PREFIX}*"):
-        # Or another start has swept it meanwhile.
+        # Another start may have swept it meanwhile.
         with contextlib.suppress(FileNotFoundError):
             if path.stat().st_uid == os.geteuid():
                 _remove_if_stale(path)
 
 
 def clear(path: Path) -> None:
-    """Removes the folder, and first what runsc has mounted in it."""
+    """Removes the folder after unmounting what runsc has mounted in it."""
     mounts.unmount_below(path)
     shutil.rmtree(path)
 
@@ -65,7 +65,7 @@ def _remove_if_stale(path: Path) -> None:
         try:
             fcntl.flock(owner, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            # Its owner lives.
+            # Its owner is alive.
             return
         # Empty: its owner is about to take the lock.
         if owner.read():
@@ -73,7 +73,7 @@ def _remove_if_stale(path: Path) -> None:
 
 
 def _remove(path: Path) -> None:
-    """In an order in which the next sweep can go on from wherever this one ends."""
+    """Removes the parts in an order that lets the next sweep continue wherever this one fails."""
     try:
         _end_processes_of(path)
         if (path / _CGROUPS).exists():
@@ -83,11 +83,11 @@ def _remove(path: Path) -> None:
             clear(entry)
         shutil.rmtree(path)
     except OSError as error:
-        _log.warning("%s cannot be removed: %s", path, error)
+        _log.warning("cannot remove %s: %s", path, error)
 
 
 def _end_processes_of(path: Path) -> None:
-    """Kills every runsc that was started on the folder; its sandbox dies with it."""
+    """Kills every runsc that was started on the folder, and with it its sandbox."""
     marks = (f"--root={path}/".encode(), f"--bundle={path}/".encode())
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):

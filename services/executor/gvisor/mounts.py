@@ -1,4 +1,4 @@
-"""What is mounted, as this process sees it."""
+"""The mounts of this process."""
 
 import ctypes
 import os
@@ -30,7 +30,7 @@ def parse(mountinfo: str) -> Iterator[Mount]:
 
 
 def unmount_below(folder: Path) -> None:
-    """The innermost first; OSError where one cannot be."""
+    """Unmounts the innermost first; raises OSError if one fails."""
     inside = [mount.point for mount in parse(MOUNTINFO.read_text("utf-8")) if folder in mount.point.parents]
     for point in sorted(inside, reverse=True):
         if ctypes.CDLL(None, use_errno=True).umount2(os.fsencode(point), _DETACH):

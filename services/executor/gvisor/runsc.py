@@ -1,4 +1,4 @@
-"""The one place that knows how runsc is found, asked and called."""
+"""Finds runsc, asks for its version and builds its command lines."""
 
 import asyncio
 import os
@@ -8,18 +8,18 @@ from pathlib import Path
 
 from soliloquy.runtime.retry import Transient
 
-# Never kvm: where it does not work it hangs, and where it does it needs a device that a job should not be near.
+# Never kvm: it hangs where it does not work, and elsewhere needs a device that no job should come near.
 PLATFORMS = ("systrap", "ptrace")
 INSTALL = (
     "install runsc (Debian, Ubuntu: sudo apt-get install runsc; elsewhere: https://gvisor.dev/docs/user_guide/install/)"
 )
-_ANSWER_SECONDS = 10.0
-# What a runsc says that was built without being told its release.
-_UNTOLD = "VERSION_MISSING"
+_TIMEOUT_SECONDS = 10.0
+# Printed by a runsc that was built without a release name.
+_NO_VERSION = "VERSION_MISSING"
 
 
 class SandboxUnavailable(Transient):
-    """No job can run: there is no sandbox to run it in, and nothing else ever runs one."""
+    """No sandbox can run the job, and nothing else ever does."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -47,14 +47,16 @@ async def find() -> Runsc:
     except OSError as error:
         raise SandboxUnavailable(f"{path} cannot be run ({error}): {INSTALL}") from error
     try:
-        async with asyncio.timeout(_ANSWER_SECONDS):
+        async with asyncio.timeout(_TIMEOUT_SECONDS):
             output, _ = await process.communicate()
     except TimeoutError:
         process.kill()
         await process.wait()
-        raise SandboxUnavailable(f"{path} --version took more than {_ANSWER_SECONDS:g} s: {INSTALL}") from None
+        raise SandboxUnavailable(f"{path} --version took more than {_TIMEOUT_SECONDS:g} s: {INSTALL}") from None
     words = output.decode(errors="replace").split()
     if process.returncode != 0 or len(words) < 3 or words[:2] != ["runsc", "version"]:
-        said = " ".join(words)[:200] or "nothing"
-        raise SandboxUnavailable(f"{path} --version ended with {process.returncode} and said {said!r}: {INSTALL}")
-    return Runsc(path=path, version="unknown" if words[2] == _UNTOLD else words[2])
+        printed = " ".join(words)[:200]
+        raise SandboxUnavailable(
+            f"{path} --version exited with status {process.returncode} and printed {printed!r}: {INSTALL}"
+        )
+    return Runsc(path=path, version="unknown" if words[2] == _NO_VERSION else words[2])

@@ -80,7 +80,7 @@ async def answers(recipe: str, problem: Problem) -> list[str]:
     """What a good student says, from its first word on."""
     if recipe == "scaffold":
         # Whoever plans a problem plans it alike.
-        planned = await EnrichmentCache(scripted_model(MODEL), remembered=1).of(problem, find(recipe))
+        planned = await EnrichmentCache(scripted_model(MODEL), remembered=1).get(problem, find(recipe))
         return [f"I find {question.answer}." for question in planned.plan.questions]
     return [BEGINNING] * (recipe == "soliloquy") + [_worked(step) for step in problem.steps]
 

@@ -12,7 +12,7 @@ from services.executor.policy import MATH
 from services.executor.reports import VetFindings
 from services.executor.sandbox import Sandbox
 from services.executor.settings import SandboxSettings
-from services.executor.submission import submission
+from services.executor.submission import Submission
 from soliloquy.v1.sandbox_pb2 import STATUS_OK, Execution, Job
 
 # Some jobs here walk whole trees, which takes gVisor on ptrace its time; the CPU limit goes by the wall limit.
@@ -44,7 +44,7 @@ async def booted(site: SandboxLauncher, kind: str = MATH) -> AsyncIterator[Sandb
 
 
 async def run(sandbox: Sandbox, code: str, *names: str) -> Execution:
-    job = submission(Job(code=code, result_variables=names), SandboxSettings(wall_seconds=_WALL_SECONDS))
+    job = Submission.from_job(Job(code=code, result_variables=names), SandboxSettings(wall_seconds=_WALL_SECONDS))
     return await sandbox.run(job, VetFindings(refused=""))
 
 

@@ -68,7 +68,7 @@ def group(parent: Path, *files: str) -> Cgroup:
 
 def test_a_group_that_cannot_be_made_or_limits_nothing_is_refused(tmp_path: Path) -> None:
     useless = group(tmp_path / "useless")
-    with pytest.raises(NoCgroups, match="useless does not pass memory and pids on"):
+    with pytest.raises(NoCgroups, match="useless does not delegate memory and pids"):
         useless.make()
     assert list((tmp_path / "useless").iterdir()) == []
     with pytest.raises(NoCgroups, match=r"no control group can be made: .*nowhere/pool"):

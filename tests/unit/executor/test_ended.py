@@ -12,7 +12,7 @@ from services.executor.gvisor import container
 from services.executor.gvisor.container import ContainerSpec
 from services.executor.sandbox import Sandbox, SandboxDied
 from services.executor.settings import SandboxSettings
-from services.executor.submission import submission
+from services.executor.submission import Submission
 from soliloquy.v1.sandbox_pb2 import Job
 
 Run = Callable[[Coroutine[Any, Any, None]], None]
@@ -41,7 +41,7 @@ def test_one_that_has_ended_cannot_be_greeted(run: Run, tmp_path: Path) -> None:
 def test_a_job_for_one_that_has_ended_finds_it_dead(run: Run, tmp_path: Path) -> None:
     async def vet() -> None:
         sandbox = await ended(tmp_path / "sandbox")
-        job = submission(Job(id="a", code="x = 1", result_variables=["x"]), SandboxSettings())
+        job = Submission.from_job(Job(id="a", code="x = 1", result_variables=["x"]), SandboxSettings())
         with pytest.raises(SandboxDied):
             await sandbox.vet(job)
         assert not sandbox.usable

@@ -137,7 +137,7 @@ def test_a_forked_child_cannot_vouch_for_its_own_verdict() -> None:
 
 def test_a_refusal_says_what_the_code_imports() -> None:
     told = json.dumps({"refused": "line 1: import numpy", "imports": ["numpy"], "verdicts": [["x", "a", 2.5, 0.01, 0]]})
-    vetting = reports.vetting(reports.parse(payload(told.encode(), end=REFUSED)))
+    vetting = reports.vet_findings(reports.parse(payload(told.encode(), end=REFUSED)))
     assert (vetting.refused, vetting.imports) == ("line 1: import numpy", ("numpy",))
     assert vetting.verdicts[0].left == "a"
 
@@ -145,11 +145,11 @@ def test_a_refusal_says_what_the_code_imports() -> None:
 @pytest.mark.parametrize("told", [b"", b"[]", b'{"refused": 5, "imports": [], "verdicts": []}', b'{"refused": ""}'])
 def test_a_refusal_that_cannot_be_read_is_the_sandboxes_fault(told: bytes) -> None:
     with pytest.raises(reports.InvalidReport):
-        reports.vetting(reports.parse(payload(told, end=REFUSED)))
+        reports.vet_findings(reports.parse(payload(told, end=REFUSED)))
 
 
 def test_a_worker_that_died_has_refused() -> None:
-    vetting = reports.vetting(reports.parse(payload(end=DIED, killer=11)))
+    vetting = reports.vet_findings(reports.parse(payload(end=DIED, killer=11)))
     assert vetting.refused == "the vetted worker died on it: killed by SIGSEGV"
 
 

@@ -6,14 +6,14 @@ import pytest
 
 from services.executor.policy import LIMITS
 from services.executor.settings import SandboxSettings
-from services.executor.submission import LimitExceeded, Submission, fault, submission
+from services.executor.submission import LimitExceeded, Submission
 from soliloquy.v1.sandbox_pb2 import STATUS_ERROR, Job, Limits
 
 SETTINGS = SandboxSettings(wall_seconds=2.0, memory_bytes=1 << 29)
 
 
 def of(code: str = "x = 1", *names: str) -> Submission:
-    return submission(Job(code=code, result_variables=names), SETTINGS)
+    return Submission.from_job(Job(code=code, result_variables=names), SETTINGS)
 
 
 def test_code_comes_out_of_its_fence() -> None:
@@ -40,7 +40,7 @@ def test_what_is_not_asked_for_is_the_services_own_limit() -> None:
 
 def test_less_may_be_asked_for() -> None:
     limits = Limits(wall_seconds=0.5, memory_bytes=1 << 28, stdout_bytes=10)
-    wanted = submission(Job(code="x = 1", limits=limits), SETTINGS)
+    wanted = Submission.from_job(Job(code="x = 1", limits=limits), SETTINGS)
     assert (wanted.wall_seconds, wanted.memory_bytes, wanted.stdout_bytes) == (0.5, 1 << 28, 10)
 
 
@@ -52,13 +52,13 @@ def test_less_may_be_asked_for() -> None:
         (Limits(wall_seconds=math.inf), "wall_seconds is inf"),
         (Limits(wall_seconds=-1), r"wall_seconds is -1\.0"),
         (Limits(memory_bytes=1 << 30), "memory_bytes is 1073741824: .* to 536870912"),
-        (Limits(memory_bytes=1000), "memory_bytes is 1000: a job may ask for 134217728 to"),
+        (Limits(memory_bytes=1000), "memory_bytes is 1000: use a value from 134217728 to"),
         (Limits(stdout_bytes=1 << 20), "stdout_bytes is 1048576: .* to 65536"),
     ],
 )
 def test_more_than_the_service_allows_is_told_the_limit(limits: Limits, told: str) -> None:
     with pytest.raises(LimitExceeded, match=told):
-        submission(Job(code="x = 1", limits=limits), SETTINGS)
+        Submission.from_job(Job(code="x = 1", limits=limits), SETTINGS)
 
 
 @pytest.mark.parametrize(
@@ -74,12 +74,12 @@ def test_more_than_the_service_allows_is_told_the_limit(limits: Limits, told: st
     ],
 )
 def test_a_job_that_no_sandbox_needs_to_see_is_an_error_that_says_why(code: str, names: list[str], error: str) -> None:
-    done = fault(of(code, *names))
+    done = of(code, *names).rejection()
     assert done is not None
     assert (done.status, done.error) == (STATUS_ERROR, error)
 
 
 def test_an_audit_runs_every_job_alone() -> None:
-    assert submission(Job(code="x = 1"), SandboxSettings(audit=True)).single_use
-    assert submission(Job(code="x = 1", single_use=True), SETTINGS).single_use
+    assert Submission.from_job(Job(code="x = 1"), SandboxSettings(audit=True)).single_use
+    assert Submission.from_job(Job(code="x = 1", single_use=True), SETTINGS).single_use
     assert not of().single_use

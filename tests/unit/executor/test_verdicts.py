@@ -5,7 +5,7 @@ import re
 import pytest
 
 from services.executor.guest.verdicts import Verdict
-from services.executor.verdicts import recomputed
+from services.executor.verdicts import recompute
 from soliloquy.v1.sandbox_pb2 import STATUS_ERROR, STATUS_OK, Execution, NamedValue, Value
 
 
@@ -22,7 +22,7 @@ YES, NO = Value(boolean=True), Value(boolean=False)
 
 
 def test_a_verdict_that_holds_is_named() -> None:
-    told = recomputed(done(right=YES, t=Value(real=3.4268)), [verdict(3.43, "t")], {})
+    told = recompute(done(right=YES, t=Value(real=3.4268)), [verdict(3.43, "t")], {})
     assert (told.status, list(told.recomputed)) == (STATUS_OK, ["right"])
 
 
@@ -30,7 +30,7 @@ def test_a_verdict_that_holds_is_named() -> None:
     ("claimed", "t", "shown"), [(YES, 15.2, "is True, but .* is False"), (NO, 3.43, "is False, but .* is True")]
 )
 def test_a_verdict_that_contradicts_its_numbers_is_an_error(claimed: Value, t: float, shown: str) -> None:
-    told = recomputed(done(right=claimed, t=Value(real=t)), [verdict(3.43, "t")], {})
+    told = recompute(done(right=claimed, t=Value(real=t)), [verdict(3.43, "t")], {})
     assert told.status == STATUS_ERROR
     assert not told.values
     assert told.stdout == "out"
@@ -38,13 +38,13 @@ def test_a_verdict_that_contradicts_its_numbers_is_an_error(claimed: Value, t: f
 
 
 def test_numbers_that_were_not_asked_for_come_as_evidence() -> None:
-    assert recomputed(done(right=YES), [verdict("s", "t")], {"s": 1.0, "t": 1.0}).recomputed == ["right"]
+    assert recompute(done(right=YES), [verdict("s", "t")], {"s": 1.0, "t": 1.0}).recomputed == ["right"]
 
 
 def test_integers_count_as_they_are() -> None:
     whole = Value(integer="9007199254740993")
     exact = verdict("n", 9007199254740993, rel_tol=0.0)
-    assert recomputed(done(right=YES, n=whole), [exact], {}).recomputed == ["right"]
+    assert recompute(done(right=YES, n=whole), [exact], {}).recomputed == ["right"]
 
 
 @pytest.mark.parametrize(
@@ -58,11 +58,11 @@ def test_integers_count_as_they_are() -> None:
     ],
 )
 def test_what_cannot_be_computed_again_is_left_as_it_is(values: dict[str, Value]) -> None:
-    told = recomputed(done(**values), [verdict(3.43, "t")], {})
+    told = recompute(done(**values), [verdict(3.43, "t")], {})
     assert (told.status, list(told.recomputed)) == (STATUS_OK, [])
 
 
 def test_a_verdict_in_greek_is_found_however_the_name_is_typed() -> None:
     micro_sign, greek_mu = "\N{MICRO SIGN}", "\N{GREEK SMALL LETTER MU}"
-    told = recomputed(done(right=YES, **{micro_sign: Value(real=0.3)}), [verdict(0.3, greek_mu)], {})
+    told = recompute(done(right=YES, **{micro_sign: Value(real=0.3)}), [verdict(0.3, greek_mu)], {})
     assert told.recomputed == ["right"]

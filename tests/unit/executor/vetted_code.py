@@ -13,9 +13,9 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from services.executor.guest import reading, verdicts, vet, vocabulary
+from services.executor.guest import verdicts, vet, vocabulary
 
-_SHARED = (math, cmath, sys, os, types, vet, vocabulary, reading, verdicts, __import__("builtins"))
+_SHARED = (math, cmath, sys, os, types, vet, vocabulary, verdicts, __import__("builtins"))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -12,7 +12,7 @@ from services.executor.guest.vet import vet
 from services.executor.guest.vocabulary import builtins
 from services.executor.handler import JobExecutor, run
 from services.model.engines.scripted import ScriptedEngine
-from services.student.handler import again, reply
+from services.student.handler import reply, rewrite
 from services.tutor.handler import decide
 from soliloquy.problems.bank.bank import load_bank
 from soliloquy.recipes.judges import Judges
@@ -80,7 +80,7 @@ async def _following(
         case ConversationStarted() | TutorReplied():
             return tuple(await reply(event, engine))
         case StudentRejected():
-            return tuple(await again(event, engine))
+            return tuple(await rewrite(event, engine))
         case StudentReplied():
             return tuple(await decide(event, engine))
         case CalculationNeeded() | CodeFailed():

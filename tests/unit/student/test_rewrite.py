@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.student.handler import again
+from services.student.handler import rewrite
 from soliloquy.runtime.retry import Refused
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.events_pb2 import StudentRejected
@@ -13,5 +13,5 @@ from tests.unit.scripted.growing import ENGINE
 @pytest.mark.parametrize("recipe", ["soliloquy", "mathdial"])
 async def test_a_recipe_that_sends_nothing_back_refuses_what_comes_back(recipe: str) -> None:
     event = StudentRejected(conversation=Conversation(run=Run(recipe=recipe)))
-    with pytest.raises(Refused, match=f"the recipe '{recipe}' sends no message back"):
-        await again(event, ENGINE)
+    with pytest.raises(Refused, match=f"the recipe '{recipe}' cannot take a message back"):
+        await rewrite(event, ENGINE)
