@@ -127,8 +127,8 @@ def test_what_cannot_be_read_is_named(tmp_path: Path, shot: Path) -> None:
         (("--wall", "soon"), "write 200ms, 1.5s or 2m"),
         (("--memory", "lots"), "write 256MiB or 1GiB"),
         (("--address", "nowhere"), "write HOST:PORT"),
-        (("--wall", "60s"), "wall_seconds is 60.0: a job may ask for"),
-        (("--memory", "64GiB"), "memory_bytes is 68719476736: a job may ask for"),
+        (("--wall", "60s"), "wall_seconds is 60.0: use a value from"),
+        (("--memory", "64GiB"), "memory_bytes is 68719476736: use a value from"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
 )

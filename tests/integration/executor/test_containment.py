@@ -168,7 +168,7 @@ async def test_a_platform_that_hangs_is_given_up_after_its_time_for_one_that_boo
             'case "$*" in *--version*|*--ignore-cgroups*);; *) echo no cgroups here >&2; exit 1;; esac',
             "no cgroups here",
         ),
-        ("more=--ignore-cgroups", "put the sandbox under no limit"),
+        ("more=--ignore-cgroups", "has not set the sandbox's memory limit"),
     ],
 )
 async def test_a_runsc_that_makes_no_control_groups_is_used_without_and_the_reason_is_told(
@@ -198,7 +198,7 @@ async def test_a_kind_whose_packages_are_missing_says_what_to_install(
         monkeypatch.setattr(sys, "path", [])
         for name in [name for name in sys.modules if name.partition(".")[0] == "mpmath"]:
             monkeypatch.delitem(sys.modules, name)
-        with pytest.raises(SandboxUnavailable, match=r"no sympy sandbox without .*mpmath.*: pip install .*mpmath"):
+        with pytest.raises(SandboxUnavailable, match=r"a sympy sandbox requires .*mpmath.*: pip install .*mpmath"):
             await site.boot("sympy")
         async with booted(site) as sandbox:
             await assert_sound(sandbox)

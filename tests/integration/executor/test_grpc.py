@@ -263,7 +263,7 @@ async def test_what_breaks_in_the_service_is_logged_there_and_not_told(
     async with served(pool) as address, connected(address) as stub:
         refused = await refusal_of(stub.Execute(ExecuteRequest(job=job("x = 1"))))
     assert refused.code() is grpc.StatusCode.INTERNAL
-    assert refused.details() == "the sandbox service failed: its log says why"
+    assert refused.details() == "internal error: see the log of the sandbox service"
     [record] = [record for record in caplog.records if record.levelno == logging.ERROR]
     assert record.exc_info is not None
     assert "secret" in str(record.exc_info[1])

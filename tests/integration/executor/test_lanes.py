@@ -92,7 +92,7 @@ async def test_a_caller_may_ask_for_less_time_memory_and_output(pool: SandboxPoo
 
 
 async def test_a_caller_that_asks_for_more_is_told_the_limit(pool: SandboxPool) -> None:
-    with pytest.raises(LimitExceeded, match=r"wall_seconds is 60\.0: a job may ask for 0\.001 to 8\.0"):
+    with pytest.raises(LimitExceeded, match=r"wall_seconds is 60\.0: use a value from 0\.001 to 8\.0"):
         await pool.execute(Job(code="x = 1", limits=Limits(wall_seconds=60)))
 
 
@@ -131,7 +131,7 @@ async def test_more_jobs_than_may_wait_are_refused_at_once(tmp_path: Path) -> No
         await until_in_a_sandbox(pool, "fast")
         waiting = asyncio.create_task(pool.execute(job("x = 1", "x")))
         await asyncio.sleep(0)
-        with pytest.raises(Busy, match="1 jobs wait for a sandbox already"):
+        with pytest.raises(Busy, match="1 jobs are already waiting for a sandbox"):
             await pool.execute(job("x = 1"))
         assert (await waiting).status == STATUS_OK
         assert (await running).status == sandbox_pb2.STATUS_TIMEOUT

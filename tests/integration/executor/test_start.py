@@ -58,7 +58,7 @@ async def test_a_sandbox_that_sees_the_canary_gets_no_job(tmp_path: Path) -> Non
 async def test_a_full_disk_means_not_ready_and_leaves_nothing(tmp_path: Path) -> None:
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", tmp_path], check=True)
     try:
-        with pytest.raises(SandboxUnavailable, match=r"no sandbox can live in .*: No space left on device"):
+        with pytest.raises(SandboxUnavailable, match=r"cannot create sandboxes in .*: No space left on device"):
             await SandboxPool(SandboxSettings(runtime_dir=tmp_path)).start()
         assert list(tmp_path.iterdir()) == []
     finally:
@@ -67,5 +67,5 @@ async def test_a_full_disk_means_not_ready_and_leaves_nothing(tmp_path: Path) ->
 
 @needs_runsc
 async def test_a_folder_that_is_not_there_means_not_ready(tmp_path: Path) -> None:
-    with pytest.raises(SandboxUnavailable, match=r"no sandbox can live in .*: No such file or directory"):
+    with pytest.raises(SandboxUnavailable, match=r"cannot create sandboxes in .*: No such file or directory"):
         await SandboxPool(SandboxSettings(runtime_dir=tmp_path / "missing")).start()
