@@ -133,7 +133,7 @@ async def test_an_ordinary_users_sandboxes_leave_nothing_either() -> None:
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o777)
         ran = nobody.run(nobody.python(), "-c", _OWNER, folder, "end")
-        assert (ran.stdout, ran.stderr) == ("2 only root can have control groups made by runsc\n", "")
+        assert (ran.stdout, ran.stderr) == ("2 runsc creates control groups only as root\n", "")
         await assert_nothing_left(Path(folder))
 
 
