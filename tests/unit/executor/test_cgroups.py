@@ -71,7 +71,7 @@ def test_a_group_that_cannot_be_made_or_limits_nothing_is_refused(tmp_path: Path
     with pytest.raises(NoCgroups, match="useless does not delegate memory and pids"):
         useless.make()
     assert list((tmp_path / "useless").iterdir()) == []
-    with pytest.raises(NoCgroups, match=r"no control group can be made: .*nowhere/pool"):
+    with pytest.raises(NoCgroups, match=r"cannot create a control group: .*nowhere/pool"):
         Cgroup(path="pool", limited=(tmp_path / "nowhere" / "pool",), others=()).make()
 
 
