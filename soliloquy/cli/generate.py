@@ -27,7 +27,7 @@ from soliloquy.cli.progress import Bar, Quiet
 from soliloquy.cli.service_options import CLASSIFIERS
 from soliloquy.dataset.frames import DamagedFrames
 from soliloquy.dataset.storage import Storage, StorageUnavailable
-from soliloquy.problems.commissions import Commissions
+from soliloquy.problems.commission_source import Commissions
 from soliloquy.problems.sources import BadProblemFile, ProblemSource, UnknownProblems, problem_source
 from soliloquy.recipes.recipe import DEFAULT, find, known_recipes
 from soliloquy.runs.backends import KafkaBackend, LocalBackend

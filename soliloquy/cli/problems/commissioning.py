@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import click
 
-from soliloquy.problems.commissions import Commissions
+from soliloquy.problems.commission_source import Commissions
 from soliloquy.problems.sources import BadProblemFile, UnknownProblems, problem_source
 from soliloquy.recipes.mathwell.commissions import described, refused_topic
 from soliloquy.recipes.mathwell.criteria.operations import CALCULATIONS, OPERATIONS

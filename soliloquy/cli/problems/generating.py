@@ -25,7 +25,7 @@ from soliloquy.dataset.exports.format import ExportOptions
 from soliloquy.dataset.reading import Dataset
 from soliloquy.dataset.statistics import kinds_of_reasons
 from soliloquy.dataset.storage import Storage
-from soliloquy.problems.commissions import Commissions
+from soliloquy.problems.commission_source import Commissions
 from soliloquy.problems.files.importing import NothingUsable, import_problems
 from soliloquy.problems.files.problem_file import read_problems
 from soliloquy.problems.files.reading.rows import Refusal

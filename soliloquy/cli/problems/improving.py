@@ -25,7 +25,7 @@ from soliloquy.cli.service_options import CLASSIFIERS
 from soliloquy.cli.training_view import ShownTraining
 from soliloquy.dataset.manifest import MANIFEST
 from soliloquy.dataset.storage import Storage
-from soliloquy.problems.commissions import Commissions
+from soliloquy.problems.commission_source import Commissions
 from soliloquy.problems.sifting.near_duplicates import NearDuplicates
 from soliloquy.problems.sifting.policy import DUPLICATES
 from soliloquy.runs.failure import Failure

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from soliloquy.problems.bank.bank import Bank, bank_names, load_bank
 from soliloquy.problems.bank.family import Family
-from soliloquy.problems.files.problem_rows import kind_name
+from soliloquy.problems.files.problem_row import kind_name
 from soliloquy.runs.failure import Failure
 
 # Names to copy into other commands.

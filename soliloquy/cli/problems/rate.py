@@ -11,8 +11,8 @@ from rich.console import Console
 from rich.progress import track
 
 from soliloquy.cli.model_options import model_options
+from soliloquy.problems.files.atomic_file import whole_file
 from soliloquy.problems.files.problem_file import BadProblemFile, read_problems
-from soliloquy.problems.files.whole import whole_file
 from soliloquy.problems.sifting.policy import SOLVE_RATE
 from soliloquy.problems.sifting.problem_lines import problem_lines
 from soliloquy.problems.sifting.sampling import bin_name, bin_of

@@ -9,7 +9,7 @@ import click
 
 from soliloquy.problems.bank.bank import bank_names, load_bank
 from soliloquy.problems.bank.sampling import Wanted, lines
-from soliloquy.problems.files.whole import whole_file
+from soliloquy.problems.files.atomic_file import whole_file
 from soliloquy.runs.failure import Failure
 
 

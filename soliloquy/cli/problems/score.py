@@ -13,8 +13,8 @@ from soliloquy.cli.problems.labelled import word_problems
 from soliloquy.cli.problems.measuring import measuring_options, models, near_duplicates
 from soliloquy.cli.problems.published import MEASURES, beside_published
 from soliloquy.cli.tables import table
+from soliloquy.problems.files.atomic_file import whole_file
 from soliloquy.problems.files.reading.rows import Unreadable
-from soliloquy.problems.files.whole import whole_file
 from soliloquy.recipes.judges import BadClassifiers
 from soliloquy.recipes.mathwell.criteria.operations import operations_in
 from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, Scores, WordProblem

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from soliloquy.problems.bank.bank import bank_names, load_bank
 from soliloquy.problems.files.problem_file import BadProblemFile, read_problems
-from soliloquy.problems.files.problem_rows import kind_name, strategy_name
+from soliloquy.problems.files.problem_row import kind_name, strategy_name
 from soliloquy.runs.failure import Failure
 from soliloquy.runtime.seeds import seed
 from soliloquy.truth.number_format import format_value

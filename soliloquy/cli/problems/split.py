@@ -9,7 +9,7 @@ import click
 from soliloquy.problems.files.problem_file import BadProblemFile
 from soliloquy.problems.sifting import split as sifting
 from soliloquy.problems.sifting.policy import SPLIT
-from soliloquy.problems.sifting.splitting import Shares
+from soliloquy.problems.sifting.split import Shares
 from soliloquy.runs.failure import Failure
 
 INCOMPLETE = 1

@@ -3,11 +3,36 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from soliloquy.problems.bank.family_file import Given
 from soliloquy.problems.bank.family_steps import Board, StatedStep, WorkedStep
-from soliloquy.problems.bank.grid import Grid
 from soliloquy.problems.bank.wording import Wording
 from soliloquy.runtime.seeds import digest
+from soliloquy.truth.number_format import format_number
 from soliloquy.v1 import conversation_pb2 as pb
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Grid:
+    """The values from `low` on, `step` apart."""
+
+    low: float
+    step: float
+    count: int
+
+    def value(self, position: int) -> float:
+        return float(f"{self.low + position * self.step:.10g}")
+
+    def position_of(self, text: str) -> int | None:
+        """Where the grid holds the value that is written so."""
+        try:
+            position = round((float(text) - self.low) / self.step)
+        except (ValueError, OverflowError):
+            return None
+        return position if 0 <= position < self.count and format_number(self.value(position)) == text else None
+
+
+def grid(given: Given) -> Grid:
+    return Grid(low=given.low, step=given.step, count=round((given.high - given.low) / given.step) + 1)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

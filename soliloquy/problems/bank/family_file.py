@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
-from soliloquy.problems.working.wrong_ways import Strategy
+from soliloquy.problems.mistakes.wrong_ways import Strategy
 
 Text = Annotated[str, StringConstraints(min_length=1)]
 # Goes into texts, and into a line of JSON, as it stands.

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from soliloquy.problems.bank.family_file import ConceptTable, StepTable
-from soliloquy.problems.working.slips import STRATEGIES, mistakes
-from soliloquy.problems.working.wrong_ways import WrongWays, wrong_ways
+from soliloquy.problems.mistakes.slips import STRATEGIES, mistakes
+from soliloquy.problems.mistakes.wrong_ways import WrongWays, wrong_ways
 from soliloquy.truth.expressions import Expression, in_brackets, parse_expression
 from soliloquy.truth.number_format import format_number, tidy, with_unit
 from soliloquy.v1 import conversation_pb2 as pb

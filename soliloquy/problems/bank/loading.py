@@ -1,15 +1,13 @@
 """A family read from its file, with all that does not depend on a draw worked out."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import prod
 from pathlib import Path
 
-from soliloquy.problems.bank.complaints import complaints
-from soliloquy.problems.bank.family import Family
-from soliloquy.problems.bank.family_file import BadFamily, FamilyFile, read_family
+from soliloquy.problems.bank.family import Family, grid
+from soliloquy.problems.bank.family_file import BadFamily, ConceptTable, FamilyFile, read_family
 from soliloquy.problems.bank.family_steps import StatedStep, WorkedStep, family_step
-from soliloquy.problems.bank.grid import grid
-from soliloquy.problems.bank.wording import Wording, slot_patterns
+from soliloquy.problems.bank.wording import Wording, slot_patterns, slots_in
 from soliloquy.truth.expressions import BadExpression
 from soliloquy.v1 import conversation_pb2 as pb
 
@@ -60,3 +58,39 @@ def _steps(file: FamilyFile) -> Iterator[StatedStep | WorkedStep]:
             if table.kind == "convert" and step.expression.symbols:
                 converted[step.symbol] = step.expression.symbols[0]
         yield step
+
+
+def complaints(file: FamilyFile, steps: Sequence[StatedStep | WorkedStep]) -> Iterator[str]:
+    stated = {*file.things, *file.given}
+    for question in file.questions:
+        if stated - set(slots_in(question)):
+            yield f"the question {question!r} leaves out {sorted(stated - set(slots_in(question)))}"
+    for text in (*file.questions, *_texts(file)):
+        if set(slots_in(text)) - stated - file.constants.keys():
+            yield f"{text!r} has a slot that is neither a thing, a given quantity nor a constant"
+    last = steps[-1]
+    if file.answer and (not isinstance(last, WorkedStep) or last.symbol != file.answer):
+        yield f"the last step does not yield the answer {file.answer}"
+    yield from _unknown_symbols(file, [step for step in steps if isinstance(step, WorkedStep)])
+
+
+def _texts(file: FamilyFile) -> Iterator[str]:
+    for step in file.steps:
+        yield from (step.ask, step.explanation)
+        if isinstance(step, ConceptTable):
+            yield from step.misconceptions
+
+
+def _unknown_symbols(file: FamilyFile, steps: Sequence[WorkedStep]) -> Iterator[str]:
+    known = {*file.given, *file.constants}
+    for step in steps:
+        if not step.expression.symbols:
+            yield f"{step.expression.text!r} calculates with nothing that is given"
+        # A way that the file states comes first; those of the rules use what the right one does.
+        for expression in (step.expression, *(next(iter(ways.candidates)) for ways in step.wrong_ways)):
+            unknown = sorted(set(expression.symbols) - known)
+            if unknown:
+                yield f"{expression.text!r} uses {unknown}, which no step before it yields"
+        if step.symbol in known:
+            yield f"{step.symbol} is the result of a step but has a value before it"
+        known.add(step.symbol)

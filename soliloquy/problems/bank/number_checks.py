@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from soliloquy.problems.bank.family import Family
 from soliloquy.problems.bank.family_steps import WorkedStep
-from soliloquy.problems.working.slips import STRATEGIES
+from soliloquy.problems.mistakes.slips import STRATEGIES
 from soliloquy.truth.number_format import format_value, is_workable
 from soliloquy.v1.conversation_pb2 import Problem, Step
 

@@ -12,7 +12,7 @@ from pydantic_core import to_json
 from soliloquy.problems.bank.family import Family
 from soliloquy.problems.bank.family_steps import Board, StatedStep, WorkedStep
 from soliloquy.problems.bank.wording import Wording
-from soliloquy.problems.files.problem_rows import kind_name, strategy_name
+from soliloquy.problems.files.problem_row import kind_name, strategy_name
 from soliloquy.runtime.seeds import digest
 from soliloquy.v1.conversation_pb2 import Quantity
 

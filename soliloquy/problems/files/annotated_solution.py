@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from soliloquy.problems.files.stated_number import stated_number
-from soliloquy.problems.files.worked_text import unit_at
+from soliloquy.problems.files.prose_solution import unit_at
 from soliloquy.truth.expressions import BadExpression, parse_expression
 
 # With the number behind it, which repeats the result.
@@ -83,3 +82,22 @@ def _expression(arithmetic: str) -> str:
         return text if text and not parse_expression(text).symbols else ""
     except BadExpression:
         return ""
+
+
+_NUMBER = re.compile(
+    r"\s*(?P<sign>[-−+]?)\s*\$?\s*(?P<digits>(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d*)?|\.\d+)(?P<power>[eE][-+]?\d+)?"
+    r"(?:\s*/\s*(?P<below>\d+))?\s*(?P<percent>%?)\s*\.?\s*"
+)
+# What tables write where there is no number, and what overflows.
+_NOT_FINITE = re.compile(r"\s*[-+]?(?:nan|inf|infinity)\s*", re.IGNORECASE)
+
+
+def stated_number(text: str) -> tuple[float, str] | None:
+    """The number and its unit; None where the text is anything else, and no finite number where it says so."""
+    if _NOT_FINITE.fullmatch(text):
+        return float(text), ""
+    match = _NUMBER.fullmatch(text)
+    if match is None or (match["below"] and not int(match["below"])):
+        return None
+    value = float(match["digits"].replace(",", "") + (match["power"] or "")) / int(match["below"] or 1)
+    return -value if match["sign"] in ("-", "−") else value, match["percent"]

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Sequence
 
-from soliloquy.problems.working.slips import slips
-from soliloquy.problems.working.wrong_ways import wrong_ways
+from soliloquy.problems.mistakes.slips import slips
+from soliloquy.problems.mistakes.wrong_ways import wrong_ways
 from soliloquy.truth.expressions import Expression, in_working, parse_expression
 from soliloquy.v1 import conversation_pb2 as pb
 

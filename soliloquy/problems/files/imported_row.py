@@ -6,14 +6,13 @@ from typing import Any
 
 from pydantic_core import to_json
 
-from soliloquy.problems.files.annotated_solution import take_apart
-from soliloquy.problems.files.problem_of_row import ANSWER_ASK, ANSWER_STEP, BadField, check, id_of
-from soliloquy.problems.files.problem_rows import ProblemRow
+from soliloquy.problems.files.annotated_solution import stated_number, take_apart
+from soliloquy.problems.files.problem_from_row import ANSWER_ASK, ANSWER_STEP, BadField, check, id_of
+from soliloquy.problems.files.problem_row import ProblemRow
 from soliloquy.problems.files.program_solution import steps_of_program
 from soliloquy.problems.files.reading.lines import LONGEST_LINE, flaw_of
 from soliloquy.problems.files.reading.rows import names_there
 from soliloquy.problems.files.source_format import SourceFormat
-from soliloquy.problems.files.stated_number import stated_number
 from soliloquy.truth.number_format import format_number
 
 # What a row of ours has a field for; "unit" goes into the answer, and "extra" is taken up by ours.

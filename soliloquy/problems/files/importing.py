@@ -1,20 +1,22 @@
 """Brings problems in: row by row, into a problem file of our own."""
 
+import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 from pydantic import ValidationError
 
 from soliloquy.problems.book import as_one_line
+from soliloquy.problems.files.atomic_file import whole_file
 from soliloquy.problems.files.imported_row import imported
 from soliloquy.problems.files.problem_file import first_complaint
-from soliloquy.problems.files.problem_of_row import BadField, id_of
-from soliloquy.problems.files.problem_rows import ProblemRow
+from soliloquy.problems.files.problem_from_row import BadField, id_of
+from soliloquy.problems.files.problem_row import ProblemRow
 from soliloquy.problems.files.reading.rows import Refusal, SourceRow
-from soliloquy.problems.files.seen import Seen
 from soliloquy.problems.files.source_format import SourceFormat
-from soliloquy.problems.files.whole import whole_file
+from soliloquy.runtime.seeds import digest
 
 
 @dataclass(kw_only=True, slots=True)
@@ -36,6 +38,31 @@ class NothingUsable(ValueError):
     def __init__(self, counts: Counts) -> None:
         super().__init__(f"{counts.read} rows and not one that can be used")
         self.counts = counts
+
+
+class Seen:
+    """On the disk, in a file that nobody else sees: a hundred million rows would not fit into the memory."""
+
+    def __init__(self) -> None:
+        self._database = sqlite3.connect("", isolation_level=None)
+        # Nothing of it is wanted after a crash.
+        self._database.execute("PRAGMA journal_mode = OFF")
+        self._database.execute("PRAGMA synchronous = OFF")
+        self._database.execute("CREATE TABLE seen (hash TEXT PRIMARY KEY, place TEXT) WITHOUT ROWID")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._database.close()
+
+    def first(self, field: str, value: str, place: str) -> str | None:
+        """The place that had this value first, if another did."""
+        key = digest(field, value)
+        if self._database.execute("INSERT OR IGNORE INTO seen VALUES (?, ?)", (key, place)).rowcount:
+            return None
+        found = self._database.execute("SELECT place FROM seen WHERE hash = ?", (key,)).fetchone()
+        return str(found[0])
 
 
 def import_problems(

@@ -10,8 +10,8 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from soliloquy.problems.book import ProblemBook, as_one_line
-from soliloquy.problems.files.problem_of_row import BadField, check, id_of, problem_of
-from soliloquy.problems.files.problem_rows import ProblemRow
+from soliloquy.problems.files.problem_from_row import BadField, check, id_of, problem_of
+from soliloquy.problems.files.problem_row import ProblemRow
 from soliloquy.v1.conversation_pb2 import Problem
 
 Made = TypeVar("Made")

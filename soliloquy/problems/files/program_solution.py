@@ -5,7 +5,7 @@ import re
 import warnings
 from typing import Any
 
-from soliloquy.problems.files.problem_rows import LONGEST_TEXT
+from soliloquy.problems.files.problem_row import LONGEST_TEXT
 from soliloquy.truth.expressions import BadExpression, parse_expression
 
 _COMMENT = re.compile(r"\s*#+\s*(?P<text>.*\w.*)")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from soliloquy.problems.files.whole import whole_file
+from soliloquy.problems.files.atomic_file import whole_file
 from soliloquy.problems.sifting.near_duplicates import Match, NearDuplicates
 from soliloquy.problems.sifting.problem_lines import ProblemLine, problem_lines
 

@@ -1,5 +1,6 @@
 """Finds questions that say nearly the same as an earlier one, among millions."""
 
+import re
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +8,7 @@ from dataclasses import dataclass
 from rensa import RMinHash, RMinHashLSH
 
 from soliloquy.problems.sifting.policy import DUPLICATES
-from soliloquy.problems.sifting.shingles import shingles
+from soliloquy.runtime.seeds import digest
 
 # Of the sketches, so that the same file is always sifted alike.
 SEED = 7
@@ -67,3 +68,28 @@ def banding(threshold: float) -> tuple[int, int]:
             if 1 - (1 - threshold**rows) ** bands >= DUPLICATES.recall:
                 return bands, rows
     return DUPLICATES.most_bands, 1
+
+
+# Words, numbers, and the signs that make one calculation differ from another; a hyphen inside a word is none.
+_TOKEN = re.compile(
+    r"(?P<number>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)|[^\W\d_]+"
+    r"|[+*/^=<>√±×÷·%]|(?<![^\W\d_])[-−]|[-−](?![^\W\d_])"
+)
+_NUMBER = "#"
+
+
+def shingles(question: str, *, ignore_numbers: bool) -> set[str]:
+    """The numbers themselves are part of each shingle: questions with others have none in common."""
+    words: list[str] = []
+    numbers: list[str] = []
+    for match in _TOKEN.finditer(question.casefold()):
+        if match["number"] is None:
+            words.append(match.group())
+        else:
+            words.append(_NUMBER)
+            numbers.append(f"{float(match['number'].replace(',', '')):.10g}")
+    if not words:
+        return {question.strip()}
+    salt = "" if ignore_numbers else digest("numbers", *numbers)[:8]
+    size = min(DUPLICATES.shingle, len(words))
+    return {" ".join((salt, *words[start : start + size])) for start in range(len(words) - size + 1)}

@@ -24,8 +24,8 @@ from services.planner.settings import PlannerSettings
 from services.tutor.settings import TutorSettings
 from soliloquy.client import JobRefused, Sandbox, ServiceUnavailable
 from soliloquy.problems.bank.bank import bank_names, load_bank
-from soliloquy.problems.files.problem_of_row import problem_of
-from soliloquy.problems.files.problem_rows import ProblemRow
+from soliloquy.problems.files.problem_from_row import problem_of
+from soliloquy.problems.files.problem_row import ProblemRow
 from soliloquy.recipes.judges import Judges
 from soliloquy.runs.wiring import ModelSettings, scripted_model
 from soliloquy.runtime.model import Model, StreamingModel

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from services.gateway.planning import BadRequest, Offered
 from soliloquy.problems.bank.bank import bank_names
-from soliloquy.problems.commissions import Commissions
+from soliloquy.problems.commission_source import Commissions
 from soliloquy.problems.sources import BadProblemFile, ProblemSource, problem_source
 from soliloquy.recipes.recipe import find
 from soliloquy.runs.plan import Plan

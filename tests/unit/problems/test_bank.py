@@ -10,8 +10,8 @@ from soliloquy.problems.bank.bank import FAMILIES, Bank, bank_in, bank_names, lo
 from soliloquy.problems.bank.checks import STRIDE
 from soliloquy.problems.bank.family_file import BadFamily
 from soliloquy.problems.bank.rows import Lines
-from soliloquy.problems.files.problem_of_row import problem_of
-from soliloquy.problems.files.problem_rows import ProblemRow
+from soliloquy.problems.files.problem_from_row import problem_of
+from soliloquy.problems.files.problem_row import ProblemRow
 from soliloquy.v1 import conversation_pb2 as pb
 
 BANK = load_bank("physics")

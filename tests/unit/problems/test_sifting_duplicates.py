@@ -9,9 +9,8 @@ import pytest
 
 from soliloquy.problems.files.problem_file import BadProblemFile
 from soliloquy.problems.sifting.dedupe import Sifted, dedupe
-from soliloquy.problems.sifting.near_duplicates import NearDuplicates, banding
+from soliloquy.problems.sifting.near_duplicates import NearDuplicates, banding, shingles
 from soliloquy.problems.sifting.policy import DUPLICATES
-from soliloquy.problems.sifting.shingles import shingles
 
 TROLLEY = (
     "A shopper in a market pushes a fully loaded trolley of 20 kg along the aisle with a horizontal force of 50 N. "

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from soliloquy.problems.sifting.sampling import shares
-from soliloquy.problems.sifting.split import CannotSplit, SplitPlan, split
-from soliloquy.problems.sifting.splitting import Shares
+from soliloquy.problems.sifting.split import CannotSplit, Shares, SplitPlan, split
 
 
 def problem(number: int, **extra: Any) -> dict[str, Any]:

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from soliloquy.problems.files.problem_of_row import problem_of
-from soliloquy.problems.files.problem_rows import ProblemRow
+from soliloquy.problems.files.problem_from_row import problem_of
+from soliloquy.problems.files.problem_row import ProblemRow
 from soliloquy.recipes.codes import EVALUATIONS, STATES
 from soliloquy.recipes.soliloquy.rules import POLICY, check
 from soliloquy.recipes.soliloquy.truth import assess

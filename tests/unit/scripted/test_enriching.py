@@ -7,8 +7,8 @@ import pytest
 from services.model.engines.noise import real_noise
 from services.model.engines.scripted import ScriptedEngine
 from soliloquy.problems.bank.bank import bank_names, load_bank
-from soliloquy.problems.files.problem_of_row import problem_of
-from soliloquy.problems.files.problem_rows import ProblemRow
+from soliloquy.problems.files.problem_from_row import problem_of
+from soliloquy.problems.files.problem_row import ProblemRow
 from soliloquy.recipes.soliloquy import planner
 from soliloquy.recipes.soliloquy.planner import steps_in
 from soliloquy.runtime.ask import Ask

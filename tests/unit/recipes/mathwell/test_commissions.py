@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from soliloquy.problems.commissions import EXAMPLES, Commissions
+from soliloquy.problems.commission_source import EXAMPLES, Commissions
 from soliloquy.problems.sources import problem_source
 from soliloquy.recipes.mathwell.commissions import described, refused_topic
 from soliloquy.recipes.mathwell.prompting import writing

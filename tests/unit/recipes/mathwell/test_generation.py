@@ -6,8 +6,8 @@ from functools import cache
 
 import pytest
 
-from soliloquy.problems.files.problem_of_row import problem_of
-from soliloquy.problems.files.problem_rows import ProblemRow
+from soliloquy.problems.files.problem_from_row import problem_of
+from soliloquy.problems.files.problem_row import ProblemRow
 from soliloquy.problems.files.program_solution import steps_of_program
 from soliloquy.problems.sifting.near_duplicates import NearDuplicates
 from soliloquy.recipes.mathwell.criteria.operations import CALCULATIONS, operations_in

@@ -7,7 +7,7 @@ from services.curriculum.handler import attempt_at
 from services.executor.handler import JobExecutor
 from services.model.engines.scripted import ScriptedEngine
 from soliloquy.problems.bank.bank import load_bank
-from soliloquy.problems.commissions import Commissions
+from soliloquy.problems.commission_source import Commissions
 from soliloquy.recipes.judges import Judges
 from soliloquy.recipes.mathwell.answers import Written
 from soliloquy.recipes.mathwell.criteria.model_judge import Judgement

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from soliloquy.problems.files.file_steps import file_step
-from soliloquy.problems.files.problem_rows import AnswerRow, ProblemRow, ResultRow, StepRow
-from soliloquy.problems.files.solution_text import steps_of
+from soliloquy.problems.files.problem_row import AnswerRow, ProblemRow, ResultRow, StepRow
+from soliloquy.problems.files.prose_solution import steps_of
 from soliloquy.runtime.seeds import digest
 from soliloquy.truth.expressions import BadExpression, Expression, Unworkable, parse_expression
 from soliloquy.truth.number_format import format_value, is_workable, tidy

@@ -1,4 +1,4 @@
-"""Reads a calculation that is written out in prose: "so F = 50 kg × 10 m/s² = 500 N"."""
+"""Steps from a solution in prose, with the calculations that it writes out: "so F = 50 kg × 10 m/s² = 500 N"."""
 
 import re
 from collections.abc import Iterator
@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from keyword import iskeyword
 
-from soliloquy.problems.working.wrong_ways import FACTORS
+from soliloquy.problems.files.file_steps import file_step
+from soliloquy.problems.mistakes.wrong_ways import FACTORS
 from soliloquy.truth.expressions import BadExpression, Unworkable, parse_expression
 from soliloquy.truth.number_format import is_workable
+from soliloquy.v1 import conversation_pb2 as pb
 
 # A stated result may be rounded this far from what its calculation gives.
 ROUNDING = 0.01
@@ -127,3 +129,44 @@ def _textbook(unit: str) -> str:
 
 def number(digits: str) -> float:
     return float(digits.replace(",", ""))
+
+
+STEP_NUMBER = re.compile(r"(?:^|(?<=\s))(?:[Ss]tep\s+(\d+)\s*[).:-]|(\d+)[).](?=\s))\s*")
+SENTENCE_END = re.compile(r"(?<=[.!?;])\s+(?=[^\s\d])")
+
+
+def steps_of(solution: str) -> list[pb.Step]:
+    return [_step(number, text) for number, text in enumerate(_pieces(solution), start=1)]
+
+
+def _pieces(solution: str) -> list[str]:
+    """The solution by its numbered steps, else by its lines, else by its sentences."""
+    for pieces in (_numbered(solution), solution.splitlines(), SENTENCE_END.split(solution)):
+        texts = [piece.strip() for piece in pieces if piece.strip()]
+        if len(texts) > 1:
+            return texts
+    return [solution.strip()]
+
+
+def _numbered(solution: str) -> list[str]:
+    """The texts behind the numbers 1, 2, 3, ..; any other number belongs to a text."""
+    cuts: list[tuple[int, int]] = []
+    for match in STEP_NUMBER.finditer(solution):
+        if int(match[1] or match[2]) == len(cuts) + 1:
+            cuts.append(match.span())
+    ends = [start for start, _ in cuts[1:]] + [len(solution)]
+    return [solution[start:end] for (_, start), end in zip(cuts, ends, strict=False)]
+
+
+def _step(number: int, text: str) -> pb.Step:
+    calculated = calculation_in(text)
+    if calculated is None:
+        return file_step(number=number, explanation=text)
+    symbol = calculated.symbol or f"x{number}"
+    name = f"result of step {number}"
+    return file_step(
+        number=number,
+        explanation=text,
+        expression=parse_expression(calculated.expression) if calculated.expression else None,
+        result=pb.Quantity(symbol=symbol, name=name, value=calculated.value, unit=calculated.unit),
+    )

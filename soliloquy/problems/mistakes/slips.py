@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 
-from soliloquy.problems.working.wrong_ways import WrongWays
+from soliloquy.problems.mistakes.wrong_ways import WrongWays
 from soliloquy.truth.expressions import UNWORKABLE, Expression, Values
 from soliloquy.truth.number_format import SIGNIFICANT_DIGITS, format_number, tidy
 from soliloquy.v1 import conversation_pb2 as pb
