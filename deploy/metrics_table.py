@@ -1,4 +1,4 @@
-"""`deploy/METRICS.md`, from the table that the instruments are made from: `python -m deploy.metrics_table`."""
+"""Writes `deploy/METRICS.md` from the table that defines the instruments: `python -m deploy.metrics_table`."""
 
 from pathlib import Path
 
@@ -9,12 +9,12 @@ PAGE = Path(__file__).with_name("METRICS.md")
 _HEAD = """\
 # Metrics
 
-What the services say at `/metrics`, by who says it. [The dashboards](dashboards/README.md) show it, and the alerts of
-[RUNBOOK.md](RUNBOOK.md) follow from it. Made by `make docs` from [metrics.toml](../soliloquy/runtime/metrics.toml):
-change it there.
+The metrics that services export at `/metrics`, grouped by exporter. [The dashboards](dashboards/README.md) show them, and
+the alerts in [RUNBOOK.md](RUNBOOK.md) use them. `make docs` writes this page from
+[metrics.toml](../soliloquy/runtime/metrics.toml): edit that file.
 
-Every service also has what its libraries export, under their own names: `faststream_*` (batches of the Kafka client),
-`process_*` and `python_*` (the process). Ray has `ray_*` on a port of its own.
+Services also export their libraries' metrics: `faststream_*` (batches of the Kafka client), `process_*` and `python_*`
+(the process). Ray exports `ray_*` on its own port.
 """
 
 

@@ -1,4 +1,4 @@
-"""Writes what the chart knows of each topic, for KafkaTopics: `python -m deploy.topics_file`."""
+"""Writes the chart's topics, for KafkaTopics: `python -m deploy.topics_file`."""
 
 import json
 from pathlib import Path

@@ -1,5 +1,6 @@
-"""What is made of values.yaml: the table in the chart's README, by its `# --` lines, and the file that templates read,
-which cannot see values.yaml. `python -m deploy.values_table` writes both.
+"""Writes the table in the chart's README, from the `# --` lines of values.yaml, and the defaults for templates.
+
+Templates cannot read values.yaml itself. Run `python -m deploy.values_table`.
 """
 
 import json
@@ -28,7 +29,7 @@ class Value:
 
 
 def values() -> Iterator[Value]:
-    """Every value that has a line of its own."""
+    """Yields every documented value."""
     text = VALUES.read_text("utf-8")
     defaults = yaml.safe_load(text)
     above: list[tuple[int, str]] = []

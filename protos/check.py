@@ -1,4 +1,4 @@
-"""Compares the protobuf contract with the last release's: a line for each change that would break a reader.
+"""Compares the protobuf contract with the last release's and prints each change that would break a reader.
 
 usage: check.py [RELEASED CURRENT]
 """
@@ -22,12 +22,12 @@ def breaking_changes(released: Path, current: Path) -> Iterator[str]:
         if name in new_messages:
             yield from _field_changes(name, message, new_messages[name])
         else:
-            yield f"{name}: the message is gone"
+            yield f"{name}: message removed"
     for name, enum in old_enums.items():
         if name in new_enums:
             yield from _value_changes(name, enum, new_enums[name])
         else:
-            yield f"{name}: the enum is gone"
+            yield f"{name}: enum removed"
 
 
 def _field_changes(name: str, old: DescriptorProto, new: DescriptorProto) -> Iterator[str]:
@@ -37,28 +37,28 @@ def _field_changes(name: str, old: DescriptorProto, new: DescriptorProto) -> Ite
         now = kept.get(field.number)
         if now is None:
             if field.number not in reserved:
-                yield f"{name}.{field.name}: field {field.number} is gone and its number is not reserved"
+                yield f"{name}.{field.name}: field {field.number} was removed without reserving its number"
         elif now.name != field.name:
-            yield f"{name}.{field.name}: field {field.number} is called {now.name} now"
+            yield f"{name}.{field.name}: field {field.number} was renamed to {now.name}"
         elif (now.type, now.type_name, now.label) != (field.type, field.type_name, field.label):
-            yield f"{name}.{field.name}: field {field.number} has another type"
+            yield f"{name}.{field.name}: field {field.number} changed its type"
 
 
 def _value_changes(name: str, old: EnumDescriptorProto, new: EnumDescriptorProto) -> Iterator[str]:
     kept = {value.name: value.number for value in new.value}
     for value in old.value:
         if kept.get(value.name) != value.number:
-            yield f"{name}.{value.name}: value {value.number} is gone or renumbered"
+            yield f"{name}.{value.name}: value {value.number} was removed or renumbered"
 
 
 def _described(root: Path) -> FileDescriptorSet:
     files = sorted(str(path.relative_to(root)) for path in root.glob("soliloquy/**/*.proto"))
     if not files:
-        raise SystemExit(f"{root}: there are no .proto files to compare")
+        raise SystemExit(f"{root}: no .proto files to compare")
     with tempfile.TemporaryDirectory() as folder:
         described = Path(folder) / "described"
         if protoc.main(["protoc", f"-I{root}", f"--descriptor_set_out={described}", *files]):
-            raise SystemExit(f"{root}: protoc refused the files; its message is above")
+            raise SystemExit(f"{root}: protoc failed; see its message above")
         return FileDescriptorSet.FromString(described.read_bytes())
 
 

@@ -1,4 +1,4 @@
-"""Compiles the protobuf contract when the project is installed, and takes the rules for Prometheus along."""
+"""Compiles the protobuf contract when the project is installed, and adds the Prometheus rules to the wheel."""
 
 import os
 import shutil
@@ -21,7 +21,7 @@ class ProtoBuildHook(BuildHookInterface[Any]):
         stubs = f"--plugin=protoc-gen-mypy_grpc={_plugin('protoc-gen-mypy_grpc')}"
         _compile(services, f"--grpc_python_out={ROOT}", stubs, f"--mypy_grpc_out={ROOT}")
         if version == "standard":
-            # Who installs a checkout in place has them there.
+            # An editable install reads them from the checkout.
             build_data["force_include"][str(RULES)] = "soliloquy/cli/rules"
         build_data["artifacts"] += ["soliloquy/v1/*_pb2*.py", "soliloquy/v1/*_pb2*.pyi"]
 
@@ -35,7 +35,7 @@ def _compile(files: list[Path], *outputs: str) -> None:
 
 
 def _plugin(name: str) -> str:
-    """Beside this Python, whether or not its environment is activated; on PATH in an isolated build."""
+    """Finds a plugin beside this Python, even if its environment is not activated, or on PATH in an isolated build."""
     path = shutil.which(name, path=os.pathsep.join((sysconfig.get_path("scripts"), os.environ.get("PATH", ""))))
     if path is None:
         raise RuntimeError(f"{name} is missing: install mypy-protobuf")

@@ -1,1 +1,1 @@
-"""Grafana dashboards from the files beside this one: `python -m deploy.dashboards` writes them."""
+"""Generates Grafana dashboards from the TOML files here: `python -m deploy.dashboards`."""

@@ -1,4 +1,4 @@
-"""Writes every dashboard to where the chart reads it."""
+"""Writes every dashboard into the chart."""
 
 from deploy.dashboards.board import CHART, boards
 from deploy.dashboards.grafana import encoded

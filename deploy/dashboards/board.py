@@ -1,4 +1,4 @@
-"""A dashboard as its file says: rows of panels, each with what it asks of Prometheus and what good looks like."""
+"""The schema of a dashboard file: rows of panels, each with its Prometheus queries and what good looks like."""
 
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -9,9 +9,9 @@ from typing import Literal
 from pydantic import TypeAdapter
 
 FOLDER = Path(__file__).parent
-# Where the chart has them.
+# The chart's dashboards.
 CHART = FOLDER.parent / "helm" / "soliloquy" / "files" / "dashboards"
-# The widest: Grafana's grid.
+# Columns of Grafana's grid.
 COLUMNS = 24
 
 
@@ -19,20 +19,20 @@ COLUMNS = 24
 class Panel:
     title: str
     draw: Literal["numbers", "lines", "areas"]
-    # By Grafana's names, such as s, short, percentunit; suffix:/s is a unit of our own.
+    # Grafana's unit names, such as s, short, percentunit; suffix:/s is a custom unit.
     unit: str
-    # Of 24 columns.
+    # Width in columns, 24 at most.
     wide: int
-    # Queries by what the legend calls their series.
+    # Legend to query.
     ask: Mapping[str, str]
-    # What good looks like, and what it means when it does not.
+    # Describes a healthy panel, and what a deviation means.
     good: str
     digits: int | None = None
-    # The end of the axis.
+    # Upper end of the axis.
     most: float | None = None
-    # What is shown where there is no number.
+    # Text in place of a missing number.
     nothing: str = "–"
-    # Words for single values.
+    # Text in place of single values.
     words: Mapping[str, str] = field(default_factory=dict)
     red_from: float | None = None
     red_below: float | None = None
@@ -48,9 +48,9 @@ class Board:
     title: str
     about: str
     row: Mapping[str, Sequence[Panel]]
-    # Variables that choose among the values of a label, by their names.
+    # Variables that select values of a label: name to query.
     choices: Mapping[str, str] = field(default_factory=dict)
-    # Variables that are typed in, with what they are at first.
+    # Variables that a person types in: name to default.
     entries: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -59,7 +59,7 @@ class Board:
 
 
 def boards() -> dict[str, Board]:
-    """By the names of their files."""
+    """Returns all boards by the name of their file."""
     board = TypeAdapter(Board)
     files = sorted(FOLDER.glob("*.toml"))
     return {path.stem: board.validate_python(tomllib.loads(path.read_text("utf-8"))) for path in files}

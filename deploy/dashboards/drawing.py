@@ -1,4 +1,4 @@
-"""A dashboard drawn without a Grafana: its own grid, titles, units and legends, over what a Prometheus answered."""
+"""Draws a dashboard from Prometheus' answers without Grafana: same grid, titles, units and legends."""
 
 import math
 import re
@@ -16,28 +16,28 @@ from PIL import Image
 from deploy.dashboards.board import COLUMNS
 from deploy.dashboards.units import told
 
-# A series: its labels, and its values by time.
+# One series: labels, and values by time.
 Line = tuple[Mapping[str, str], Sequence[tuple[float, float]]]
-# What a query, as it stands in a dashboard, comes to; now, or over the time that is drawn.
+# Evaluates a dashboard's query at one time, or over a range.
 Ask = Callable[[str, bool], Sequence[Line]]
 
 _DOTS_PER_INCH = 100
-# Of a cell of the grid, as Grafana's on a wide screen.
+# Size of a grid cell in pixels, as in Grafana on a wide screen.
 _CELL_WIDE, _CELL_HIGH = 64, 33
 _GAP = 5
 _INK, _DIM, _EDGE, _GROUND = "#1f2329", "#6b7280", "#dfe3e8", "#f4f5f7"
 _GOOD, _BAD = "#2a8a4a", "#c4302b"
-# Of a series each; further ones are not drawn.
+# One per series; further series are not drawn.
 _COLOURS = (
     *("#3274d9", "#e0752d", "#56a64b", "#a352cc", "#e02f44", "#37a2a2", "#c9a100", "#7a7f87"),
     *("#b8629b", "#5f6ad4", "#8f5a2a", "#6fb7e9", "#9bbf3b", "#f2a1a1"),
 )
-# Colours of a picture: a third of the bytes, and nobody sees it.
+# Palette size: a third of the bytes without a visible difference.
 _PALETTE = 128
 
 
 class Sheet:
-    """The surface, in dots from the upper left."""
+    """Returns the panel's area in pixels from the upper left."""
 
     def __init__(self, cells: int) -> None:
         self.wide, self.high = COLUMNS * _CELL_WIDE + 2 * _GAP, cells * _CELL_HIGH + 2 * _GAP
@@ -69,7 +69,7 @@ class Sheet:
 
 
 def draw(dashboard: Mapping[str, Any], ask: Ask, over: tuple[float, float], path: Path) -> None:
-    """The dashboard as Grafana reads it, over a time."""
+    """Draws Grafana's JSON of a dashboard over a time range."""
     panels = dashboard["panels"]
     sheet = Sheet(max(panel["gridPos"]["y"] + panel["gridPos"]["h"] for panel in panels))
     for panel in panels:
@@ -93,7 +93,7 @@ def draw(dashboard: Mapping[str, Any], ask: Ask, over: tuple[float, float], path
 
 
 def _asked(panel: Mapping[str, Any], ask: Ask) -> list[tuple[str, Sequence[tuple[float, float]]]]:
-    """What the legend calls each series, and the series."""
+    """Yields the legend and the points of each series."""
     found = []
     for target in panel["targets"]:
         answered = ask(target["expr"], target["instant"])
@@ -176,7 +176,7 @@ def _plot(axes: Any, series: Sequence[Sequence[tuple[float, float]]], *, stacked
 
 
 def _legend(sheet: Sheet, names: Sequence[str], place: tuple[float, float, float]) -> int:
-    """From the bottom of a panel upwards; how many lines it took."""
+    """Draws the legend from the bottom of a panel upwards and returns its number of lines."""
     x, bottom, wide = place
     shown = list(names[: len(_COLOURS)])
     if len(names) > len(_COLOURS):

@@ -1,4 +1,4 @@
-"""A dashboard as Grafana reads it."""
+"""Converts a board to Grafana's JSON."""
 
 from collections.abc import Iterator, Sequence
 from string import ascii_uppercase
@@ -11,7 +11,7 @@ from grafana_foundation_sdk.models.prometheus import PromQueryFormat
 
 from deploy.dashboards.board import COLUMNS, Board, Panel
 
-# Whichever Prometheus the person who looks has chosen.
+# The Prometheus that the viewer selects.
 SOURCE = model.DataSourceRef(type_val="prometheus", uid="${datasource}")
 
 
@@ -63,7 +63,7 @@ def _choice(name: str, query: str) -> dashboard.QueryVariable:
 
 
 def _placed(board: Board) -> Iterator[dashboard.Row | stat.Panel | timeseries.Panel]:
-    """From left to right, and from the top to the bottom; ids in the order of the file."""
+    """Places panels left to right, top to bottom, with ids in the order of the file."""
     number, y = 0, 0
     for title, panels in board.row.items():
         number += 1
@@ -79,7 +79,7 @@ def _placed(board: Board) -> Iterator[dashboard.Row | stat.Panel | timeseries.Pa
 
 
 def _lines(panels: Sequence[Panel]) -> list[list[Panel]]:
-    """As many side by side as there is room for."""
+    """Splits panels into lines that fit the grid."""
     lines: list[list[Panel]] = [[]]
     for panel in panels:
         if sum(other.wide for other in lines[-1]) + panel.wide > COLUMNS:
@@ -145,7 +145,7 @@ def _thresholds(panel: Panel) -> dashboard.ThresholdsConfig:
 
 
 def _mappings(panel: Panel) -> list[model.ValueMapping]:
-    """Nothing divided by nothing is no number either."""
+    """Maps missing values and NaN (0 / 0) to the panel's text."""
     none = model.DashboardSpecialValueMapOptions(
         match=model.SpecialValueMatch.NULL_AND_NAN, result=model.ValueMappingResult(text=panel.nothing)
     )

@@ -1,4 +1,4 @@
-"""Numbers in the units that the dashboards name, as Grafana writes them."""
+"""Formats numbers in the units of the dashboards, as Grafana does."""
 
 _STEPS = ((31_536_000, "years"), (86_400, "days"), (3_600, "h"), (60, "min"), (1, "s"), (1e-3, "ms"), (1e-6, "µs"))
 

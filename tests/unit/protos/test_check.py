@@ -42,12 +42,12 @@ def test_an_added_field_breaks_nobody(contract: Path) -> None:
 @pytest.mark.parametrize(
     ("before", "after", "complaint"),
     [
-        ("  string symbol = 1;\n", "", "soliloquy.v1.Quantity.symbol: field 1 is gone"),
-        ("string symbol = 1;", "string sign = 1;", "is called sign now"),
-        ("double value = 3;", "string value = 3;", "field 3 has another type"),
-        ("repeated Turn turns = 6;", "Turn turns = 6;", "field 6 has another type"),
-        ("  ENDING_TURN_LIMIT = 2;\n", "", "Ending.ENDING_TURN_LIMIT: value 2 is gone"),
-        ("ENDING_SOLVED = 1;", "ENDING_SOLVED = 9;", "Ending.ENDING_SOLVED: value 1 is gone or renumbered"),
+        ("  string symbol = 1;\n", "", "soliloquy.v1.Quantity.symbol: field 1 was removed without reserving"),
+        ("string symbol = 1;", "string sign = 1;", "was renamed to sign"),
+        ("double value = 3;", "string value = 3;", "field 3 changed its type"),
+        ("repeated Turn turns = 6;", "Turn turns = 6;", "field 6 changed its type"),
+        ("  ENDING_TURN_LIMIT = 2;\n", "", "Ending.ENDING_TURN_LIMIT: value 2 was removed"),
+        ("ENDING_SOLVED = 1;", "ENDING_SOLVED = 9;", "Ending.ENDING_SOLVED: value 1 was removed or renumbered"),
     ],
 )
 def test_a_change_that_breaks_a_reader_is_named(contract: Path, before: str, after: str, complaint: str) -> None:
