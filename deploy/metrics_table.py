@@ -9,7 +9,7 @@ PAGE = Path(__file__).with_name("METRICS.md")
 _HEAD = """\
 # Metrics
 
-The metrics that services export at `/metrics`, grouped by exporter. [The dashboards](dashboards/README.md) show them, and
+The metrics that services export at `/metrics`, by exporter. [The dashboards](dashboards/README.md) show them, and
 the alerts in [RUNBOOK.md](RUNBOOK.md) use them. `make docs` writes this page from
 [metrics.toml](../soliloquy/runtime/metrics.toml): edit that file.
 
