@@ -10,10 +10,10 @@ from pathlib import Path
 import click
 
 from deploy.dashboards.board import CHART
-from deploy.dashboards.drawing import draw
 from tests.integration.observability.watched import Watched, watched
 from tests.kafka.cluster import KafkaCluster
 from tests.observability.asking import Line
+from tests.observability.drawing import draw
 from tests.unit.deploy.queries import filled
 
 DOCS = Path(__file__).parents[3] / "deploy" / "docs"

@@ -9,8 +9,8 @@ import pytest
 
 from deploy.dashboards.board import boards
 from deploy.dashboards.grafana import encoded
-from deploy.dashboards.units import told
 from tests.observability.asking import Line
+from tests.observability.units import told
 
 MOST_BYTES = 300_000
 
@@ -27,7 +27,7 @@ def answered(query: str, now: bool) -> Sequence[Line]:
 
 def test_a_picture_of_a_dashboard_is_small(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is missing: pip install 'soliloquy[train]'")
-    from deploy.dashboards.drawing import draw
+    from tests.observability.drawing import draw
 
     draw(json.loads(encoded(boards()["training"])), answered, (1.8e9, 1.8e9 + 200), tmp_path / "drawn.png")
     picture = (tmp_path / "drawn.png").read_bytes()

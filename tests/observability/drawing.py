@@ -14,7 +14,7 @@ from matplotlib.patches import FancyBboxPatch
 from PIL import Image
 
 from deploy.dashboards.board import COLUMNS
-from deploy.dashboards.units import told
+from tests.observability.units import told
 
 # One series: labels, and values by time.
 Line = tuple[Mapping[str, str], Sequence[tuple[float, float]]]
