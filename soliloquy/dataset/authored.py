@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from soliloquy.dataset.problem_measures import ProblemMeasures
 from soliloquy.dataset.reading import Dataset
-from soliloquy.recipes.mathwell.measures import Measured
 
 CRITERIA = ("solvable", "accurate", "appropriate")
 # By model, the same figures as the paper has them.
@@ -34,7 +34,7 @@ class AuthoredProblems:
     # Those for which a topic was asked for, and those that name it.
     topics: int = 0
     named: int = 0
-    measured: Measured = field(default_factory=Measured)
+    measured: ProblemMeasures = field(default_factory=ProblemMeasures)
 
     def add(self, rows: Iterable[Mapping[str, Any]]) -> None:
         for row in rows:

@@ -98,6 +98,8 @@ class Recipe:
     # The same checks for a conversation with any ending.
     check: Callable[[Conversation], CheckedConversation]
     agreeing: AgreeingLetters
+    # The phrase that describes each persona, by its name.
+    personas: Callable[[], Mapping[str, str]] = dict
     # Readable names of evaluations, actions and states.
     words: Mapping[str, Mapping[str, str]]
     # Summarises in one line how the tutor assessed a message, from a turn's record.

@@ -53,6 +53,18 @@ def test_each_part_of_the_library_imports_only_what_lies_below_it() -> None:
     assert not wrong
 
 
+def test_no_other_part_of_the_library_imports_a_concrete_recipe() -> None:
+    recipes = {f"soliloquy.recipes.{folder.name}" for folder in (LIBRARY / "recipes").iterdir() if folder.is_dir()}
+    wrong = [
+        f"{path.relative_to(ROOT)} imports {name}"
+        for part in BELOW.keys() - {"recipes"}
+        for path in modules(LIBRARY / part)
+        for name in sorted(imports(path))
+        if ".".join(name.split(".")[:3]) in recipes - {"soliloquy.recipes.scripted"}
+    ]
+    assert not wrong
+
+
 def test_no_service_and_no_training_imports_the_composition_root() -> None:
     wrong = [
         f"{path.relative_to(ROOT)} imports {name}"

@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 import click
 
 from soliloquy.cli.problems.labelled import word_problems
+from soliloquy.dataset.problem_measures import ProblemMeasures, SampledProblem
 from soliloquy.problems.files.reading.rows import Unreadable
 from soliloquy.problems.sifting.near_duplicates import NearDuplicates
 from soliloquy.problems.sifting.policy import DUPLICATES
-from soliloquy.recipes.mathwell.measures import Drawn, Measured
 from soliloquy.runs.failure import Failure
 from training.evaluation.text_models import BertScore, NoLocalModel, Perplexity
 
@@ -45,7 +45,7 @@ class Models:
     # Questions of other problems.
     references: Sequence[str]
 
-    def of(self, sample: Sequence[Drawn]) -> Mapping[str, float | None]:
+    def of(self, sample: Sequence[SampledProblem]) -> Mapping[str, float | None]:
         """Means over a sample; None where nothing measures, or there is nothing to compare."""
         questions = [one.question for one in sample]
         written = [f"{one.question}\n\n{one.code}" for one in sample]
@@ -67,7 +67,7 @@ def models(perplexity: Path | None, bertscore: Path | None, references: Path | N
     """Raises Failure."""
     if references and not bertscore:
         raise click.UsageError("--references says what --bertscore compares with, and goes with it")
-    others = Measured()
+    others = ProblemMeasures()
     try:
         for problem, _ in word_problems(references) if references else ():
             others.add(problem.question, problem.code, ())

@@ -13,14 +13,14 @@ from soliloquy.cli.problems.labelled import word_problems
 from soliloquy.cli.problems.measuring import measuring_options, models, near_duplicates
 from soliloquy.cli.problems.published import MEASURES, beside_published
 from soliloquy.cli.tables import table
+from soliloquy.dataset.problem_measures import ProblemMeasures
 from soliloquy.problems.files.atomic_file import whole_file
 from soliloquy.problems.files.reading.rows import Unreadable
 from soliloquy.recipes.judges import BadClassifiers
 from soliloquy.recipes.mathwell.criteria.operations import operations_in
 from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, Scores, WordProblem
-from soliloquy.recipes.mathwell.measures import Measured
-from soliloquy.recipes.mathwell.readability import dale_chall, flesch_kincaid, tokens
 from soliloquy.runs.failure import Failure
+from soliloquy.truth.readability import dale_chall, flesch_kincaid, tokens
 
 _TOLD = {True: "yes", False: "no", None: "undecided"}
 
@@ -62,7 +62,7 @@ def score(
     counts: Counter[tuple[Criterion, bool | None]] = Counter()
     kept = 0
     questions: list[str] = []
-    measured, measuring = Measured(), models(perplexity, bertscore, references)
+    measured, measuring = ProblemMeasures(), models(perplexity, bertscore, references)
     try:
         classifiers = load(learned) if learned else None
         with whole_file(out) if out else nullcontext() as file:

@@ -2,14 +2,14 @@
 
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from soliloquy.dataset.exports.dialogue import CannotConvert, Dialogue
 from soliloquy.dataset.exports.format import ExportOptions, Format, Row, text_of
 from soliloquy.dataset.exports.transcript import Transcript
-from soliloquy.recipes.mathdial.moves import INTENTS
-from soliloquy.recipes.mathdial.prompting import profiles
+from soliloquy.recipes import recipe
+from soliloquy.v1.conversation_pb2 import Move
 
 RECIPE = "mathdial"
 
@@ -22,7 +22,8 @@ _TELLING = "telling"
 _END = "|EOM|"
 _OTHER_END = "<EOM>"
 _ENDS = re.compile(f"({re.escape(_END)}|{re.escape(_OTHER_END)})")
-_TEACHER = re.compile(rf"Teacher: ?(?:\(\s*({'|'.join(INTENTS)})\s*\))?(.*)", re.DOTALL | re.IGNORECASE)
+_NAMES = "|".join(name.removeprefix("MOVE_").lower() for name, move in Move.items() if move)
+_TEACHER = re.compile(rf"Teacher: ?(?:\(\s*({_NAMES})\s*\))?(.*)", re.DOTALL | re.IGNORECASE)
 _STUDENT = re.compile(r"([^:|\n]{1,40}):(?: (.*)|\s*)", re.DOTALL)
 _NOBODY = "Student"
 _ANSWER = re.compile(r"(?:####)?\s*[$€£]?\s*(-?[\d,]*\.?\d+)\s*%?\s*")
@@ -59,9 +60,13 @@ def row(dialogue: Dialogue, choice: ExportOptions) -> Row:
     }
 
 
+def _personas() -> Mapping[str, str]:
+    return recipe.find(RECIPE).personas()
+
+
 def _profile(persona: str, name: str) -> str:
     """Who the student is, as a sentence; what is none of the recipe's profiles is one already."""
-    manner = profiles().get(persona)
+    manner = _personas().get(persona)
     return f"{name} is a sixth-grade student. {name} {manner}" if manner else persona
 
 
@@ -124,7 +129,7 @@ def dialogue(row: Row) -> Dialogue:
 
 def _persona(profile: str, name: str) -> str:
     """Of the recipe's profiles the one that is told like that."""
-    return next((persona for persona in profiles() if _profile(persona, name) == profile), profile)
+    return next((persona for persona in _personas() if _profile(persona, name) == profile), profile)
 
 
 def _answer(solution: str) -> float | None:

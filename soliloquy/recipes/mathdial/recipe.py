@@ -31,6 +31,7 @@ RECIPE = Recipe(
     review=rules.judged,
     check=rules.checked,
     agreeing=POLICY["agreeing"],
+    personas=prompting.profiles,
     words=words.WORDS,
     remark=words.remark,
     record=records.record,

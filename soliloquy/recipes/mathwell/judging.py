@@ -11,11 +11,11 @@ from soliloquy.recipes.mathwell.criteria.operations import operations_in
 from soliloquy.recipes.mathwell.criteria.scoring import score
 from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, Scores
 from soliloquy.recipes.mathwell.policy import POLICY
-from soliloquy.recipes.mathwell.readability import flesch_kincaid, tokens
 from soliloquy.recipes.mathwell.word_problem import as_word_problem
 from soliloquy.runtime.ask import Ask
 from soliloquy.truth.numbers import numbers_in_digits
 from soliloquy.truth.phrases import shared_words
+from soliloquy.truth.readability import flesch_kincaid, tokens
 from soliloquy.v1.conversation_pb2 import Example, Opinion, Problem, Ruling
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from soliloquy.recipes.mathwell.criteria.cues import asks_for
 from soliloquy.recipes.mathwell.criteria.mentions import Mention
 from soliloquy.recipes.mathwell.criteria.understood import Found, Understood, is_measure
 from soliloquy.recipes.mathwell.criteria.words import stems
-from soliloquy.recipes.mathwell.readability import flesch_kincaid
+from soliloquy.truth.readability import flesch_kincaid
 
 
 def _table(name: str) -> dict[str, Any]:

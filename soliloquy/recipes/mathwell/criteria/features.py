@@ -12,7 +12,7 @@ from soliloquy.recipes.mathwell.criteria.cues import ASKED, asks_for
 from soliloquy.recipes.mathwell.criteria.understood import Understood, understood
 from soliloquy.recipes.mathwell.criteria.verdicts import WordProblem
 from soliloquy.recipes.mathwell.criteria.words import singular
-from soliloquy.recipes.mathwell.readability import flesch_kincaid
+from soliloquy.truth.readability import flesch_kincaid
 
 SIZE = 4096
 Vector = npt.NDArray[np.float32]

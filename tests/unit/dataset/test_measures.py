@@ -2,14 +2,14 @@
 
 import pytest
 
-from soliloquy.recipes.mathwell import readability
-from soliloquy.recipes.mathwell.measures import SAMPLE, Measured
-from soliloquy.recipes.mathwell.readability import dale_chall
+from soliloquy.dataset.problem_measures import SAMPLE_SIZE, ProblemMeasures
+from soliloquy.truth import readability
+from soliloquy.truth.readability import dale_chall
 from tests.unit.recipes.mathwell.labelled import labelled
 
 
-def measured(*questions: str) -> Measured:
-    made = Measured()
+def measured(*questions: str) -> ProblemMeasures:
+    made = ProblemMeasures()
     for question in questions:
         made.add(question, "", ["addition"])
     return made
@@ -38,9 +38,9 @@ def test_a_set_is_like_itself_as_far_as_its_questions_share_words() -> None:
 
 def test_parts_measure_what_the_whole_does_and_a_bounded_sample_stands_for_it() -> None:
     questions = [f"{one.problem.question} {copy}" for one in labelled("made_with") for copy in range(12)]
-    assert len(questions) > 10 * SAMPLE
+    assert len(questions) > 10 * SAMPLE_SIZE
     whole = measured(*questions)
     parts = measured(*questions[::-2]) + measured(*questions[-2::-2])
-    assert len(whole.sample) == SAMPLE
+    assert len(whole.sample) == SAMPLE_SIZE
     assert whole.sample == parts.sample
     assert whole.as_json() == parts.as_json()

@@ -1,4 +1,4 @@
-"""What can be measured of a set of word problems without asking anybody, in the terms of the paper's tables."""
+"""Measures a set of word problems by their texts alone, as the tables of the MATHWELL paper do."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -8,16 +8,16 @@ from itertools import combinations
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from soliloquy.recipes.mathwell.readability import dale_chall, flesch_kincaid, tokens
 from soliloquy.runtime.seeds import seed
 from soliloquy.truth.phrases import shared_words
+from soliloquy.truth.readability import dale_chall, flesch_kincaid, tokens
 
-# So many stand for the set where each is held beside others, or read by a model.
-SAMPLE = 200
+# The size of the sample whose problems are compared with one another or read by a model.
+SAMPLE_SIZE = 200
 
 
-class Drawn(NamedTuple):
-    """One of the sample: the lowest draws are taken, in whatever order the problems come."""
+class SampledProblem(NamedTuple):
+    """A problem of the sample, which holds the lowest draws and so does not depend on the order of the problems."""
 
     draw: int
     question: str
@@ -25,16 +25,16 @@ class Drawn(NamedTuple):
 
 
 @dataclass(kw_only=True)
-class Measured:
-    """Sums over problems; those of two parts add up to those of the whole."""
+class ProblemMeasures:
+    """Sums over problems; the sums of two parts add up to the sum of the whole."""
 
     problems: int = 0
     reading_grades: float = 0.0
-    # None without the list of familiar words.
+    # None if the list of familiar words is not installed.
     dale_chall: float | None = 0.0
     tokens: int = 0
     operations: Counter[str] = field(default_factory=Counter)
-    _drawn: list[Drawn] = field(default_factory=list)
+    _sampled: list[SampledProblem] = field(default_factory=list)
 
     def add(self, question: str, code: str, operations: Iterable[str]) -> None:
         familiar = dale_chall(question)
@@ -43,26 +43,26 @@ class Measured:
         self.dale_chall = _sum(self.dale_chall, familiar)
         self.tokens += tokens(question)
         self.operations.update(operations)
-        self._drawn.append(Drawn(seed("sample", question), question, code))
-        if len(self._drawn) > 10 * SAMPLE:
-            self._drawn = self.sample
+        self._sampled.append(SampledProblem(seed("sample", question), question, code))
+        if len(self._sampled) > 10 * SAMPLE_SIZE:
+            self._sampled = self.sample
 
-    def __add__(self, other: "Measured") -> "Measured":
-        return Measured(
+    def __add__(self, other: "ProblemMeasures") -> "ProblemMeasures":
+        return ProblemMeasures(
             problems=self.problems + other.problems,
             reading_grades=self.reading_grades + other.reading_grades,
             dale_chall=_sum(self.dale_chall, other.dale_chall),
             tokens=self.tokens + other.tokens,
             operations=self.operations + other.operations,
-            _drawn=self._drawn + other._drawn,
+            _sampled=self._sampled + other._sampled,
         )
 
     @property
-    def sample(self) -> list[Drawn]:
-        return nsmallest(SAMPLE, self._drawn)
+    def sample(self) -> list[SampledProblem]:
+        return nsmallest(SAMPLE_SIZE, self._sampled)
 
     def as_json(self) -> dict[str, Any]:
-        """Means; None where there is nothing to measure, or nothing to measure it with."""
+        """Returns the means; None for a measure without problems, or without what it is measured with."""
         return {
             "reading_grade": self._mean(self.reading_grades),
             "dale_chall": self._mean(self.dale_chall),
@@ -79,7 +79,7 @@ class Measured:
         return round(100 * count / self.problems, 1)
 
     def _self_similarity(self) -> float | None:
-        """The share of their words that two questions have in common, in per cent; the mean over the sample's pairs."""
+        """Returns the mean share of words, in per cent, that two questions of the sample have in common."""
         pairs = combinations((one.question for one in self.sample), 2)
         shared = [shared_words(one, other) for one, other in pairs]
         return round(100 * fmean(shared), 1) if shared else None
