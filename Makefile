@@ -33,16 +33,19 @@ demo: .venv/installed .venv/runsc ## Generate 50 conversations on this machine, 
 
 check: lint ## Check what breaks most often in a minute: style, types, contract, fast tests
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 $(SHARED) $(FAST)
+	@sh tests/javascript.sh test
 
 test: .venv/serve .venv/runsc .venv/kafka .venv/chromium .venv/prometheus .venv/chart ## Run all tests, set-up included (15 minutes)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 3 $(SHARED) $(ALONE:%=--ignore %)
 	$(BIN)/python -m pytest -n 2 $(SHARED) $(ALONE)
+	@sh tests/javascript.sh test
 
 lint: .venv/dev ## Check style, types and the protobuf contract
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python protos/check.py
+	@sh tests/javascript.sh lint
 
 protos: .venv/dev ## Compile the protobuf contract and compare it with the last release's
 	$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable .
@@ -92,8 +95,8 @@ lock: .venv/dev ## Resolve the dependencies again and write the lock files
 		--output-file deploy/images/model.lock
 
 clean: ## Remove everything that the build created
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache demo-dataset
-	rm -f soliloquy/v1/*_pb2*.py soliloquy/v1/*_pb2*.pyi
+	rm -rf .venv node_modules .mypy_cache .ruff_cache .pytest_cache demo-dataset
+	rm -f soliloquy/v1/*_pb2*.py soliloquy/v1/*_pb2*.pyi soliloquy/v1/*.proto
 	find soliloquy services training benchmarks deploy tests protos -name __pycache__ -prune -exec rm -rf {} +
 
 .venv/bin/python:

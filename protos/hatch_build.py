@@ -20,10 +20,13 @@ class ProtoBuildHook(BuildHookInterface[Any]):
         _compile(messages, f"--python_out={ROOT}", f"--pyi_out={ROOT}")
         stubs = f"--plugin=protoc-gen-mypy_grpc={_plugin('protoc-gen-mypy_grpc')}"
         _compile(services, f"--grpc_python_out={ROOT}", stubs, f"--mypy_grpc_out={ROOT}")
+        # The gateway's OpenAPI document takes its descriptions from the comments.
+        for path in messages:
+            shutil.copy(path, ROOT / path.relative_to(PROTOS))
         if version == "standard":
             # An editable install reads them from the checkout.
             build_data["force_include"][str(RULES)] = "soliloquy/cli/rules"
-        build_data["artifacts"] += ["soliloquy/v1/*_pb2*.py", "soliloquy/v1/*_pb2*.pyi"]
+        build_data["artifacts"] += ["soliloquy/v1/*_pb2*.py", "soliloquy/v1/*_pb2*.pyi", "soliloquy/v1/*.proto"]
 
 
 def _compile(files: list[Path], *outputs: str) -> None:

@@ -17,7 +17,8 @@ BELOW = {
     "runtime": set(),
     "recipes": {"runtime", "truth"},
     "problems": {"recipes", "runtime", "truth"},
-    "dataset": {"recipes", "runtime", "truth"},
+    "web": set(),
+    "dataset": {"recipes", "runtime", "truth", "web"},
     "client": {"dataset", "recipes", "runtime", "truth"},
 }
 COMPOSITION_ROOT = {"runs", "cli"}

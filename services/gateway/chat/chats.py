@@ -139,7 +139,7 @@ class Chats:
         except Refusal as refusal:
             tell(pieces.error(refusal))
         else:
-            tell(pieces.done(chat.conversation))
+            tell(await asyncio.to_thread(pieces.done, chat.conversation))
 
     async def _keep(self, conversation: Conversation) -> None:
         finished = ConversationFinished(conversation=conversation)

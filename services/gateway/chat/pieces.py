@@ -60,16 +60,17 @@ def of_step(before: ConversationEvent, event: ConversationEvent) -> Iterator[Pie
 
 
 def done(conversation: Conversation) -> Piece:
-    return Piece("done", {"turn": turn_of(conversation.turns[-1]), "over": bool(conversation.ending)})
+    """The finished turn: as the contract writes it, and as the console draws it."""
+    # Imported here because it loads Arrow, which no start should wait for.
+    from soliloquy.dataset.view import turn_view
+
+    # Prompts hold the solution: the person is not shown what models were asked and answered.
+    turn = Turn()
+    turn.CopyFrom(conversation.turns[-1])
+    turn.ClearField("calls")
+    told = MessageToDict(turn, preserving_proto_field_name=True)
+    return Piece("done", {"turn": told, "view": turn_view(turn), "over": bool(conversation.ending)})
 
 
 def error(refusal: Refusal) -> Piece:
     return Piece("error", {"code": refusal.code, "message": refusal.message})
-
-
-def turn_of(turn: Turn) -> dict[str, Any]:
-    """Without what models were asked and answered: prompts hold the solution."""
-    told = Turn()
-    told.CopyFrom(turn)
-    told.ClearField("calls")
-    return MessageToDict(told, preserving_proto_field_name=True)

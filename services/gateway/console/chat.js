@@ -1,16 +1,19 @@
-// A person is the student: a recipe and a problem are chosen, and the tutor's soliloquy is read as it happens.
+// The chat, in which a person is the student: the form that chooses a recipe and a problem.
 
-import { Refused, call } from "./calls.js";
+import { element } from "../../../soliloquy/web/element.js";
+import { Refused, call } from "./api.js";
 import { choices, wordsOf } from "./choices.js";
-import { element } from "./element.js";
 import { dialogue } from "./dialogue.js";
-import { choice, field, heading, nothing, recipeChoice } from "./parts.js";
 import { maySteer } from "./session.js";
+import { choice, field, heading, messageOf, nothing, recipeChoice } from "./widgets.js";
+
+/** @import { Choices, RecipeChoice } from "./contract.d.ts" */
 
 const OWN = "own";
-const NOTE = `You are the student. The tutor decides, calculates in the sandbox and replies, as it does in every run; nothing of it
-  is kept unless you say so at the end.`;
+const NOTE = `You are the student. The tutor decides, calculates in the sandbox and replies, as it does in every run; the
+  conversation is kept only if you agree at the end.`;
 
+/** @param {HTMLElement} main @param {string[]} path */
 export async function chat(main, [id]) {
   let offered;
   try {
@@ -20,20 +23,21 @@ export async function chat(main, [id]) {
       return dialogue(main, begun, await wordsOf(begun.recipe));
     }
   } catch (error) {
-    main.append(heading("Chat", { back: id ? { href: "#/chat", text: "Another chat" } : undefined }), nothing(error.message));
+    main.append(heading("Chat", { back: id ? { href: "#/chat", text: "Another chat" } : undefined }), nothing(messageOf(error)));
     return null;
   }
   if (!maySteer()) {
-    main.append(heading("Chat"), nothing("To talk with the tutor takes an operator's token: yours reads."));
+    main.append(heading("Chat"), nothing("Talking with the tutor requires an operator's token; yours is a reader's."));
     return null;
   }
   const recipes = offered.recipes.filter(({ tutoring }) => tutoring);
   const banks = offered.problems.filter(({ kind }) => kind === "bank");
   main.append(heading("Chat", { note: NOTE }));
-  main.append(recipes.length ? form(recipes, banks) : nothing("No recipe here has a tutor to talk to."));
+  main.append(recipes.length ? form(recipes, banks) : nothing("No recipe here has a tutor."));
   return null;
 }
 
+/** @param {RecipeChoice[]} recipes @param {Choices["problems"]} banks */
 function form(recipes, banks) {
   const recipe = recipeChoice("chat-recipe", recipes);
   const bank = element("select", { id: "chat-bank" }, banks.map(({ name }) => element("option", { value: name }, name)));
@@ -43,11 +47,11 @@ function form(recipes, banks) {
   const solution = element("textarea", { id: "chat-solution", rows: "3", maxlength: "4000" });
   const fromBank = element("div", { class: "pair" }, field("Bank", bank), field("Seed", seed));
   const written = element("div", { hidden: true }, field("Your problem", question),
-    field("Its solution", solution, "May be left out; the tutor is surer of itself with one."));
+    field("Its solution", solution, "Optional; the tutor is more reliable with one."));
   const fault = element("p", { class: "fault", role: "alert" });
   const go = element("button", { class: "primary" }, "Begin");
   let source = banks.length ? "bank" : OWN;
-  const chosen = (value) => {
+  const chosen = (/** @type {string} */ value) => {
     source = value;
     fromBank.hidden = value === OWN;
     written.hidden = value !== OWN;
@@ -62,11 +66,13 @@ function form(recipes, banks) {
     fault.textContent = "";
     if (source === OWN && !question.value.trim()) {
       fault.textContent = "Write the problem first.";
-      return question.focus();
+      question.focus();
+      return;
     }
     if (source !== OWN && !/^\d{1,19}$/.test(seed.value.trim())) {
-      fault.textContent = `${seed.value || "Nothing"} is no seed: write a whole number.`;
-      return seed.focus();
+      fault.textContent = `Invalid seed "${seed.value}": write a whole number.`;
+      seed.focus();
+      return;
     }
     go.disabled = true;
     try {

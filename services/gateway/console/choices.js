@@ -1,18 +1,23 @@
-// What can be chosen when something is started: asked for once.
+// What a run or a chat can be started with; fetched once.
 
-import { call } from "./calls.js";
+import { call } from "./api.js";
 
-let asked = null;
+/** @import { Words } from "../../../soliloquy/web/types.d.ts" */
+/** @import { Choices } from "./contract.d.ts" */
 
+/** @type {Promise<Choices> | null} */
+let fetched = null;
+
+/** @returns {Promise<Choices>} */
 export function choices() {
-  asked ||= call("GET", "/v1/choices").catch((error) => {
-    asked = null;
+  fetched ||= call("GET", "/v1/choices").catch((error) => {
+    fetched = null;
     throw error;
   });
-  return asked;
+  return fetched;
 }
 
-/** A recipe's labels in words; empty where the recipe is not known here. */
+/** A recipe's labels in words; empty for a recipe that this gateway does not know. @param {string} recipe @returns {Promise<Words>} */
 export async function wordsOf(recipe) {
   const { recipes } = await choices();
   const none = { letters: {}, state_letters: {}, evaluations: {}, actions: {}, states: {}, agreeing: { right: [], wrong: [] } };

@@ -1,28 +1,34 @@
-// The console itself: which page is shown, who reads it, and whether the gateway can be reached.
+// The console's frame: the page that is shown, who reads it, and whether the gateway can be reached.
 
-import { line, tryAgain } from "./calls.js";
-import { element } from "./element.js";
-import { at, nothing, toast } from "./parts.js";
-import * as session from "./session.js";
+import { element } from "../../../soliloquy/web/element.js";
+import { at, colourSchemeSwitch } from "../../../soliloquy/web/interaction.js";
+import { line, tryAgain } from "./api.js";
 import { chat } from "./chat.js";
-import { conversation } from "./reading.js";
-import { letters } from "./letters.js";
+import { letters } from "./dead-letters.js";
 import { pipeline } from "./pipeline.js";
+import { conversation } from "./reader.js";
 import { run } from "./run.js";
 import { runs } from "./runs.js";
+import * as session from "./session.js";
 import { training } from "./training.js";
+import { messageOf, nothing, toast } from "./widgets.js";
 
+/** @import { Leave, ShowPage } from "./contract.d.ts" */
+
+/** @type {Record<string, ShowPage>} */
 const PAGES = { runs, chat, pipeline, "dead-letters": letters, training };
+/** @type {Leave} */
 let leave = null;
+/** @type {symbol | null} */
 let shown = null;
 
 async function start() {
-  themed();
-  connected();
+  colourSchemeSwitch(at("theme"));
+  showConnection();
   addEventListener("hashchange", route);
   addEventListener("keydown", (event) => {
-    if (event.key !== "/" || event.target.closest("input, textarea, select")) return;
-    const search = document.querySelector("input[type=search]");
+    if (event.key !== "/" || /** @type {Element} */ (event.target).closest("input, textarea, select")) return;
+    const search = /** @type {HTMLElement | null} */ (document.querySelector("input[type=search]"));
     if (search) event.preventDefault();
     search?.focus();
   });
@@ -31,7 +37,7 @@ async function start() {
       await session.begin(() => route(null));
       break;
     } catch (error) {
-      at("main").replaceChildren(nothing(`The gateway cannot be reached: ${error.message}. `));
+      at("main").replaceChildren(nothing(`The gateway cannot be reached: ${messageOf(error)}. `));
       await new Promise((resume) => setTimeout(resume, 2_000));
     }
   }
@@ -39,11 +45,11 @@ async function start() {
   performance.mark("ready");
 }
 
-/** #/runs, #/runs/RUN, #/runs/RUN/CONVERSATION, #/dead-letters?run=RUN; a page gives back what is to be done when it is left. */
+/** Shows #/runs, #/runs/RUN, #/runs/RUN/CONVERSATION, #/dead-letters?run=RUN and the like. @param {Event | null} event */
 async function route(event) {
   const [path, query] = (location.hash.slice(2) || "runs").split("?");
   const [page, ...rest] = path.split("/").map(decodeURIComponent);
-  for (const link of document.querySelectorAll("[data-page]")) {
+  for (const link of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-page]"))) {
     if (link.dataset.page === page) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
@@ -53,27 +59,27 @@ async function route(event) {
   at("pages").hidden = !session.mayRead();
   if (!session.mayRead()) return session.signIn(main, () => route(null));
   const show = page === "runs" && rest[0] ? (rest[1] ? conversation : run) : PAGES[page];
-  const asked = (shown = Symbol(path));
-  // A page that is left before it is there fills what nobody sees.
+  const current = (shown = Symbol(path));
+  // A page that is left before it has loaded fills a sheet that is no longer shown.
   const sheet = element("div", { class: `page ${page}` });
   main.replaceChildren(sheet);
   scrollTo(0, 0);
   if (!show) return sheet.append(nothing(`There is no page ${path}.`));
-  const left = await show(sheet, rest, new URLSearchParams(query || ""));
-  if (shown !== asked) return left?.();
-  leave = left;
+  const leaving = await show(sheet, rest, new URLSearchParams(query || ""));
+  if (shown !== current) return leaving?.();
+  leave = leaving;
   document.title = `${sheet.querySelector("h1")?.textContent || "Runs"} · soliloquy`;
   if (event) main.focus({ preventScroll: true });
 }
 
-function connected() {
+function showConnection() {
   let timer = 0;
-  const told = at("lost-told");
-  line.addEventListener("lost", ({ detail }) => {
-    const until = Date.now() + detail;
+  const countdown = at("lost-told");
+  line.addEventListener("lost", (event) => {
+    const until = Date.now() + /** @type {CustomEvent<number>} */ (event).detail;
     const count = () => {
       const seconds = Math.ceil((until - Date.now()) / 1_000);
-      told.textContent = seconds > 1 ? `trying again in ${seconds} s` : "trying again…";
+      countdown.textContent = seconds > 1 ? `trying again in ${seconds} s` : "trying again…";
     };
     clearInterval(timer);
     timer = setInterval(count, 1_000);
@@ -86,18 +92,6 @@ function connected() {
     at("lost").hidden = true;
   });
   at("try-again").addEventListener("click", tryAgain);
-}
-
-/** As the system has it, until somebody chooses. */
-function themed() {
-  const root = document.documentElement;
-  const stored = localStorage.getItem("theme");
-  if (stored) root.dataset.theme = stored;
-  at("theme").addEventListener("click", () => {
-    const dark = (root.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
-    root.dataset.theme = dark ? "light" : "dark";
-    localStorage.setItem("theme", root.dataset.theme);
-  });
 }
 
 start();

@@ -1,22 +1,27 @@
-// The conversations of a run: the latest first, a page at a time, narrowed by what is asked of them.
+// The conversations of a run: the latest first, a page at a time, filtered by verdict, flags and text.
 
-import { asking, call } from "./calls.js";
-import { counted } from "./conversation.js";
-import { element } from "./element.js";
-import { button, choice, keyed, nothing, pager, say, time, toast, verdict } from "./parts.js";
-import { number, short, whole } from "./told.js";
+import { counted } from "../../../soliloquy/web/conversation.js";
+import { element } from "../../../soliloquy/web/element.js";
+import { debounced } from "../../../soliloquy/web/interaction.js";
+import { Refused, call, withQuery } from "./api.js";
+import { number, short, whole } from "./format.js";
+import { button, choice, keyed, nothing, pager, say, time, toast, verdict } from "./widgets.js";
+
+/** @import { FinishedConversation, Run } from "./contract.d.ts" */
 
 const PAGE = 40;
 const VERDICTS = [["", "All"], ["VERDICT_ACCEPTED", "Kept"], ["VERDICT_REJECTED", "Rejected"]];
-// What was listed last, and how far down it was read: a reader goes on to the next one, and comes back to the list.
-export const listed = { run: "", ids: [], reading: "" };
-const begun = () => ({ asked: { verdict: "", flagged: false, text: "" }, pages: { passed: [], here: "" }, scrolled: 0 });
-let place = begun();
+/** The list that was shown last: a reader goes from one conversation to the next, and back to the list. */
+export const listed = { run: "", ids: /** @type {string[]} */ ([]), reading: "" };
+const newPlace = () => ({ filter: { verdict: "", flagged: false, text: "" }, pages: { passed: /** @type {string[]} */ ([]), here: "" }, scrolled: 0 });
+// Where the reader was in that list.
+let place = newPlace();
 
+/** @param {string} run */
 export function conversationList(run) {
-  if (listed.reading !== run) place = begun();
+  if (listed.reading !== run) place = newPlace();
   listed.reading = "";
-  const { asked } = place;
+  const { filter } = place;
   let [finished, shownAt, timer, round] = [-1, -1, 0, 0];
   const list = element("ol", { class: "list", "aria-label": "Conversations" });
   const empty = nothing("");
@@ -24,20 +29,21 @@ export function conversationList(run) {
   const pages = pager(load, place.pages);
   const more = button("", { kind: "more", hidden: true }, () => pages.reset());
   const spoken = { placeholder: "Topic or question", "aria-label": "Search topic or question" };
-  const search = element("input", { type: "search", ...spoken, autocomplete: "off", spellcheck: "false", value: asked.text });
-  const flagged = element("input", { type: "checkbox", checked: asked.flagged });
-  const narrowed = (values) => {
-    Object.assign(asked, values);
+  const search = element("input", { type: "search", ...spoken, autocomplete: "off", spellcheck: "false", value: filter.text });
+  const flagged = element("input", { type: "checkbox", checked: filter.flagged });
+  const narrow = (/** @type {Partial<typeof filter>} */ values) => {
+    Object.assign(filter, values);
     return pages.reset();
   };
-  search.addEventListener("input", debounced(() => narrowed({ text: search.value.trim() })));
-  flagged.addEventListener("change", () => narrowed({ flagged: flagged.checked }));
+  search.addEventListener("input", debounced(() => narrow({ text: search.value.trim() }), 200));
+  flagged.addEventListener("change", () => narrow({ flagged: flagged.checked }));
 
   async function load() {
     const mine = ++round;
-    const path = asking(`/v1/runs/${encodeURIComponent(run)}/conversations`, { page_size: PAGE, ...asked, page_token: pages.token() });
+    const path = withQuery(`/v1/runs/${encodeURIComponent(run)}/conversations`, { page_size: PAGE, ...filter, page_token: pages.token() });
     const at = finished;
     try {
+      /** @type {{ conversations?: FinishedConversation[], next_page_token: string, total: string }} */
       const { conversations = [], next_page_token, total } = await call("GET", path);
       if (mine !== round) return;
       if (shownAt < 0) requestAnimationFrame(() => scrollTo(0, place.scrolled));
@@ -45,27 +51,27 @@ export function conversationList(run) {
       more.hidden = true;
       Object.assign(listed, { run, ids: conversations.map(({ id }) => id) });
       keyed(list, conversations, ({ id }) => id, (one) => item(run, one));
-      const narrowing = asked.verdict || asked.flagged || asked.text;
-      say(empty, narrowing ? "Nothing fits: ask for less." : "None has finished.");
+      const filtered = filter.verdict || filter.flagged || filter.text;
+      say(empty, filtered ? "No conversation matches: remove a filter." : "No conversation has finished yet.");
       empty.hidden = conversations.length > 0;
-      // What comes in by itself is not read out.
-      found.ariaLive = narrowing ? "polite" : "off";
-      say(found, narrowing ? `${counted(number(total), "conversation")} fit${number(total) === 1 ? "s" : ""}` : counted(number(total), "conversation"));
+      // Screen readers hear of a search, not of every new conversation.
+      found.ariaLive = filtered ? "polite" : "off";
+      say(found, filtered ? `${counted(number(total), "conversation")} ${number(total) === 1 ? "matches" : "match"}` : counted(number(total), "conversation"));
       pages.shows(next_page_token);
     } catch (error) {
-      // The page's stream tells of a lost connection, and asks for the list anew.
-      if (error.status) toast(error.message, "fault");
+      // The page's stream reports a lost connection, and reloads the list.
+      if (error instanceof Refused) toast(error.message, "fault");
     }
   }
 
   const section = element("section", { class: "conversations", "aria-label": "Conversations" },
     element("div", { class: "narrowing" }, element("h2", null, "Conversations"), found,
-      search, choice("Verdict", VERDICTS, asked.verdict, (value) => narrowed({ verdict: value })),
+      search, choice("Verdict", VERDICTS, filter.verdict, (value) => narrow({ verdict: value })),
       element("label", { class: "check" }, flagged, element("span", null, "Flagged"))),
     more, list, empty, pages);
-  /** What has finished comes in at the top, unless somebody is about to press what would move. */
-  section.shows = ({ progress: far = {} }) => {
-    finished = number(far.accepted) + number(far.rejected);
+  /** Adds finished conversations at the top, unless the reader is about to press something that would move. @param {Run} status */
+  const shows = ({ progress = {} }) => {
+    finished = number(progress.accepted) + number(progress.rejected);
     if (finished === shownAt || timer) return;
     timer = setTimeout(() => {
       timer = 0;
@@ -76,13 +82,14 @@ export function conversationList(run) {
       }
     }, shownAt < 0 ? 0 : 1_000);
   };
-  section.leave = () => {
+  const leave = () => {
     clearTimeout(timer);
     place.scrolled = scrollY;
   };
-  return section;
+  return Object.assign(section, { shows, leave });
 }
 
+/** @param {string} run @param {FinishedConversation} one */
 function item(run, one) {
   const { summary = {} } = one;
   const { turns, python_turns, failed_executions, flags } = summary;
@@ -94,12 +101,4 @@ function item(run, one) {
       number(flags) ? element("span", { class: "fault" }, counted(number(flags), "flag")) : null,
       one.reasons?.length ? element("span", { class: "fault reason" }, one.reasons.join("; ")) : null)),
   element("span", { class: "when" }, verdict(one), time(one.finished_at)));
-}
-
-function debounced(action) {
-  let waiting = 0;
-  return () => {
-    clearTimeout(waiting);
-    waiting = setTimeout(action, 200);
-  };
 }

@@ -1,33 +1,38 @@
-// One chat under way: what was said, what the tutor asks itself meanwhile, and where one writes.
+// One chat under way: what was said, the tutor's soliloquy as it happens, and the field for the next message.
 
-import { Refused, call, events } from "./calls.js";
-import { quoted, soliloquyView } from "./conversation.js";
-import { element } from "./element.js";
-import { ask, button, facts, heading, toast } from "./parts.js";
-import { highlighted } from "./python.js";
-import { turnOf } from "./rows.js";
+import { quoted, soliloquyView } from "../../../soliloquy/web/conversation.js";
+import { element } from "../../../soliloquy/web/element.js";
+import { highlighted } from "../../../soliloquy/web/python.js";
+import { Refused, call, events } from "./api.js";
+import { ask, button, facts, heading, toast } from "./widgets.js";
+
+/** @import { TurnView, Words } from "../../../soliloquy/web/types.d.ts" */
+/** @import { Chat } from "./contract.d.ts" */
 
 const LONGEST = 4_000;
-const TERMS = `If you keep it, what you and the tutor said becomes a row of the dataset of chats, marked as a person's, and whoever
-  reads this console can read it. Otherwise nothing of it stays.`;
+const TERMS = `If you keep it, the conversation becomes a row of the dataset of chats, marked as a person's, and everybody who reads
+  this console can read it. Otherwise it is deleted.`;
 
+/** @param {HTMLElement} main @param {Chat} begun @param {Words} words */
 export function dialogue(main, begun, words) {
-  const { id, recipe, problem = {}, messages = [] } = begun;
+  const { id, recipe, problem, messages } = begun;
   const path = `/v1/chats/${encodeURIComponent(id)}`;
   const turns = element("ol", { class: "turns talk", "aria-label": "Conversation" });
   const status = element("p", { class: "unseen", role: "status" });
   const spoken = { placeholder: "Say something to the tutor", "aria-label": "Your message", enterkeyhint: "send" };
   const text = element("textarea", { id: "say", rows: "2", maxlength: LONGEST, ...spoken });
-  const send = element("button", { class: "primary" }, "Send");
-  const writing = element("form", { class: "writing" }, text, send);
-  let [over, under] = [Boolean(begun.over), null];
+  const press = element("button", { class: "primary" }, "Send");
+  const writing = element("form", { class: "writing" }, text, press);
+  let { over } = begun;
+  /** The answer that is awaited. @type {AbortController | null} */
+  let awaited = null;
 
   const finish = async () => {
     const answer = await ask("Keep this conversation?", TERMS, [["", "Go on talking"], ["drop", "Do not keep it"], ["keep", "Keep it", "primary"]]);
     if (!answer) return;
-    under?.abort();
+    awaited?.abort();
     const { kept, run } = await call("POST", `${path}/finish`, { keep: answer === "keep" });
-    toast(kept ? `Thank you: it is kept, in the run ${run}.` : "Nothing of it was kept.");
+    toast(kept ? `Thank you: the conversation is kept, in the run ${run}.` : "The conversation was deleted.");
     location.hash = "#/chat";
   };
   main.append(
@@ -35,7 +40,7 @@ export function dialogue(main, begun, words) {
     element("section", { class: "card asked", "aria-label": "The problem" }, facts(recipe, problem.topic),
       element("p", { class: "question" }, problem.question || "The tutor will ask for your problem.")),
     turns, status, writing);
-  for (const { role, text: said } of messages) turns.append(element("li", null, bubble(role, said)));
+  for (const message of messages) turns.append(element("li", null, bubble(message.role, message.text)));
 
   text.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
@@ -48,115 +53,125 @@ export function dialogue(main, begun, words) {
   });
   writing.addEventListener("submit", (event) => {
     event.preventDefault();
-    if (text.value.trim() && !under && !over) say(text.value.trim());
+    if (text.value.trim() && !awaited && !over) send(text.value.trim());
   });
 
-  async function say(message) {
-    const mine = (under = new AbortController());
+  /** @param {string} message */
+  async function send(message) {
+    const mine = (awaited = new AbortController());
     const live = liveTurn(message, words);
     turns.append(live);
     text.value = "";
     text.style.height = "auto";
-    send.disabled = true;
-    nearEnd();
+    press.disabled = true;
+    scrollToEnd();
     try {
-      for await (const [name, told] of events("POST", `${path}/messages`, { text: message }, mine.signal)) {
+      for await (const [name, data] of events("POST", `${path}/messages`, { text: message }, mine.signal)) {
         const follow = atEnd();
-        live.takes(name, told);
+        live.takes(name, data);
         if (name === "done") {
-          over = Boolean(told.over);
+          over = Boolean(data.over);
           status.textContent = "The tutor has replied.";
         }
-        if (follow) nearEnd();
+        if (follow) scrollToEnd();
       }
       live.ends();
     } catch (error) {
       if (mine.signal.aborted) return;
-      live.fails(error instanceof Refused ? error.message : "The connection was lost before the tutor had replied.");
+      live.fails(error instanceof Refused ? error.message : "The connection was lost before the tutor replied.");
       text.value ||= message;
     } finally {
-      under = null;
-      send.disabled = over;
+      awaited = null;
+      press.disabled = over;
       text.disabled = over;
     }
-    if (over) turns.append(element("li", { class: "end" }, "The conversation is over: finish it, and say whether it may be kept."));
+    if (over) turns.append(element("li", { class: "end" }, "The conversation is over: finish it, and choose whether to keep it."));
     else text.focus();
   }
 
-  if (over) text.disabled = send.disabled = true;
+  if (over) text.disabled = press.disabled = true;
   else text.focus();
-  return () => under?.abort();
+  return () => awaited?.abort();
 }
 
+/** @param {"student" | "tutor"} who @param {string} text */
 function bubble(who, text) {
   return element("div", { class: who }, element("p", { class: "who" }, who === "tutor" ? "Tutor" : "You"), element("p", { class: "bubble" }, text));
 }
 
-/** A turn that is under way: pieces come in, and the whole of it takes their place at the end. */
+/**
+ * A turn under way: shows the steps as they come, and the finished turn in their place at the end.
+ * @param {string} message
+ * @param {Words} words
+ */
 function liveTurn(message, words) {
   const steps = element("div", { class: "steps" });
   const doing = element("span", { class: "doing" }, "deciding");
   const soliloquy = element("details", { class: "soliloquy live", open: true }, element("summary", null, element("i", null, "soliloquy"), doing), steps);
   const reply = bubble("tutor", "");
-  const spoken = reply.querySelector(".bubble");
+  const spoken = /** @type {HTMLElement} */ (reply.querySelector(".bubble"));
   reply.hidden = true;
-  const turn = element("li", null, bubble("student", message), soliloquy, reply);
-  const PIECES = {
+  const said = bubble("student", message);
+  const turn = element("li", null, said, soliloquy, reply);
+  let [failed, touched] = [false, false];
+  /** What each event shows; returns what the tutor does next. @type {Record<string, (data: any) => string>} */
+  const STEPS = {
     deciding: () => "deciding",
     calculation: ({ description }) => {
       steps.append(element("h3", null, "Decides to calculate"), element("p", null, quoted(description)));
       return "writing a program";
     },
     code: ({ code }) => (steps.append(element("h3", null, "Program"), highlighted(code, 0)), "running it"),
-    output: (told) => (steps.append(output(told)), "replying"),
+    output: (data) => (steps.append(output(data)), "replying"),
     reply: ({ delta }) => {
       reply.hidden = false;
       spoken.append(delta);
       return "replying";
     },
-    // It was asked anew: what was shown of its answer does not hold.
+    // The model was asked again: the shown part of its answer does not count.
     reply_again: () => (spoken.replaceChildren(), "asking again"),
-    error: ({ message: told }) => (turn.fails(told), ""),
-    done: ({ turn: whole }) => {
-      const told = soliloquyView(turnOf(whole), words);
-      told.open = soliloquy.open && soliloquy.dataset.touched === "yes";
-      soliloquy.replaceWith(told);
-      // Signs that mean something in a prompt were replaced.
-      turn.querySelector(".student .bubble").textContent = whole.student?.text || message;
-      spoken.replaceChildren(whole.tutor?.text || "");
-      reply.hidden = !whole.tutor?.text;
+    error: (data) => (fails(data.message), ""),
+    done: (/** @type {{ view: TurnView }} */ { view }) => {
+      const finished = soliloquyView(view, words);
+      finished.open = soliloquy.open && touched;
+      soliloquy.replaceWith(finished);
+      // The gateway replaces characters that mean something in a prompt.
+      said.replaceWith(bubble("student", view.student || message));
+      spoken.replaceChildren(view.tutor || "");
+      reply.hidden = !view.tutor;
       return "";
     },
   };
-  soliloquy.firstChild.addEventListener("click", () => (soliloquy.dataset.touched = "yes"));
-  turn.takes = (name, told) => {
-    if (PIECES[name]) doing.textContent = PIECES[name](told || {});
+  soliloquy.firstElementChild?.addEventListener("click", () => (touched = true));
+  const takes = (/** @type {string} */ name, /** @type {any} */ data) => {
+    if (STEPS[name]) doing.textContent = STEPS[name](data || {});
   };
-  turn.fails = (text) => {
+  const fails = (/** @type {string} */ text) => {
     soliloquy.classList.remove("live");
-    turn.failed = true;
+    failed = true;
     turn.append(element("p", { class: "flag", role: "alert" }, text));
   };
-  turn.ends = () => {
-    if (turn.contains(doing) && doing.textContent && !turn.failed) turn.fails("The tutor fell silent before it had replied.");
+  const ends = () => {
+    if (turn.contains(doing) && doing.textContent && !failed) fails("The tutor stopped before it replied.");
   };
-  return turn;
+  return Object.assign(turn, { takes, fails, ends });
 }
 
+/** @param {{ status: string, error?: string, stdout: string, values: Record<string, unknown> }} execution */
 function output({ status, error, stdout, values }) {
   const ran = status === "ok";
   return element("div", { class: "attempt" },
-    ran ? element("ul", { class: "output", "aria-label": "Output" }, Object.entries(values).map(printed))
+    ran ? element("ul", { class: "output", "aria-label": "Output" }, Object.entries(values).map(([name, value]) => printed(name, value)))
       : element("p", { class: "failed" }, error ? `${status}: ${error}` : status),
     stdout ? element("pre", { class: "code printed" }, stdout) : null);
 }
 
-/** As Python would print it, as far as JSON tells. */
-function printed([name, value]) {
-  const told = typeof value === "boolean" ? (value ? "True" : "False") : JSON.stringify(value);
-  return element("li", null, element("code", null, name), " = ", element("code", { class: "value" }, told));
+/** A value as Python would print it, as far as JSON keeps its type. @param {string} name @param {unknown} value */
+function printed(name, value) {
+  const text = typeof value === "boolean" ? (value ? "True" : "False") : JSON.stringify(value);
+  return element("li", null, element("code", null, name), " = ", element("code", { class: "value" }, text));
 }
 
-const page = () => document.scrollingElement;
-const atEnd = () => page().scrollHeight - page().scrollTop - innerHeight < 120;
-const nearEnd = () => page().scrollTo({ top: page().scrollHeight });
+const { documentElement: page } = document;
+const atEnd = () => page.scrollHeight - page.scrollTop - innerHeight < 120;
+const scrollToEnd = () => page.scrollTo({ top: page.scrollHeight });

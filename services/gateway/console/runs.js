@@ -1,11 +1,13 @@
 // All runs, the latest first.
 
-import { asking, watch } from "./calls.js";
-import { element } from "./element.js";
-import { choice, columns, facts, heading, keyed, nothing, pager, progress, say, state, time } from "./parts.js";
+import { element } from "../../../soliloquy/web/element.js";
+import { watch, withQuery } from "./api.js";
+import { cost, duration, isOver, number, outOf, rate, title, troubles } from "./format.js";
 import { maySteer } from "./session.js";
-import { startForm } from "./starting.js";
-import { cost, isOver, lasting, number, outOf, percent, rate, title, whole } from "./told.js";
+import { startForm } from "./start-form.js";
+import { choice, columns, facts, heading, keyed, nothing, pager, progress, say, state, time, updatable } from "./widgets.js";
+
+/** @import { Run } from "./contract.d.ts" */
 
 const STATES = [
   ["", "All"], ["RUN_STATE_RUNNING", "Running"], ["RUN_STATE_PAUSED", "Paused"],
@@ -14,22 +16,24 @@ const STATES = [
 ];
 const PAGE = 30;
 
-export function runs(main, rest, query) {
+/** @param {HTMLElement} main @param {string[]} _path @param {URLSearchParams} query */
+export function runs(main, _path, query) {
   let chosen = "";
-  let stop = null;
+  let stop = () => {};
   const body = element("tbody");
   const table = element("table", { class: "runs" }, columns(["Run", "Progress", "Rate", "Time left", "Cost", "State"]), body);
   const empty = element("div", { class: "empty", hidden: true });
-  const pages = pager(() => asked());
+  const pages = pager(load);
   const start = element("a", { class: "primary", href: "#/runs?start", role: "button" }, "Start a run");
   main.append(heading("Runs", { tools: maySteer() ? start : null }), choice("Which runs", STATES, chosen, (value) => {
     chosen = value;
     pages.reset();
   }), table, empty, pages);
 
-  function asked() {
-    stop?.();
-    stop = watch(asking("/v1/runs/watch", { page_size: PAGE, state: chosen, page_token: pages.token() }), (name, { runs: found = [], next_page_token }) => {
+  function load() {
+    stop();
+    const path = withQuery("/v1/runs/watch", { page_size: PAGE, state: chosen, page_token: pages.token() });
+    stop = watch(path, (name, /** @type {{ runs?: Run[], next_page_token: string }} */ { runs: found = [], next_page_token }) => {
       if (name !== "runs") return;
       keyed(body, found, (run) => run.id, row);
       table.hidden = !found.length;
@@ -39,23 +43,25 @@ export function runs(main, rest, query) {
     }, (error) => main.append(nothing(error.message)));
   }
 
-  asked();
+  load();
   const close = query.has("start") && maySteer() ? startForm() : null;
   return () => {
-    stop?.();
+    stop();
     close?.();
   };
 }
 
+/** @param {string} chosen */
 function unstarted(chosen) {
   if (chosen) return [nothing("No run is in this state.")];
-  return [element("h2", null, "Nothing has been grown here yet"),
-    element("p", null, "A run grows tutoring conversations whose numbers are right: you choose a recipe and the problems, and watch them come in.")];
+  return [element("h2", null, "There are no runs yet"),
+    element("p", null, "A run generates tutoring conversations whose numbers are right: choose a recipe and problems, and watch the conversations come in.")];
 }
 
+/** @param {Run} run */
 function row(run) {
   const bar = progress(run);
-  const [count, share, speed, left, price] = ["b", "span", "td", "td", "td"].map((tag) => element(tag));
+  const [count, share, speed, left, price] = [element("b"), element("span"), element("td"), element("td"), element("td")];
   const shownState = state(run);
   const because = element("span", { class: "because" });
   const line = element("tr", null,
@@ -66,25 +72,16 @@ function row(run) {
   speed.dataset.of = "Rate";
   left.dataset.of = "Left";
   price.dataset.of = "Cost";
-  line.shows = (status) => {
-    const far = status.progress || {};
+  return updatable(line, (/** @type {Run} */ status) => {
+    const counts = status.progress || {};
     bar.shows(status);
     shownState.shows(status);
-    say(count, outOf(far.accepted, status.request));
-    say(share, told(far));
+    say(count, outOf(counts.accepted, status.request));
+    say(share, troubles(counts));
     say(speed, rate(status.rate));
-    say(left, isOver(status) || !number(status.eta_seconds) ? "–" : lasting(status.eta_seconds));
+    say(left, isOver(status) || !number(status.eta_seconds) ? "–" : duration(status.eta_seconds));
     say(price, cost(status.cost));
     for (const cell of [speed, left, price]) cell.classList.toggle("blank", cell.textContent === "–");
     say(because, status.because || "");
-  };
-  return line;
-}
-
-function told({ accepted, rejected, flags, dead_letters }) {
-  const parts = [];
-  if (number(rejected)) parts.push(`${percent(rejected, number(accepted) + number(rejected))} rejected`);
-  if (number(flags)) parts.push(`${whole(flags)} flagged`);
-  if (number(dead_letters)) parts.push(`${whole(dead_letters)} dead`);
-  return parts.join(" · ");
+  });
 }

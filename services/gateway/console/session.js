@@ -1,30 +1,32 @@
-// Who reads: a name and a role, where the gateway needs to know.
+// The session: the reader's name and role, where the gateway asks for a token.
 
-import { call, line } from "./calls.js";
-import { element } from "./element.js";
-import { at, button } from "./parts.js";
+import { element } from "../../../soliloquy/web/element.js";
+import { at } from "../../../soliloquy/web/interaction.js";
+import { Refused, call, line } from "./api.js";
+import { button, messageOf } from "./widgets.js";
 
 let session = { name: "", role: "", needed: false };
 
 export const mayRead = () => !session.needed || Boolean(session.role);
 export const maySteer = () => !session.needed || session.role === "operator";
 
-/** Resolves when it is known who reads; `changed` is called whenever that is somebody else. */
+/** Resolves once the reader is known; calls `changed` whenever the reader changes. @param {() => void} changed */
 export async function begin(changed) {
   line.addEventListener("unknown", () => {
     if (!mayRead() || !session.needed) return;
-    taken({ name: "", role: "", needed: true });
+    take({ needed: true });
     changed();
   });
-  taken(await call("GET", "/v1/session"));
+  take(await call("GET", "/v1/session"));
   at("session").addEventListener("left", changed);
 }
 
-function taken(told) {
-  session = { name: "", role: "", ...told };
+/** @param {{ name?: string, role?: string, needed: boolean }} answer */
+function take(answer) {
+  session = { name: "", role: "", ...answer };
   const leave = async () => {
     await call("DELETE", "/v1/session").catch(() => null);
-    taken({ needed: true });
+    take({ needed: true });
     at("session").dispatchEvent(new Event("left"));
   };
   at("session").replaceChildren(...(session.needed && session.role
@@ -32,14 +34,14 @@ function taken(told) {
     : []));
 }
 
-/** The form for a token, until one is good. */
+/** Shows the form for a token until one is accepted. @param {HTMLElement} main @param {() => void} signedIn */
 export function signIn(main, signedIn) {
   const hidden = { type: "password", autocomplete: "current-password", spellcheck: "false" };
   const input = element("input", { id: "token", ...hidden, required: true, "aria-describedby": "token-fault" });
   const fault = element("p", { id: "token-fault", class: "fault", role: "alert" });
   const form = element("form", { class: "sign-in" },
     element("h1", null, "Sign in"),
-    element("p", { class: "note" }, "Your token becomes a cookie that no script can read; this page keeps nothing of it."),
+    element("p", { class: "note" }, "Your token becomes a cookie that no script can read; this page does not store it."),
     element("label", { for: "token" }, "Token"), input, fault,
     element("button", { class: "primary" }, "Sign in"));
   form.addEventListener("submit", async (event) => {
@@ -47,10 +49,10 @@ export function signIn(main, signedIn) {
     fault.textContent = "";
     try {
       await call("POST", "/v1/session", { token: input.value.trim() });
-      taken(await call("GET", "/v1/session"));
+      take(await call("GET", "/v1/session"));
       signedIn();
     } catch (error) {
-      fault.textContent = error.status === 401 ? "Nobody has this token." : error.message;
+      fault.textContent = error instanceof Refused && error.status === 401 ? "This token is not known." : messageOf(error);
       input.select();
     }
   });

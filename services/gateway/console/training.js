@@ -1,40 +1,47 @@
-// Adapters and what was measured of them, side by side.
+// Adapters and their evaluations, side by side.
 
-import { call } from "./calls.js";
-import { element } from "./element.js";
-import { columns, facts, heading, nothing, time } from "./parts.js";
+import { element } from "../../../soliloquy/web/element.js";
+import { call } from "./api.js";
+import { columns, facts, heading, messageOf, nothing, time } from "./widgets.js";
+
+/** @import { Content } from "../../../soliloquy/web/types.d.ts" */
+/** @import { Adapter, Evaluation, Measure } from "./contract.d.ts" */
 
 const FIGURE = new Intl.NumberFormat(undefined, { maximumSignificantDigits: 4 });
-// Of what a training reports, what is looked at first.
+// The figures of a training that readers look at first.
 const FIRST = ["validation loss", "validation step", "loss first", "loss last", "steps", "data conversations", "learned_tokens", "tokens_per_second"];
 
+/** @param {HTMLElement} main */
 export async function training(main) {
-  main.append(heading("Training", { note: "Adapters that were made from what was grown here, and what their evaluations found." }));
+  main.append(heading("Training", { note: "Adapters trained on the conversations of this gateway, and their evaluations." }));
   try {
+    /** @type {{ adapters?: Adapter[], evaluations?: Evaluation[] }} */
     const { adapters = [], evaluations = [] } = await call("GET", "/v1/training");
-    const none = nothing("No registry of adapters was given to this gateway, or it is empty.");
+    const none = nothing("This gateway has no registry of adapters, or the registry is empty.");
     main.append(section("Adapters", adapters.length ? element("ul", { class: "cards" }, adapters.map(adapter)) : none));
-    main.append(section("Evaluations", ...(evaluations.length ? compared(evaluations) : [nothing("No evaluation was given to this gateway.")])));
+    main.append(section("Evaluations", ...(evaluations.length ? compared(evaluations) : [nothing("This gateway has no evaluations.")])));
   } catch (error) {
-    main.append(nothing(error.message));
+    main.append(nothing(messageOf(error)));
   }
 }
 
+/** @param {string} title @param {...Content} content */
 function section(title, ...content) {
   return element("section", null, element("h2", null, title), content);
 }
 
+/** @param {Adapter} adapter */
 function adapter({ name, digest, base_digest, active, active_since, note, metrics }) {
   const names = new Set([...FIRST.filter((one) => one in metrics), ...Object.keys(metrics)]);
-  const told = [...names].slice(0, FIRST.length).map((one) => [one, metrics[one]]);
+  const figures = [...names].slice(0, FIRST.length);
   return element("li", { class: "card" },
     element("h3", null, name, active ? element("span", { class: "chip good" }, "active") : null),
     facts(shortened(digest), base_digest ? ["on ", shortened(base_digest)] : null, active ? ["since ", time(Date.parse(active_since) / 1_000)] : null),
     note ? element("p", { class: "aside" }, note) : null,
-    element("dl", null, told.map(([key, value]) => [element("dt", null, key.replaceAll("_", " ")), element("dd", null, FIGURE.format(value))])));
+    element("dl", null, figures.map((key) => [element("dt", null, key.replaceAll("_", " ")), element("dd", null, FIGURE.format(metrics[key]))])));
 }
 
-/** Each protocol has a table: a row a figure, a column a model. */
+/** A table for each protocol, with a row for each figure and a column for each model. @param {Evaluation[]} evaluations */
 function compared(evaluations) {
   const protocols = Map.groupBy(evaluations, ({ protocol }) => protocol || "evaluation");
   return [...protocols].map(([protocol, found]) => {
@@ -46,18 +53,21 @@ function compared(evaluations) {
   });
 }
 
+/** @param {Evaluation} evaluation @returns {Content} */
 function evaluated({ name, model, at }) {
   return [model || name, element("small", null, model && name !== model ? `${name} ` : "", time(at))];
 }
 
+/** @param {string} digest */
 function shortened(digest) {
   return element("code", { title: digest }, digest.slice(0, 12));
 }
 
+/** @param {string} name @param {(Measure | undefined)[]} values */
 function measured(name, values) {
-  const there = values.filter(Boolean);
+  const there = values.filter((value) => value !== undefined);
   const highest = Math.max(...there.map(({ value, high }) => Math.max(value, high ?? value)), 1e-9);
-  // Shares are drawn on the whole of one.
+  // Shares are drawn on a scale of 0 to 1.
   const whole = highest <= 1 ? 1 : highest;
   return element("tr", null, element("th", { scope: "row" }, name.replaceAll("_", " ")), values.map((found) => {
     if (!found) return element("td", { class: "none" }, "–");

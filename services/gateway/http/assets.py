@@ -1,75 +1,46 @@
-"""The console's files, from memory: what is not among them cannot be asked for."""
+"""The console's files, under paths that mirror the source tree: imports resolve on disk and in a browser alike."""
 
-import hashlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import re
 from pathlib import Path
+from typing import Any
 
+from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.routing import Mount
+from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
 
-import soliloquy.dataset.report
 from services.gateway.http.asked import Asked
 from services.gateway.http.routes import Own
-from services.gateway.refusals import Code, Refusal
+from soliloquy.web import FOLDER as SHARED
 
-_CONSOLE = Path(__file__).parents[1] / "console"
-_LOOK = Path(soliloquy.dataset.report.__file__).with_name("look")
-# The console's own files, and what it shows in the same way as a dataset's report.
-FOLDERS = (_CONSOLE, _LOOK)
-PAGE = "index.html"
-# One file has them all, in this order: until it is there, a browser paints nothing.
-SHEET, SHEETS = "sheet.css", ("colours.css", "conversation.css", "console.css", "pages.css")
-_TYPES = {
-    ".css": "text/css; charset=utf-8",
-    ".html": "text/html; charset=utf-8",
-    ".js": "text/javascript; charset=utf-8",
-    ".svg": "image/svg+xml",
-}
+CONSOLE = Path(__file__).parents[1] / "console"
+MOUNTED = {"/assets/services/gateway/console": CONSOLE, "/assets/soliloquy/web": SHARED}
+_NAME = re.compile(r"[\w-]+\.(css|html|js|svg)", re.ASCII)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Asset:
-    content: bytes
-    kind: str
-    tag: str
+class _Files(StaticFiles):
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        # Neither Python nor README files, nor any name that a file system could take for something else.
+        if _NAME.fullmatch(path) is None:
+            raise HTTPException(404)
+        return await super().get_response(path, scope)
 
-    @classmethod
-    def of(cls, name: str, content: bytes) -> "Asset":
-        tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
-        return cls(content=content, kind=_TYPES[Path(name).suffix], tag=tag)
+    def file_response(self, *arguments: Any, **options: Any) -> Response:
+        response = super().file_response(*arguments, **options)
+        # A browser revalidates each time: a gateway of another version has other files under the same names.
+        response.headers["cache-control"] = "no-cache"
+        return response
 
 
-class Assets:
-    def __init__(self, folders: Sequence[Path] = FOLDERS) -> None:
-        files = (file for folder in folders for file in folder.glob("*") if file.suffix in _TYPES)
-        contents = {file.name: file.read_bytes() for file in files}
-        contents[SHEET] = b"".join(contents.pop(name) for name in SHEETS)
-        self._assets: Mapping[str, Asset] = {name: Asset.of(name, content) for name, content in contents.items()}
+def mounts() -> list[Mount]:
+    return [Mount(path, _Files(directory=folder)) for path, folder in MOUNTED.items()]
 
-    def routes(self) -> tuple[Own, ...]:
-        return (
-            Own(method="GET", path="/", action="", summary="The console.", handler=self._page, media="text/html"),
-            Own(
-                method="GET",
-                path="/assets/{name}",
-                action="",
-                summary="A file of the console.",
-                handler=self._file,
-                media="*/*",
-            ),
-        )
 
-    async def _page(self, asked: Asked) -> Response:
-        return self._found(asked, PAGE)
+def page() -> Own:
+    files = _Files(directory=CONSOLE)
 
-    async def _file(self, asked: Asked) -> Response:
-        return self._found(asked, asked.named("name"))
+    async def look(asked: Asked) -> Response:
+        return await files.get_response("index.html", asked.request.scope)
 
-    def _found(self, asked: Asked, name: str) -> Response:
-        if (asset := self._assets.get(name)) is None:
-            raise Refusal(Code.UNKNOWN, f"the console has no file {name[:80]!r}")
-        # Looked at again each time: a gateway of another version has others under the same names.
-        headers = {"etag": asset.tag, "cache-control": "no-cache"}
-        if asset.tag in asked.request.headers.get("if-none-match", ""):
-            return Response(status_code=304, headers=headers)
-        return Response(asset.content, headers={**headers, "content-type": asset.kind})
+    return Own(method="GET", path="/", action="", summary="The console.", handler=look, media="text/html")

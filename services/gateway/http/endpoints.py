@@ -7,6 +7,7 @@ from contextlib import aclosing
 from typing import Any
 
 from google.protobuf.message import Message
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route as Place
@@ -45,14 +46,15 @@ class Endpoints:
             by_path[route.path][route.method] = route
         return [self._place(path, methods) for path, methods in by_path.items()]
 
-    async def nowhere(self, request: Request, _: Exception) -> Response:
-        """What is behind no path."""
+    async def nowhere(self, request: Request, error: Exception) -> Response:
+        """Answers a path that is not offered, or a method that a file does not offer."""
         if request.scope["path"].startswith(GUARDED):
             try:
                 self._access.known(_presented(request))
             except Refusal as refusal:
                 return refused(refusal)
-        return no_such_path(request.method, request.scope["path"])
+        is_file = isinstance(error, HTTPException) and error.status_code == 405
+        return no_such_path(request.method, request.scope["path"], "GET" if is_file else "")
 
     def _place(self, path: str, methods: dict[str, Route]) -> Place:
         async def answer(request: Request) -> Response:

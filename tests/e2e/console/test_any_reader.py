@@ -54,5 +54,7 @@ async def test_it_paints_within_a_second(page: Page, served: Site) -> None:
         await page.open(served.address)
         await page.until(f"{painted}.length && {TITLE} === 'Runs'")
         times += await page.evaluate(painted)
-        assert await page.evaluate(BLOCKING) == [f"{served.address}/assets/sheet.css"]
+        blocking = await page.evaluate(BLOCKING)
+        assert len(blocking) == 4
+        assert all(address.endswith(".css") for address in blocking)
     assert min(times) < 1_000

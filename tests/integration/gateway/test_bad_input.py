@@ -151,7 +151,11 @@ async def test_a_path_leads_to_nothing_but_what_is_listed(tmp_path: Path) -> Non
             "accepted/../../../secret",
             "manifest.json%00",
         ):
-            for path in (f"/v1/runs/{run}/files/{name}", f"/assets/{name}", f"/v1/runs/..%2f{run}/files/unlisted"):
+            for path in (
+                f"/v1/runs/{run}/files/{name}",
+                f"/assets/soliloquy/web/{name}",
+                f"/v1/runs/..%2f{run}/files/unlisted",
+            ):
                 answer = await told(at, head("GET", path, "connection: close"))
                 assert b" 404 " in answer.partition(b"\r\n")[0], path
                 assert b"root:" not in answer

@@ -3,13 +3,14 @@
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path
+from urllib.parse import urljoin
 
 import pytest
 
-from services.gateway.http.assets import FOLDERS
+from services.gateway.http.assets import CONSOLE, MOUNTED
 from tests.integration.gateway.site import Site, site
 
-_ASSETS = re.compile(rb'(?:"/assets/|from "\./)([\w.-]+)"')
+_ASSETS = re.compile(rb'(?:(?:href|src)="(/assets/[^"]+)"|^import .*from "([^"]+)")', re.MULTILINE)
 
 
 @pytest.fixture
@@ -18,24 +19,44 @@ async def at(tmp_path: Path) -> AsyncIterator[Site]:
         yield opened
 
 
-async def test_whatever_the_console_asks_for_is_there_with_its_type(at: Site) -> None:
+async def test_every_file_that_the_console_imports_is_served_with_its_type(at: Site) -> None:
     page = await at.ask("GET", "/")
     assert page.headers["content-type"] == "text/html; charset=utf-8"
     types = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
-    seen, unseen = set[str](), {name.decode() for name in _ASSETS.findall(page.body)}
+    seen, unseen = set[str](), imported("/", page.body)
     while unseen:
-        name = unseen.pop()
-        seen.add(name)
-        asset = await at.ask("GET", f"/assets/{name}")
-        assert (asset.status, asset.headers["content-type"]) == (200, types[Path(name).suffix]), name
-        unseen |= {found.decode() for found in _ASSETS.findall(asset.body)} - seen
-    # Its own, and what it has in common with a dataset's report.
-    assert all(any((folder / name).is_file() for name in seen) for folder in FOLDERS)
+        path = unseen.pop()
+        seen.add(path)
+        asset = await at.ask("GET", path)
+        assert (asset.status, asset.headers["content-type"]) == (200, types[Path(path).suffix]), path
+        unseen |= imported(path, asset.body) - seen
+    # Nothing is served that no page needs, and the report's shared files are among them.
+    assert seen == {
+        f"{path}/{file.name}" for path, folder in MOUNTED.items() for file in folder.iterdir() if file.suffix in types
+    }
+
+
+def imported(path: str, content: bytes) -> set[str]:
+    """The absolute paths of what a file links to or imports."""
+    return {urljoin(path, (linked or module).decode()) for linked, module in _ASSETS.findall(content)}
 
 
 async def test_a_file_that_a_browser_has_is_not_sent_again(at: Site) -> None:
-    first = await at.ask("GET", "/assets/console.js")
-    again = await at.ask("GET", "/assets/console.js", headers={"if-none-match": first.headers["etag"]})
-    other = await at.ask("GET", "/assets/console.js", headers={"if-none-match": '"of-another-version"'})
+    path = "/assets/services/gateway/console/console.js"
+    first = await at.ask("GET", path)
+    again = await at.ask("GET", path, headers={"if-none-match": first.headers["etag"]})
+    other = await at.ask("GET", path, headers={"if-none-match": '"of-another-version"'})
     assert (first.headers["cache-control"], again.status, again.body, other.status) == ("no-cache", 304, b"", 200)
-    assert first.body == other.body == (FOLDERS[0] / "console.js").read_bytes()
+    assert first.body == other.body == (CONSOLE / "console.js").read_bytes()
+
+
+@pytest.mark.parametrize("name", ["README.md", "__init__.py", "nothing.js", "%00.js", ".%2e/app.py", ""])
+async def test_only_scripts_styles_and_the_icon_are_served(at: Site, name: str) -> None:
+    for path in MOUNTED:
+        answer = await at.ask("GET", f"{path}/{name}")
+        assert (answer.status, answer.code) == (404, "unknown")
+
+
+async def test_a_file_can_only_be_read(at: Site) -> None:
+    answer = await at.ask("POST", "/assets/soliloquy/web/element.js", {})
+    assert (answer.status, answer.headers["allow"]) == (405, "GET")

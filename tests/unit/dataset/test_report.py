@@ -13,10 +13,11 @@ import pytest
 from soliloquy.cli.report import report
 from soliloquy.dataset.durations import Durations
 from soliloquy.dataset.report import writing
-from soliloquy.dataset.report.blocks import columns, packed
 from soliloquy.dataset.report.figures import duration_text, figures
 from soliloquy.dataset.report.plots import round_ticks, short
+from soliloquy.dataset.report.writing import packed
 from soliloquy.dataset.statistics import Statistics
+from soliloquy.dataset.view import columns
 from soliloquy.v1.conversation_pb2 import Conversation, Move, Ruling
 from soliloquy.v1.sandbox_pb2 import Complex, Entries, Entry, Items, Value
 from tests.datasets import accepted_rows, rejected_rows, timing_rows, written

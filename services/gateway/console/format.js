@@ -1,4 +1,6 @@
-// Numbers, times and states as people read them, in the reader's own language and zone.
+// Numbers, times and states as people read them, in the reader's own language and time zone.
+
+/** @import { Bounds, Numeric, Progress, Run, RunRequest } from "./contract.d.ts" */
 
 const WHOLE = new Intl.NumberFormat();
 const SHORT = new Intl.NumberFormat(undefined, { notation: "compact", maximumFractionDigits: 1 });
@@ -9,27 +11,32 @@ const CENTS = new Intl.NumberFormat(undefined, { style: "currency", currency: "U
 const AGO = new Intl.RelativeTimeFormat(undefined, { numeric: "auto", style: "short" });
 const MOMENT = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 const CLOCK = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
+/** @type {[Intl.RelativeTimeFormatUnit, number][]} */
 const UNITS = [["day", 86_400], ["hour", 3_600], ["minute", 60], ["second", 1]];
 
-/** What protobuf's JSON leaves out is nothing, and its long integers are strings. */
+/** A missing field is 0. @param {Numeric} value */
 export const number = (value) => Number(value || 0);
+/** @param {Numeric} value */
 export const whole = (value) => WHOLE.format(number(value));
+/** @param {Numeric} value */
 export const short = (value) => (number(value) < 10_000 ? whole(value) : SHORT.format(number(value)));
+/** @param {Numeric} value */
 export const rate = (value) => (number(value) ? `${RATE.format(number(value))}/s` : "–");
 
-/** All is said only of all. */
+/** 100 % only where the part is the whole. @param {Numeric} part @param {Numeric} of */
 export function percent(part, of) {
   if (!number(of)) return "–";
   return PART.format(number(part) < number(of) ? Math.min(number(part) / number(of), 0.999) : 1);
 }
 
+/** @param {Numeric} value */
 export function cost(value) {
   if (!number(value)) return "–";
   return (number(value) < 0.1 ? CENTS : COST).format(number(value));
 }
 
-/** 2 min 41 s: the two largest units. */
-export function lasting(seconds) {
+/** The two largest units: 2 min 41 s. @param {Numeric} seconds */
+export function duration(seconds) {
   const left = Math.round(number(seconds));
   if (left < 60) return `${left} s`;
   if (left < 3_600) return `${Math.floor(left / 60)} min ${left % 60} s`;
@@ -37,16 +44,20 @@ export function lasting(seconds) {
   return `${Math.floor(left / 86_400)} d ${Math.floor((left % 86_400) / 3_600)} h`;
 }
 
+/** @param {Numeric} seconds Since 1970. */
 export function ago(seconds) {
   const past = Math.max(Date.now() / 1_000 - number(seconds), 0);
   if (past < 5) return "just now";
-  const [unit, length] = UNITS.find(([, size]) => past >= size) || UNITS.at(-1);
+  const [unit, length] = UNITS.find(([, size]) => past >= size) || UNITS[UNITS.length - 1];
   return AGO.format(-Math.floor(past / length), unit);
 }
 
+/** @param {Numeric} seconds Since 1970. */
 export const moment = (seconds) => MOMENT.format(new Date(number(seconds) * 1_000));
+/** @param {Date} date */
 export const clock = (date) => CLOCK.format(date);
 
+/** @param {Numeric} size */
 export function bytes(size) {
   const units = ["byte", "kilobyte", "megabyte", "gigabyte", "terabyte"];
   const power = Math.min(Math.floor(Math.log10(Math.max(number(size), 1)) / 3), units.length - 1);
@@ -54,16 +65,46 @@ export function bytes(size) {
   return format.format(number(size) / 1_000 ** power);
 }
 
-/** RUN_STATE_RUNNING is `running`; what is unset is nothing. */
+/** RUN_STATE_RUNNING as "running"; an unset value as "". @param {string | undefined} value @param {string} prefix */
 export function named(value, prefix) {
   const name = (value || "").replace(prefix, "").toLowerCase().replaceAll("_", " ");
   return name === "unspecified" ? "" : name;
 }
 
+/** @param {Pick<Run, "state">} run */
 export const stateOf = (run) => named(run.state, "RUN_STATE_");
-/** What a run is called: its problems or, where nobody here asked for it, its own name. */
+/** A run's problems or, for one that was not started here, its id. @param {Run} run */
 export const title = ({ id, request }) => request.problems || id;
-/** How many are accepted, of those that were asked for. */
+/** The accepted conversations, of those requested. @param {Numeric} count @param {RunRequest} request */
 export const outOf = (count, { conversations }) => (number(conversations) ? `${whole(count)} of ${whole(conversations)}` : whole(count));
+/** @param {Pick<Run, "state">} run */
 export const isSteered = (run) => ["running", "paused"].includes(stateOf(run));
+/** @param {Pick<Run, "state">} run */
 export const isOver = (run) => ["cancelled", "finished", "short"].includes(stateOf(run));
+
+/** What went wrong in a run, in a line. @param {Progress} progress */
+export function troubles({ accepted, rejected, flags, dead_letters }) {
+  const parts = [];
+  if (number(rejected)) parts.push(`${percent(rejected, number(accepted) + number(rejected))} rejected`);
+  if (number(flags)) parts.push(`${whole(flags)} flagged`);
+  if (number(dead_letters)) parts.push(`${whole(dead_letters)} dead`);
+  return parts.join(" · ");
+}
+
+/** @param {Progress} progress */
+export function totalTokens({ tokens = {} }) {
+  return Object.values(tokens).reduce((sum, { prompt, completion }) => sum + number(prompt) + number(completion), 0);
+}
+
+/** @param {Bounds} bounds */
+export const range = ({ least, most }) => `${whole(least)} to ${whole(most)}.`;
+
+/** Why a field cannot hold this; empty where it can. @param {string} value @param {Bounds} bounds */
+export function faultOf(value, { least, most }) {
+  const text = value.trim();
+  if (!text) return "Enter a number.";
+  if (!/^\d+$/.test(text)) return `${text} is not a whole number.`;
+  // A seed has up to twenty digits, more than a double holds.
+  if (BigInt(text) < BigInt(least)) return `At least ${whole(least)}.`;
+  return BigInt(text) > BigInt(most) ? `At most ${whole(most)}.` : "";
+}

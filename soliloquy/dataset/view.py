@@ -1,31 +1,56 @@
-"""Conversations as the page holds them: columns of JSON in compressed blocks, unpacked when somebody reads them."""
+"""What a reader sees of a conversation: the one place that knows, for the report's pages and for the console."""
 
-import base64
-import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pydantic_core import to_json
 
-from soliloquy.dataset.columns import below, named, students
+from soliloquy.dataset.columns import below, named, students, word
+from soliloquy.dataset.rows import rows
 from soliloquy.dataset.values import shown_values
-
-# A reader waits for one block, and a search for all of them.
-ROWS_A_BLOCK = 100
-# Level 6 gives a file a tenth smaller and takes twice as long.
-_LEVEL = 4
+from soliloquy.v1.conversation_pb2 import Conversation, ModelCall, ParseOutcome, Turn
+from soliloquy.v1.gateway_pb2 import Flag
 
 
-def packed(content: Any) -> str:
-    """Letters, digits, + and /: nothing that could end the element it stands in."""
-    deflate = zlib.compressobj(_LEVEL, wbits=-zlib.MAX_WBITS)
-    return base64.b64encode(deflate.compress(to_json(content)) + deflate.flush()).decode("ascii")
+def conversation_view(
+    conversation: Conversation, *, reasons: Sequence[str] | None = None, flags: Iterable[Flag] = ()
+) -> dict[str, Any]:
+    """Returns one conversation as the viewer draws it, with its model calls; `reasons` is None where it was accepted.
+
+    A flag names its turn by number; one without a number belongs to the first turn.
+    """
+    view: dict[str, Any] = unfold(columns(rows([conversation.SerializeToString()])))[0]
+    view["reasons"] = None if reasons is None else list(reasons)
+    if conversation.student_name and not conversation.person:
+        view["persona"] = conversation.student_name
+    found = list(flags)
+    for turn, shown in zip(conversation.turns, view["turns"], strict=True):
+        shown["calls"] = [_call(call) for call in turn.calls]
+        shown["flags"] = [{"claim": one.claim, "evidence": one.evidence} for one in found if one.turn == turn.number]
+    return view
+
+
+def turn_view(turn: Turn) -> dict[str, Any]:
+    shown: dict[str, Any] = conversation_view(Conversation(turns=[turn]))["turns"][0]
+    return shown
+
+
+def unfold(column: Any) -> Any:
+    """Turns what `columns` returns into one object per conversation."""
+    if column is None or isinstance(column, list):
+        return column
+    if "n" in column:
+        values = iter(unfold(column["of"]))
+        return [list(islice(values, length)) for length in column["n"]]
+    fields = {name: unfold(values) for name, values in column.items()}
+    length = len(next(iter(fields.values())))
+    return [{name: values[row] if values else None for name, values in fields.items()} for row in range(length)]
 
 
 def columns(batch: pa.RecordBatch) -> dict[str, Any]:
-    """Each field with its values of all rows; of a list, how many each row has (n) and all of them (of)."""
+    """Returns the values of each field for all rows; a list field has the length in each row (n) and all items (of)."""
     problem = batch["problem"]
     turns = pc.list_flatten(batch["turns"])
     student, tutor, calculation = (below(turns, name) for name in ("student", "tutor", "calculation"))
@@ -131,3 +156,13 @@ def _listed(lists: pa.Array) -> dict[str, Any]:
 def _lengths(lists: pa.Array) -> list[int]:
     lengths: list[int] = pc.fill_null(pc.list_value_length(lists), 0).to_pylist()
     return lengths
+
+
+def _call(call: ModelCall) -> dict[str, Any]:
+    facts = (
+        call.model,
+        word(ParseOutcome.Name(call.outcome), "PARSE_OUTCOME_") if call.outcome else "",
+        f"{call.prompt_tokens} + {call.completion_tokens} tokens",
+        f"{call.seconds:.2f} s" if call.seconds else "",
+    )
+    return {"role": call.role, "raw": list(call.raw), "prompt": call.prompt, "told": " · ".join(filter(None, facts))}

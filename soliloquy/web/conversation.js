@@ -1,12 +1,16 @@
-// One conversation: what was said, and folded under each reply what the tutor asked itself before it.
+// Draws one conversation: what was said, and folded under each reply the tutor's soliloquy before it.
 
 import { element } from "./element.js";
 import { highlighted } from "./python.js";
 
+/** @import { AttemptView, Content, ConversationView, TurnView, Words } from "./types.d.ts" */
+
+/** @param {ConversationView} conversation @param {Words} words */
 export function conversationView(conversation, words) {
   const { turns } = conversation;
-  const rejected = conversation.reasons !== null;
-  const isFunction = conversation.solution.startsWith("def ");
+  const { reasons } = conversation;
+  const solution = conversation.solution || "";
+  const isFunction = solution.startsWith("def ");
   const programs = turns.filter((turn) => turn.description !== null).length;
   return [
     element("header", { class: "about" },
@@ -14,32 +18,37 @@ export function conversationView(conversation, words) {
       element("p", { class: "names" },
         element("a", { class: "id", href: conversation.link || `#${conversation.id}`, title: "Link to this conversation" }, conversation.id),
         element("span", null, conversation.source)),
-      element("h2", null, conversation.question),
+      element("h2", null, conversation.question || "No question was written."),
       element("p", { class: "chips" },
-        chip(rejected ? "rejected" : "kept", rejected ? "fault" : "good"),
-        chip(conversation.ending || "no ending"), chip(conversation.topic), turns.some((turn) => turn.student !== null) ? chip(`student: ${conversation.persona || "anybody"}`) : null,
+        chip(reasons ? "rejected" : "kept", reasons ? "fault" : "good"),
+        chip(conversation.ending || "no ending"), chip(conversation.topic || "no topic"),
+        turns.some((turn) => turn.student !== null) ? chip(`student: ${conversation.persona || "anybody"}`) : null,
         chip(counted(turns.length, "turn")), chip(counted(programs, "calculation")),
         conversation.attempt ? chip(`attempt ${conversation.attempt + 1} at its problem`) : null),
-      rejected ? element("ul", { class: "reasons", "aria-label": "Why it was rejected" }, conversation.reasons.map((reason) => element("li", null, reason))) : null,
+      reasons ? element("ul", { class: "reasons", "aria-label": "Why it was rejected" }, reasons.map((reason) => element("li", null, reason))) : null,
       conversation.ending_reason ? element("p", { class: "aside" }, conversation.ending_reason) : null,
       element("details", { class: "solution" }, element("summary", null, isFunction ? "Its function" : "The expert's solution"),
-        isFunction ? highlighted(conversation.solution, 0) : element("p", { class: "written" }, conversation.solution),
+        isFunction ? highlighted(solution, 0) : element("p", { class: "written" }, solution),
         conversation.outline ? element("p", { class: "written aside" }, conversation.outline) : null),
-      moreOf(conversation).map(([title, text]) => element("details", { class: "solution" }, element("summary", null, title), element("p", { class: "written" }, text)))),
+      recipeParts(conversation).map(([title, text]) => element("details", { class: "solution" }, element("summary", null, title), element("p", { class: "written" }, text)))),
     element("ol", { class: "turns" }, turns.map((turn) => turnView(turn, words))),
     element("p", { class: "end" }, `ended: ${conversation.ending || "unfinished"}`),
   ];
 }
 
-/** What only some recipes have: titles, and what stands under them. */
-function moreOf({ plan, confusion, opinions }) {
-  const asked = (plan || []).map(({ question, answer }, place) => `${place + 1}. ${question} ${answer || ""}`);
-  const said = (opinions || []).map(({ criterion, ruling, judge, because }) => `${criterion}: ${ruling}, says ${judge}${because ? `: ${because}` : ""}`);
-  const all = [["The plan", asked.join("\n")], ["What the student believes", confusion], ["What the judges say", said.join("\n")]];
+/**
+ * The parts that only some recipes have: titles and texts.
+ * @param {ConversationView} conversation
+ */
+function recipeParts({ plan, confusion, opinions }) {
+  const steps = (plan || []).map(({ question, answer }, place) => `${place + 1}. ${question} ${answer || ""}`);
+  const rulings = (opinions || []).map(({ criterion, ruling, judge, because }) => `${criterion}: ${ruling}, says ${judge}${because ? `: ${because}` : ""}`);
+  const all = [["The plan", steps.join("\n")], ["What the student believes", confusion], ["What the judges say", rulings.join("\n")]];
   return all.filter(([, text]) => text);
 }
 
-export function turnView(turn, words) {
+/** @param {TurnView} turn @param {Words} words */
+function turnView(turn, words) {
   return element("li", null,
     turn.student === null ? null : element("div", { class: "student" },
       element("p", { class: "who" }, "Student", element("span", { class: "hidden-label", title: "Drawn before the student spoke; the tutor was not shown it" }, drawn(turn))),
@@ -50,35 +59,41 @@ export function turnView(turn, words) {
     (turn.flags || []).map(flagView));
 }
 
-/** What the student said before that did not show what it was to show. */
+/**
+ * Earlier messages of the student, which did not show what they were meant to show.
+ * @param {{ text: string, because: string }[]} rejected
+ */
 function rejectedView(rejected) {
   return element("details", { class: "call" }, element("summary", null, `${counted(rejected.length, "message")} sent back before`),
     rejected.map(({ text, because }) => [element("p", { class: "written" }, text), element("p", { class: "aside" }, because)]));
 }
 
-/** What is said in a turn and is not so. */
+/** A claim in the turn that is not so. @param {{ claim: string, evidence: string }} flag */
 function flagView({ claim, evidence }) {
   return element("div", { class: "flag", role: "note", "aria-label": "Not so" },
     element("p", null, element("b", null, "Said: "), claim),
     evidence ? element("p", null, element("b", null, "But: "), evidence) : null);
 }
 
+/** What was drawn for the student. @param {TurnView} turn @returns {Content} */
 function drawn({ intent, strategy, belief, shows }) {
-  if (belief) return wrongly(intent, `its wrong solution: ${belief}`);
-  if (shows) return wrongly(intent, `to show: ${shows}`);
+  if (belief) return emphasised(intent, `its wrong solution: ${belief}`);
+  if (shows) return emphasised(intent, `to show: ${shows}`);
   if (intent === "right") return "meant right";
-  return wrongly(intent, intent === "wrong" ? `meant wrong${strategy ? `: ${strategy}` : ""}` : intent || "");
+  return emphasised(intent, intent === "wrong" ? `meant wrong${strategy ? `: ${strategy}` : ""}` : intent || "");
 }
 
-function wrongly(intent, text) {
+/** @param {string | null} intent @param {string} text */
+function emphasised(intent, text) {
   return intent === "wrong" ? element("b", null, text) : text;
 }
 
+/** @param {TurnView} turn @param {Words} words */
 export function soliloquyView(turn, words) {
   const { letters, evaluations, actions, states } = words;
-  const letter = letters[turn.evaluation];
-  const state = words.state_letters[turn.state];
-  const found = verdictOf(turn);
+  const letter = letters[turn.evaluation || ""];
+  const state = words.state_letters[turn.state || ""];
+  const found = programVerdict(turn);
   const against = found !== null && letter && !words.agreeing[found].includes(letter);
   const summary = [
     turn.description === null ? "no calculation" : outcomeOf(turn, found),
@@ -94,14 +109,17 @@ export function soliloquyView(turn, words) {
     letter || turn.thoughts ? element("h3", null, "Judges") : null,
     turn.thoughts ? element("p", { class: "thoughts" }, turn.thoughts) : null,
     element("dl", { class: "codes" },
-      pair("evaluation", letter, evaluations[letter]), pair("action", turn.action || null, actions[turn.action]),
-      pair("step", turn.step || null, ""), pair("state", state, states[state]),
-      pair("sub-question", turn.sub_question || null, ""), pair("learner state", turn.learner_state, ""),
+      pair("evaluation", letter, evaluations[letter]), pair("action", turn.action, actions[String(turn.action)]),
+      pair("step", turn.step, ""), pair("state", state, states[state]),
+      pair("sub-question", turn.sub_question, ""), pair("learner state", turn.learner_state, ""),
       pair("move", turn.move, turn.move_intent ? `to ${turn.move_intent}` : ""), pair("model", turn.model, "")),
     (turn.calls || []).map(callView));
 }
 
-/** What a model was asked and answered, word for word. */
+/**
+ * What a model was asked and what it answered, word for word.
+ * @param {{ role: string, raw: string[], prompt: string, told: string }} call
+ */
 function callView({ role, told, prompt, raw }) {
   return element("details", { class: "call" },
     element("summary", null, element("span", null, role), element("span", { class: "aside" }, told)),
@@ -109,6 +127,7 @@ function callView({ role, told, prompt, raw }) {
     prompt ? element("details", null, element("summary", null, "What it was asked"), element("pre", { class: "code printed" }, prompt)) : null);
 }
 
+/** @param {AttemptView} attempt @param {number} place @param {number} attempts */
 function attemptView(attempt, place, attempts) {
   const ran = attempt.status === "ok";
   const values = attempt.values.map(({ name, shown }) => element("li", null, element("code", null, name), " = ", element("code", { class: "value" }, shown),
@@ -122,32 +141,39 @@ function attemptView(attempt, place, attempts) {
     attempt.lane ? element("p", { class: "aside" }, `${attempt.lane} lane, ${attempt.isolation}`) : null);
 }
 
-/** What the last program found of the student's number: the one truth value among its results, if there is one. */
-function verdictOf(turn) {
+/**
+ * The last program's verdict on the student's number: the one truth value among its results, if there is exactly one.
+ * @param {TurnView} turn
+ */
+export function programVerdict(turn) {
   const last = turn.attempts.at(-1);
   const found = last && last.status === "ok" ? last.values.filter(({ shown }) => shown === "True" || shown === "False") : [];
   return found.length === 1 ? (found[0].shown === "True" ? "right" : "wrong") : null;
 }
 
+/** @param {TurnView} turn @param {string | null} found */
 function outcomeOf(turn, found) {
   const last = turn.attempts.at(-1);
   if (!last || last.status !== "ok") return "no program ran";
   return found ? `program: ${found}` : "program: a value";
 }
 
+/** @param {string} name @param {string | number | null} code @param {string} meaning @returns {Content} */
 function pair(name, code, meaning) {
   return code ? [element("dt", null, name), element("dd", null, element("b", null, String(code)), meaning ? ` ${meaning}` : "")] : [];
 }
 
-/** `names` between backticks as code. */
+/** Sets `names` between backticks as code. @param {string} text @returns {Content} */
 export function quoted(text) {
   return text.split("`").map((part, place) => (place % 2 ? element("code", null, part) : part));
 }
 
-export function chip(text, kind) {
+/** @param {string} text @param {string} [kind] */
+function chip(text, kind) {
   return element("span", { class: kind ? `chip ${kind}` : "chip" }, text);
 }
 
+/** @param {number} number @param {string} thing */
 export function counted(number, thing) {
   return `${number.toLocaleString("en")} ${thing}${number === 1 ? "" : "s"}`;
 }

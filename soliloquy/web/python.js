@@ -1,4 +1,4 @@
-// Python in colours: comments, strings, numbers, words of the language, what is called.
+// Colours Python: comments, strings, numbers, keywords and calls.
 
 import { element } from "./element.js";
 
@@ -13,19 +13,24 @@ const PYTHON = new RegExp(
   "gu",
 );
 
+/**
+ * @param {string} code
+ * @param {number | null} wrongLine From 1; 0 or null marks none.
+ */
 export function highlighted(code, wrongLine) {
-  const lines = [[]];
+  const lines = [/** @type {(Node | string)[]} */ ([])];
+  /** @type {(text: string, kind?: string) => void} */
   const add = (text, kind) => {
     text.split("\n").forEach((part, number) => {
       if (number) lines.push([]);
-      if (part) lines.at(-1).push(kind ? element("span", { class: kind }, part) : part);
+      if (part) lines[lines.length - 1].push(kind ? element("span", { class: kind }, part) : part);
     });
   };
   let end = 0;
   for (const found of code.matchAll(PYTHON)) {
     add(code.slice(end, found.index));
-    const [kind] = Object.entries(found.groups).find(([, text]) => text !== undefined);
-    add(found[0], kind);
+    const group = Object.entries(found.groups || {}).find(([, text]) => text !== undefined);
+    add(found[0], group?.[0]);
     end = found.index + found[0].length;
   }
   add(code.slice(end));

@@ -1,24 +1,27 @@
-// The form that starts a run. What is wrong is said beside its field, as one types.
+// The form that starts a run. A fault is shown beside its field while the reader types.
 
-import { Refused, call } from "./calls.js";
+import { element } from "../../../soliloquy/web/element.js";
+import { Refused, call } from "./api.js";
 import { choices } from "./choices.js";
-import { element } from "./element.js";
-import { field, recipeChoice, toast } from "./parts.js";
-import { whole } from "./told.js";
+import { faultOf, range, whole } from "./format.js";
+import { field, recipeChoice, toast } from "./widgets.js";
 
+/** @import { Choices } from "./contract.d.ts" */
+
+// Each field's name, label and hint.
 const NUMBERS = [
-  ["conversations", "Conversations", "Accepted ones; rejected ones are tried again and do not count."],
+  ["conversations", "Conversations", "Accepted ones; rejected ones are retried and do not count."],
   ["seed", "Seed", "The same seed grows the same dataset."],
-  ["in_flight", "In flight", "Conversations at once: a matter of speed only."],
-  ["max_turns", "Turns at most", ""],
-  ["max_attempts", "Attempts", "For each problem, before it is given up."],
+  ["in_flight", "In flight", "Conversations at once; affects only the speed."],
+  ["max_turns", "Maximum turns", ""],
+  ["max_attempts", "Attempts", "Per problem, before it is given up."],
 ];
-const UNREACHED = "The gateway cannot be reached. Press Start again: it is the same run, however often you do.";
+const UNREACHED = "The gateway cannot be reached. Press Start again: it starts only one run, however often you press.";
 const FEW = ["conversations", "seed"];
 
-/** Opens the form; what is given back closes it. */
+/** Opens the form; what is returned closes it. */
 export function startForm() {
-  // Whoever presses twice, or whose first answer was lost, has asked once.
+  // With one id, pressing twice, or again after a lost answer, starts one run.
   const requestId = [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
   const dialog = element("dialog", { class: "sheet", "aria-labelledby": "start-title" });
   document.body.append(dialog);
@@ -26,7 +29,9 @@ export function startForm() {
     dialog.remove();
     if (location.hash === "#/runs?start") location.hash = "#/runs";
   });
-  dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
+  dialog.addEventListener("click", (event) => {
+    if (event.target === dialog) dialog.close();
+  });
   choices().then((offered) => {
     dialog.append(form(offered, requestId, dialog));
     dialog.showModal();
@@ -38,14 +43,15 @@ export function startForm() {
   return () => dialog.close();
 }
 
+/** @param {Choices} offered @param {string} requestId @param {HTMLDialogElement} dialog */
 function form(offered, requestId, dialog) {
   const { recipes, problems, limits } = offered;
   const recipe = recipeChoice("recipe", recipes);
-  const groups = [["Banks", "bank"], ["Files", "file"]].map(([label, wanted]) => [label, problems.filter(({ kind }) => kind === wanted)]);
-  const source = element("select", { id: "problems" }, groups.filter(([, found]) => found.length).map(([label, found]) =>
+  const groups = [["Banks", "bank"], ["Files", "file"]].map(([label, wanted]) => ({ label, found: problems.filter(({ kind }) => kind === wanted) }));
+  const source = element("select", { id: "problems" }, groups.filter(({ found }) => found.length).map(({ label, found }) =>
     element("optgroup", { label }, found.map(({ name }) => element("option", { value: name }, name)))));
   const enrich = element("input", { type: "checkbox" });
-  const numeric = (id) => element("input", { id, inputmode: "numeric", autocomplete: "off", value: offered.defaults[id], "aria-describedby": `${id}-hint` });
+  const numeric = (/** @type {string} */ id) => element("input", { id, inputmode: "numeric", autocomplete: "off", value: offered.defaults[id], "aria-describedby": `${id}-hint` });
   const numbers = Object.fromEntries(NUMBERS.map(([name]) => [name, numeric(name)]));
   const sum = element("p", { class: "sum" });
   const refused = element("p", { class: "fault", role: "alert" });
@@ -53,10 +59,10 @@ function form(offered, requestId, dialog) {
   const shut = element("button", { type: "button", class: "quiet", "aria-label": "Close" }, "✕");
   shut.addEventListener("click", () => dialog.close());
 
-  // A recipe that makes problems is shown some.
+  // A recipe that writes problems takes examples.
   const offer = () => {
     const makes = recipes.find(({ name }) => name === recipe.value)?.topics.length;
-    made.querySelector("[for=problems]").textContent = makes ? "Examples" : "Problems";
+    /** @type {HTMLElement} */ (made.querySelector("[for=problems]")).textContent = makes ? "Examples" : "Problems";
   };
   const checked = () => {
     const faults = NUMBERS.map(([name]) => shownFault(numbers[name], faultOf(numbers[name].value, limits[name])));
@@ -65,14 +71,14 @@ function form(offered, requestId, dialog) {
     sum.textContent = sound ? summary(recipe.value, source.value, numbers) : "";
     return sound;
   };
-  const pair = (chosen) => element("div", { class: "pair" },
+  const pair = (/** @type {boolean} */ chosen) => element("div", { class: "pair" },
     NUMBERS.filter(([name]) => FEW.includes(name) === chosen).map(([name, label, hint]) => field(label, numbers[name], hint || range(limits[name]))));
   const made = element("form", { novalidate: true },
     element("header", null, element("h2", { id: "start-title" }, "Start a run"), shut),
     field("Recipe", recipe), field("Problems", source), pair(true),
     element("details", null, element("summary", null, "More settings"), pair(false),
       element("label", { class: "check" }, enrich,
-        element("span", null, "Explain and outline each solution first", element("small", null, "A model does so before its conversation starts.")))),
+        element("span", null, "Explain and outline each solution first", element("small", null, "A model does this before the conversation starts.")))),
     sum, refused, element("footer", null, go));
   made.addEventListener("input", () => {
     refused.textContent = "";
@@ -84,8 +90,8 @@ function form(offered, requestId, dialog) {
     if (!checked()) return;
     go.disabled = true;
     try {
-      const asked = Object.fromEntries(Object.entries(numbers).map(([name, { value }]) => [name, name === "seed" ? value.trim() : Number(value)]));
-      const request = { recipe: recipe.value, problems: source.value, enrich: enrich.checked, ...asked };
+      const values = Object.fromEntries(Object.entries(numbers).map(([name, { value }]) => [name, name === "seed" ? value.trim() : Number(value)]));
+      const request = { recipe: recipe.value, problems: source.value, enrich: enrich.checked, ...values };
       const run = await call("POST", "/v1/runs", { request_id: requestId, request });
       dialog.close();
       location.hash = `#/runs/${encodeURIComponent(run.id)}`;
@@ -94,33 +100,24 @@ function form(offered, requestId, dialog) {
       go.disabled = false;
     }
   });
-  if (offered.defaults.recipe) recipe.value = offered.defaults.recipe;
+  if (offered.defaults.recipe) recipe.value = String(offered.defaults.recipe);
   offer();
   checked();
   return made;
 }
 
-function faultOf(value, { least, most }) {
-  const text = value.trim();
-  if (!text) return "A number is needed.";
-  if (!/^\d+$/.test(text)) return `${text} is no whole number.`;
-  // A seed has up to twenty digits, which a double does not hold.
-  if (BigInt(text) < BigInt(least)) return `At least ${whole(least)}.`;
-  return BigInt(text) > BigInt(most) ? `At most ${whole(most)}.` : "";
-}
-
+/** @param {HTMLInputElement} input @param {string} fault */
 function shownFault(input, fault) {
-  const hint = input.parentElement?.querySelector(".hint");
-  input.setAttribute("aria-invalid", Boolean(fault));
+  const hint = /** @type {HTMLElement | null | undefined} */ (input.parentElement?.querySelector(".hint"));
+  input.setAttribute("aria-invalid", String(Boolean(fault)));
   if (!hint) return fault;
-  hint.dataset.hint ??= hint.textContent;
+  hint.dataset.hint ??= hint.textContent || "";
   hint.textContent = fault || hint.dataset.hint;
   hint.classList.toggle("fault", Boolean(fault));
   return fault;
 }
 
-const range = ({ least, most }) => `${whole(least)} to ${whole(most)}.`;
-
+/** @param {string} recipe @param {string} source @param {Record<string, HTMLInputElement>} numbers */
 function summary(recipe, source, numbers) {
   const count = Number(numbers.conversations.value);
   return `${whole(count)} ${count === 1 ? "conversation" : "conversations"} from ${source}, by ${recipe}, seed ${numbers.seed.value.trim()}.`;

@@ -1,0 +1,124 @@
+// The gateway's answers, as far as the console reads them; GET /openapi.json describes all of them.
+
+import type { Words } from "../../../soliloquy/web/types.d.ts";
+
+/** Protobuf's JSON writes 64-bit integers as strings. */
+export type Numeric = number | string | null | undefined;
+
+export interface RunRequest {
+  recipe: string;
+  problems: string;
+  conversations: Numeric;
+  seed: Numeric;
+  in_flight: Numeric;
+  max_turns: Numeric;
+  max_attempts: Numeric;
+  enrich: boolean;
+}
+
+export interface Progress {
+  accepted?: Numeric;
+  rejected?: Numeric;
+  under_way?: Numeric;
+  flags?: Numeric;
+  turns?: Numeric;
+  python_turns?: Numeric;
+  dead_letters?: Numeric;
+  tokens?: Record<string, { prompt: Numeric; completion: Numeric }>;
+}
+
+export interface Run {
+  id: string;
+  request: RunRequest;
+  state: string;
+  because: string;
+  requested_by: string;
+  requested_at: number;
+  changed_at: number;
+  progress?: Progress;
+  rate: number;
+  eta_seconds: number;
+  cost: number;
+}
+
+export interface FinishedConversation {
+  id: string;
+  accepted: boolean;
+  ending: string;
+  reasons?: string[];
+  finished_at: number;
+  summary?: { question?: string; topic?: string; turns?: Numeric; python_turns?: Numeric; failed_executions?: Numeric; flags?: Numeric };
+}
+
+export interface Letter {
+  id: string;
+  topic: string;
+  run: string;
+  conversation: string;
+  made_at: number;
+  attempt: Numeric;
+  error: string;
+}
+
+export interface Stage {
+  service: string;
+  topic: string;
+  events: Numeric;
+  oldest_seconds: number;
+}
+
+export interface RecipeChoice {
+  name: string;
+  title: string;
+  topics: string[];
+  tutoring: boolean;
+  words: Words;
+}
+
+export interface Bounds {
+  least: number;
+  most: number;
+}
+
+export interface Choices {
+  recipes: RecipeChoice[];
+  problems: { name: string; kind: "bank" | "file" }[];
+  defaults: Record<string, string | number>;
+  limits: Record<string, Bounds>;
+}
+
+export interface Chat {
+  id: string;
+  recipe: string;
+  problem: { topic: string; question: string };
+  messages: { role: "student" | "tutor"; text: string }[];
+  over: boolean;
+}
+
+export interface Adapter {
+  name: string;
+  digest: string;
+  base_digest: string;
+  active: boolean;
+  active_since: string;
+  note: string;
+  metrics: Record<string, number>;
+}
+
+export interface Measure {
+  value: number;
+  low: number | null;
+  high: number | null;
+}
+
+export interface Evaluation {
+  name: string;
+  protocol: string;
+  model: string;
+  at: number;
+  metrics: Record<string, Measure | undefined>;
+}
+
+/** Fills a page, and returns what to do when it is left. */
+export type ShowPage = (sheet: HTMLElement, path: string[], query: URLSearchParams) => Leave | Promise<Leave>;
+export type Leave = (() => void) | null | undefined | void;

@@ -1,0 +1,75 @@
+// What the viewer draws: the objects that soliloquy/dataset/view.py makes, and a recipe's labels in words.
+
+/** What an element may hold; lists are flattened, and what is empty is left out. */
+export type Content = Node | string | number | null | undefined | Content[];
+
+export interface ConversationView {
+  id: string;
+  /** Where its id leads, if not to the conversation on the same page. */
+  link?: string;
+  attempt: number | null;
+  persona: string | null;
+  ending: string | null;
+  ending_reason: string | null;
+  /** Why it was rejected; null for an accepted one. */
+  reasons: string[] | null;
+  topic: string | null;
+  source: string | null;
+  question: string | null;
+  solution: string | null;
+  outline: string | null;
+  confusion: string | null;
+  plan: { question: string; answer: string | null }[] | null;
+  opinions: { criterion: string; ruling: string; judge: string; because: string | null }[] | null;
+  turns: TurnView[];
+}
+
+export interface TurnView {
+  student: string | null;
+  intent: string | null;
+  strategy: string | null;
+  belief: string | null;
+  shows: string | null;
+  rejected: { text: string; because: string }[] | null;
+  /** What is to be calculated; null where nothing is. */
+  description: string | null;
+  attempts: AttemptView[];
+  thoughts: string | null;
+  tutor: string | null;
+  evaluation: string | null;
+  action: number | null;
+  step: number | null;
+  state: string | null;
+  move: string | null;
+  move_intent: string | null;
+  learner_state: string | null;
+  sub_question: number | null;
+  model: string | null;
+  /** Only the console shows model calls and flags. */
+  calls?: { role: string; raw: string[]; prompt: string; told: string }[];
+  flags?: { claim: string; evidence: string }[];
+}
+
+export interface AttemptView {
+  code: string;
+  status: string | null;
+  lane: string | null;
+  isolation: string | null;
+  error: string | null;
+  /** From 1; 0 where no line is to blame. */
+  error_line: number | null;
+  stdout: string | null;
+  recomputed: string[];
+  values: { name: string; shown: string }[];
+}
+
+/** By code or state, what a recipe's labels mean. */
+export interface Words {
+  letters: Record<string, string>;
+  state_letters: Record<string, string>;
+  evaluations: Record<string, string>;
+  actions: Record<string, string>;
+  states: Record<string, string>;
+  /** The evaluations that agree with each verdict of a program. */
+  agreeing: Record<"right" | "wrong", string[]>;
+}
