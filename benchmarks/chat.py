@@ -36,7 +36,7 @@ from soliloquy.problems.bank.bank import load_bank
 from soliloquy.runs.failure import Failure
 from soliloquy.runs.gateway.chatting import routes, tutor
 from soliloquy.runs.gateway.plans import Plans
-from soliloquy.runs.wiring import ModelSettings, scripted_model
+from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.model import ChunkReceiver, StreamingModel, StreamListener
 from soliloquy.runtime.model.settings import shipped_models
 from soliloquy.runtime.transports.embedded import EmbeddedTransport

@@ -21,9 +21,8 @@ from benchmarks.command import AS_JSON, Tell, rounds_option, show, spread, statu
 from benchmarks.figures import judged, merged, quantile
 from services.gateway.settings import GatewaySettings
 from soliloquy.cli.addresses import free_address
-from soliloquy.runs.supervision import Supervisor
-from soliloquy.runs.wiring import Assignment, GatewayOrders
-from soliloquy.runs.workers import process_spec
+from soliloquy.runs.assignment import Assignment, GatewayAssignment
+from soliloquy.runs.supervision import Supervisor, worker_spec
 from soliloquy.runtime.events import Event, first_event
 from soliloquy.runtime.seeds import digest
 from soliloquy.runtime.transports.embedded import EmbeddedTransport
@@ -80,19 +79,19 @@ async def _round(seconds: float, conversations: int, tell: Tell) -> dict[str, An
         async with EmbeddedTransport(Path(folder) / "log.sqlite") as transport:
             bench = _GatewayBenchmark(transport)
             found: dict[str, Any] = {}
-            async with _gateway(Path(folder) / "log.sqlite") as (orders, pid):
-                await bench.start(orders)
+            async with _gateway(Path(folder) / "log.sqlite") as (assignment, pid):
+                await bench.start(assignment)
                 for name, watch, number in (
                     ("one", _over_grpc, 1),
                     ("grpc", _over_grpc, WATCHERS),
                     ("http", _over_http, WATCHERS),
                 ):
                     tell(f"{number} watching over {'HTTP' if name == 'http' else 'gRPC'}")
-                    found[name] = await bench.watched(orders, watch, number, seconds, pid)
+                    found[name] = await bench.watched(assignment, watch, number, seconds, pid)
             tell(f"{conversations} conversations")
             await bench.fill(conversations)
             began = time.perf_counter()
-            async with _gateway(Path(folder) / "log.sqlite") as (orders, pid):
+            async with _gateway(Path(folder) / "log.sqlite") as (assignment, pid):
                 found["restart"] = {"seconds": time.perf_counter() - began, "mib": _resident(pid)}
             return found
 
@@ -103,23 +102,28 @@ class _GatewayBenchmark:
         self._run = Run()
         self._number = 0
 
-    async def start(self, orders: GatewayOrders) -> None:
+    async def start(self, assignment: GatewayAssignment) -> None:
         """Starts a run that never ends."""
         request = RunRequest(recipe="soliloquy", problems="arithmetic", conversations=1_000_000)
-        async with grpc.aio.insecure_channel(orders.settings.grpc) as channel:
+        async with grpc.aio.insecure_channel(assignment.settings.grpc) as channel:
             status = await RunServiceStub(channel).StartRun(StartRunRequest(request=request, request_id="bench"))
         run, _, growing = status.id.partition("-")
         self._run = Run(id=run, growing=growing, recipe="soliloquy", max_attempts=10)
 
     async def watched(
-        self, orders: GatewayOrders, watch: Callable[[GatewayOrders, str], Watch], number: int, seconds: float, pid: int
+        self,
+        assignment: GatewayAssignment,
+        watch: Callable[[GatewayAssignment, str], Watch],
+        number: int,
+        seconds: float,
+        pid: int,
     ) -> dict[str, float]:
         """Publishes conversations on time, and measures how long the watchers wait and what they cost."""
         published: dict[int, float] = {}
         lags: list[float] = []
         last = self._number + int(RATE * seconds)
         name = f"{self._run.id}-{self._run.growing}"
-        watchers = [asyncio.create_task(_waited(watch(orders, name), published, lags, last)) for _ in range(number)]
+        watchers = [asyncio.create_task(_waited(watch(assignment, name), published, lags, last)) for _ in range(number)]
         # A watcher is told the current state first.
         await asyncio.sleep(1.0)
         cpu, began = _cpu(pid), time.perf_counter()
@@ -167,15 +171,15 @@ async def _waited(watch: Watch, published: dict[int, float], lags: list[float], 
                 return
 
 
-async def _over_grpc(orders: GatewayOrders, run: str) -> Watch:
-    async with grpc.aio.insecure_channel(orders.settings.grpc) as channel:
+async def _over_grpc(assignment: GatewayAssignment, run: str) -> Watch:
+    async with grpc.aio.insecure_channel(assignment.settings.grpc) as channel:
         status: RunStatus
         async for status in RunServiceStub(channel).WatchRun(WatchRunRequest(run=run)):
             yield status.progress.accepted
 
 
-async def _over_http(orders: GatewayOrders, run: str) -> Watch:
-    url = f"http://{orders.settings.listen}/v1/runs/{run}/watch"
+async def _over_http(assignment: GatewayAssignment, run: str) -> Watch:
+    url = f"http://{assignment.settings.listen}/v1/runs/{run}/watch"
     async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout()) as session, session.get(url) as answer:
         async for line in answer.content:
             if line.startswith(b"data: "):
@@ -183,15 +187,15 @@ async def _over_http(orders: GatewayOrders, run: str) -> Watch:
 
 
 @asynccontextmanager
-async def _gateway(log: Path) -> AsyncIterator[tuple[GatewayOrders, int]]:
-    """Runs a gateway in a process of its own, and yields its orders and its process id."""
-    orders = GatewayOrders(settings=GatewaySettings(listen=free_address(), grpc=free_address()))
+async def _gateway(log: Path) -> AsyncIterator[tuple[GatewayAssignment, int]]:
+    """Runs a gateway in a process of its own, and yields its assignment and its process id."""
+    assignment = GatewayAssignment(settings=GatewaySettings(listen=free_address(), grpc=free_address()))
     name = f"bench-{time.monotonic_ns()}"
-    supervisor = Supervisor([process_spec(name, Assignment(services=(), transport=log, gateway=orders, grace=5.0))])
+    supervisor = Supervisor([worker_spec(name, Assignment(services=(), transport=log, gateway=assignment, grace=5.0))])
     async with asyncio.TaskGroup() as group:
         keeping = group.create_task(supervisor.run())
         await supervisor.ready()
-        yield orders, _pid(name)
+        yield assignment, _pid(name)
         await supervisor.stop()
         await keeping
 

@@ -6,7 +6,7 @@ from importlib.metadata import version
 import click
 
 from services.gateway.state import RECALLED
-from soliloquy.runs.wiring import declared
+from soliloquy.runs.assembly import declared
 from soliloquy.runtime.handling import Service
 from soliloquy.runtime.transports.kafka.asyncapi import document
 from soliloquy.v1.events_pb2 import ProblemSubmitted, RunCancelled, RunChanged

@@ -9,7 +9,7 @@ from services.gateway.access.certificates import Tls
 from services.gateway.settings import GatewaySettings
 from soliloquy.cli.addresses import ADDRESS
 from soliloquy.cli.service_options import option
-from soliloquy.runs.wiring import GatewayOrders
+from soliloquy.runs.assignment import GatewayAssignment
 from soliloquy.runtime.model.settings import Models
 
 _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
@@ -26,7 +26,7 @@ GATEWAY = (
 )
 
 
-def gateway_orders(
+def gateway_assignment(
     *,
     listen: str,
     grpc: str | None,
@@ -40,7 +40,7 @@ def gateway_orders(
     tls_key: Path | None,
     client_ca: Path | None,
     sandbox: str,
-) -> GatewayOrders:
+) -> GatewayAssignment:
     settings = GatewaySettings(
         listen=listen,
         grpc=grpc or _one_further(listen),
@@ -51,7 +51,7 @@ def gateway_orders(
         adapters=adapters,
         evaluations=evaluations,
     )
-    return GatewayOrders(settings=settings, problem_files=problem_files, sandbox=sandbox)
+    return GatewayAssignment(settings=settings, problem_files=problem_files, sandbox=sandbox)
 
 
 def taken(options: dict[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from services.model.settings import ServingSettings
 from soliloquy.cli.model_serve import answering
 from soliloquy.cli.observing import endpoint
 from soliloquy.problems.bank.bank import bank_names
-from soliloquy.runs.wiring import ModelSettings
+from soliloquy.runs.model import ModelSettings
 from soliloquy.runtime.traces.settings import TraceSettings
 
 

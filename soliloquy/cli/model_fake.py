@@ -16,7 +16,7 @@ from soliloquy.cli.service_options import option, with_options
 from soliloquy.problems.bank.bank import bank_names
 from soliloquy.problems.sources import BadProblemFile, UnknownProblems
 from soliloquy.runs.failure import Failure
-from soliloquy.runs.wiring import ModelSettings, scripted_model
+from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.listening import CannotListen
 
 _SHARE = click.FloatRange(min=0, max=1)

@@ -22,7 +22,7 @@ from soliloquy.cli.durations import DURATION
 from soliloquy.cli.observing import observing
 from soliloquy.cli.service_options import SCRIPTED, with_options
 from soliloquy.runs.failure import Failure
-from soliloquy.runs.wiring import ModelSettings, scripted_model
+from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.listening import CannotListen, listening
 from soliloquy.runtime.traces.opening import CannotTrace, recorded
 from soliloquy.runtime.traces.settings import TraceSettings

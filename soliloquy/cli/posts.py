@@ -7,7 +7,7 @@ import click
 from soliloquy.cli.addresses import ADDRESS
 from soliloquy.cli.kafka_options import Brokers
 from soliloquy.cli.service_options import option
-from soliloquy.runs.wiring import MAKERS
+from soliloquy.runs.assignment import SERVICES
 
 CONSOLE = "127.0.0.1:8080"
 PORTS = click.IntRange(min=1, max=65_000)
@@ -15,11 +15,11 @@ _TOLD = "As `soliloquy up` was told."
 
 
 def _scales(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, int]:
-    scales = dict.fromkeys(MAKERS, 1)
+    scales = dict.fromkeys(SERVICES, 1)
     for text in given:
         name, _, number = text.partition("=")
         if name not in scales or not number.isdecimal() or not 1 <= int(number) <= 99:
-            raise click.BadParameter(f"{text!r} is no scale: write student=2; the services are {', '.join(MAKERS)}")
+            raise click.BadParameter(f"{text!r} is no scale: write student=2; the services are {', '.join(SERVICES)}")
         scales[name] = int(number)
     if scales["collector"] > 1:
         raise click.BadParameter("there can be one collector only: two would write the same files")

@@ -1,70 +1,53 @@
-"""How a run is going, in a terminal or a line at a time."""
+"""Shows the progress of a run in a terminal."""
 
 import time
-from dataclasses import dataclass
-from typing import Protocol, Self
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Standing:
-    """What a run has done by now."""
-
-    accepted: int
-    rejected: int
-    executions: int
+from soliloquy.runs.progress import RunCounts, Show
 
 
-class Display(Protocol):
-    def __enter__(self) -> Self: ...
-    def __exit__(self, *_: object) -> None: ...
-    def update(self, standing: Standing, fault: str) -> None: ...
+def display(wanted: int, *, quiet: bool) -> Callable[[int], AbstractContextManager[Show]]:
+    """Returns what shows a run: a bar after a line about what earlier calls left, or nothing."""
+    if quiet:
+        return lambda _: nullcontext(lambda _counts, _fault: None)
+
+    def begin(resumed_from: int) -> AbstractContextManager[Show]:
+        console = Console(stderr=True)
+        if resumed_from:
+            console.print(f"resuming: {resumed_from} of {wanted} conversations are there")
+        return progress_bar(console, wanted=wanted, resumed_from=resumed_from)
+
+    return begin
 
 
-class Quiet:
-    """Says nothing."""
+@contextmanager
+def progress_bar(console: Console, *, wanted: int, resumed_from: int) -> Iterator[Show]:
+    """Yields what updates the bar; it shows a fault in place of conversations and executions a second."""
+    progress = Progress(
+        TextColumn("conversations"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rates]}"),
+        TimeRemainingColumn(compact=True),
+        console=console,
+    )
+    task = progress.add_task("conversations", total=wanted, completed=resumed_from, rates="")
+    started = time.monotonic()
+    first: RunCounts | None = None
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-    def update(self, standing: Standing, fault: str) -> None:
-        pass
-
-
-class Bar:
-    """A progress bar: done of all, conversations and executions a second, time left."""
-
-    def __init__(self, console: Console, *, wanted: int, resumed_from: int) -> None:
-        self._started = time.monotonic()
-        self._first: Standing | None = None
-        self._progress = Progress(
-            TextColumn("conversations"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[rates]}"),
-            TimeRemainingColumn(compact=True),
-            console=console,
-        )
-        self._task = self._progress.add_task("conversations", total=wanted, completed=resumed_from, rates="")
-
-    def __enter__(self) -> Self:
-        self._progress.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._progress.stop()
-
-    def update(self, standing: Standing, fault: str) -> None:
-        """A fault is why nothing can go on at the moment."""
-        first = self._first = self._first or standing
-        elapsed = max(time.monotonic() - self._started, 1e-3)
-        conversations = (standing.accepted - first.accepted) / elapsed
-        executions = (standing.executions - first.executions) / elapsed
-        rejected = f"  rejected {standing.rejected}" if standing.rejected else ""
+    def show(counts: RunCounts, fault: str) -> None:
+        nonlocal first
+        first = first or counts
+        elapsed = max(time.monotonic() - started, 1e-3)
+        conversations = (counts.accepted - first.accepted) / elapsed
+        executions = (counts.executions - first.executions) / elapsed
+        rejected = f"  rejected {counts.rejected}" if counts.rejected else ""
         rates = f"{conversations:.1f}/s  {executions:.1f} executions/s{rejected}"
-        self._progress.update(self._task, completed=standing.accepted, rates=fault or rates)
+        progress.update(task, completed=counts.accepted, rates=fault or rates)
+
+    with progress:
+        yield show

@@ -12,10 +12,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from soliloquy.cli.progress import Bar, Standing
+from soliloquy.cli.progress import progress_bar
 from soliloquy.cli.runs_options import gateway_options, opened
 from soliloquy.client import Runs, is_over, state_of
 from soliloquy.recipes.recipe import DEFAULT
+from soliloquy.runs.progress import RunCounts
 from soliloquy.v1.conversation_pb2 import Ending
 from soliloquy.v1.gateway_pb2 import FinishedConversation, GetConversationResponse, RunStatus
 from soliloquy.v1.runs_pb2 import RunState
@@ -176,9 +177,10 @@ def _followed(runs: Runs, first: RunStatus, *, as_json: bool) -> int:
         return _EXIT[last.state]
     console = Console(stderr=True)
     try:
-        with Bar(console, wanted=first.request.conversations, resumed_from=first.progress.accepted) as bar:
+        there = first.progress.accepted
+        with progress_bar(console, wanted=first.request.conversations, resumed_from=there) as show_progress:
             for last in runs.watch(first.id):
-                bar.update(_standing(last), _standstill(last))
+                show_progress(_counts(last), _standstill(last))
     finally:
         if not is_over(last):
             console.print(f"run {first.id} goes on: soliloquy runs watch {first.id}", highlight=False)
@@ -186,10 +188,10 @@ def _followed(runs: Runs, first: RunStatus, *, as_json: bool) -> int:
     return _EXIT[last.state]
 
 
-def _standing(status: RunStatus) -> Standing:
+def _counts(status: RunStatus) -> RunCounts:
     progress = status.progress
     executions = progress.python_turns + progress.failed_executions
-    return Standing(accepted=progress.accepted, rejected=progress.rejected, executions=executions)
+    return RunCounts(accepted=progress.accepted, rejected=progress.rejected, executions=executions)
 
 
 def _standstill(status: RunStatus) -> str:

@@ -12,7 +12,7 @@ import uvloop
 
 from soliloquy.cli.addresses import ADDRESS
 from soliloquy.cli.durations import DURATION
-from soliloquy.cli.gateway_options import GATEWAY, GRPC, gateway_orders, taken
+from soliloquy.cli.gateway_options import GATEWAY, GRPC, gateway_assignment, taken
 from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.cli.model_options import model_options
 from soliloquy.cli.observing import observing
@@ -27,8 +27,9 @@ from soliloquy.cli.service_options import (
     sandbox_settings,
     with_options,
 )
+from soliloquy.runs.assignment import Assignment
+from soliloquy.runs.model import ModelSettings
 from soliloquy.runs.supervision import READY
-from soliloquy.runs.wiring import Assignment, ModelSettings
 from soliloquy.runs.worker import work
 from soliloquy.runtime.model.settings import Models
 from soliloquy.runtime.transports.kafka import KafkaSettings
@@ -151,11 +152,11 @@ def gateway(
     """Start, show and steer runs: the console, the HTTP API and gRPC. One at a time."""
     if data and store:
         raise click.UsageError("--data and --store: the datasets lie in one of them")
-    orders = gateway_orders(
+    assignment = gateway_assignment(
         listen=listen, datasets=store or data, models=models, sandbox=sandbox or "", **taken(options)
     )
     model = ModelSettings(problems=problems, latency=latency, noise=noise, models=models, cache=model_cache)
-    uvloop.run(_work(Assignment(services=(), transport=kafka, gateway=orders, model=model, **options)))
+    uvloop.run(_work(Assignment(services=(), transport=kafka, gateway=assignment, model=model, **options)))
 
 
 def _run(name: str, *, kafka: KafkaSettings, **options: Any) -> None:

@@ -13,7 +13,7 @@ import click
 import uvloop
 
 from soliloquy.cli.addresses import ADDRESS, free_address
-from soliloquy.cli.gateway_options import GATEWAY, GRPC, gateway_orders, taken
+from soliloquy.cli.gateway_options import GATEWAY, GRPC, gateway_assignment, taken
 from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.cli.model_options import model_options
 from soliloquy.cli.observing import observing
@@ -29,11 +29,11 @@ from soliloquy.cli.service_options import (
     sandbox_settings,
     with_options,
 )
+from soliloquy.runs.assignment import LOOP, SERVICES, Assignment, GatewayAssignment
 from soliloquy.runs.failure import Failure
 from soliloquy.runs.folder import WORKING
-from soliloquy.runs.supervision import ProcessSpec, Supervisor
-from soliloquy.runs.wiring import LOOP, MAKERS, Assignment, GatewayOrders, ModelSettings
-from soliloquy.runs.workers import process_spec
+from soliloquy.runs.model import ModelSettings
+from soliloquy.runs.supervision import ProcessSpec, Supervisor, worker_spec
 from soliloquy.runtime.model.settings import Models
 from soliloquy.runtime.topics import shapes
 from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
@@ -98,7 +98,7 @@ def up(
     orders = None
     if console:
         where = store or str(data)
-        orders = gateway_orders(listen=console, datasets=where, models=models, sandbox=free_address(), **asked)
+        orders = gateway_assignment(listen=console, datasets=where, models=models, sandbox=free_address(), **asked)
     whole = Assignment(
         services=(),
         transport=kafka or data / LOG,
@@ -109,10 +109,10 @@ def up(
         patience=None,
         **options,
     )
-    assigned = _on_kafka(whole, kafka, scales) if kafka else _in_one_log(whole)
+    assigned = _on_kafka(whole, kafka, scales) if kafka else _in_one_log(whole, data)
     metrics = metrics_of(names, http_from) if http_from else {}
     placed = zip(names, _with_gateway(assigned, whole, orders), strict=True)
-    specs = [process_spec(name, replace(assignment, http=metrics.get(name))) for name, assignment in placed]
+    specs = [worker_spec(name, replace(assignment, http=metrics.get(name))) for name, assignment in placed]
     told = f"on {kafka.bootstrap if kafka else data / LOG}"
     if orders:
         told += f", console on {'https' if orders.settings.tls else 'http'}://{console}"
@@ -127,8 +127,7 @@ def _on_kafka(whole: Assignment, kafka: KafkaSettings, scales: Mapping[str, int]
             yield replace(whole, services=[name], transport=instance)
 
 
-def _in_one_log(whole: Assignment) -> Iterator[Assignment]:
-    data = whole.datasets.data
+def _in_one_log(whole: Assignment, data: Path) -> Iterator[Assignment]:
     try:
         (data / LOG).parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -138,7 +137,7 @@ def _in_one_log(whole: Assignment) -> Iterator[Assignment]:
 
 
 def _with_gateway(
-    assigned: Iterable[Assignment], whole: Assignment, gateway: GatewayOrders | None
+    assigned: Iterable[Assignment], whole: Assignment, gateway: GatewayAssignment | None
 ) -> Sequence[Assignment]:
     assignments = list(assigned)
     if gateway:
@@ -179,7 +178,7 @@ async def _keep_up(kafka: KafkaSettings | None, specs: list[ProcessSpec], where:
 
 async def _direct(supervisor: Supervisor, count: int, where: str, hung_up: asyncio.Event) -> None:
     await supervisor.ready()
-    _log.info("%d services ready in %d processes %s", len(MAKERS), count, where)
+    _log.info("%d services ready in %d processes %s", len(SERVICES), count, where)
     while True:
         await hung_up.wait()
         hung_up.clear()

@@ -1,25 +1,24 @@
-"""Where a run grows: with worker processes of its own on this machine, or with the services of a Kafka."""
+"""Where a run is executed: by workers of its own on this machine, or by the services that share a Kafka."""
 
 import asyncio
 import contextlib
 import json
+import math
+import os
 import time
 import uuid
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-import services.collector.app
-import services.curriculum.app
-from services.collector.journal import Journal
-from services.collector.settings import CollectorSettings
-from services.curriculum.settings import CurriculumSettings
 from soliloquy.recipes.recipe import find
+from soliloquy.runs.assignment import LOOP, Assignment
 from soliloquy.runs.folder import RunFolder
+from soliloquy.runs.model import ModelSettings
 from soliloquy.runs.plan import Plan
-from soliloquy.runs.workers import GRACE_SECONDS, Workers
+from soliloquy.runs.supervision import ProcessSpec, Supervisor, worker_spec
 from soliloquy.runtime import dead_letters
 from soliloquy.runtime.events import (
     ConversationEvent,
@@ -41,48 +40,56 @@ from soliloquy.runtime.transports.port import Transport, Unanswered
 from soliloquy.v1.events_pb2 import ConversationFinished, ProblemSubmitted, RunCancelled, RunStanding
 from soliloquy.v1.runs_pb2 import Run
 
+if TYPE_CHECKING:
+    from services.collector.journal import Journal
+
 FINISHED = TOPIC_OF[ConversationFinished].name
 SUBMITTED = TOPIC_OF[ProblemSubmitted].name
 STANDING = TOPIC_OF[RunStanding].name
-# How far the results were read is noted so often; what comes after is read again and known by its id.
+# Seconds that unfinished work has when a local run ends.
+GRACE_SECONDS = 3.0
+# A sandbox takes a core a second to boot, and fewer conversations than this would leave it idle.
+CONVERSATIONS_A_SANDBOX = 8
+# The position in the results is saved this often; results behind it are read again and recognized by their ids.
 NOTE_SECONDS = 1.0
-# How long an interrupted run waits to hear that nothing of it is under way.
+LOOK_SECONDS = 1.0
+# An interrupted run waits this long for the curriculum to confirm that nothing is under way.
 CANCEL_SECONDS = 5.0
 
 
 class RunBackend(Protocol):
-    # Which growing of its run this is; empty where the run has a transport of its own.
-    growing: str
+    # Tells this execution of the run from others on the same transport; empty if the run has a transport of its own.
+    execution: str
 
     @property
     def topics(self) -> Mapping[str, Any]:
-        """Behind which offset of each partition what finished was read; nothing where nobody can read it again."""
+        """The offset of each partition up to which results were read; empty if nobody can read them again."""
 
     @property
     def fault(self) -> str:
         """Why the run cannot go on at the moment; empty while it can."""
 
-    def prepared(self, run: Run, journal: Journal) -> AbstractAsyncContextManager[Transport]:
-        """While it is entered, problems that are submitted become conversations in the journal."""
+    def prepared(self, run: Run, journal: "Journal") -> AbstractAsyncContextManager[Transport]:
+        """While the context is entered, submitted problems become conversations in the journal."""
 
     async def dead_letters(self, run: Run) -> int:
-        """How many events of the run were given up."""
+        """Returns the number of the run's dead letters."""
 
-    async def stands_still(self, run: Run) -> bool:
-        """Whether all that is under way has become dead letters."""
+    async def is_stuck(self, run: Run) -> bool:
+        """Whether everything that is under way ended among the dead letters."""
 
     async def cancel(self, run: Run) -> int | None:
-        """How many conversations under way are dropped; None where they go on when the run does."""
+        """Returns the number of conversations dropped; None if they go on when the run does."""
 
 
 class LocalBackend:
     """An embedded log and worker processes, for as long as the command runs."""
 
-    growing = ""
+    execution = ""
     topics: Mapping[str, Any] = MappingProxyType({})
 
     def __init__(self, plan: Plan, log: Path, traces: TraceSettings) -> None:
-        self._workers = Workers(plan, log, traces)
+        self._workers = Supervisor(_worker_specs(plan, log, traces))
         self._log = log
 
     @property
@@ -90,37 +97,65 @@ class LocalBackend:
         return self._workers.fault
 
     @asynccontextmanager
-    async def prepared(self, run: Run, journal: Journal) -> AsyncIterator[Transport]:
+    async def prepared(self, run: Run, journal: "Journal") -> AsyncIterator[Transport]:
+        from services.collector import app as collecting
+        from services.collector.settings import CollectorSettings
+        from services.curriculum import app as admitting
+        from services.curriculum.settings import CurriculumSettings
+
         async with open_transport(self._log) as transport, asyncio.TaskGroup() as group:
             self._transport = transport
-            curriculum = Stage(services.curriculum.app.service(CurriculumSettings()), transport)
-            collector = Stage(services.collector.app.service(CollectorSettings(), journal), transport)
+            curriculum = Stage(admitting.service(CurriculumSettings()), transport)
+            collector = Stage(collecting.service(CollectorSettings(), journal), transport)
             for stage in (curriculum, collector):
                 group.create_task(stage.run())
             workers = group.create_task(self._workers.run())
             yield transport
             await self._workers.stop()
             await workers
-            # A problem that waits for room has not begun: there is nothing to finish.
+            # Problems that wait for admission have not begun: there is nothing to finish.
             curriculum.stop(0.0)
             collector.stop(GRACE_SECONDS)
 
     async def dead_letters(self, run: Run) -> int:
         return sum((await self._transport.dead_letters()).values())
 
-    async def stands_still(self, run: Run) -> bool:
+    async def is_stuck(self, run: Run) -> bool:
         if not await self.dead_letters(run):
             return False
-        backlogs = await self._transport.backlog()
-        # Problems that wait for room have not begun.
-        return not any(backlog.events for backlog in backlogs if backlog.topic != SUBMITTED)
+        # Problems that wait for admission have not begun.
+        return not any(backlog.events for backlog in await self._transport.backlog() if backlog.topic != SUBMITTED)
 
     async def cancel(self, run: Run) -> int | None:
         return None
 
 
+def _worker_specs(plan: Plan, log: Path, traces: TraceSettings) -> Sequence[ProcessSpec]:
+    """Each worker serves the five services of the loop, and the planner if problems are enriched."""
+    from services.executor.settings import SandboxSettings
+
+    at_once = min(plan.conversations, plan.in_flight)
+    sandboxes = min(os.cpu_count() or 1, math.ceil(at_once / CONVERSATIONS_A_SANDBOX))
+    assignment = Assignment(
+        services=("planner", *LOOP) if plan.enrich else LOOP,
+        transport=log,
+        model=ModelSettings(
+            problems=[plan.problems],
+            latency=plan.latency,
+            noise=plan.noise,
+            models=plan.models,
+            cache=plan.model_cache,
+        ),
+        sandbox=SandboxSettings(sandboxes=max(1, sandboxes // plan.workers)),
+        classifiers=plan.classifiers,
+        traces=traces,
+        grace=GRACE_SECONDS,
+    )
+    return [worker_spec(f"worker-{number}", assignment) for number in range(plan.workers)]
+
+
 class KafkaBackend:
-    """Services that others keep running. What finishes is read from its topic, as a member of no group."""
+    """Services that `soliloquy up` or a cluster keeps running. Results are read from their topic, without a group."""
 
     def __init__(self, settings: KafkaSettings, folder: RunFolder) -> None:
         self._settings = settings
@@ -128,10 +163,10 @@ class KafkaBackend:
         self._positions: dict[int, int] = {}
         self._cancelled = False
         self.fault = ""
-        self.growing = uuid.uuid4().hex[:8]
+        self.execution = uuid.uuid4().hex[:8]
         if self._note.exists():
             noted = json.loads(self._note.read_bytes())
-            self.growing = noted["growing"]
+            self.execution = noted["growing"]
             self._positions = {int(number): offset for number, offset in noted["positions"].items()}
 
     @property
@@ -139,36 +174,36 @@ class KafkaBackend:
         return {FINISHED: {str(number): offset for number, offset in sorted(self._positions.items())}}
 
     @asynccontextmanager
-    async def prepared(self, run: Run, journal: Journal) -> AsyncIterator[Transport]:
+    async def prepared(self, run: Run, journal: "Journal") -> AsyncIterator[Transport]:
         async with open_transport(self._settings) as transport, asyncio.TaskGroup() as group:
             self._transport = transport
             ends = await transport.ends(FINISHED)
-            # What finished before this run began is none of it.
+            # Results from before the run began belong to other runs.
             self._positions = self._positions or ends
             self._write_note()
             caught_up = asyncio.Event()
             collecting = group.create_task(self._collect(run, journal, ends, caught_up))
-            # What is in the topic already needs not be submitted again.
+            # Problems with a result in the topic need not be submitted again.
             await caught_up.wait()
+            looking = group.create_task(self._look_always())
             yield transport
             collecting.cancel()
+            looking.cancel()
             self._write_note()
 
     async def dead_letters(self, run: Run) -> int:
         return len(await self._dead_ordinals(run))
 
-    async def stands_still(self, run: Run) -> bool:
+    async def is_stuck(self, run: Run) -> bool:
         try:
             dead = await self._dead_ordinals(run)
-            self.fault = ""
             return bool(dead) and await under_way(self._transport, run) <= dead
-        except Unanswered as error:
-            self.fault = str(error)
+        except Unanswered:
             return False
 
     async def cancel(self, run: Run) -> int | None:
         dropped = len(await under_way(self._transport, run))
-        # This growing never comes back: the next start has another grow what is missing.
+        # A cancelled execution is never resumed; the next start uses a new id.
         self._cancelled = True
         self._note.unlink()
         ends = await self._transport.ends(STANDING)
@@ -180,15 +215,25 @@ class KafkaBackend:
                     if delivery.event.key == cancelled.key:
                         return dropped
         raise KafkaUnavailable(
-            f"no curriculum has heard within {CANCEL_SECONDS:g} s that the run is cancelled; it will when it is up"
+            f"no curriculum confirmed the cancellation within {CANCEL_SECONDS:g} s; it takes effect when one is up"
         )
 
-    async def _collect(self, run: Run, journal: Journal, ends: dict[int, int], caught_up: asyncio.Event) -> None:
+    async def _look_always(self) -> None:
+        """Keeps `fault` up to date."""
+        while True:
+            try:
+                await self._transport.dead_letters()
+                self.fault = ""
+            except Unanswered as error:
+                self.fault = str(error)
+            await asyncio.sleep(LOOK_SECONDS)
+
+    async def _collect(self, run: Run, journal: "Journal", ends: dict[int, int], caught_up: asyncio.Event) -> None:
         noted_at = time.monotonic()
         if self._is_past(ends):
             caught_up.set()
         async for delivery in self._transport.follow(FINISHED, self._positions):
-            # One that cannot be decoded is given up by the collector, which says so.
+            # The collector turns an undecodable event into a dead letter and logs it.
             with contextlib.suppress(Undecodable):
                 message = message_of(delivery.event)
                 assert isinstance(message, ConversationFinished)
@@ -206,7 +251,7 @@ class KafkaBackend:
         return all(self._positions.get(number, 0) >= end for number, end in ends.items())
 
     async def _dead_ordinals(self, run: Run) -> set[int]:
-        """The problems of the run that ended among the dead letters; nobody knows whose an undecodable one is."""
+        """Returns the problems of the run that ended among the dead letters; undecodable letters belong to no run."""
         found = set()
         if await self._transport.dead_letters():
             async for _, message in messages(dead_letters.letters(self._transport)):
@@ -219,7 +264,7 @@ class KafkaBackend:
         if self._cancelled:
             return
         unfinished = self._note.with_suffix(".unfinished")
-        unfinished.write_text(json.dumps({"growing": self.growing, "positions": self._positions}), "utf-8")
+        unfinished.write_text(json.dumps({"growing": self.execution, "positions": self._positions}), "utf-8")
         unfinished.replace(self._note)
 
 

@@ -1,12 +1,15 @@
-"""What a run is asked to do, and which parts of that its content depends on."""
+"""What a run is to do, and which parts of that its content depends on."""
 
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
+from soliloquy.problems.commission_source import Commissions
+from soliloquy.problems.sources import ProblemSource, problem_source
+from soliloquy.recipes.recipe import find
 from soliloquy.runtime.model.accounting import cost
 from soliloquy.runtime.model.settings import Models
 from soliloquy.runtime.seeds import digest
@@ -27,17 +30,29 @@ class Plan:
     max_turns: int
     max_attempts: int
     enrich: bool
-    # The file of those whose opinion of what is written counts too.
+    # The file of the classifiers that judge written problems.
     classifiers: Path | None = None
-    # The rest changes how fast a run goes and nothing of what it makes.
+    # The rest changes how fast a run is and nothing in its dataset.
     workers: int
     in_flight: int
     latency: float
-    # The folder of answers that are not asked for again.
+    # A folder of completions that need no second request.
     model_cache: Path | None = None
 
+    @classmethod
+    def of(cls, recipe: str, source: ProblemSource, *, enrich: bool = False, **settings: Any) -> Self:
+        """Plans a run of these problems; raises BrokenPrompt."""
+        found = find(recipe)
+        return cls(
+            recipe=recipe,
+            problems_sha256=source.digest,
+            prompts_sha256=found.fingerprints(),
+            enrich=enrich or found.always_enriched,
+            **settings,
+        )
+
     def identity(self) -> dict[str, Any]:
-        """All that the dataset follows from: two runs with the same identity make the same files."""
+        """Returns everything that the dataset depends on: runs with the same identity make the same files."""
         return {
             "soliloquy": version("soliloquy"),
             "recipe": self.recipe,
@@ -53,9 +68,9 @@ class Plan:
             "prompts_sha256": self.prompts_sha256,
         }
 
-    def run(self, growing: str = "") -> Run:
+    def run(self, execution: str = "") -> Run:
         identity = self.identity()
-        # Not from how many are wanted: a longer run begins with the conversations of a shorter one.
+        # The number of conversations is left out: a longer run begins with the conversations of a shorter one.
         source = {name: value for name, value in identity.items() if name != "conversations"}
         return Run(
             id=digest(json.dumps(source, sort_keys=True)),
@@ -66,20 +81,29 @@ class Plan:
             max_attempts=self.max_attempts,
             enrich=self.enrich,
             classifiers=identity["classifiers_sha256"],
-            growing=growing,
+            growing=execution,
         )
 
     def cost(self, tokens: Mapping[str, Mapping[str, int]]) -> dict[str, float]:
-        """Of each role's tokens, at the prices of its endpoint."""
+        """Returns the cost of each role's tokens at the prices of its endpoint."""
         return {
             role: round(cost(self.models.endpoint_of(role), used["prompt"], used["completion"]), 6)
             for role, used in tokens.items()
         }
 
 
-def difference(kept: dict[str, Any], asked: dict[str, Any]) -> str:
-    """In words, the first thing in which two identities differ; empty where they are one."""
-    for name, value in asked.items():
+def problems_of(problems: str, recipe: str) -> ProblemSource:
+    """Opens a bank or a file; if the recipe writes problems, they are its examples.
+
+    Raises BadProblemFile and UnknownProblems.
+    """
+    source, topics = problem_source(problems), find(recipe).topics
+    return Commissions(examples=source, topics=topics) if topics else source
+
+
+def difference(kept: dict[str, Any], wanted: dict[str, Any]) -> str:
+    """Returns the first difference between two identities in words; empty if they are equal."""
+    for name, value in wanted.items():
         if kept.get(name) == value:
             continue
         if isinstance(value, dict):
@@ -87,6 +111,6 @@ def difference(kept: dict[str, Any], asked: dict[str, Any]) -> str:
             changed = sorted(key for key in value.keys() | before.keys() if value.get(key) != before.get(key))
             return f"{name.removesuffix('_sha256')} {', '.join(changed)} changed since"
         if name.endswith("_sha256"):
-            return f"its {name.removesuffix('_sha256')} are others"
+            return f"its {name.removesuffix('_sha256')} differ"
         return f"{name} {kept.get(name)}, not {value}"
     return ""

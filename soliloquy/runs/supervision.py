@@ -4,11 +4,13 @@ import asyncio
 import contextlib
 import logging
 import signal
+import sys
 from asyncio import StreamReader
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from soliloquy.runs.assignment import Assignment
 from soliloquy.runs.failure import Failure
 from soliloquy.runtime.logs import relay
 
@@ -36,6 +38,12 @@ class ProcessSpec:
     assignment: bytes
     # Seconds that it has to exit after SIGTERM.
     grace: float
+
+
+def worker_spec(name: str, assignment: Assignment) -> ProcessSpec:
+    """The name shows in the list of processes and in log lines."""
+    command = [sys.executable, "-m", "soliloquy.runs.worker", name]
+    return ProcessSpec(name=name, command=command, assignment=assignment.to_json(), grace=assignment.grace)
 
 
 class SupervisedProcess:

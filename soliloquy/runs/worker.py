@@ -22,9 +22,10 @@ from services.collector.live_datasets import LiveDatasets
 from services.executor.gvisor.runsc import SandboxUnavailable
 from services.executor.pool import SandboxPool
 from soliloquy.problems.sources import BadProblemFile, UnknownProblems
+from soliloquy.runs.assembly import assembled
+from soliloquy.runs.assignment import Assignment, GatewayAssignment
 from soliloquy.runs.failure import Broken, Failure
 from soliloquy.runs.supervision import READY
-from soliloquy.runs.wiring import ORDERS, Assignment, GatewayOrders, assembled
 from soliloquy.runtime.handling import Service
 from soliloquy.runtime.listening import CannotListen
 from soliloquy.runtime.logs import JSON, set_up
@@ -151,15 +152,16 @@ class Worker:
     async def _answer_calls(self, sandboxes: SandboxPool, address: str) -> None:
         # It loads gRPC.
         from services.executor.server import SandboxServer
+        from services.executor.settings import SandboxSettings
 
-        server = SandboxServer(sandboxes, self._assignment.sandbox)
+        server = SandboxServer(sandboxes, self._assignment.sandbox or SandboxSettings())
         self.addresses.append(f"grpc on {await server.start(address)}")
         try:
             await self._stopping.wait()
         finally:
             await server.stop(self._assignment.grace)
 
-    async def _receive(self, orders: GatewayOrders, transport: Transport) -> None:
+    async def _receive(self, orders: GatewayAssignment, transport: Transport) -> None:
         # It loads what serves a browser and gRPC.
         from soliloquy.runs.gateway.reception import receiving
 
@@ -240,7 +242,7 @@ async def _main() -> None:
         loop.add_signal_handler(signal.SIGTERM, stopped.set)
         closed = asyncio.create_task(lifeline.read())
         closed.add_done_callback(lambda _: stopped.set())
-        await work(ORDERS.validate_json(orders), stopped, _tell)
+        await work(Assignment.from_json(orders), stopped, _tell)
         closed.cancel()
 
 

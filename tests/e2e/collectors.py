@@ -13,7 +13,7 @@ from services.collector.settings import LiveSettings
 from soliloquy.dataset.layout import REJECTED, ShardLimits
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.verify import findings
-from soliloquy.runs.wiring import ORDERS, Assignment
+from soliloquy.runs.assignment import Assignment
 from soliloquy.runtime.events import first_event
 from soliloquy.runtime.topics import TOPIC_OF
 from soliloquy.runtime.transports.embedded import EmbeddedTransport
@@ -42,14 +42,14 @@ async def harmed(folder: Path, *, kills: int, seed: int) -> Harm:
     moments, published = random.Random(seed), list[str]()
     log = folder / "log.sqlite"
     often = LiveSettings(data=folder / "data", shard_seconds=0.2, limits=ShardLimits(rows=40))
-    orders = Assignment(services=["collector"], transport=log, datasets=often)
+    assignment = Assignment(services=["collector"], transport=log, datasets=often)
     for _ in range(kills):
         published += await _publish(log, len(published))
-        collector = _started(orders)
+        collector = _started(assignment)
         time.sleep(moments.uniform(*MOMENTS))
         collector.kill()
         collector.communicate()
-    collector = _started(orders)
+    collector = _started(assignment)
     await _collected(log)
     collector.terminate()
     _, errors = collector.communicate(timeout=END_SECONDS)
@@ -64,7 +64,7 @@ async def harmed(folder: Path, *, kills: int, seed: int) -> Harm:
     )
 
 
-def _started(orders: Assignment) -> subprocess.Popen[bytes]:
+def _started(assignment: Assignment) -> subprocess.Popen[bytes]:
     """Once it serves."""
     process = subprocess.Popen(
         [sys.executable, "-m", "soliloquy.runs.worker", "collector"],
@@ -74,7 +74,7 @@ def _started(orders: Assignment) -> subprocess.Popen[bytes]:
     )
     assert process.stdin is not None
     assert process.stdout is not None
-    process.stdin.write(ORDERS.dump_json(orders) + b"\n")
+    process.stdin.write(assignment.to_json() + b"\n")
     process.stdin.flush()
     assert process.stdout.readline().startswith(b"ready")
     return process

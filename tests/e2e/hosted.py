@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import grpc
 
-from soliloquy.runs.wiring import ModelSettings, scripted_model
+from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.model import Model
 from tests.e2e.runs import SOLILOQUY
 from tests.unit.runtime.model.service import generating

@@ -9,7 +9,7 @@ import pytest
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 from grpc_tools import protoc
 
-from soliloquy.runs.wiring import declared
+from soliloquy.runs.assembly import declared
 from soliloquy.runtime.events import Event
 from soliloquy.runtime.topics import TOPIC_OF, TOPICS, origin, shapes
 from soliloquy.runtime.transports.kafka.records import headers_of

@@ -37,5 +37,5 @@ def test_problems_that_are_no_use_are_tried_once_and_the_command_says_why(tmp_pa
     report = json.loads(result.stdout)
     assert (result.returncode, report["accepted"], report["rejected"]) == (1, 0, 10)
     assert report["unfit"] == {"no answer": 10}
-    assert "0 of 1 after 10 problems: 10 are no use to mathdial (10 no answer)" in result.stderr
+    assert "0 of 1 after 10 problems: 10 are of no use to mathdial (10 no answer)" in result.stderr
     assert {record["ending"] for record in records(out, rejected=True)} == {"unfit"}

@@ -16,7 +16,7 @@ from services.executor.settings import SandboxSettings
 from soliloquy.problems.files.problem_file import read_problems
 from soliloquy.recipes.mathwell.criteria.classifiers import save
 from soliloquy.recipes.mathwell.criteria.learning import learned
-from soliloquy.runs.wiring import LOOP, ORDERS, Assignment
+from soliloquy.runs.assignment import LOOP, Assignment
 from soliloquy.runtime.transports.kafka import KafkaSettings
 from soliloquy.runtime.transports.kafka.layout import apply
 from soliloquy.runtime.weights import digest_of
@@ -100,7 +100,7 @@ def test_classifiers_of_word_problems_are_refused_where_none_is_written(classifi
 def serving(kafka: KafkaSettings, classifiers: Path, data: Path) -> Iterator[None]:
     """All that it takes, in one process."""
     asyncio.run(apply(kafka, replication=1))
-    orders = Assignment(
+    assignment = Assignment(
         services=("curriculum", *LOOP, "collector"),
         transport=kafka,
         datasets=LiveSettings(data=data),
@@ -111,7 +111,7 @@ def serving(kafka: KafkaSettings, classifiers: Path, data: Path) -> Iterator[Non
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin
         assert process.stdout
-        process.stdin.write(ORDERS.dump_json(orders) + b"\n")
+        process.stdin.write(assignment.to_json() + b"\n")
         process.stdin.flush()
         assert process.stdout.readline() == b"ready\n"
         try:

@@ -13,7 +13,7 @@ from soliloquy.cli.evaluate.tutor import Tutor
 from soliloquy.dataset.reading import Dataset, NoDataset
 from soliloquy.recipes.recipe import find
 from soliloquy.runs.failure import Failure
-from soliloquy.runs.wiring import ModelSettings, scripted_model
+from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.events import Outcome
 from soliloquy.runtime.model import Model
 from soliloquy.runtime.seeds import digest

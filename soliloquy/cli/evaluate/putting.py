@@ -9,7 +9,7 @@ from soliloquy.cli.evaluate.questions import held_out
 from soliloquy.cli.evaluate.running import Bar, completed, fingerprints, sandboxed
 from soliloquy.cli.evaluate.tutor import Tutor
 from soliloquy.recipes.recipe import find
-from soliloquy.runs.wiring import ModelSettings, scripted_model
+from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.v1.conversation_pb2 import Problem
 from training.evaluation.higgs.cases import RECIPE, Rehearsal
 from training.evaluation.higgs.figures import figures

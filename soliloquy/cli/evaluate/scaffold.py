@@ -15,7 +15,7 @@ from soliloquy.cli.evaluate.running import Bar, completed, fingerprints, sandbox
 from soliloquy.cli.evaluate.tutor import Tutor, chosen_tutor
 from soliloquy.recipes.recipe import find
 from soliloquy.runs.failure import Failure
-from soliloquy.runs.wiring import ModelSettings, scripted_model
+from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.model import Model, StreamingModel
 from soliloquy.runtime.model.opening import opened
 from soliloquy.runtime.model.settings import BadModelSettings, Models, read_models

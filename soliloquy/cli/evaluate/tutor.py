@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 
 from soliloquy.cli.evaluate.weights import Weights, running
-from soliloquy.runs.wiring import ModelSettings, scripted_model
+from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.model.by_role import ByRole
 from soliloquy.runtime.model.opening import opened
 from soliloquy.runtime.model.settings import Models

@@ -96,14 +96,6 @@ def commission_options(command: Command) -> Callable[..., Any]:
 def writing(source: Commissions, **settings: Any) -> Plan:
     """The run that has problems written to these commissions; raises Failure."""
     try:
-        prompts = RECIPE.fingerprints()
+        return Plan.of("mathwell", source, max_turns=1, **settings)
     except BrokenPrompt as broken:
         raise Failure(str(broken)) from broken
-    return Plan(
-        recipe="mathwell",
-        problems_sha256=source.digest,
-        prompts_sha256=prompts,
-        max_turns=1,
-        enrich=False,
-        **settings,
-    )

@@ -12,12 +12,13 @@ import click
 import pyarrow.compute as pc
 
 from soliloquy.cli.durations import DURATION
-from soliloquy.cli.generate import INCOMPLETE, Growth, grow
+from soliloquy.cli.generate import INCOMPLETE, exit_status
 from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.cli.model_options import model_options
 from soliloquy.cli.observing import observing
 from soliloquy.cli.problems.commissioning import commission_options, writing
 from soliloquy.cli.problems.sheet import CannotPrint, write_sheet
+from soliloquy.cli.progress import display
 from soliloquy.cli.service_options import CLASSIFIERS
 from soliloquy.dataset.columns import value_counts
 from soliloquy.dataset.exports.exporting import export
@@ -34,7 +35,7 @@ from soliloquy.problems.sifting.dedupe import Sifted, dedupe
 from soliloquy.problems.sifting.policy import DUPLICATES
 from soliloquy.runs.failure import Failure
 from soliloquy.runs.folder import RunFolder
-from soliloquy.runs.plan import Plan
+from soliloquy.runs.generation import GenerationResult, generate_dataset
 from soliloquy.runtime.traces.settings import TraceSettings
 from soliloquy.runtime.transports.kafka import KafkaSettings
 
@@ -93,9 +94,10 @@ def generate(
     plan = writing(source, conversations=count, **settings)
     started = time.monotonic()
     folder = dataset or out.with_suffix("")
-    growth = grow(plan, source, RunFolder(Storage(folder), plan, None), kafka, traces, quiet=quiet or as_json)
-    if not growth.counts["accepted"]:
-        raise Failure(growth.shortfall or f"{folder} holds no problem")
+    show = display(plan.conversations, quiet=quiet or as_json)
+    result = generate_dataset(plan, source, RunFolder(Storage(folder), plan, None), kafka, traces, show)
+    if not result.counts["accepted"]:
+        raise Failure(result.shortfall or f"{folder} holds no problem")
     try:
         sifted = _take_over(folder, out)
         if sheet:
@@ -104,14 +106,14 @@ def generate(
         raise Failure(str(cannot)) from cannot
     except OSError as error:
         raise Failure(f"{error.filename or out} cannot be written ({error.strerror}): choose another") from error
-    report = _report(growth, plan, sifted.kept, _reasons(folder), started)
+    report = _report(result, sifted.kept, _reasons(folder), started)
     if as_json:
         click.echo(json.dumps(report))
     elif not quiet:
         _print(report, out, sheet)
-    if growth.shortfall:
-        click.echo(f"soliloquy: {growth.shortfall}", err=True)
-    context.exit(growth.exit_code or (INCOMPLETE if sifted.kept < count else 0))
+    if result.shortfall:
+        click.echo(f"soliloquy: {result.shortfall}", err=True)
+    context.exit(exit_status(result) or (INCOMPLETE if sifted.kept < count else 0))
 
 
 def _take_over(folder: Path, out: Path) -> Sifted:
@@ -136,8 +138,8 @@ def _reasons(folder: Path) -> dict[str, int]:
     return dict(found.most_common())
 
 
-def _report(growth: Growth, plan: Plan, unlike: int, reasons: dict[str, int], started: float) -> dict[str, Any]:
-    told = growth.report(plan, seconds=time.monotonic() - started)
+def _report(result: GenerationResult, unlike: int, reasons: dict[str, int], started: float) -> dict[str, Any]:
+    told = result.report(seconds=time.monotonic() - started)
     ran = told["executions"]
     return {
         "requested": told["requested"],

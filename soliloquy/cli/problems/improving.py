@@ -15,12 +15,12 @@ from rich.table import Table
 
 from services.model.engines.weights import ADAPTER_WEIGHTS
 from soliloquy.cli.durations import DURATION
-from soliloquy.cli.generate import grow
 from soliloquy.cli.launching import Launch, check_installed, configuration
 from soliloquy.cli.main import INTERRUPTED
 from soliloquy.cli.model_options import model_options
 from soliloquy.cli.observing import observing
 from soliloquy.cli.problems.commissioning import commission_options, writing
+from soliloquy.cli.progress import display
 from soliloquy.cli.service_options import CLASSIFIERS
 from soliloquy.cli.training_view import ShownTraining
 from soliloquy.dataset.manifest import MANIFEST
@@ -30,6 +30,7 @@ from soliloquy.problems.sifting.near_duplicates import NearDuplicates
 from soliloquy.problems.sifting.policy import DUPLICATES
 from soliloquy.runs.failure import Failure
 from soliloquy.runs.folder import RunFolder
+from soliloquy.runs.generation import generate_dataset
 from soliloquy.runs.plan import Plan
 from soliloquy.runtime.model.settings import Endpoint, Models
 from soliloquy.runtime.traces.settings import TraceSettings
@@ -192,13 +193,13 @@ class _Writing:
     def write(self, number: int, adapter: Path | None, folder: Path) -> None:
         with self._writer(adapter) as models:
             plan = replace(self.plan, models=models, seed=self.plan.seed + number)
-            growth = grow(
-                plan, self.source, RunFolder(Storage(folder), plan, None), None, self.traces, quiet=self.quiet
-            )
-        if growth.exit_code == INTERRUPTED:
+            run_folder = RunFolder(Storage(folder), plan, None)
+            show = display(plan.conversations, quiet=self.quiet)
+            result = generate_dataset(plan, self.source, run_folder, None, self.traces, show)
+        if result.interrupted:
             raise KeyboardInterrupt
         if not (folder / MANIFEST).exists():
-            raise Failure(growth.shortfall)
+            raise Failure(result.shortfall)
 
     @contextmanager
     def _writer(self, adapter: Path | None) -> Iterator[Models]:

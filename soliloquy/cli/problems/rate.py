@@ -18,7 +18,7 @@ from soliloquy.problems.sifting.problem_lines import problem_lines
 from soliloquy.problems.sifting.sampling import bin_name, bin_of
 from soliloquy.recipes.scaffold.solve_rate import count_solved
 from soliloquy.runs.failure import Failure
-from soliloquy.runs.wiring import ModelSettings, scripted_model
+from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.model.opening import opened
 from soliloquy.runtime.model.settings import BadModelSettings, Models
 from soliloquy.v1.conversation_pb2 import Problem

@@ -27,7 +27,7 @@ from soliloquy.problems.bank.bank import bank_names, load_bank
 from soliloquy.problems.files.problem_from_row import problem_of
 from soliloquy.problems.files.problem_row import ProblemRow
 from soliloquy.recipes.judges import Judges
-from soliloquy.runs.wiring import ModelSettings, scripted_model
+from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.model import Model, StreamingModel
 from soliloquy.runtime.model.opening import opened
 from soliloquy.runtime.retry import Refused, Transient

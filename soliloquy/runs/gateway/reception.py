@@ -10,10 +10,11 @@ from services.gateway.access.tokens import BadTokens
 from services.gateway.app import access, answering
 from services.gateway.chat.settings import ChatSettings
 from services.gateway.service import Gateway
+from soliloquy.runs.assignment import GatewayAssignment
 from soliloquy.runs.failure import Failure
 from soliloquy.runs.gateway.chatting import chat_routes
 from soliloquy.runs.gateway.plans import Plans
-from soliloquy.runs.wiring import GatewayOrders, ModelSettings
+from soliloquy.runs.model import ModelSettings
 from soliloquy.runtime.transports.port import Transport
 
 
@@ -25,7 +26,7 @@ class Reception:
 
 
 @asynccontextmanager
-async def receiving(orders: GatewayOrders, model: ModelSettings, transport: Transport) -> AsyncIterator[Reception]:
+async def receiving(orders: GatewayAssignment, model: ModelSettings, transport: Transport) -> AsyncIterator[Reception]:
     """Raises Failure for what no start anew would mend."""
     settings = orders.settings
     plans = Plans(models=settings.models, noise=model.noise, files=orders.problem_files)

@@ -20,7 +20,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 
 from soliloquy.client import Dataset
-from soliloquy.runs.wiring import MAKERS
+from soliloquy.runs.assignment import SERVICES
 from soliloquy.runtime.transports.kafka import KafkaSettings
 from soliloquy.runtime.transports.kafka.layout import apply
 from tests.e2e.runs import SOLILOQUY, alive, kill, worker_pids
@@ -49,7 +49,7 @@ class Installation:
         """The options are those of `soliloquy up`."""
         self.settings = KafkaSettings(bootstrap=bootstrap, prefix=f"faults-{uuid.uuid4().hex[:8]}.")
         self.data = folder / "data"
-        self.posts = [f"{name}-{number}" for name in MAKERS for number in range((scales or {}).get(name, 1))]
+        self.posts = [f"{name}-{number}" for name in SERVICES for number in range((scales or {}).get(name, 1))]
         self._log = folder / "up.log"
         self._options = [*options, *(f"--scale={name}={number}" for name, number in (scales or {}).items())]
         self._replication = replication

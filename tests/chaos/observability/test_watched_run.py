@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from deploy.dashboards.board import boards
-from soliloquy.runs.wiring import MAKERS
+from soliloquy.runs.assignment import SERVICES
 from tests.e2e.runs import SOLILOQUY, said
 from tests.integration.observability.watched import Watched, watched
 from tests.models import needs_torch
@@ -52,7 +52,7 @@ def test_top_says_what_the_services_say(seen: Watched) -> None:
     assert (told.returncode, told.stderr) == (0, "")
     now = json.loads(told.stdout)
     assert (now["processes"], now["silent"]) == (len(seen.addresses), {})
-    assert {stage["service"] for stage in now["stages"]} == set(MAKERS)
+    assert {stage["service"] for stage in now["stages"]} == set(SERVICES)
     assert now["conversations"]["dead_letters"] == 2
     assert now["conversations"]["accepted"] > 0
     assert now["sandbox"]["ready"] == 1

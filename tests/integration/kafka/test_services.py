@@ -16,7 +16,7 @@ from aiokafka.admin import AIOKafkaAdminClient
 from services.curriculum.handler import attempt_at
 from soliloquy.client import Sandbox
 from soliloquy.problems.sources import problem_source
-from soliloquy.runs.wiring import MAKERS
+from soliloquy.runs.assignment import SERVICES
 from soliloquy.runtime.events import first_event
 from soliloquy.runtime.topics import shapes
 from soliloquy.runtime.transports.kafka import KafkaSettings
@@ -71,9 +71,9 @@ async def test_every_service_becomes_ready_and_ends_with_status_0(topics: KafkaS
     async with AsyncExitStack() as stack:
         commands = [
             await stack.enter_async_context(running("service", name, *ANY_PORT, *own(name, tmp_path), kafka=topics))
-            for name in MAKERS
+            for name in SERVICES
         ]
-        for name, command in zip(MAKERS, commands, strict=True):
+        for name, command in zip(SERVICES, commands, strict=True):
             address = await command.address(name)
             assert await probe(address) == (200, "ok\n")
             assert await probe(address, "/healthz") == (200, "ok\n")
@@ -193,8 +193,8 @@ async def test_what_another_process_holds_is_said_so(topics: KafkaSettings, tmp_
 @asynccontextmanager
 async def up(folder: Path, kafka: KafkaSettings, *options: str) -> AsyncIterator[Command]:
     async with running("up", "--data", folder, "--sandboxes", "1", *options, kafka=kafka) as supervisor:
-        await supervisor.says(f"up: {len(MAKERS)} services ready in {len(MAKERS)} processes on {kafka.bootstrap}")
-        assert len(worker_pids(supervisor.process.pid)) == len(MAKERS)
+        await supervisor.says(f"up: {len(SERVICES)} services ready in {len(SERVICES)} processes on {kafka.bootstrap}")
+        assert len(worker_pids(supervisor.process.pid)) == len(SERVICES)
         yield supervisor
 
 
@@ -202,14 +202,14 @@ async def test_up_starts_again_what_dies_replaces_each_on_a_sighup_and_leaves_no
     topics: KafkaSettings, tmp_path: Path
 ) -> None:
     async with up(tmp_path, topics) as supervisor:
-        before = {name: worker_named(supervisor.process.pid, f"{name}-0") for name in MAKERS}
+        before = {name: worker_named(supervisor.process.pid, f"{name}-0") for name in SERVICES}
         kill(before["executor"])
         await supervisor.says("up: executor-0 was ended by SIGKILL; started again")
         supervisor.process.send_signal(signal.SIGHUP)
-        for name in MAKERS:
+        for name in SERVICES:
             await supervisor.says(f"up: {name}-0 replaced")
             assert worker_named(supervisor.process.pid, f"{name}-0") != before[name]
-        await supervisor.says(f"up: {len(MAKERS)} processes replaced")
+        await supervisor.says(f"up: {len(SERVICES)} processes replaced")
         workers = worker_pids(supervisor.process.pid)
         supervisor.process.kill()
         await until(lambda: not any(map(alive, workers)), seconds=30)

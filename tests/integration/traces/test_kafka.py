@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from soliloquy.client import Dataset
-from soliloquy.runs.wiring import MAKERS
+from soliloquy.runs.assignment import SERVICES
 from soliloquy.runtime.traces.ids import trace_of
 from soliloquy.runtime.transports.kafka import KafkaSettings
 from soliloquy.runtime.transports.kafka.layout import apply
@@ -43,7 +43,7 @@ async def test_a_conversation_is_followed_through_every_service_and_past_a_kill(
     await apply(settings, replication=1)
     options = ("--data", tmp_path / "data", "--sandboxes", "1", "--latency", "20ms", "--traces", collector.url)
     async with running("up", *options, kafka=settings) as supervisor:
-        await supervisor.says(f"up: {len(MAKERS)} services ready")
+        await supervisor.says(f"up: {len(SERVICES)} services ready")
 
         found = await grown(tmp_path / "first", 2, settings, collector)
         # Each process sends what it has once a second.
@@ -51,7 +51,7 @@ async def test_a_conversation_is_followed_through_every_service_and_past_a_kill(
         for trace in found:
             assert root(collector.traces[trace]).name == "curriculum problem.submitted"
         spans = [span for trace in found for span in collector.traces[trace]]
-        assert {span.service for span in spans} == set(MAKERS)
+        assert {span.service for span in spans} == set(SERVICES)
         assert {span.name for span in spans if "messaging.message.id" not in span.attributes} == ASKED
 
         growing = asyncio.create_task(grown(tmp_path / "second", 4, settings, collector))

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from soliloquy.runs.wiring import MAKERS
+from soliloquy.runs.assignment import SERVICES
 from tests.chart.render import Document, Values
 from tests.unit.chart.objects import PUBLIC, RETRAINED, SERVED, TRAINED, kinds, objects, pods
 
@@ -65,7 +65,7 @@ def test_kafka_may_be_named_so_that_nothing_else_is_reached_on_its_ports() -> No
 def test_nobody_reaches_a_service_but_who_scrapes_it() -> None:
     found = objects(*EVERYTHING)
     unwatched = objects(*EVERYTHING, {"networkPolicy": {"scrapers": []}})
-    for name in {*MAKERS, "gateway"} - {"executor"}:
+    for name in {*SERVICES, "gateway"} - {"executor"}:
         [rule] = rules(found, name, "ingress")
         assert ports(rule) == {9090}
         assert rule["from"] == [
@@ -128,7 +128,7 @@ def test_only_who_asks_reaches_the_model_service_and_only_kuberay_its_dashboard(
     coming = rules(found, "model", "ingress")
     [asking] = [rule for rule in coming if 9000 in ports(rule)]
     [asker] = asking["from"]
-    for name in (*MAKERS, "gateway"):
+    for name in (*SERVICES, "gateway"):
         labels = {
             "app.kubernetes.io/name": "soliloquy",
             "app.kubernetes.io/instance": "lab",
@@ -142,7 +142,7 @@ def test_only_who_asks_reaches_the_model_service_and_only_kuberay_its_dashboard(
 
 def test_a_store_is_reached_by_who_writes_and_who_reads_there() -> None:
     found = objects(*EVERYTHING)
-    every = (*MAKERS, "gateway")
+    every = (*SERVICES, "gateway")
     reaching = {name for name in every if 443 in set().union(*map(ports, rules(found, name, "egress")))}
     assert reaching == {"collector", "gateway"}
     registry = objects({"gateway": {"adapters": {"registry": "s3://bucket/adapters"}}})
@@ -151,7 +151,7 @@ def test_a_store_is_reached_by_who_writes_and_who_reads_there() -> None:
 
 def test_traces_leave_by_a_policy_of_their_own() -> None:
     found = objects(SERVED, {"traces": {"url": "http://tempo:4318"}})
-    asked = {"model", "gateway", *MAKERS} - {"planner"}
+    asked = {"model", "gateway", *SERVICES} - {"planner"}
     sending = {name for name in asked if 4318 in set().union(*map(ports, rules(found, name, "egress")))}
     assert sending == asked - {"executor"}
 

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from soliloquy.runs.wiring import MAKERS
+from soliloquy.runs.assignment import SERVICES
 from tests.chart.render import Values
 from tests.unit.chart.objects import container, kinds, objects, services
 
-SHARE = set(MAKERS) - {"curriculum", "collector"}
+SHARE = set(SERVICES) - {"curriculum", "collector"}
 PLANNER: Values = {"services": {"planner": {"enabled": True}}}
 SASL: Values = {"enabled": True, "existingSecret": "user", "usernameKey": "name"}
 
@@ -80,7 +80,7 @@ def test_lag_may_be_asked_of_prometheus() -> None:
 def test_a_drain_takes_one_pod_of_a_service_at_a_time() -> None:
     found = objects(PLANNER)
     budgets = kinds(found, "PodDisruptionBudget")
-    assert set(budgets) == {*MAKERS, "gateway"}
+    assert set(budgets) == {*SERVICES, "gateway"}
     for name, workload in services(found).items():
         assert budgets[name]["spec"]["maxUnavailable"] == 1
         assert budgets[name]["spec"]["selector"] == workload["spec"]["selector"]

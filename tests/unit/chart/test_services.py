@@ -9,7 +9,8 @@ import yaml
 
 from soliloquy.cli.main import commands
 from soliloquy.cli.service import _SPEAKERS
-from soliloquy.runs.wiring import MAKERS, declared
+from soliloquy.runs.assembly import declared
+from soliloquy.runs.assignment import SERVICES
 from tests.chart.render import CHART, Document, Values
 from tests.unit.chart.objects import RETRAINED, SERVED, TRAINED, container, environment, named, objects, pods, services
 
@@ -40,8 +41,8 @@ def command(args: list[str]) -> tuple[click.Command, list[str]]:
 
 
 def test_every_service_has_a_workload_and_nothing_else_has() -> None:
-    assert set(services(objects(ALL))) == {*MAKERS, "gateway"}
-    assert set(services(objects())) == {*MAKERS, "gateway"} - {"planner"}
+    assert set(services(objects(ALL))) == {*SERVICES, "gateway"}
+    assert set(services(objects())) == {*SERVICES, "gateway"} - {"planner"}
 
 
 def test_the_chart_knows_of_each_service_what_the_code_knows() -> None:
@@ -52,7 +53,7 @@ def test_the_chart_knows_of_each_service_what_the_code_knows() -> None:
     assert {name for name, stage in STAGES.items() if stage["model"]} == ASKERS
 
 
-@pytest.mark.parametrize("name", MAKERS)
+@pytest.mark.parametrize("name", SERVICES)
 def test_a_service_takes_the_command_line_of_its_pod(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     pod = container(services(objects(ALL, {"sandbox": {"audit": True}, "dataset": {"store": "s3://bucket/d"}}))[name])
     for variable, value in environment(pod).items():
@@ -70,7 +71,7 @@ def test_every_variable_is_one_that_its_command_reads() -> None:
             known = {option.envvar for option in found.params if isinstance(option, click.Option)}
             assert {name for name in environment(each) if name.startswith("SOLILOQUY_")} <= known
             seen.add(found.name)
-    assert seen == {*MAKERS, "gateway", "apply", "generate"}
+    assert seen == {*SERVICES, "gateway", "apply", "generate"}
 
 
 def test_the_test_of_a_release_grows_a_conversation_by_its_services() -> None:

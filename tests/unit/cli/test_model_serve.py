@@ -13,7 +13,7 @@ from soliloquy.runtime.listening import listening
 def refusal(*arguments: str) -> str:
     result = CliRunner().invoke(commands, ["model", "serve", *arguments])
     assert result.exit_code == 2
-    return result.stderr
+    return result.stderr.removeprefix("soliloquy: ").rstrip()
 
 
 @pytest.mark.parametrize(

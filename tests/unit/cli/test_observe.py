@@ -5,7 +5,7 @@ from pathlib import Path
 
 from soliloquy.cli.posts import metrics_of, posts
 from soliloquy.cli.prometheus import Scraping, shipped_rules
-from soliloquy.runs.wiring import MAKERS
+from soliloquy.runs.assignment import SERVICES
 from tests.e2e.runs import SOLILOQUY, said
 from tests.unit.rules.rulebook import FOLDER
 
@@ -24,11 +24,11 @@ def test_a_scale_that_up_would_not_take_is_refused() -> None:
 
 
 def test_every_process_has_a_place_in_the_order_of_the_ports() -> None:
-    scales = dict.fromkeys(MAKERS, 1)
+    scales = dict.fromkeys(SERVICES, 1)
     names = posts(scales | {"student": 2}, on_kafka=True, console=None)
     assert names[:4] == ["curriculum-0", "planner-0", "student-0", "student-1"]
-    assert len(names) == len(MAKERS) + 1
-    assert posts(scales, on_kafka=True, console="127.0.0.1:80")[len(MAKERS) :] == ["gateway"]
+    assert len(names) == len(SERVICES) + 1
+    assert posts(scales, on_kafka=True, console="127.0.0.1:80")[len(SERVICES) :] == ["gateway"]
     alone = posts(scales, on_kafka=False, console=None)
     assert metrics_of(alone, 9100)["gateway"] == f"127.0.0.1:{9100 + len(alone) - 1}"
 

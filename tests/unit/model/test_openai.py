@@ -18,7 +18,7 @@ from services.model.backend import ModelBackend, ScriptedBackend
 from services.model.engines.engine import EngineBusy, EngineFailed, TooLong
 from services.model.handler import MAX_REQUEST_BYTES, ModelHandler
 from soliloquy.problems.bank.bank import bank_names
-from soliloquy.runs.wiring import ModelSettings, scripted_model
+from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.listening import listening
 from soliloquy.runtime.traces.export import sending
 from soliloquy.runtime.traces.ids import trace_of

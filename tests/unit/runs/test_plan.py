@@ -64,7 +64,7 @@ def test_other_classifiers_are_another_run_and_another_place_of_them_is_not(tmp_
     first, again, other = (replace(without, classifiers=file) for file in files.values())
     assert first.run() == again.run()
     assert len({one.run().id for one in (without, first, other)}) == 3
-    assert difference(first.identity(), without.identity()) == "its classifiers are others"
+    assert difference(first.identity(), without.identity()) == "its classifiers differ"
 
 
 def test_each_role_costs_what_its_tokens_cost_where_it_is_answered() -> None:

@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from services.executor.settings import SandboxSettings
-from soliloquy.runs.wiring import MAKERS, ORDERS, Assignment, ModelSettings, declared
+from soliloquy.runs.assembly import declared
+from soliloquy.runs.assignment import SERVICES, Assignment
+from soliloquy.runs.model import ModelSettings
 from soliloquy.runtime.handling import Service
 from soliloquy.runtime.model.settings import Endpoint, shipped_models
 from soliloquy.runtime.topics import TOPIC_OF, TOPICS
@@ -30,7 +32,7 @@ def test_a_service_reads_and_sends_what_the_readme_says(service: Service) -> Non
 
 def test_every_service_of_the_readme_can_be_run() -> None:
     # The gateway handles no event: it follows topics.
-    assert TABLE.keys() == MAKERS.keys() | {"gateway"}
+    assert TABLE.keys() == set(SERVICES) | {"gateway"}
 
 
 def test_a_key_is_read_where_it_is_used_and_not_sent_to_a_process(
@@ -41,9 +43,9 @@ def test_a_key_is_read_where_it_is_used_and_not_sent_to_a_process(
     hosted = Endpoint(engine="openai", base_url="http://127.0.0.1:1/v1", key_file=tmp_path / "key")
     model = ModelSettings(problems=["physics"], models=shipped_models().only_at(hosted), cache=tmp_path)
     assignment = Assignment(services=["tutor"], transport=Path("log.sqlite"), model=model)
-    orders = ORDERS.dump_json(assignment)
-    assert b"sk-secret" not in orders
-    assert ORDERS.validate_json(orders) == assignment
+    line = assignment.to_json()
+    assert b"sk-secret" not in line
+    assert Assignment.from_json(line) == assignment
 
 
 def test_an_assignment_reaches_a_process_as_it_was() -> None:
@@ -56,8 +58,8 @@ def test_an_assignment_reaches_a_process_as_it_was() -> None:
         max_in_flight=7,
         http="127.0.0.1:8080",
     )
-    orders = ORDERS.dump_json(assignment)
-    assert b"\n" not in orders
-    assert ORDERS.validate_json(orders) == assignment
+    line = assignment.to_json()
+    assert b"\n" not in line
+    assert Assignment.from_json(line) == assignment
     on_the_log = Assignment(services=["student"], transport=Path("log.sqlite"), model=ModelSettings(problems=["a"]))
-    assert ORDERS.validate_json(ORDERS.dump_json(on_the_log)) == on_the_log
+    assert Assignment.from_json(on_the_log.to_json()) == on_the_log

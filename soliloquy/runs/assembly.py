@@ -1,0 +1,126 @@
+"""Builds the services of an assignment from their settings, models, sandboxes and datasets."""
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from soliloquy.dataset.lock import Locked
+from soliloquy.dataset.storage import StorageUnavailable
+from soliloquy.recipes.judges import Judges
+from soliloquy.recipes.recipe import load_judges
+from soliloquy.runs.assignment import SERVICES, Assignment
+from soliloquy.runs.failure import Failure
+from soliloquy.runs.model import ModelSettings, scripted_model
+from soliloquy.runtime.handling import Service
+from soliloquy.runtime.model import Model
+from soliloquy.runtime.model.opening import OpenModels, opened
+
+if TYPE_CHECKING:
+    from services.collector.live_datasets import LiveDatasets
+    from services.executor.pool import SandboxPool
+    from services.executor.settings import SandboxSettings
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Assembly:
+    services: Sequence[Service]
+    models: OpenModels
+    # Running if one of the services is the executor.
+    sandboxes: "SandboxPool | None"
+    # Open if one of the services is the collector.
+    datasets: "LiveDatasets | None"
+
+
+@asynccontextmanager
+async def assembled(assignment: Assignment) -> AsyncIterator[Assembly]:
+    """Builds the services, and keeps what they need open while the context is entered."""
+    from services.collector.live_datasets import LiveDatasets
+    from services.collector.settings import LiveSettings
+    from services.executor.pool import SandboxPool
+    from services.executor.settings import SandboxSettings
+
+    model = assignment.model
+    async with AsyncExitStack() as stack:
+        models = await stack.enter_async_context(opened(model.models, lambda: scripted_model(model), model.cache))
+        sandbox = assignment.sandbox or SandboxSettings()
+        live = assignment.datasets or LiveSettings()
+        sandboxes, datasets = SandboxPool(sandbox), LiveDatasets(live)
+        collects, executes = "collector" in assignment.services, "executor" in assignment.services
+        if collects:
+            await _open(datasets, live.data, stack)
+        if executes:
+            stack.push_async_callback(sandboxes.stop)
+            await sandboxes.start()
+        judges = load_judges(assignment.classifiers)
+        builders = _builders(models, judges, sandbox, sandboxes, datasets, assignment.max_in_flight)
+        yield Assembly(
+            services=[builders[name]() for name in assignment.services],
+            models=models,
+            sandboxes=sandboxes if executes else None,
+            datasets=datasets if collects else None,
+        )
+
+
+def declared() -> list[Service]:
+    """Every service with its handlers and topics, without anything that it would need to work."""
+    from services.collector.live_datasets import LiveDatasets
+    from services.collector.settings import LiveSettings
+    from services.executor.pool import SandboxPool
+    from services.executor.settings import SandboxSettings
+
+    sandbox = SandboxSettings()
+    model = scripted_model(ModelSettings())
+    builders = _builders(model, Judges(), sandbox, SandboxPool(sandbox), LiveDatasets(LiveSettings()), None)
+    return [builders[name]() for name in SERVICES]
+
+
+def _builders(
+    model: Model,
+    judges: Judges,
+    sandbox: "SandboxSettings",
+    sandboxes: "SandboxPool",
+    datasets: "LiveDatasets",
+    max_in_flight: int | None,
+) -> Mapping[str, Callable[[], Service]]:
+    import services.codegen.app
+    import services.collector.app
+    import services.composer.app
+    import services.curriculum.app
+    import services.executor.app
+    import services.planner.app
+    import services.student.app
+    import services.tutor.app
+    from services.codegen.settings import CodegenSettings
+    from services.collector.settings import CollectorSettings
+    from services.composer.settings import ComposerSettings
+    from services.curriculum.settings import CurriculumSettings
+    from services.planner.settings import PlannerSettings
+    from services.student.settings import StudentSettings
+    from services.tutor.settings import TutorSettings
+
+    chosen = {} if max_in_flight is None else {"max_in_flight": max_in_flight}
+    return {
+        "curriculum": lambda: services.curriculum.app.service(CurriculumSettings(**chosen)),
+        "planner": lambda: services.planner.app.service(PlannerSettings(**chosen), model),
+        "student": lambda: services.student.app.service(StudentSettings(**chosen), model),
+        "tutor": lambda: services.tutor.app.service(TutorSettings(**chosen), model),
+        "codegen": lambda: services.codegen.app.service(CodegenSettings(**chosen), model),
+        "executor": lambda: services.executor.app.service(sandbox, sandboxes),
+        "composer": lambda: services.composer.app.service(ComposerSettings(**chosen), model, judges),
+        "collector": lambda: services.collector.app.service(CollectorSettings(**chosen), datasets),
+    }
+
+
+async def _open(datasets: "LiveDatasets", data: Path, stack: AsyncExitStack) -> None:
+    from services.collector.live_datasets import OtherVersion
+
+    try:
+        await stack.enter_async_context(datasets)
+    except (Locked, OtherVersion) as error:
+        raise Failure(f"{error}: choose another --data") from None
+    except StorageUnavailable as error:
+        raise Failure(str(error)) from error
+    except OSError as error:
+        raise Failure(f"{data} cannot be written ({error.strerror}): choose another --data") from error

@@ -1,0 +1,163 @@
+"""Generates the dataset of a plan: resumes the run in its folder, and writes the dataset once the run is settled."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any
+
+import uvloop
+
+from soliloquy.dataset.frames import DamagedFrames
+from soliloquy.dataset.storage import Storage, StorageUnavailable
+from soliloquy.problems.sources import ProblemSource
+from soliloquy.runs.backends import KafkaBackend, LocalBackend
+from soliloquy.runs.driver import Driver
+from soliloquy.runs.failure import Failure
+from soliloquy.runs.folder import RunFolder
+from soliloquy.runs.plan import Plan
+from soliloquy.runs.progress import Show
+from soliloquy.runtime.driver import shortfall
+from soliloquy.runtime.events import EventTooLarge
+from soliloquy.runtime.quota import Quota
+from soliloquy.runtime.retry import CannotServe
+from soliloquy.runtime.traces.opening import CannotTrace, recorded
+from soliloquy.runtime.traces.settings import TraceSettings
+from soliloquy.runtime.transports.embedded import LogUnavailable
+from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
+from soliloquy.runtime.transports.port import Unanswered
+
+# Shows progress while its context is entered; takes the number of conversations that earlier calls left.
+Display = Callable[[int], AbstractContextManager[Show]]
+
+_REPORTED = ("enrichment", "unfit", "turns", "python_turns", "executions", "parse", "verdicts")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GenerationResult:
+    plan: Plan
+    counts: dict[str, Any]
+    # The number of problems that yield no conversation as things are.
+    failed: int = 0
+    # Why the run has fewer conversations than wanted; empty if it has all of them.
+    shortfall: str = ""
+    interrupted: bool = False
+
+    def report(self, *, seconds: float) -> dict[str, Any]:
+        tokens = self.counts["tokens"]
+        return {
+            "requested": self.plan.conversations,
+            "accepted": self.counts["accepted"],
+            "rejected": self.counts["rejected"],
+            "failed": self.failed,
+            **{name: self.counts[name] for name in _REPORTED},
+            "tokens": {kind: sum(used[kind] for used in tokens.values()) for kind in ("prompt", "completion")},
+            "cost": round(sum(self.plan.cost(tokens).values()), 6),
+            "seconds": round(seconds, 2),
+        }
+
+
+def generate_dataset(
+    plan: Plan,
+    source: ProblemSource,
+    run_folder: RunFolder,
+    kafka: KafkaSettings | None,
+    traces: TraceSettings,
+    display: Display,
+) -> GenerationResult:
+    """Runs until the dataset is complete, only dead letters are left, or SIGINT or SIGTERM interrupts it.
+
+    Raises Failure. The main thread has to call it.
+    """
+    # These load what only a run needs.
+    from services.collector.journal import Journal
+
+    with run_folder as folder:
+        if folder.manifest is not None:
+            return _finished(plan, folder.manifest["counts"])
+        try:
+            with Journal(folder.journal) as journal:
+                backend = KafkaBackend(kafka, folder) if kafka else LocalBackend(plan, folder.log, traces)
+                driver = Driver(plan, source, journal, backend)
+                with recorded(traces), display(journal.accepted) as show:
+                    uvloop.run(driver.run(show))
+                # It loads Arrow, which the run itself does without.
+                from services.collector.dataset import counts_so_far, write_dataset
+
+                if driver.settled:
+                    counts = write_dataset(
+                        folder.place,
+                        folder.working,
+                        journal,
+                        run=plan.identity(),
+                        cost=plan.cost,
+                        topics=backend.topics,
+                    )
+                else:
+                    counts = counts_so_far(journal, plan.conversations)
+        except (ExceptionGroup, LogUnavailable, KafkaUnavailable, CannotTrace, Unanswered, OSError) as error:
+            raise _failure(error, folder.place) from error
+        if driver.settled:
+            if not driver.dead_letters:
+                folder.remove_working_files()
+            return _finished(plan, counts)
+    missing = plan.conversations - counts["accepted"]
+    if driver.is_stopped:
+        dropped = f", {driver.dropped} under way were dropped" if driver.dropped is not None else ""
+        return GenerationResult(
+            plan=plan,
+            counts=counts,
+            failed=driver.given_up,
+            shortfall=f"stopped at {counts['accepted']} of {plan.conversations}{dropped}; "
+            "the same command goes on from here",
+            interrupted=True,
+        )
+    letters = f"--kafka {kafka.bootstrap}" if kafka else str(folder.working.parent)
+    return GenerationResult(
+        plan=plan,
+        counts=counts,
+        failed=missing,
+        shortfall=f"{missing} conversations ended among the dead letters; soliloquy dlq list {letters} says why, "
+        f"soliloquy dlq replay {letters} puts them back, and the same command goes on from there",
+    )
+
+
+def listed(counts: dict[str, int]) -> str:
+    return ", ".join(f"{count} {key}" for key, count in counts.items())
+
+
+def _finished(plan: Plan, counts: dict[str, Any]) -> GenerationResult:
+    # The manifest of an earlier version has no count of unfit problems.
+    counts = {"unfit": {}, **counts}
+    missing = plan.conversations - counts["accepted"]
+    if not missing:
+        return GenerationResult(plan=plan, counts=counts)
+    quota = Quota(
+        conversations=plan.conversations,
+        accepted=counts["accepted"],
+        given_up=missing,
+        unfit=sum(counts["unfit"].values()),
+    )
+    why = shortfall(quota, plan.recipe, plan.max_attempts, listed(counts["unfit"]))
+    return GenerationResult(
+        plan=plan,
+        counts=counts,
+        failed=missing,
+        shortfall=f"{why}; rejected/ says why. A higher --max-attempts tries the others more often",
+    )
+
+
+def _failure(error: BaseException, out: Storage) -> BaseException:
+    """Turns an error that a person can fix into one line; others stay as they are."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    match error:
+        case LogUnavailable() | KafkaUnavailable() | CannotTrace() | EventTooLarge() | Unanswered() | CannotServe():
+            return Failure(str(error))
+        case DamagedFrames():
+            return Failure(f"{error}: remove it to restart the run from the beginning")
+        case StorageUnavailable():
+            return Failure(f"{error}; the same command goes on from here")
+        case OSError():
+            return Failure(f"{out} cannot be written ({error}): free some space and run the command again")
+        case _:
+            return error
