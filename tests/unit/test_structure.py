@@ -112,7 +112,6 @@ def test_every_service_has_the_same_anatomy() -> None:
 
 # A forked process inherits its parent's counters and exports none of its own: nothing that has a /metrics may fork.
 FORKS = {
-    "soliloquy/problems/bank/sampling.py",  # a command that draws problems, and ends
     "services/executor/guest/zygote.py",  # in the sandbox, where none of our metrics are
     "services/executor/selftest.py",  # where it must be refused
 }

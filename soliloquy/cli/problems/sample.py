@@ -1,6 +1,5 @@
 """`soliloquy problems sample`: a problem file drawn from a bank."""
 
-import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -36,7 +35,7 @@ def sample(
         if topic not in known:
             raise Failure(f"{bank} has no topic {topic!r}: its topics are {', '.join(sorted(known))}")
     wanted = Wanted(bank=bank, seed=seed, topics=topics, difficulties=difficulties)
-    drawn = _counted(lines(wanted, count, processes=os.cpu_count() or 1), wanted, count)
+    drawn = _counted(lines(wanted, count), wanted, count)
     if out is None:
         sys.stdout.buffer.writelines(drawn)
         return

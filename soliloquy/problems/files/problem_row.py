@@ -1,14 +1,16 @@
 """What a line of a problem file may hold."""
 
+import json
 import keyword
 import math
 import unicodedata
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 
 from soliloquy.truth.number_format import LARGEST, is_workable
-from soliloquy.v1.conversation_pb2 import ErrorStrategy, StepKind
+from soliloquy.v1.conversation_pb2 import ErrorStrategy, Problem, Quantity, Slip, Step, StepKind
 
 
 def _sensible(value: float) -> float:
@@ -98,3 +100,41 @@ def kind_name(kind: StepKind) -> str:
 def strategy_name(strategy: ErrorStrategy) -> str:
     """Empty for none."""
     return ErrorStrategy.Name(strategy).removeprefix("ERROR_STRATEGY_").lower() if strategy else ""
+
+
+def problem_line(problem: Problem, extra: Mapping[str, object]) -> str:
+    """Returns the line of a problem file from which the same problem is read again."""
+    row: dict[str, Any] = {
+        "id": problem.id,
+        "topic": problem.topic,
+        "question": problem.question,
+        "solution": problem.solution,
+        "steps": [_step(step) for step in problem.steps],
+        "extra": extra,
+    }
+    if problem.HasField("answer"):
+        row["answer"] = {"value": problem.answer.value, "unit": problem.answer.unit}
+        row["tolerance"] = problem.tolerance
+    return json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n"
+
+
+def _step(step: Step) -> dict[str, Any]:
+    row: dict[str, Any] = {"kind": kind_name(step.kind), "ask": step.ask, "explanation": step.explanation}
+    if step.formula:
+        row["formula"] = step.formula
+    numeric = step.HasField("result")
+    if numeric:
+        row["expression"] = step.expression
+        row["inputs"] = [_quantity(quantity) for quantity in step.inputs]
+        row["result"] = _quantity(step.result)
+    return {**row, "slips": [_slip(slip, numeric=numeric) for slip in step.slips]}
+
+
+def _slip(slip: Slip, *, numeric: bool) -> dict[str, Any]:
+    row: dict[str, Any] = {"strategy": strategy_name(slip.strategy)} if slip.strategy else {}
+    row["working"] = slip.working
+    return {**row, "value": slip.value} if numeric else row
+
+
+def _quantity(quantity: Quantity) -> dict[str, Any]:
+    return {"symbol": quantity.symbol, "name": quantity.name, "value": quantity.value, "unit": quantity.unit}

@@ -9,9 +9,8 @@ import pytest
 from soliloquy.problems.bank.bank import FAMILIES, Bank, bank_in, bank_names, load_bank
 from soliloquy.problems.bank.checks import STRIDE
 from soliloquy.problems.bank.family_file import BadFamily
-from soliloquy.problems.bank.rows import Lines
 from soliloquy.problems.files.problem_from_row import problem_of
-from soliloquy.problems.files.problem_row import ProblemRow
+from soliloquy.problems.files.problem_row import ProblemRow, problem_line
 from soliloquy.v1 import conversation_pb2 as pb
 
 BANK = load_bank("physics")
@@ -56,12 +55,12 @@ def test_a_source_names_the_problem_itself() -> None:
 def test_a_line_of_a_file_gives_back_all_of_its_problem(bank: Bank) -> None:
     for name in bank.names:
         family = bank.family(name)
-        lines = Lines(family=family)
         for number in (0, family.count - 1, *(STRIDE * place % family.count for place in (1, 2, 3))):
-            row = ProblemRow.model_validate_json(lines.line(number))
             problem = family.problem(number)
+            extra = {"source": problem.source, "difficulty": family.difficulty}
+            row = ProblemRow.model_validate_json(problem_line(problem, extra))
             assert problem_of(row, problem.source) == problem
-            assert row.extra == {"source": problem.source, "difficulty": family.difficulty}
+            assert row.extra == extra
 
 
 def test_a_bank_reads_only_the_families_it_draws_from(tmp_path: Path) -> None:
