@@ -8,7 +8,7 @@ import click
 
 from soliloquy.dataset.exports.format import NAMES
 from soliloquy.dataset.exports.importing import CannotImport, import_folder, import_rows
-from soliloquy.problems.files.reading.rows import Refusal, Unreadable
+from soliloquy.problems.files.reading.rows import RefusedRow, UnreadableSource
 from soliloquy.problems.files.source_format import SourceFormat
 from soliloquy.runs.failure import Failure
 
@@ -29,7 +29,7 @@ def import_(*, source: Path, name: str, out: Path) -> None:
         raise Failure(f"{source}: there is no such file or folder")
     try:
         count = import_folder(source, out) if name == "hf" else import_rows(source, name, out, _rows(source))
-    except (CannotImport, Unreadable) as cannot:
+    except (CannotImport, UnreadableSource) as cannot:
         raise Failure(f"{cannot}; nothing is written") from cannot
     except OSError as error:
         raise Failure(f"{out} cannot be written ({error.strerror}): choose another --out") from error
@@ -40,7 +40,7 @@ def _rows(source: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """Each with its place; an empty cell of CSV is null."""
     is_table = source.suffix.lower() in (".csv", ".tsv")
     for row in _READING.rows(source):
-        if isinstance(row, Refusal):
+        if isinstance(row, RefusedRow):
             raise CannotImport(str(row))
         cells = {name: value or None for name, value in row.cells.items()} if is_table else dict(row.cells)
         yield row.place, cells

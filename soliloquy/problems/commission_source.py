@@ -24,7 +24,7 @@ _PLACE = re.compile("[/:].*")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Commissions:
+class CommissionSource:
     """A topic each, at random; the same ones for the same seed."""
 
     examples: ProblemSource

@@ -7,7 +7,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Self
 
-from soliloquy.problems.commission_source import Commissions
+from soliloquy.problems.commission_source import CommissionSource
 from soliloquy.problems.sources import ProblemSource, problem_source
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.model.accounting import cost
@@ -98,7 +98,7 @@ def problems_of(problems: str, recipe: str) -> ProblemSource:
     Raises BadProblemFile and UnknownProblems.
     """
     source, topics = problem_source(problems), find(recipe).topics
-    return Commissions(examples=source, topics=topics) if topics else source
+    return CommissionSource(examples=source, topics=topics) if topics else source
 
 
 def difference(kept: dict[str, Any], wanted: dict[str, Any]) -> str:

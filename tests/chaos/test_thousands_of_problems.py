@@ -6,9 +6,9 @@ from collections import Counter
 
 import pytest
 
-from soliloquy.problems.files.problem_from_row import problem_of
+from soliloquy.problems.files.problem_from_row import problem_from_row
 from soliloquy.problems.files.problem_row import ProblemRow
-from soliloquy.problems.files.program_solution import steps_of_program
+from soliloquy.problems.files.program_solution import steps_from_program
 from soliloquy.problems.sifting.near_duplicates import NearDuplicates
 from soliloquy.recipes.mathwell.recipe import RECIPE
 from soliloquy.v1.conversation_pb2 import Problem
@@ -21,8 +21,8 @@ COUNT = 10_000
 def by_its_steps(problem: Problem) -> float:
     """The function's steps calculated by our own expressions, and not by Python."""
     row = ProblemRow(question=problem.question, solution=problem.solution)
-    stated = row.model_dump() | {"steps": steps_of_program(problem.solution), "id": None}
-    return problem_of(ProblemRow.model_validate(stated), "here").answer.value
+    stated = row.model_dump() | {"steps": steps_from_program(problem.solution), "id": None}
+    return problem_from_row(ProblemRow.model_validate(stated), "here").answer.value
 
 
 @pytest.mark.timeout(3600)

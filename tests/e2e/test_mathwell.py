@@ -15,7 +15,7 @@ from services.collector.settings import LiveSettings
 from services.executor.settings import SandboxSettings
 from soliloquy.problems.files.problem_file import read_problems
 from soliloquy.recipes.mathwell.criteria.classifiers import save
-from soliloquy.recipes.mathwell.criteria.learning import learned
+from soliloquy.recipes.mathwell.criteria.learning import learn_classifiers
 from soliloquy.runs.assignment import LOOP, Assignment
 from soliloquy.runtime.transports.kafka import KafkaSettings
 from soliloquy.runtime.transports.kafka.layout import apply
@@ -85,7 +85,7 @@ def test_what_is_no_function_with_a_number_is_counted_with_its_reason_and_never_
 @pytest.fixture(scope="module")
 def classifiers(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("classifiers") / "criteria.npz"
-    save(learned(labelled("made_with"), 0)[0], path)
+    save(learn_classifiers(labelled("made_with"), 0)[0], path)
     return path
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from soliloquy.dataset.reading import Dataset, NoDataset
 from soliloquy.problems.bank.bank import Bank
-from soliloquy.problems.bank.sampling import Wanted, picks
+from soliloquy.problems.bank.sampling import SampleRequest, sample
 from soliloquy.problems.sources import BadProblemFile, ProblemSource, UnknownProblems, problem_source
 from soliloquy.runs.failure import Failure
 from soliloquy.runtime.seeds import draw
@@ -36,7 +36,7 @@ def _learned(datasets: Sequence[Path]) -> set[str]:
 
 
 def _of_bank(bank: Bank, seed: int) -> Iterator[Problem]:
-    return (bank.family(name).problem(number) for name, number in picks(Wanted(bank=bank.name, seed=seed)))
+    return (bank.family(name).problem(number) for name, number in sample(SampleRequest(bank=bank.name, seed=seed)))
 
 
 def _of_file(source: ProblemSource, seed: int) -> Iterable[Problem]:

@@ -6,9 +6,9 @@ from typing import Any, TypeVar
 
 import click
 
-from soliloquy.problems.commission_source import Commissions
+from soliloquy.problems.commission_source import CommissionSource
 from soliloquy.problems.sources import BadProblemFile, UnknownProblems, problem_source
-from soliloquy.recipes.mathwell.commissions import described, refused_topic
+from soliloquy.recipes.mathwell.commissions import describe, topic_refusal
 from soliloquy.recipes.mathwell.criteria.operations import CALCULATIONS, OPERATIONS
 from soliloquy.recipes.mathwell.recipe import RECIPE
 from soliloquy.runs.failure import Failure
@@ -21,7 +21,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 def _topics(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
     for topic in given:
-        if why := refused_topic(topic):
+        if why := topic_refusal(topic):
             raise click.BadParameter(f"{why}: name one, such as dinosaurs, or use --any-topic")
     return given
 
@@ -77,7 +77,7 @@ def commission_options(command: Command) -> Callable[..., Any]:
         if topics and any_topic:
             raise click.UsageError("--topic and --any-topic contradict each other")
         try:
-            source = Commissions(
+            source = CommissionSource(
                 examples=problem_source(examples),
                 topics=("",) if any_topic else topics or RECIPE.topics,
                 grade=grade or 0,
@@ -85,7 +85,7 @@ def commission_options(command: Command) -> Callable[..., Any]:
             )
         except (BadProblemFile, UnknownProblems) as unusable:
             raise Failure(str(unusable)) from unusable
-        about = described(Commission(topic=", ".join(topics), grade=source.grade, operations=operations))
+        about = describe(Commission(topic=", ".join(topics), grade=source.grade, operations=operations))
         return command(*arguments, source=source, about=about, problems=examples, **options)
 
     for each in reversed(_OPTIONS):
@@ -93,7 +93,7 @@ def commission_options(command: Command) -> Callable[..., Any]:
     return with_commissions
 
 
-def writing(source: Commissions, **settings: Any) -> Plan:
+def writing(source: CommissionSource, **settings: Any) -> Plan:
     """The run that has problems written to these commissions; raises Failure."""
     try:
         return Plan.of("mathwell", source, max_turns=1, **settings)

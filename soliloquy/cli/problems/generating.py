@@ -26,12 +26,12 @@ from soliloquy.dataset.exports.format import ExportOptions
 from soliloquy.dataset.reading import Dataset
 from soliloquy.dataset.statistics import kinds_of_reasons
 from soliloquy.dataset.storage import Storage
-from soliloquy.problems.commission_source import Commissions
+from soliloquy.problems.commission_source import CommissionSource
 from soliloquy.problems.files.importing import NothingUsable, import_problems
 from soliloquy.problems.files.problem_file import read_problems
-from soliloquy.problems.files.reading.rows import Refusal
+from soliloquy.problems.files.reading.rows import RefusedRow
 from soliloquy.problems.files.source_format import load_format
-from soliloquy.problems.sifting.dedupe import Sifted, dedupe
+from soliloquy.problems.sifting.dedupe import DedupeCounts, dedupe
 from soliloquy.problems.sifting.policy import DUPLICATES
 from soliloquy.runs.failure import Failure
 from soliloquy.runs.folder import RunFolder
@@ -72,7 +72,7 @@ def generate(
     /,
     *,
     count: int,
-    source: Commissions,
+    source: CommissionSource,
     about: str,
     out: Path,
     sheet: Path | None,
@@ -116,7 +116,7 @@ def generate(
     context.exit(exit_status(result) or (INCOMPLETE if sifted.kept < count else 0))
 
 
-def _take_over(folder: Path, out: Path) -> Sifted:
+def _take_over(folder: Path, out: Path) -> DedupeCounts:
     """What is kept, as a problem file; of questions that say nearly the same, the first."""
     with TemporaryDirectory() as scratch:
         rows, problems = Path(scratch) / "rows.jsonl", Path(scratch) / "problems.jsonl"
@@ -126,7 +126,7 @@ def _take_over(folder: Path, out: Path) -> Sifted:
         return dedupe(problems, out, None, threshold=DUPLICATES.same, ignore_numbers=False)
 
 
-def _complain(refusal: Refusal) -> None:
+def _complain(refusal: RefusedRow) -> None:
     click.echo(f"soliloquy: left out: {refusal.field}: {refusal.reason}", err=True)
 
 

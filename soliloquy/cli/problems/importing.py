@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from soliloquy.problems.files.importing import NothingUsable, Refused, import_problems
-from soliloquy.problems.files.reading.rows import Refusal, Unreadable
+from soliloquy.problems.files.importing import ImportRefused, NothingUsable, import_problems
+from soliloquy.problems.files.reading.rows import RefusedRow, UnreadableSource
 from soliloquy.problems.files.source_format import NAMES, format_names, load_format
 from soliloquy.runs.failure import Failure
 
@@ -46,9 +46,9 @@ def import_(
     status = 0
     try:
         counts = import_problems(source, out, source_format, strict=strict, keep_repeats=keep_repeats, report=_report)
-    except Unreadable as unusable:
+    except UnreadableSource as unusable:
         raise Failure(str(unusable)) from unusable
-    except Refused as refused:
+    except ImportRefused as refused:
         raise Failure(f"{refused}; nothing is written, as --strict asks") from refused
     except OSError as error:
         raise Failure(f"{out} cannot be written ({error.strerror}): choose another --out") from error
@@ -73,5 +73,5 @@ def _column_map(given: tuple[str, ...]) -> dict[str, str]:
     return columns
 
 
-def _report(refusal: Refusal) -> None:
+def _report(refusal: RefusedRow) -> None:
     click.echo(str(refusal), err=True)

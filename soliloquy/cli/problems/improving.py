@@ -25,7 +25,7 @@ from soliloquy.cli.service_options import CLASSIFIERS
 from soliloquy.cli.training_view import ShownTraining
 from soliloquy.dataset.manifest import MANIFEST
 from soliloquy.dataset.storage import Storage
-from soliloquy.problems.commission_source import Commissions
+from soliloquy.problems.commission_source import CommissionSource
 from soliloquy.problems.sifting.near_duplicates import NearDuplicates
 from soliloquy.problems.sifting.policy import DUPLICATES
 from soliloquy.runs.failure import Failure
@@ -96,7 +96,7 @@ _COLUMNS = {
 def improve(
     *,
     rounds: int,
-    source: Commissions,
+    source: CommissionSource,
     about: str,
     base: Path | None,
     config: str | None,
@@ -185,7 +185,7 @@ class _Writing:
     """Grows a round's problems; each round has commissions of its own."""
 
     plan: Plan
-    source: Commissions
+    source: CommissionSource
     base: Path | None
     traces: TraceSettings
     quiet: bool

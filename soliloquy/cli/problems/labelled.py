@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from soliloquy.problems.files.reading.rows import Refusal, SourceRow, Unreadable
+from soliloquy.problems.files.reading.rows import RefusedRow, SourceRow, UnreadableSource
 from soliloquy.problems.files.source_format import SourceFormat
 from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, WordProblem
 
@@ -18,19 +18,19 @@ _LABELS = {
 def word_problems(path: Path) -> Iterator[tuple[WordProblem, Mapping[Criterion, bool]]]:
     """From columns `question`, `solution`, `answer`, `topic` and one for each criterion; raises Unreadable."""
     for row in _READING.rows(path):
-        if isinstance(row, Refusal):
-            raise Unreadable(str(row))
+        if isinstance(row, RefusedRow):
+            raise UnreadableSource(str(row))
         yield _problem(row), {one: label for one in Criterion if (label := _label(row, one)) is not None}
 
 
 def _problem(row: SourceRow) -> WordProblem:
     question, code = (_text(row.cells, name) for name in ("question", "solution"))
     if not question or not code:
-        raise Unreadable(f"{row.place}: a question and a solution are wanted, the code of `def solution():`")
+        raise UnreadableSource(f"{row.place}: a question and a solution are wanted, the code of `def solution():`")
     try:
         answer = float(_text(row.cells, "answer").replace(",", "") or "nan")
     except ValueError as error:
-        raise Unreadable(f"{row.place}: answer: {row.cells['answer']!r} is no number") from error
+        raise UnreadableSource(f"{row.place}: answer: {row.cells['answer']!r} is no number") from error
     return WordProblem(
         question=question, code=code, answer=None if answer != answer else answer, topic=_text(row.cells, "topic")
     )
@@ -40,7 +40,9 @@ def _label(row: SourceRow, criterion: Criterion) -> bool | None:
     """None where nobody judged it."""
     text = _text(row.cells, criterion.value).lower()
     if text and text not in _LABELS:
-        raise Unreadable(f"{row.place}: {criterion}: {text!r} is no label; write true or false, or leave it empty")
+        raise UnreadableSource(
+            f"{row.place}: {criterion}: {text!r} is no label; write true or false, or leave it empty"
+        )
     return _LABELS.get(text)
 
 

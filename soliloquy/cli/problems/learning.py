@@ -9,7 +9,7 @@ from rich.console import Console
 
 from soliloquy.cli.problems.labelled import word_problems
 from soliloquy.cli.tables import table
-from soliloquy.problems.files.reading.rows import Unreadable
+from soliloquy.problems.files.reading.rows import UnreadableSource
 from soliloquy.runs.failure import Failure
 
 
@@ -32,12 +32,12 @@ def learn_criteria(*, source: Path, out: Path, seed: int, as_json: bool) -> None
     that come out are calibrated.
     """
     from soliloquy.recipes.mathwell.criteria.classifiers import save
-    from soliloquy.recipes.mathwell.criteria.learning import TooFew, learned
+    from soliloquy.recipes.mathwell.criteria.learning import TooFewLabels, learn_classifiers
 
     try:
-        classifiers, tested = learned(list(word_problems(source)), seed)
+        classifiers, tested = learn_classifiers(list(word_problems(source)), seed)
         save(classifiers, out)
-    except (Unreadable, TooFew) as unusable:
+    except (UnreadableSource, TooFewLabels) as unusable:
         raise Failure(f"{source}: {unusable}; nothing is written") from unusable
     except OSError as error:
         raise Failure(f"{out} cannot be written ({error.strerror}): choose another --out") from error

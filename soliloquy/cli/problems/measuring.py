@@ -11,7 +11,7 @@ import click
 
 from soliloquy.cli.problems.labelled import word_problems
 from soliloquy.dataset.problem_measures import ProblemMeasures, SampledProblem
-from soliloquy.problems.files.reading.rows import Unreadable
+from soliloquy.problems.files.reading.rows import UnreadableSource
 from soliloquy.problems.sifting.near_duplicates import NearDuplicates
 from soliloquy.problems.sifting.policy import DUPLICATES
 from soliloquy.runs.failure import Failure
@@ -76,7 +76,7 @@ def models(perplexity: Path | None, bertscore: Path | None, references: Path | N
             bertscore=BertScore(bertscore) if bertscore else None,
             references=[one.question for one in others.sample],
         )
-    except (NoLocalModel, Unreadable) as unusable:
+    except (NoLocalModel, UnreadableSource) as unusable:
         raise Failure(str(unusable)) from unusable
 
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import track
 
 from soliloquy.cli.model_options import model_options
-from soliloquy.problems.files.atomic_file import whole_file
+from soliloquy.problems.files.atomic_file import atomic_file
 from soliloquy.problems.files.problem_file import BadProblemFile, read_problems
 from soliloquy.problems.sifting.policy import SOLVE_RATE
 from soliloquy.problems.sifting.problem_lines import problem_lines
@@ -51,7 +51,7 @@ def rate(
     try:
         problems = read_problems(source)
         rates = asyncio.run(_rates(problems, models, model_cache, str(source), tries, seed, in_flight, quiet=as_json))
-        with whole_file(out) as file:
+        with atomic_file(out) as file:
             for line in problem_lines(source):
                 row = dict(line.row)
                 if line.question in rates:

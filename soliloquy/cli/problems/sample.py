@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from soliloquy.problems.bank.bank import bank_names, load_bank
-from soliloquy.problems.bank.sampling import Wanted, lines
-from soliloquy.problems.files.atomic_file import whole_file
+from soliloquy.problems.bank.sampling import SampleRequest, sample_lines
+from soliloquy.problems.files.atomic_file import atomic_file
 from soliloquy.runs.failure import Failure
 
 
@@ -34,20 +34,20 @@ def sample(
     for topic in topics:
         if topic not in known:
             raise Failure(f"{bank} has no topic {topic!r}: its topics are {', '.join(sorted(known))}")
-    wanted = Wanted(bank=bank, seed=seed, topics=topics, difficulties=difficulties)
-    drawn = _counted(lines(wanted, count), wanted, count)
+    wanted = SampleRequest(bank=bank, seed=seed, topics=topics, difficulties=difficulties)
+    drawn = _counted(sample_lines(wanted, count), wanted, count)
     if out is None:
         sys.stdout.buffer.writelines(drawn)
         return
     try:
-        with whole_file(out) as file:
+        with atomic_file(out) as file:
             file.writelines(drawn)
     except OSError as error:
         raise Failure(f"{out} cannot be written ({error.strerror}): choose another --out") from error
     click.echo(f"{count} problems in {out}")
 
 
-def _counted(batches: Iterator[bytes], wanted: Wanted, count: int) -> Iterator[bytes]:
+def _counted(batches: Iterator[bytes], wanted: SampleRequest, count: int) -> Iterator[bytes]:
     found = 0
     for batch in batches:
         found += batch.count(b"\n")

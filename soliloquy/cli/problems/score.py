@@ -14,8 +14,8 @@ from soliloquy.cli.problems.measuring import measuring_options, models, near_dup
 from soliloquy.cli.problems.published import MEASURES, beside_published
 from soliloquy.cli.tables import table
 from soliloquy.dataset.problem_measures import ProblemMeasures
-from soliloquy.problems.files.atomic_file import whole_file
-from soliloquy.problems.files.reading.rows import Unreadable
+from soliloquy.problems.files.atomic_file import atomic_file
+from soliloquy.problems.files.reading.rows import UnreadableSource
 from soliloquy.recipes.judges import BadClassifiers
 from soliloquy.recipes.mathwell.criteria.operations import operations_in
 from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, Scores, WordProblem
@@ -65,7 +65,7 @@ def score(
     measured, measuring = ProblemMeasures(), models(perplexity, bertscore, references)
     try:
         classifiers = load(learned) if learned else None
-        with whole_file(out) if out else nullcontext() as file:
+        with atomic_file(out) if out else nullcontext() as file:
             for problem, _ in word_problems(source):
                 scores = scored(problem, list(classifiers.opinions(problem)) if classifiers else ())
                 kept += scores.meets_all
@@ -75,7 +75,7 @@ def score(
                 counts.update((criterion, scores.meets(criterion)) for criterion in Criterion)
                 if file:
                     file.write(_line(problem, scores, operations))
-    except (Unreadable, BadClassifiers) as unusable:
+    except (UnreadableSource, BadClassifiers) as unusable:
         raise Failure(str(unusable)) from unusable
     except OSError as error:
         raise Failure(f"{error.filename or out} cannot be written ({error.strerror}): choose another") from error

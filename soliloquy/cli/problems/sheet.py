@@ -9,7 +9,7 @@ from pathlib import Path
 from string import Template
 from tempfile import TemporaryDirectory
 
-from soliloquy.problems.files.atomic_file import whole_file
+from soliloquy.problems.files.atomic_file import atomic_file
 from soliloquy.truth.number_format import format_rounded, with_unit
 from soliloquy.v1.conversation_pb2 import Problem
 
@@ -28,7 +28,7 @@ def write_sheet(problems: Sequence[Problem], about: str, out: Path) -> None:
     """As HTML that needs nothing besides itself, or as PDF by a browser; raises CannotPrint and OSError."""
     page = _page(problems, about).encode()
     if out.suffix == ".html":
-        with whole_file(out) as file:
+        with atomic_file(out) as file:
             file.write(page)
         return
     browser = next(filter(None, map(shutil.which, _BROWSERS)), None)
@@ -36,7 +36,7 @@ def write_sheet(problems: Sequence[Problem], about: str, out: Path) -> None:
         raise CannotPrint(f"{out}: a PDF takes Chromium, and there is none: install it, or name a sheet.html to print")
     with TemporaryDirectory() as scratch:
         made = _printed(browser, page, Path(scratch))
-        with whole_file(out) as file:
+        with atomic_file(out) as file:
             file.write(made)
 
 

@@ -9,7 +9,7 @@ import click
 from soliloquy.problems.files.problem_file import BadProblemFile
 from soliloquy.problems.sifting import split as sifting
 from soliloquy.problems.sifting.policy import SPLIT
-from soliloquy.problems.sifting.split import Shares
+from soliloquy.problems.sifting.split import SplitShares
 from soliloquy.runs.failure import Failure
 
 INCOMPLETE = 1
@@ -58,7 +58,7 @@ def split(
     """
     if by_solve_rate and (sample is None or stratify):
         raise click.UsageError("--by-solve-rate says which problems a --sample takes, and goes without --stratify")
-    shares = Shares(train=train, unseen=1.0 if unseen is None else unseen, seed=seed)
+    shares = SplitShares(train=train, unseen=1.0 if unseen is None else unseen, seed=seed)
     plan = sifting.SplitPlan(shares=shares, stratify=stratify, sample=sample, by_solve_rate=by_solve_rate)
     try:
         made: dict[str, Any] = sifting.split(source, out, plan)

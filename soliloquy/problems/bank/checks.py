@@ -41,7 +41,7 @@ def faults(path: Path, *, draws: int) -> Iterator[str]:
     """What is wrong with the family of a file: a line for each promise that it breaks."""
     try:
         family = load_family(path)
-        problems = drawn(family, draws)
+        problems = draw_problems(family, draws)
     except (BadFamily, Unworkable) as error:
         yield " ".join(str(error).removeprefix(f"{path.name}: ").split())
         return
@@ -58,7 +58,7 @@ def _fault(promise: Promise, family: Family, problems: Sequence[Problem]) -> str
         return str(error)
 
 
-def drawn(family: Family, draws: int) -> Sequence[Problem]:
+def draw_problems(family: Family, draws: int) -> Sequence[Problem]:
     """Problems from all over a family, then those at the ends of its ranges."""
     spread = [family.problem(STRIDE * place) for place in range(1, draws + 1)]
     return [*spread, *(family.problem(number) for number in _extremes(family))]

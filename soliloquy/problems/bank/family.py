@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from soliloquy.problems.bank.family_file import Given
-from soliloquy.problems.bank.family_steps import Board, StatedStep, WorkedStep
-from soliloquy.problems.bank.wording import Wording
+from soliloquy.problems.bank.family_file import GivenTable
+from soliloquy.problems.bank.family_steps import StatedStep, WorkedStep, Worksheet
+from soliloquy.problems.bank.wording import QuestionWording
 from soliloquy.runtime.seeds import digest
 from soliloquy.truth.number_format import format_number
 from soliloquy.v1 import conversation_pb2 as pb
@@ -31,7 +31,7 @@ class Grid:
         return position if 0 <= position < self.count and format_number(self.value(position)) == text else None
 
 
-def grid(given: Given) -> Grid:
+def grid(given: GivenTable) -> Grid:
     return Grid(low=given.low, step=given.step, count=round((given.high - given.low) / given.step) + 1)
 
 
@@ -44,7 +44,7 @@ class Family:
     difficulty: int
     # None where nothing is calculated.
     tolerance: float | None
-    wordings: Sequence[Wording]
+    wordings: Sequence[QuestionWording]
     things: Mapping[str, Sequence[str]]
     givens: Mapping[str, Grid]
     constants: Mapping[str, float]
@@ -76,10 +76,10 @@ class Family:
                 return number
         return None
 
-    def board(self, number: int) -> tuple[Wording, Board]:
+    def board(self, number: int) -> tuple[QuestionWording, Worksheet]:
         """What a number comes to, read as one digit for each thing there is to choose, and the question's wording."""
         rest, which = divmod(number, len(self.wordings))
-        board = Board()
+        board = Worksheet()
         for slot, words in self.things.items():
             rest, position = divmod(rest, len(words))
             board.text[slot] = words[position]

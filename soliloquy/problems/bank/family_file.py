@@ -22,11 +22,11 @@ class BadFamily(ValueError):
     """A family's file does not describe problems that can be drawn."""
 
 
-class _Table(BaseModel):
+class _FamilyTable(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Given(_Table):
+class GivenTable(_FamilyTable):
     """A quantity of the question, drawn from `low`, `low + step`, .. `high`."""
 
     name: Text
@@ -42,19 +42,19 @@ class Given(_Table):
         return self
 
 
-class Constant(_Table):
+class ConstantTable(_FamilyTable):
     name: Text
     value: float
     unit: Plain
 
 
-class Result(_Table):
+class ResultTable(_FamilyTable):
     symbol: Symbol
     name: Text
     unit: Plain
 
 
-class StepTable(_Table):
+class StepTable(_FamilyTable):
     """A step that yields a number has an expression and a result; one that chooses a law has a formula."""
 
     kind: Literal["equation", "rearrange", "convert", "compute"]
@@ -62,7 +62,7 @@ class StepTable(_Table):
     explanation: Text
     formula: str = ""
     expression: str = ""
-    result: Result | None = None
+    result: ResultTable | None = None
     # What a student writes instead: an expression, or the whole formula where nothing is calculated.
     wrong: Mapping[Strategy, Text] = {}
 
@@ -75,7 +75,7 @@ class StepTable(_Table):
         return self
 
 
-class ConceptTable(_Table):
+class ConceptTable(_FamilyTable):
     """A step that is said in words; the first sentence of its explanation is the right answer."""
 
     kind: Literal["concept"]
@@ -85,15 +85,15 @@ class ConceptTable(_Table):
     misconceptions: list[Text] = Field(min_length=2)
 
 
-class FamilyFile(_Table):
+class FamilyFile(_FamilyTable):
     title: Text
     difficulty: Literal[1, 2, 3]
     answer: Symbol | None = None
     tolerance: float | None = Field(default=None, gt=0, lt=0.03)
     questions: list[Text] = Field(min_length=3)
     things: dict[Symbol, list[Word]] = {}
-    given: dict[Symbol, Given] = {}
-    constants: dict[Symbol, Constant] = {}
+    given: dict[Symbol, GivenTable] = {}
+    constants: dict[Symbol, ConstantTable] = {}
     steps: list[Annotated[StepTable | ConceptTable, Field(discriminator="kind")]] = Field(min_length=2, max_length=4)
 
     @model_validator(mode="after")

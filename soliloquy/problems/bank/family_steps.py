@@ -13,7 +13,7 @@ from soliloquy.v1 import conversation_pb2 as pb
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Board:
+class Worksheet:
     """What a problem's number comes to: its words and values, and those of the steps that were worked."""
 
     # What the slots of a text are filled with: "5 kg", "hammer".
@@ -48,12 +48,12 @@ class StatedStep:
     # What students say instead, with slots.
     wrong: Sequence[str]
 
-    def line(self, board: Board) -> str:
+    def line(self, board: Worksheet) -> str:
         """The step's line of the solution."""
         line = f"Step {self.outline.number}) {self.explanation.format_map(board.text)}"
         return f"{line} {self.formula}." if self.formula else line
 
-    def fill(self, step: pb.Step, board: Board) -> None:
+    def fill(self, step: pb.Step, board: Worksheet) -> None:
         step.ask = self.ask.format_map(board.text)
         step.explanation = self.explanation.format_map(board.text)
         for slip, working in zip(step.slips, self.wrong, strict=True):
@@ -72,7 +72,7 @@ class WorkedStep:
     unit: str
     wrong_ways: Sequence[WrongWays]
 
-    def work(self, board: Board, *, pick: int) -> None:
+    def work(self, board: Worksheet, *, pick: int) -> None:
         """Writes down the result and the mistakes; `pick` chooses among the slips of the pen."""
         value = tidy(self.expression.value(board.values))
         working = self.expression.working.format_map(board.working)
@@ -81,13 +81,13 @@ class WorkedStep:
         )
         board.write(self.symbol, value, self.unit)
 
-    def line(self, board: Board) -> str:
+    def line(self, board: Worksheet) -> str:
         """The step's line of the solution."""
         working = self.expression.working.format_map(board.working)
         explanation = self.explanation.format_map(board.text)
         return f"Step {self.number}) {explanation} {self.symbol} = {working} = {board.text[self.symbol]}."
 
-    def fill(self, step: pb.Step, board: Board) -> None:
+    def fill(self, step: pb.Step, board: Worksheet) -> None:
         step.ask = self.ask.format_map(board.text)
         step.explanation = self.explanation.format_map(board.text)
         for quantity, symbol in zip(step.inputs, self.expression.symbols, strict=True):

@@ -7,7 +7,7 @@ from pathlib import Path
 from soliloquy.problems.bank.family import Family, grid
 from soliloquy.problems.bank.family_file import BadFamily, ConceptTable, FamilyFile, read_family
 from soliloquy.problems.bank.family_steps import StatedStep, WorkedStep, family_step
-from soliloquy.problems.bank.wording import Wording, slot_patterns, slots_in
+from soliloquy.problems.bank.wording import QuestionWording, slot_patterns, slots_in
 from soliloquy.truth.expressions import BadExpression
 from soliloquy.v1 import conversation_pb2 as pb
 
@@ -19,7 +19,7 @@ def load_family(path: Path) -> Family:
         steps = list(_steps(file))
     except BadExpression as error:
         raise BadFamily(f"{path.name}: {error}") from error
-    complaint = next(complaints(file, steps), None)
+    complaint = next(_contradictions(file, steps), None)
     if complaint:
         raise BadFamily(f"{path.name}: {complaint}")
     slots = slot_patterns(file)
@@ -32,7 +32,7 @@ def load_family(path: Path) -> Family:
         title=file.title,
         difficulty=file.difficulty,
         tolerance=file.tolerance,
-        wordings=[Wording(template=template, slots=slots) for template in file.questions],
+        wordings=[QuestionWording(template=template, slots=slots) for template in file.questions],
         things=file.things,
         givens=givens,
         constants={symbol: row.value for symbol, row in file.constants.items()},
@@ -60,7 +60,7 @@ def _steps(file: FamilyFile) -> Iterator[StatedStep | WorkedStep]:
         yield step
 
 
-def complaints(file: FamilyFile, steps: Sequence[StatedStep | WorkedStep]) -> Iterator[str]:
+def _contradictions(file: FamilyFile, steps: Sequence[StatedStep | WorkedStep]) -> Iterator[str]:
     stated = {*file.things, *file.given}
     for question in file.questions:
         if stated - set(slots_in(question)):

@@ -18,7 +18,7 @@ Pick = tuple[str, int]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Wanted:
+class SampleRequest:
     bank: str
     seed: int
     # Empty where any will do.
@@ -26,7 +26,7 @@ class Wanted:
     difficulties: Collection[int] = ()
 
 
-def picks(wanted: Wanted) -> Iterator[Pick]:
+def sample(wanted: SampleRequest) -> Iterator[Pick]:
     """What a sample consists of, as long as there are problems left that it has not."""
     bank = load_bank(wanted.bank)
     rng = draw(wanted.seed, "sample", bank.name)
@@ -41,17 +41,17 @@ def picks(wanted: Wanted) -> Iterator[Pick]:
             turns.append(topic)
 
 
-def lines(wanted: Wanted, size: int) -> Iterator[bytes]:
+def sample_lines(wanted: SampleRequest, size: int) -> Iterator[bytes]:
     """Yields a problem file with the first `size` problems of the sample, a batch of lines at a time."""
     bank = load_bank(wanted.bank)
-    chosen = islice(picks(wanted), size)
+    chosen = islice(sample(wanted), size)
     while batch := list(islice(chosen, BATCH)):
         # Drawing family by family is a fifth faster: the data of one family stays in the CPU's caches.
         written = {pick: _line(bank, pick) for pick in sorted(batch)}
         yield b"".join([written[pick] for pick in batch])
 
 
-def _of_topic(bank: Bank, names: Sequence[str], wanted: Wanted) -> Iterator[Pick]:
+def _of_topic(bank: Bank, names: Sequence[str], wanted: SampleRequest) -> Iterator[Pick]:
     """One problem of each family, another of each, and so on; a family leaves after its last."""
     families = [bank.family(name) for name in names]
     orders = [

@@ -21,7 +21,7 @@ class SlotPattern:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wording:
+class QuestionWording:
     template: str
     slots: Mapping[str, SlotPattern]
 

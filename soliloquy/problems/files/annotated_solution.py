@@ -15,7 +15,7 @@ _SUBQUESTION = " ** "
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class TakenApart:
+class AnnotatedSolution:
     solution: str
     # None where nothing tells them: they are then read out of the prose.
     steps: list[dict[str, Any]] | None
@@ -23,14 +23,14 @@ class TakenApart:
     answer: str
 
 
-def take_apart(text: str) -> TakenApart:
+def parse_annotated(text: str) -> AnnotatedSolution:
     body, answer = _without_answer(text)
     lines = [line.strip() for line in body.splitlines() if line.strip()]
     steps = [step for line in lines for step in _steps_of_line(line)]
     for number, step in enumerate(steps, start=1):
         if "result" in step:
             step["result"] |= {"symbol": f"x{number}", "name": f"result of step {number}"}
-    return TakenApart(
+    return AnnotatedSolution(
         solution=_MARKS.sub("", body).strip(),
         steps=steps if _MARKS.search(body) else None,
         answer=answer,

@@ -7,7 +7,7 @@ from typing import BinaryIO
 
 
 @contextmanager
-def whole_file(path: Path) -> Iterator[BinaryIO]:
+def atomic_file(path: Path) -> Iterator[BinaryIO]:
     """Written beside its place and moved there at the end; an exception leaves what was there before."""
     unfinished = path.with_name(f"{path.name}.unfinished")
     try:

@@ -6,12 +6,12 @@ from typing import Any
 
 from pydantic_core import to_json
 
-from soliloquy.problems.files.annotated_solution import stated_number, take_apart
-from soliloquy.problems.files.problem_from_row import ANSWER_ASK, ANSWER_STEP, BadField, check, id_of
+from soliloquy.problems.files.annotated_solution import parse_annotated, stated_number
+from soliloquy.problems.files.problem_from_row import ANSWER_ASK, ANSWER_STEP, BadField, check_row, problem_id
 from soliloquy.problems.files.problem_row import ProblemRow
-from soliloquy.problems.files.program_solution import steps_of_program
+from soliloquy.problems.files.program_solution import steps_from_program
 from soliloquy.problems.files.reading.lines import LONGEST_LINE, flaw_of
-from soliloquy.problems.files.reading.rows import names_there
+from soliloquy.problems.files.reading.rows import listed_names
 from soliloquy.problems.files.source_format import SourceFormat
 from soliloquy.truth.number_format import format_number
 
@@ -19,7 +19,7 @@ from soliloquy.truth.number_format import format_number
 FIELDS = ("question", "solution", "id", "topic", "answer", "unit", "tolerance", "steps", "extra")
 
 
-def imported(cells: Mapping[str, Any], source: SourceFormat) -> tuple[ProblemRow, str]:
+def import_row(cells: Mapping[str, Any], source: SourceFormat) -> tuple[ProblemRow, str]:
     """The row, checked as a run would check it, and its line; raises BadField or ValidationError."""
     given = _given(cells, source)
     fields: dict[str, Any] = {name: given[name] for name in ("question", "solution") if name in given}
@@ -31,14 +31,14 @@ def imported(cells: Mapping[str, Any], source: SourceFormat) -> tuple[ProblemRow
     answer, worded = _answer(given.get("answer"), given.get("unit"))
     match source.solution:
         case "annotated" if isinstance(given["solution"], str):
-            parts = take_apart(given["solution"])
+            parts = parse_annotated(given["solution"])
             fields["solution"] = parts.solution
             if parts.steps:
                 fields["steps"] = parts.steps
             if parts.answer:
                 answer, worded = _answer(parts.answer, None)
         case "program" if isinstance(given["solution"], str):
-            fields["steps"] = steps_of_program(given["solution"])
+            fields["steps"] = steps_from_program(given["solution"])
         case "answer":
             fields["solution"] = f"The answer is {given['answer']}."
             fields["steps"] = [_answer_step(answer)]
@@ -53,7 +53,7 @@ def _given(cells: Mapping[str, Any], source: SourceFormat) -> dict[str, Any]:
     for need in source.needs:
         column = source.columns[need]
         if column not in cells:
-            raise BadField(need, f"no column {column!r}; there are: {names_there(cells)}")
+            raise BadField(need, f"no column {column!r}; there are: {listed_names(cells)}")
         if cells[column] is None or cells[column] == "":
             raise BadField(need, "is empty")
     return {
@@ -115,15 +115,15 @@ def _checked(fields: dict[str, Any], *, states_answer: bool) -> tuple[ProblemRow
     """Through JSON, so that what is checked is what a run will read."""
     row = ProblemRow.model_validate_json(to_json(fields))
     try:
-        check(row)
+        check_row(row)
     except BadField as bad:
         if bad.field != "answer" or not states_answer:
             raise
         # The steps are the source's own and stop short of the answer.
         fields["steps"].append(_answer_step(fields["answer"]))
         row = ProblemRow.model_validate_json(to_json(fields))
-        check(row)
-    row = row.model_copy(update={"id": id_of(row)})
+        check_row(row)
+    row = row.model_copy(update={"id": problem_id(row)})
     line = row.model_dump_json(exclude_defaults=True)
     if len(line) >= LONGEST_LINE:
         raise BadField("text", f"the row has {len(line):,} characters; {LONGEST_LINE:,} are allowed")

@@ -9,18 +9,18 @@ from typing import Self
 from pydantic import ValidationError
 
 from soliloquy.problems.book import as_one_line
-from soliloquy.problems.files.atomic_file import whole_file
-from soliloquy.problems.files.imported_row import imported
+from soliloquy.problems.files.atomic_file import atomic_file
+from soliloquy.problems.files.imported_row import import_row
 from soliloquy.problems.files.problem_file import first_complaint
-from soliloquy.problems.files.problem_from_row import BadField, id_of
+from soliloquy.problems.files.problem_from_row import BadField, problem_id
 from soliloquy.problems.files.problem_row import ProblemRow
-from soliloquy.problems.files.reading.rows import Refusal, SourceRow
+from soliloquy.problems.files.reading.rows import RefusedRow, SourceRow
 from soliloquy.problems.files.source_format import SourceFormat
 from soliloquy.runtime.seeds import digest
 
 
 @dataclass(kw_only=True, slots=True)
-class Counts:
+class ImportCounts:
     read: int = 0
     written: int = 0
     refused: int = 0
@@ -28,19 +28,19 @@ class Counts:
     repeated: int = 0
 
 
-class Refused(ValueError):
+class ImportRefused(ValueError):
     """The source has a row that cannot be used, and all of it was wanted or nothing."""
 
 
 class NothingUsable(ValueError):
     """Not one row of the source can be used."""
 
-    def __init__(self, counts: Counts) -> None:
+    def __init__(self, counts: ImportCounts) -> None:
         super().__init__(f"{counts.read} rows and not one that can be used")
         self.counts = counts
 
 
-class Seen:
+class SeenValues:
     """On the disk, in a file that nobody else sees: a hundred million rows would not fit into the memory."""
 
     def __init__(self) -> None:
@@ -72,21 +72,21 @@ def import_problems(
     *,
     strict: bool,
     keep_repeats: bool,
-    report: Callable[[Refusal], None],
-) -> Counts:
+    report: Callable[[RefusedRow], None],
+) -> ImportCounts:
     """Writes or reports every row; writes no file where none can be used."""
-    counts = Counts()
+    counts = ImportCounts()
 
-    def complain(refusal: Refusal) -> None:
+    def complain(refusal: RefusedRow) -> None:
         if strict:
-            raise Refused(str(refusal))
+            raise ImportRefused(str(refusal))
         report(refusal)
 
-    with Seen() as seen, whole_file(target) as file:
+    with SeenValues() as seen, atomic_file(target) as file:
         for source_row in source_format.rows(source):
             counts.read += 1
             outcome = _outcome(source_row, source_format)
-            if isinstance(outcome, Refusal):
+            if isinstance(outcome, RefusedRow):
                 counts.refused += 1
                 complain(outcome)
                 continue
@@ -103,22 +103,22 @@ def import_problems(
     return counts
 
 
-def _outcome(row: SourceRow | Refusal, source_format: SourceFormat) -> tuple[ProblemRow, str] | Refusal:
-    if isinstance(row, Refusal):
+def _outcome(row: SourceRow | RefusedRow, source_format: SourceFormat) -> tuple[ProblemRow, str] | RefusedRow:
+    if isinstance(row, RefusedRow):
         return row
     try:
-        return imported(row.cells, source_format)
+        return import_row(row.cells, source_format)
     except ValidationError as error:
         field, _, reason = first_complaint(error).partition(": ")
-        return Refusal(place=row.place, field=field, reason=reason)
+        return RefusedRow(place=row.place, field=field, reason=reason)
     except BadField as bad:
-        return Refusal(place=row.place, field=bad.field, reason=" ".join(bad.reason.split()))
+        return RefusedRow(place=row.place, field=bad.field, reason=" ".join(bad.reason.split()))
 
 
-def _repeat(row: ProblemRow, place: str, seen: Seen) -> Refusal | None:
+def _repeat(row: ProblemRow, place: str, seen: SeenValues) -> RefusedRow | None:
     """A run reads a problem once; both are noted, so that either tells the next one."""
-    values = {"question": as_one_line(row.question), "id": id_of(row)}
+    values = {"question": as_one_line(row.question), "id": problem_id(row)}
     firsts = {field: first for field, value in values.items() if (first := seen.first(field, value, place))}
     for field, first in firsts.items():
-        return Refusal(place=place, field=field, reason=f"the same as at {first}")
+        return RefusedRow(place=place, field=field, reason=f"the same as at {first}")
     return None

@@ -10,7 +10,7 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from soliloquy.problems.book import ProblemBook, as_one_line
-from soliloquy.problems.files.problem_from_row import BadField, check, id_of, problem_of
+from soliloquy.problems.files.problem_from_row import BadField, check_row, problem_from_row, problem_id
 from soliloquy.problems.files.problem_row import ProblemRow
 from soliloquy.v1.conversation_pb2 import Problem
 
@@ -53,12 +53,12 @@ class ProblemFile:
 
 def read_problems(path: Path) -> list[Problem]:
     """Every problem of a file, or the first thing that is wrong with it."""
-    return list(_each(path, problem_of))
+    return list(_each(path, problem_from_row))
 
 
 def check_problems(path: Path) -> None:
     """Raises what reading would, and spares the work of it."""
-    for _ in _each(path, lambda row, source: check(row)):
+    for _ in _each(path, lambda row, source: check_row(row)):
         pass
 
 
@@ -73,7 +73,7 @@ def _each(path: Path, use: Callable[[ProblemRow, str], Made]) -> Iterator[Made]:
             raise BadProblemFile(f"{path}:{number}: {first_complaint(error)}") from error
         except BadField as error:
             raise BadProblemFile(f"{path}:{number}: {' '.join(str(error).split())}") from error
-        for field, value in (("id", id_of(row)), ("question", as_one_line(row.question))):
+        for field, value in (("id", problem_id(row)), ("question", as_one_line(row.question))):
             first = line_of.setdefault(f"{field} {value}", number)
             if first != number:
                 raise BadProblemFile(f"{path}:{number}: {field}: the same as on line {first}")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from soliloquy.problems.files.file_steps import file_step
 from soliloquy.problems.files.problem_row import AnswerRow, ProblemRow, ResultRow, StepRow
-from soliloquy.problems.files.prose_solution import steps_of
+from soliloquy.problems.files.prose_solution import steps_from_prose
 from soliloquy.runtime.seeds import digest
 from soliloquy.truth.expressions import BadExpression, Expression, Unworkable, parse_expression
 from soliloquy.truth.number_format import format_value, is_workable, tidy
@@ -37,11 +37,11 @@ class _WorkedStep:
     result: pb.Quantity | None
 
 
-def problem_of(row: ProblemRow, source: str) -> pb.Problem:
-    steps = steps_of(row.solution) if row.steps is None else _stated_steps(row)
+def problem_from_row(row: ProblemRow, source: str) -> pb.Problem:
+    steps = steps_from_prose(row.solution) if row.steps is None else _stated_steps(row)
     answer = _answer(row, steps)
     return pb.Problem(
-        id=id_of(row),
+        id=problem_id(row),
         topic=row.topic,
         question=row.question,
         solution=row.solution,
@@ -53,11 +53,11 @@ def problem_of(row: ProblemRow, source: str) -> pb.Problem:
     )
 
 
-def id_of(row: ProblemRow) -> str:
+def problem_id(row: ProblemRow) -> str:
     return row.id or digest("problem", row.question, row.solution)
 
 
-def check(row: ProblemRow) -> None:
+def check_row(row: ProblemRow) -> None:
     """Raises what `problem_of` would, and spares its search for slips."""
     results = [step.result for step in _worked_steps(row) if step.result is not None]
     if results:

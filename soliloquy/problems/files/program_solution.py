@@ -16,7 +16,7 @@ class _NotPlain(Exception):
     """The function does something besides naming numbers and calculating with them."""
 
 
-def steps_of_program(code: str) -> list[dict[str, Any]]:
+def steps_from_program(code: str) -> list[dict[str, Any]]:
     """A step for each calculation; where the function is not that plain, a step for each comment."""
     try:
         return _calculations(code)

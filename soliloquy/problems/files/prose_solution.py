@@ -35,7 +35,7 @@ RAISED = {"²": "** 2", "³": "** 3"}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Calculated:
+class ProseCalculation:
     """What a piece of prose calculates or states; an empty expression where it only states a value."""
 
     symbol: str
@@ -44,7 +44,7 @@ class Calculated:
     unit: str
 
 
-def calculation_in(text: str) -> Calculated | None:
+def find_calculation(text: str) -> ProseCalculation | None:
     """The last calculation of a text that checks out, else the last number that it states."""
     parts = LETTER_X.sub(" * ", text.translate(SAME_SIGN)).split("=")
     symbol = ""
@@ -56,7 +56,7 @@ def calculation_in(text: str) -> Calculated | None:
     return found or _stated(parts, symbol)
 
 
-def _checked(left: str, right: str, symbol: str) -> Calculated | None:
+def _checked(left: str, right: str, symbol: str) -> ProseCalculation | None:
     stated = _stated_number(right, 0)
     if stated is None:
         return None
@@ -68,20 +68,20 @@ def _checked(left: str, right: str, symbol: str) -> Calculated | None:
         except (BadExpression, Unworkable):
             continue
         if abs(calculated - value) <= ROUNDING * abs(calculated):
-            return Calculated(symbol=symbol, expression=expression.text, value=value, unit=_unit(stated))
+            return ProseCalculation(symbol=symbol, expression=expression.text, value=value, unit=_unit(stated))
     return None
 
 
-def _stated(parts: list[str], symbol: str) -> Calculated | None:
+def _stated(parts: list[str], symbol: str) -> ProseCalculation | None:
     for part in reversed(parts[1:]):
         stated = _stated_number(part, 0)
         if stated:
-            return Calculated(symbol=symbol, expression="", value=number(stated["value"]), unit=_unit(stated))
+            return ProseCalculation(symbol=symbol, expression="", value=number(stated["value"]), unit=_unit(stated))
     numbers = list(LOOSE_NUMBER.finditer(parts[-1]))
     stated = _stated_number(parts[-1], numbers[-1].start()) if numbers else None
     if stated is None:
         return None
-    return Calculated(symbol=symbol, expression="", value=number(stated["value"]), unit=_unit(stated))
+    return ProseCalculation(symbol=symbol, expression="", value=number(stated["value"]), unit=_unit(stated))
 
 
 def _stated_number(text: str, position: int) -> re.Match[str] | None:
@@ -135,7 +135,7 @@ STEP_NUMBER = re.compile(r"(?:^|(?<=\s))(?:[Ss]tep\s+(\d+)\s*[).:-]|(\d+)[).](?=
 SENTENCE_END = re.compile(r"(?<=[.!?;])\s+(?=[^\s\d])")
 
 
-def steps_of(solution: str) -> list[pb.Step]:
+def steps_from_prose(solution: str) -> list[pb.Step]:
     return [_step(number, text) for number, text in enumerate(_pieces(solution), start=1)]
 
 
@@ -159,7 +159,7 @@ def _numbered(solution: str) -> list[str]:
 
 
 def _step(number: int, text: str) -> pb.Step:
-    calculated = calculation_in(text)
+    calculated = find_calculation(text)
     if calculated is None:
         return file_step(number=number, explanation=text)
     symbol = calculated.symbol or f"x{number}"

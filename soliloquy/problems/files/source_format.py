@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 
 from soliloquy.problems.files.reading.csv_rows import csv_rows
 from soliloquy.problems.files.reading.json_rows import json_rows, jsonl_rows
-from soliloquy.problems.files.reading.rows import Refusal, SourceRow, Unreadable
+from soliloquy.problems.files.reading.rows import RefusedRow, SourceRow, UnreadableSource
 
 FORMATS = Path(__file__).with_name("formats")
 READERS = {
@@ -38,7 +38,7 @@ class SourceFormat(BaseModel):
         needs = tuple(dict.fromkeys([*self.needs, *named]))
         return self.model_copy(update={"columns": {**self.columns, **named}, "needs": needs})
 
-    def rows(self, source: Path) -> Iterator[SourceRow | Refusal]:
+    def rows(self, source: Path) -> Iterator[SourceRow | RefusedRow]:
         reader = self._reader_of(source)
         needed = [self.columns[need] for need in self.needs]
         if reader in ("parquet", "datasets"):
@@ -53,17 +53,19 @@ class SourceFormat(BaseModel):
 
     def _reader_of(self, source: Path) -> str:
         if not source.exists():
-            raise Unreadable(f"{source}: there is no such file or folder")
+            raise UnreadableSource(f"{source}: there is no such file or folder")
         if source.is_dir():
             if self.reader in ("datasets", "by suffix"):
                 return "datasets"
-            raise Unreadable(f"{source}: is a folder; a file is wanted, or --as datasets")
+            raise UnreadableSource(f"{source}: is a folder; a file is wanted, or --as datasets")
         if self.reader == "datasets":
-            raise Unreadable(f"{source}: is a file; the folder that `datasets` saved is wanted")
+            raise UnreadableSource(f"{source}: is a file; the folder that `datasets` saved is wanted")
         if self.reader != "by suffix":
             return self.reader
         if source.suffix.lower() not in READERS:
-            raise Unreadable(f"{source}: {source.suffix!r} says nothing of how to read it; one of {', '.join(READERS)}")
+            raise UnreadableSource(
+                f"{source}: {source.suffix!r} says nothing of how to read it; one of {', '.join(READERS)}"
+            )
         return READERS[source.suffix.lower()]
 
 

@@ -52,7 +52,7 @@ def mistakes(
     return found
 
 
-def apart(wrong: float, right: float) -> bool:
+def clearly_wrong(wrong: float, right: float) -> bool:
     off = abs(wrong - right)
     # Nothing is further off than infinity, nor than what is no number.
     return wrong != 0 and off > MARGIN * abs(wrong) and off > MARGIN * abs(right)
@@ -65,7 +65,7 @@ def _first_apart(way: WrongWays, values: Values, texts: Mapping[str, str], right
             value = tidy(candidate.calculation(values))
         except UNWORKABLE:
             continue
-        if apart(value, right):
+        if clearly_wrong(value, right):
             return candidate.working.format_map(texts) or format_number(value), value
     value = miscalculated(right, pick=way.strategy)
     return format_number(value), value

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from soliloquy.problems.files.atomic_file import whole_file
+from soliloquy.problems.files.atomic_file import atomic_file
 from soliloquy.problems.sifting.near_duplicates import Match, NearDuplicates
 from soliloquy.problems.sifting.problem_lines import ProblemLine, problem_lines
 
@@ -15,21 +15,21 @@ AT_ONCE = 1_000
 
 
 @dataclass(kw_only=True, slots=True)
-class Sifted:
+class DedupeCounts:
     read: int = 0
     kept: int = 0
     dropped: int = 0
 
 
-def dedupe(source: Path, target: Path, report: Path | None, *, threshold: float, ignore_numbers: bool) -> Sifted:
+def dedupe(source: Path, target: Path, report: Path | None, *, threshold: float, ignore_numbers: bool) -> DedupeCounts:
     """Keeps the first of those that are alike; the report has a line for each that is dropped."""
-    counts = Sifted()
+    counts = DedupeCounts()
     # Of those kept, by ordinal.
     ids: list[str] = []
     numbers: list[int] = []
     with ExitStack() as files:
-        file = files.enter_context(whole_file(target))
-        dropped = files.enter_context(whole_file(report)) if report else None
+        file = files.enter_context(atomic_file(target))
+        dropped = files.enter_context(atomic_file(report)) if report else None
         for line, match in _sifted(source, NearDuplicates(threshold, ignore_numbers=ignore_numbers)):
             counts.read += 1
             if match is None:

@@ -10,7 +10,7 @@ from pydantic_core import from_json
 from soliloquy.problems.book import as_one_line
 from soliloquy.problems.files.problem_file import BadProblemFile
 from soliloquy.problems.files.reading.lines import lines
-from soliloquy.problems.files.reading.rows import Unreadable
+from soliloquy.problems.files.reading.rows import UnreadableSource
 from soliloquy.runtime.seeds import digest
 
 
@@ -61,7 +61,7 @@ def problem_lines(path: Path) -> Iterator[ProblemLine]:
                 text=line.text if line.text.endswith("\n") else f"{line.text}\n",
                 row=_row(f"{path}:{line.number}", line.text),
             )
-    except Unreadable as error:
+    except UnreadableSource as error:
         raise BadProblemFile(str(error)) from error
     if empty:
         raise BadProblemFile(f"{path}:1: question: the file holds no problem")

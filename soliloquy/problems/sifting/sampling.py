@@ -10,7 +10,7 @@ from soliloquy.runtime.seeds import seed
 Bin = TypeVar("Bin", bound=Hashable)
 
 
-def shares(wanted: int, sizes: Mapping[Bin, int]) -> dict[Bin, int]:
+def even_shares(wanted: int, sizes: Mapping[Bin, int]) -> dict[Bin, int]:
     """How many to take of each bin: evenly, and more of the others where one has too few."""
     taken = dict.fromkeys(sizes, 0)
     # The smallest first, so that what they lack is spread over all that follow.
@@ -20,14 +20,14 @@ def shares(wanted: int, sizes: Mapping[Bin, int]) -> dict[Bin, int]:
     return taken
 
 
-def drawn(run_seed: int, problems: Iterable[str], count: int) -> list[str]:
+def draw_sample(run_seed: int, problems: Iterable[str], count: int) -> list[str]:
     """The same problems for the same seed, and most of them still when others join."""
     return sorted(problems, key=lambda problem: seed("sample", run_seed, problem))[:count]
 
 
 def even_sample(run_seed: int, bins: Mapping[Bin, Sequence[str]], wanted: int) -> set[str]:
-    counts = shares(wanted, {name: len(problems) for name, problems in bins.items()})
-    return {problem for name, problems in bins.items() for problem in drawn(run_seed, problems, counts[name])}
+    counts = even_shares(wanted, {name: len(problems) for name, problems in bins.items()})
+    return {problem for name, problems in bins.items() for problem in draw_sample(run_seed, problems, counts[name])}
 
 
 def bin_of(rate: float) -> int:

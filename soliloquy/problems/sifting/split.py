@@ -8,9 +8,9 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from soliloquy.problems.files.atomic_file import whole_file
+from soliloquy.problems.files.atomic_file import atomic_file
 from soliloquy.problems.sifting.problem_lines import ProblemLine, problem_lines
-from soliloquy.problems.sifting.sampling import by_solve_rate, drawn, even_sample, short_bins
+from soliloquy.problems.sifting.sampling import by_solve_rate, draw_sample, even_sample, short_bins
 from soliloquy.runtime.seeds import seed
 
 PARTS = TRAIN, SEEN, UNSEEN = "train", "test-seen", "test-unseen"
@@ -18,7 +18,7 @@ _RANGE = 2**64
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Shares:
+class SplitShares:
     train: float
     # The share of the test rows whose problem occurs nowhere in train; all of them where there is but one row a
     # problem, as in a problem file. MathDial has several dialogues a problem, and 0.4.
@@ -37,12 +37,12 @@ class Shares:
         return (1 - self.train) * (1 - self.unseen) / others if others else 0.0
 
 
-def held_out(shares: Shares, problems: Iterable[str]) -> set[str]:
+def held_out(shares: SplitShares, problems: Iterable[str]) -> set[str]:
     """Each by its own hash: whichever others there are, a problem stays where it is."""
     return {problem for problem in problems if _place(shares.seed, "problem", problem) < shares.held_out}
 
 
-def held_out_by_stratum(shares: Shares, strata: Mapping[str, str]) -> set[str]:
+def held_out_by_stratum(shares: SplitShares, strata: Mapping[str, str]) -> set[str]:
     """The share of each stratum, to one problem; those that join move only what lies at the edge."""
     problems: defaultdict[str, list[str]] = defaultdict(list)
     for problem, stratum in strata.items():
@@ -56,16 +56,16 @@ def held_out_by_stratum(shares: Shares, strata: Mapping[str, str]) -> set[str]:
     }
 
 
-def drawn_for_test(shares: Shares, row: str) -> bool:
+def drawn_for_test(shares: SplitShares, row: str) -> bool:
     """Whether a row of a problem that is not held out is for the test, as far as the row alone goes."""
     return _place(shares.seed, "row", row) < shares.seen
 
 
-def part(problem: str, drawn: bool, *, unseen: Container[str], learned: Container[str]) -> str:
+def part(problem: str, draw_sample: bool, *, unseen: Container[str], learned: Container[str]) -> str:
     """`learned` are the problems with a row in train: without one a problem would not be seen."""
     if problem in unseen:
         return UNSEEN
-    return SEEN if drawn and problem in learned else TRAIN
+    return SEEN if draw_sample and problem in learned else TRAIN
 
 
 def _place(run_seed: int, *parts: str) -> float:
@@ -78,7 +78,7 @@ class CannotSplit(ValueError):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SplitPlan:
-    shares: Shares
+    shares: SplitShares
     # "difficulty" or "topic".
     stratify: str | None = None
     sample: int | None = None
@@ -112,8 +112,8 @@ def split(source: Path, folder: Path, plan: SplitPlan) -> dict[str, object]:
     problems: dict[str, set[str]] = {name: set() for name in names}
     folder.mkdir(parents=True, exist_ok=True)
     with ExitStack() as files:
-        parts = {name: files.enter_context(whole_file(folder / f"{name}.jsonl")) for name in names}
-        manifest = files.enter_context(whole_file(folder / "split.json"))
+        parts = {name: files.enter_context(atomic_file(folder / f"{name}.jsonl")) for name in names}
+        manifest = files.enter_context(atomic_file(folder / "split.json"))
         for line in problem_lines(source):
             if line.problem not in chosen:
                 continue
@@ -166,7 +166,7 @@ def _chosen(plan: SplitPlan, overview: _Overview) -> set[str]:
             raise CannotSplit("no problem says its solve rate: it is wanted as extra.solve_rate, from 0 to 1")
         return by_solve_rate(seed, overview.rates, plan.sample)
     if plan.stratify is None:
-        return set(drawn(seed, overview.strata, plan.sample))
+        return set(draw_sample(seed, overview.strata, plan.sample))
     return even_sample(seed, _by_stratum(overview), plan.sample)
 
 

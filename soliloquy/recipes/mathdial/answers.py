@@ -12,7 +12,7 @@ from soliloquy.runtime.answers import Answer
 EVALUATIONS = {"incorrect": "a", "correct": "b", "partial": "c", "unclear": "d"}
 
 
-class Sampled(Answer):
+class SampledSolution(Answer):
     """A solution as it was sampled: whatever it is, it is not asked for again."""
 
     solution: str
@@ -37,7 +37,10 @@ def _first_letter(value: object) -> object:
     return value.strip().lower()[:1] if isinstance(value, str) else value
 
 
-class Described(Answer):
+class ConfusionDescription(Answer):
+    # Titles are part of the schema that the model sees.
+    model_config = ConfigDict(title="ConfusionDescription")
+
     line: Annotated[int, Field(ge=1, alias="First Wrong Line")]
     category: Annotated[
         Literal["went_on", "quantity", "conversion", "calculation", "fact", "question", "other"],
@@ -50,10 +53,10 @@ def _kinds() -> list[dict[str, Any]]:
     return [{"Move": {"const": move}, "Intent": {"enum": list(intents)}} for move, intents in INTENTS.items()]
 
 
-class Choice(Answer):
+class MoveChoice(Answer):
     """The move that the next message is to make."""
 
-    model_config = ConfigDict(json_schema_extra=any_of(*_kinds()))
+    model_config = ConfigDict(title="MoveChoice", json_schema_extra=any_of(*_kinds()))
 
     thoughts: Text = Field(alias="Thoughts")
     evaluation: Annotated[Literal["incorrect", "correct", "partial", "unclear"], BeforeValidator(_plain)] = Field(

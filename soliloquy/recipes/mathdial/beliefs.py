@@ -7,7 +7,7 @@ from soliloquy.truth.phrases import is_much_like
 from soliloquy.v1.conversation_pb2 import Belief, Conversation
 
 
-def drawn_wanted(conversation: Conversation) -> int:
+def draw_reasons_wanted(conversation: Conversation) -> int:
     """How many good reasons it takes to change this student's mind."""
     shares = POLICY["belief"]["wanted"]
     choice = draw(conversation.run.seed, conversation.id, "reasons wanted")

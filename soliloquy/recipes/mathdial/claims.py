@@ -32,7 +32,7 @@ def final_answer(solution: str) -> float | None:
     return next((number.value for number in numbers), None)
 
 
-def claimed(text: str, problem: Problem) -> float | None:
+def claimed_answer(text: str, problem: Problem) -> float | None:
     """The number that a message ends up with, if possible in the unit of the problem's answer."""
     return answer_in(text, problem.answer.unit)
 
@@ -42,7 +42,7 @@ def is_right(value: float, problem: Problem) -> bool:
 
 
 def gives_right_answer(text: str, problem: Problem) -> bool:
-    value = claimed(text, problem)
+    value = claimed_answer(text, problem)
     return value is not None and is_right(value, problem)
 
 
@@ -55,7 +55,7 @@ def holds_answer(text: str, problem: Problem) -> bool:
     )
 
 
-def miscalculated(solution: str) -> list[str]:
+def false_equations(solution: str) -> list[str]:
     """The equations between << and >> that are not so, or cannot be worked out."""
     return [f"{left}={right}" for left, right in _EQUATION.findall(solution) if not _is_so(left, right)]
 
@@ -73,7 +73,7 @@ def equations(text: str) -> Iterator[tuple[list[float], float]]:
         yield [number.value for number in numbers_in_digits(_OPERATOR.sub(" ", left))], float(right.replace(",", ""))
 
 
-def bare(solution: str) -> str:
+def without_marks(solution: str) -> str:
     """A solution as a pupil would hand it in: without the marks around its equations, without its last line."""
     return _FINAL.sub("", _EQUATION.sub("", solution)).strip()
 

@@ -5,7 +5,7 @@ from soliloquy.recipes.codes import EVALUATIONS
 from soliloquy.recipes.judges import Judges
 from soliloquy.recipes.mathdial import prompting
 from soliloquy.recipes.mathdial.answers import EVALUATIONS as LETTERS
-from soliloquy.recipes.mathdial.answers import Choice
+from soliloquy.recipes.mathdial.answers import MoveChoice
 from soliloquy.recipes.mathdial.claims import holds_answer
 from soliloquy.recipes.mathdial.moves import OPENING
 from soliloquy.recipes.mathdial.policy import POLICY
@@ -21,13 +21,13 @@ async def reply(event: ReplyNeeded, ask: Ask, judges: Judges) -> Outcome:
     turn = conversation.turns[-1]
     solved = False
     if turn.HasField("student"):
-        choice = await ask(prompting.choosing(conversation), Choice)
-        turn.tutor.CopyFrom(moved(choice.move, choice.intent))
+        choice = await ask(prompting.choosing(conversation), MoveChoice)
+        turn.tutor.CopyFrom(tutor_move(choice.move, choice.intent))
         turn.tutor.thoughts = choice.thoughts
         turn.tutor.evaluation = EVALUATIONS[LETTERS[choice.evaluation]]
         solved = choice.solved == "y"
     else:
-        turn.tutor.CopyFrom(moved(*OPENING))
+        turn.tutor.CopyFrom(tutor_move(*OPENING))
     turn.tutor.text = (await ask(prompting.replying(conversation), TutorMessage)).text
     if solved:
         conversation.ending, conversation.resolution = Ending.ENDING_SOLVED, _resolution(conversation)
@@ -38,7 +38,7 @@ async def reply(event: ReplyNeeded, ask: Ask, judges: Judges) -> Outcome:
     return emit(ConversationFinished(conversation=conversation))
 
 
-def moved(move: str, intent: str) -> TutorReply:
+def tutor_move(move: str, intent: str) -> TutorReply:
     return TutorReply(move=f"MOVE_{move.upper()}", move_intent=f"MOVE_INTENT_{intent.upper()}")
 
 

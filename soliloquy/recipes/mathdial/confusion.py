@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from soliloquy.recipes.mathdial.claims import bare, final_answer, miscalculated
+from soliloquy.recipes.mathdial.claims import false_equations, final_answer, without_marks
 from soliloquy.recipes.mathdial.policy import POLICY
 from soliloquy.v1.conversation_pb2 import Confusion, Discarded, Problem
 
@@ -19,7 +19,7 @@ class NoConfusion(Exception):
         self.confusion = confusion
 
 
-def refused(problem: Problem) -> str:
+def sampling_refusal(problem: Problem) -> str:
     """Why a problem's solutions are not sampled at all; empty where they are."""
     steps, most = len(problem.steps), POLICY["confusion"]["most_steps_sampled"]
     if not problem.HasField("answer"):
@@ -27,7 +27,7 @@ def refused(problem: Problem) -> str:
     return f"too many steps: {steps}; problems of {most} at most are sampled" if steps > most else ""
 
 
-def chosen(solutions: Sequence[str], problem: Problem) -> Confusion:
+def choose_confusion(solutions: Sequence[str], problem: Problem) -> Confusion:
     """The first of the most frequent wrong solutions; raises NoConfusion."""
     limits = POLICY["confusion"]
     answers = [final_answer(solution) for solution in solutions]
@@ -52,7 +52,11 @@ def chosen(solutions: Sequence[str], problem: Problem) -> Confusion:
     if steps > limits["most_steps"]:
         raise NoConfusion(f"too many steps: {steps}; problems of {limits['most_steps']} at most are kept", none)
     return Confusion(
-        solution=bare(most[0]), answer=answer, samples=len(solutions), agreeing=wrong[answer], discarded=discarded
+        solution=without_marks(most[0]),
+        answer=answer,
+        samples=len(solutions),
+        agreeing=wrong[answer],
+        discarded=discarded,
     )
 
 
@@ -75,7 +79,7 @@ def _unusable(solution: str, answer: float | None, problem: Problem) -> str:
     # The limit itself counts as near, however its difference is rounded.
     if abs(answer - right) <= limits["nearest"] + 1e-9:
         return "nearly right"
-    if miscalculated(solution):
+    if false_equations(solution):
         return "miscalculated"
     if len(solution) < limits["shortest_characters"]:
         return "too short"

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from soliloquy.recipes.answers import Decision, Program
 from soliloquy.recipes.codegen import output
 from soliloquy.recipes.codes import EVALUATION_LETTERS
-from soliloquy.recipes.mathdial.answers import EVALUATIONS, Choice
+from soliloquy.recipes.mathdial.answers import EVALUATIONS, MoveChoice
 from soliloquy.recipes.mathdial.moves import FAREWELL, intent_name, move_name
 from soliloquy.recipes.mathdial.prompting import outset, tutor_prompts
 from soliloquy.recipes.recipe import ChatMessage, Lesson
@@ -71,6 +71,6 @@ def _choice(turn: Turn) -> str:
     evaluation = _WORDS[EVALUATION_LETTERS[turn.tutor.evaluation]]
     move, intent = move_name(turn.tutor), intent_name(turn.tutor)
     solved = (move, intent) == FAREWELL and evaluation == "correct"
-    return Choice.written(
+    return MoveChoice.written(
         thoughts=turn.tutor.thoughts, evaluation=evaluation, move=move, intent=intent, solved="y" if solved else "n"
     )

@@ -4,8 +4,8 @@ import asyncio
 from functools import partial
 
 from soliloquy.recipes.mathdial import errors, prompting
-from soliloquy.recipes.mathdial.answers import Described, Sampled
-from soliloquy.recipes.mathdial.confusion import NoConfusion, chosen, lines, refused
+from soliloquy.recipes.mathdial.answers import ConfusionDescription, SampledSolution
+from soliloquy.recipes.mathdial.confusion import NoConfusion, choose_confusion, lines, sampling_refusal
 from soliloquy.recipes.mathdial.moves import CATEGORIES
 from soliloquy.recipes.mathdial.policy import POLICY
 from soliloquy.runtime.answers import Unreadable
@@ -15,33 +15,35 @@ from soliloquy.v1.conversation_pb2 import Confusion, Enrichment, Problem
 
 async def enrich(problem: Problem, ask: Ask) -> Enrichment:
     """The confusion of a problem; why there is none, where the samples hold none."""
-    if why := refused(problem):
+    if why := sampling_refusal(problem):
         return Enrichment(plain_because=why, confusion=Confusion())
     # Each sample has seeds of its own, so that all may be asked for at once.
     asks = [
         Ask(model=ask.model, role=ask.role, origin=(*ask.origin, number))
         for number in range(POLICY["confusion"]["samples"])
     ]
-    sampled = await asyncio.gather(*(one(prompting.enriching(problem), Sampled) for one in asks))
+    sampled = await asyncio.gather(*(one(prompting.enriching(problem), SampledSolution) for one in asks))
     for one in asks:
         ask.calls += one.calls
     try:
-        confusion = chosen([one.solution for one in sampled], problem)
+        confusion = choose_confusion([one.solution for one in sampled], problem)
     except NoConfusion as none:
         return Enrichment(plain_because=str(none), confusion=none.confusion, calls=ask.calls)
     try:
-        described = await ask(prompting.describing(problem, confusion), Described, partial(_check, confusion=confusion))
+        described = await ask(
+            prompting.describing(problem, confusion), ConfusionDescription, partial(_check, confusion=confusion)
+        )
     except Unusable as unusable:
         undescribed = Confusion(samples=confusion.samples, discarded=confusion.discarded)
         return Enrichment(plain_because=f"not described: {unusable}", confusion=undescribed, calls=ask.calls)
     confusion.description = described.confusion
-    decided = errors.decided(confusion, problem)
+    decided = errors.locate_error(confusion, problem)
     confusion.category = CATEGORIES[decided.category if decided else described.category]
     confusion.first_wrong_step = decided.line if decided else described.line
     return Enrichment(confusion=confusion, calls=ask.calls)
 
 
-def _check(described: Described, confusion: Confusion) -> None:
+def _check(described: ConfusionDescription, confusion: Confusion) -> None:
     count = len(lines(confusion))
     if described.line > count:
         raise Unreadable(f'"First Wrong Line" is {described.line}, and the solution has {count} lines')

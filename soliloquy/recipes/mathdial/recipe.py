@@ -35,7 +35,7 @@ RECIPE = Recipe(
     words=words.WORDS,
     remark=words.remark,
     record=records.record,
-    restore=restoring.restored,
+    restore=restoring.restore,
     fingerprints=prompting.TEMPLATES.fingerprints,
     prompts=prompting.given_prompts,
     lessons=lessons.lessons,
@@ -44,7 +44,7 @@ RECIPE = Recipe(
     speakers=SPEAKERS,
     person=Person(
         visible_text={"mathdial/replying": str},
-        open=student.begun,
+        open=student.begin,
         prior_work=lambda conversation: conversation.problem.enrichment.confusion.solution,
     ),
 )

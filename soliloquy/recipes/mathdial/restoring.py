@@ -3,7 +3,7 @@
 from typing import Any
 
 from soliloquy.recipes.codes import EVALUATIONS, INTENTS
-from soliloquy.recipes.mathdial.composer import moved
+from soliloquy.recipes.mathdial.composer import tutor_move
 from soliloquy.recipes.records import restore_calculation, restore_problem
 from soliloquy.v1.conversation_pb2 import (
     Confusion,
@@ -18,7 +18,7 @@ from soliloquy.v1.conversation_pb2 import (
 _INTENTS = {name: intent for intent, name in INTENTS.items()}
 
 
-def restored(record: dict[str, Any]) -> Conversation:
+def restore(record: dict[str, Any]) -> Conversation:
     student = record["student"]
     conversation = Conversation(
         id=record["id"],
@@ -70,7 +70,7 @@ def _student(student: dict[str, Any]) -> StudentReply:
 
 
 def _tutor(tutor: dict[str, Any]) -> TutorReply:
-    reply = moved(tutor["move"] or "unspecified", tutor["intent"] or "unspecified")
+    reply = tutor_move(tutor["move"] or "unspecified", tutor["intent"] or "unspecified")
     reply.text, reply.thoughts = tutor["text"], tutor["thoughts"]
     if tutor["evaluation"]:
         reply.evaluation = EVALUATIONS[tutor["evaluation"]]

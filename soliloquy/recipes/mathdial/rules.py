@@ -5,7 +5,7 @@ from collections.abc import Callable
 from soliloquy.recipes import manners
 from soliloquy.recipes.agreement import contradictions, letter_of
 from soliloquy.recipes.manners import Findings
-from soliloquy.recipes.mathdial.claims import claimed, gives_right_answer, holds_answer, is_right, slips
+from soliloquy.recipes.mathdial.claims import claimed_answer, gives_right_answer, holds_answer, is_right, slips
 from soliloquy.recipes.mathdial.moves import OPENING, belongs, intent_name, move_name
 from soliloquy.recipes.mathdial.policy import POLICY
 from soliloquy.truth.report import CheckedConversation, CheckedTurn
@@ -53,7 +53,7 @@ def _broken(conversation: Conversation) -> list[str]:
 
 def _checked_turn(turn: Turn, conversation: Conversation) -> CheckedTurn:
     student, problem = turn.student, conversation.problem
-    value = claimed(student.text, problem)
+    value = claimed_answer(student.text, problem)
     meant = {Belief.BELIEF_HELD: True, Belief.BELIEF_GIVEN_UP: False}.get(student.belief)
     known = meant is not None or conversation.person
     right = is_right(value, problem) if known and value is not None else None
@@ -90,7 +90,11 @@ def _blind(conversation: Conversation) -> Findings:
     for turn in conversation.turns:
         attempts = turn.calculation.attempts
         ran = attempts and attempts[-1].execution.status == Status.STATUS_OK
-        if letter_of(turn) in ("a", "b") and not ran and claimed(turn.student.text, conversation.problem) is not None:
+        if (
+            letter_of(turn) in ("a", "b")
+            and not ran
+            and claimed_answer(turn.student.text, conversation.problem) is not None
+        ):
             yield turn.number, f"evaluated {letter_of(turn)!r} although no program ran"
 
 
@@ -111,7 +115,7 @@ def _belief(conversation: Conversation) -> Findings:
     problem = conversation.problem
     wrong = problem.enrichment.confusion.answer
     for turn in conversation.turns:
-        value = claimed(turn.student.text, problem)
+        value = claimed_answer(turn.student.text, problem)
         if turn.student.belief == Belief.BELIEF_GIVEN_UP:
             if value == wrong:
                 yield turn.number, f"returns to {wrong:g}"

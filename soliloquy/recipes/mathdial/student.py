@@ -2,7 +2,7 @@
 
 from soliloquy.recipes.answers import StudentMessage
 from soliloquy.recipes.mathdial import prompting
-from soliloquy.recipes.mathdial.beliefs import belief_after, drawn_wanted, reasons_given
+from soliloquy.recipes.mathdial.beliefs import belief_after, draw_reasons_wanted, reasons_given
 from soliloquy.runtime.ask import Ask
 from soliloquy.runtime.events import Outcome, emit
 from soliloquy.runtime.seeds import draw
@@ -19,7 +19,7 @@ async def reply(event: ConversationStarted | TutorReplied, ask: Ask) -> Outcome:
     """
     conversation = event.conversation
     if not conversation.turns:
-        return begun(event)
+        return begin(event)
     reasons = reasons_given(conversation)
     belief = belief_after(reasons, conversation.reasons_wanted)
     spoken = await ask(prompting.student(conversation, belief), StudentMessage)
@@ -30,7 +30,7 @@ async def reply(event: ConversationStarted | TutorReplied, ask: Ask) -> Outcome:
     return emit(StudentReplied(conversation=conversation))
 
 
-def begun(event: ConversationStarted | TutorReplied) -> Outcome:
+def begin(event: ConversationStarted | TutorReplied) -> Outcome:
     """The tutor's turn. A person is called by a name too, and makes up its own mind."""
     conversation = event.conversation
     enrichment = conversation.problem.enrichment
@@ -43,5 +43,5 @@ def begun(event: ConversationStarted | TutorReplied) -> Outcome:
     persona = choice.choice(sorted(prompting.profiles()))
     conversation.pronoun, conversation.student_name = choice.choice(prompting.names())
     if not conversation.person:
-        conversation.persona, conversation.reasons_wanted = persona, drawn_wanted(conversation)
+        conversation.persona, conversation.reasons_wanted = persona, draw_reasons_wanted(conversation)
     return emit(StudentReplied(conversation=conversation))

@@ -2,14 +2,17 @@
 
 from typing import Annotated
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, ConfigDict, Field
 
 from soliloquy.recipes.answers import Text, in_code_fence
 from soliloquy.runtime.answers import Answer
 from soliloquy.runtime.code import unfenced
 
 
-class Written(Answer):
+class WrittenProblem(Answer):
+    # Part of the schema that the model sees.
+    model_config = ConfigDict(title="WrittenProblem")
+
     question: Text = Field(alias="Problem")
     function: Annotated[Text, BeforeValidator(in_code_fence)] = Field(alias="Python Function")
 

@@ -7,12 +7,12 @@ from soliloquy.recipes.mathwell.policy import POLICY
 from soliloquy.v1.conversation_pb2 import Commission
 
 
-def refused(commission: Commission) -> str:
+def commission_refusal(commission: Commission) -> str:
     """Why no problem is written to it; empty where one is."""
-    return refused_topic(commission.topic) if commission.topic else ""
+    return topic_refusal(commission.topic) if commission.topic else ""
 
 
-def refused_topic(topic: str) -> str:
+def topic_refusal(topic: str) -> str:
     """Why a text is no topic: a model is to read it, and to do nothing that it says."""
     limits = POLICY["topic"]
     name = topic.casefold()
@@ -26,20 +26,20 @@ def refused_topic(topic: str) -> str:
     return f"unfit topic: {topic!r} says {words.strip()!r}, as if it told somebody what to do" if words else ""
 
 
-def operations(commission: Commission) -> Sequence[str]:
+def allowed_operations(commission: Commission) -> Sequence[str]:
     """The only ones that a problem may need; any where none is named."""
     return commission.operations or POLICY["grades"].get(str(commission.grade), ())
 
 
-def described(commission: Commission) -> str:
+def describe(commission: Commission) -> str:
     """In words, for people."""
     about = f" about {commission.topic}" if commission.topic else ""
     year = f" for school year {commission.grade}" if commission.grade else ""
-    by = f" by {listed(operations(commission))}" if operations(commission) else ""
+    by = f" by {join_names(allowed_operations(commission))}" if allowed_operations(commission) else ""
     return f"A word problem{about}{year}, solved{by or ' by calculation'}."
 
 
-def listed(names: Sequence[str]) -> str:
+def join_names(names: Sequence[str]) -> str:
     """As a sentence has it: a, b and c."""
     *first, last = names
     return f"{', '.join(first)} and {last}" if first else last

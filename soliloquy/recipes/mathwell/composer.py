@@ -15,7 +15,7 @@ async def finish(event: ReplyNeeded, ask: Ask, judges: Judges) -> Outcome:
     """What has no number for an answer is not judged: there is nothing to hold its text against."""
     conversation = event.conversation
     conversation.ending = Ending.ENDING_WRITTEN
-    value = returned(conversation)
+    value = returned_value(conversation)
     number = number_of(value) if value else None
     if number is not None:
         conversation.problem.answer.value = number
@@ -24,7 +24,7 @@ async def finish(event: ReplyNeeded, ask: Ask, judges: Judges) -> Outcome:
     return emit(ConversationFinished(conversation=conversation))
 
 
-def returned(conversation: Conversation) -> Value | None:
+def returned_value(conversation: Conversation) -> Value | None:
     """What the function returned; None where it did not run."""
     values = conversation.turns[-1].calculation.attempts[-1].execution.values
     return values[0].value if values else None

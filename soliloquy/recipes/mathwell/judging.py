@@ -67,7 +67,7 @@ def _measure(problem: Problem, scores: Scores) -> None:
     measures.likeness = max((shared_words(problem.question, one.question) for one in examples), default=0.0)
 
 
-def scores_of(problem: Problem) -> Scores:
+def recorded_scores(problem: Problem) -> Scores:
     """What the judges said, as it was entered."""
     authorship = problem.authorship
     return Scores(
@@ -85,7 +85,7 @@ def numbers(question: str) -> list[float]:
     return sorted(number.value for number in numbers_in_digits(question))
 
 
-def copies(question: str, example: Example, share: float) -> bool:
+def is_copy(question: str, example: Example, share: float) -> bool:
     """Whether a question is an example once more: with its numbers, and so much of its words."""
     # Its words are looked at first, which hardly ever leaves numbers to be read.
     return shared_words(question, example.question) >= share and numbers(question) == numbers(example.question)

@@ -1,6 +1,6 @@
 """What a model is to learn from a problem that is kept: the prompt as it is asked, and the answer to it."""
 
-from soliloquy.recipes.mathwell.answers import Written
+from soliloquy.recipes.mathwell.answers import WrittenProblem
 from soliloquy.recipes.mathwell.prompting import writing
 from soliloquy.recipes.recipe import ChatMessage, Lesson
 from soliloquy.v1.conversation_pb2 import Conversation
@@ -18,4 +18,4 @@ def dialogue(conversation: Conversation) -> list[ChatMessage]:
 
 def _answer(conversation: Conversation) -> str:
     problem = conversation.problem
-    return Written.written(question=problem.question, function=f"```python\n{problem.solution}\n```")
+    return WrittenProblem.written(question=problem.question, function=f"```python\n{problem.solution}\n```")

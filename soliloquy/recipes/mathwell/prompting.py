@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from soliloquy.recipes.mathwell.commissions import listed, operations
+from soliloquy.recipes.mathwell.commissions import allowed_operations, join_names
 from soliloquy.recipes.mathwell.criteria.verdicts import WordProblem
 from soliloquy.recipes.mathwell.word_problem import as_word_problem
 from soliloquy.recipes.templates import Templates, fill
@@ -62,8 +62,9 @@ def _wishes(commission: Commission) -> Iterator[str]:
         yield told["anything"]
     if commission.grade:
         yield fill(told["grade"], grade=str(commission.grade))
-    if allowed := operations(commission):
-        yield f"{fill(told['operations'], operations=listed(allowed))}\n<operations>{', '.join(allowed)}</operations>"
+    if allowed := allowed_operations(commission):
+        wish = fill(told["operations"], operations=join_names(allowed))
+        yield f"{wish}\n<operations>{', '.join(allowed)}</operations>"
 
 
 def _example(example: Example) -> str:

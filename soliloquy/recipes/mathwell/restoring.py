@@ -6,7 +6,7 @@ from soliloquy.recipes.records import restore_attempt, restore_problem
 from soliloquy.v1.conversation_pb2 import Authorship, Calculation, Commission, Conversation, Measures, Opinion, Turn
 
 
-def restored(record: dict[str, Any]) -> Conversation:
+def restore(record: dict[str, Any]) -> Conversation:
     conversation = Conversation(
         id=record["id"],
         problem=restore_problem(record["problem"]),

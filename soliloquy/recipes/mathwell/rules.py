@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from soliloquy.recipes.mathwell.commissions import listed, operations
-from soliloquy.recipes.mathwell.composer import number_of, returned
-from soliloquy.recipes.mathwell.judging import copies, scores_of
+from soliloquy.recipes.mathwell.commissions import allowed_operations, join_names
+from soliloquy.recipes.mathwell.composer import number_of, returned_value
+from soliloquy.recipes.mathwell.judging import is_copy, recorded_scores
 from soliloquy.recipes.mathwell.policy import POLICY
 from soliloquy.runtime.values import shown, status_name
 from soliloquy.truth.report import CheckedConversation
@@ -26,7 +26,7 @@ def _unusable(conversation: Conversation) -> str:
     execution = conversation.turns[-1].calculation.attempts[-1].execution
     if execution.status != Status.STATUS_OK:
         return f"not executable: {execution.error or status_name(execution)}"
-    value = returned(conversation)
+    value = returned_value(conversation)
     if value is not None and number_of(value) is not None:
         return ""
     printed = f", and printed {execution.stdout.strip()[:40]!r}" if execution.stdout.strip() else ""
@@ -34,15 +34,15 @@ def _unusable(conversation: Conversation) -> str:
 
 
 def _objections(problem: Problem) -> Iterator[str]:
-    scores = scores_of(problem)
+    scores = recorded_scores(problem)
     yield from scores.objections
     authorship = problem.authorship
     commission, measures = authorship.commission, authorship.measures
     if scores.topic_named is False:
         yield f"off topic: the question does not name {commission.topic!r}"
-    allowed = operations(commission)
+    allowed = allowed_operations(commission)
     if allowed and (others := [name for name in measures.operations if name not in allowed]):
-        yield f"other operations: it takes {listed(others)}; asked for: {listed(allowed)}"
+        yield f"other operations: it takes {join_names(others)}; asked for: {join_names(allowed)}"
     share = POLICY["examples"]["same_words"]
-    if any(copies(problem.question, example, share) for example in commission.examples):
+    if any(is_copy(problem.question, example, share) for example in commission.examples):
         yield "copied: it is one of the examples once more"

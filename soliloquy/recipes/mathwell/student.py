@@ -1,6 +1,6 @@
 """Where a problem begins: nobody has written it yet, and a commission says what it is to be."""
 
-from soliloquy.recipes.mathwell.commissions import refused
+from soliloquy.recipes.mathwell.commissions import commission_refusal
 from soliloquy.runtime.ask import Ask
 from soliloquy.runtime.events import Outcome, emit
 from soliloquy.v1.conversation_pb2 import Ending
@@ -18,7 +18,7 @@ async def begin(event: ConversationStarted | TutorReplied, ask: Ask) -> Outcome:
     if not problem.HasField("authorship"):
         why = "not commissioned: its problem says nothing of what is to be written"
     else:
-        why = refused(problem.authorship.commission)
+        why = commission_refusal(problem.authorship.commission)
     if why:
         conversation.ending, conversation.ending_reason = Ending.ENDING_UNFIT, why
         return emit(ConversationFinished(conversation=conversation))

@@ -1,7 +1,7 @@
 """The writer: a problem, and the function that solves it."""
 
 from soliloquy.recipes.mathwell import prompting
-from soliloquy.recipes.mathwell.answers import Written
+from soliloquy.recipes.mathwell.answers import WrittenProblem
 from soliloquy.runtime.ask import Ask
 from soliloquy.runtime.events import Outcome, emit
 from soliloquy.v1.conversation_pb2 import Ending
@@ -19,7 +19,7 @@ async def write(event: CalculationNeeded | CodeFailed, ask: Ask) -> Outcome:
         conversation.ending = Ending.ENDING_WRITTEN
         return emit(ConversationFinished(conversation=conversation))
     problem = conversation.problem
-    written = await ask(prompting.writing(problem), Written)
+    written = await ask(prompting.writing(problem), WrittenProblem)
     problem.question, problem.solution = written.question, written.code
     conversation.turns[-1].calculation.attempts.add(code=written.code + _CALL, result_variables=[ANSWER])
     return emit(CodeWritten(conversation=conversation))

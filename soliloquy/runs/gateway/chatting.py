@@ -24,7 +24,7 @@ from services.planner.settings import PlannerSettings
 from services.tutor.settings import TutorSettings
 from soliloquy.client import JobRefused, Sandbox, ServiceUnavailable
 from soliloquy.problems.bank.bank import bank_names, load_bank
-from soliloquy.problems.files.problem_from_row import problem_of
+from soliloquy.problems.files.problem_from_row import problem_from_row
 from soliloquy.problems.files.problem_row import ProblemRow
 from soliloquy.recipes.judges import Judges
 from soliloquy.runs.model import ModelSettings, scripted_model
@@ -68,7 +68,7 @@ class ChatProblems:
             if problem := next(filter(None, known), None):
                 return problem
         try:
-            return problem_of(ProblemRow(question=question, solution=solution or _UNSOLVED), source="a person")
+            return problem_from_row(ProblemRow(question=question, solution=solution or _UNSOLVED), source="a person")
         except ValidationError as error:
             raise ValueError(f"the problem cannot be used: {error.errors()[0]['msg']}") from error
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from services.gateway.planning import BadRequest, Offered
 from soliloquy.problems.bank.bank import bank_names
-from soliloquy.problems.commission_source import Commissions
+from soliloquy.problems.commission_source import CommissionSource
 from soliloquy.problems.sources import BadProblemFile, ProblemSource, problem_source
 from soliloquy.recipes.recipe import find
 from soliloquy.runs.plan import Plan
@@ -61,7 +61,7 @@ class Plans:
             told = str(error).replace(f"{self.files}/", "")
             raise BadRequest(f"problems {request.problems!r} cannot be read ({told}): mend the file") from error
         topics = find(request.recipe).topics
-        return Commissions(examples=given, topics=topics) if topics else given
+        return CommissionSource(examples=given, topics=topics) if topics else given
 
     def offered(self) -> Sequence[Offered]:
         banks = [Offered(name=name, kind="bank") for name in bank_names()]

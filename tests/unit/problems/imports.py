@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from soliloquy.problems.files.importing import Counts, import_problems
-from soliloquy.problems.files.reading.rows import Refusal
+from soliloquy.problems.files.importing import ImportCounts, import_problems
+from soliloquy.problems.files.reading.rows import RefusedRow
 from soliloquy.problems.files.source_format import load_format
 
 Row = Mapping[str, Any]
@@ -20,8 +20,8 @@ Row = Mapping[str, Any]
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
     target: Path
-    counts: Counts
-    refusals: list[Refusal]
+    counts: ImportCounts
+    refusals: list[RefusedRow]
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -41,7 +41,7 @@ def imported(
     keep_repeats: bool = False,
 ) -> Outcome:
     target = source.with_name("imported.jsonl")
-    refusals: list[Refusal] = []
+    refusals: list[RefusedRow] = []
     counts = import_problems(
         source,
         target,

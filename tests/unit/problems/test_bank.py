@@ -9,7 +9,7 @@ import pytest
 from soliloquy.problems.bank.bank import FAMILIES, Bank, bank_in, bank_names, load_bank
 from soliloquy.problems.bank.checks import STRIDE
 from soliloquy.problems.bank.family_file import BadFamily
-from soliloquy.problems.files.problem_from_row import problem_of
+from soliloquy.problems.files.problem_from_row import problem_from_row
 from soliloquy.problems.files.problem_row import ProblemRow, problem_line
 from soliloquy.v1 import conversation_pb2 as pb
 
@@ -59,7 +59,7 @@ def test_a_line_of_a_file_gives_back_all_of_its_problem(bank: Bank) -> None:
             problem = family.problem(number)
             extra = {"source": problem.source, "difficulty": family.difficulty}
             row = ProblemRow.model_validate_json(problem_line(problem, extra))
-            assert problem_of(row, problem.source) == problem
+            assert problem_from_row(row, problem.source) == problem
             assert row.extra == extra
 
 

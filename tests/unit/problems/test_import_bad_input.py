@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from soliloquy.problems.files.importing import NothingUsable, Refused
+from soliloquy.problems.files.importing import ImportRefused, NothingUsable
 from soliloquy.problems.files.problem_file import BadProblemFile, read_problems
 from soliloquy.problems.files.reading.lines import LONGEST_LINE
-from soliloquy.problems.files.reading.rows import Unreadable
+from soliloquy.problems.files.reading.rows import UnreadableSource
 from soliloquy.problems.files.source_format import format_names
 from tests.unit.problems.imports import Outcome, as_csv, as_parquet, imported, jsonl, saved_split
 
@@ -61,7 +61,7 @@ def test_a_broken_line_is_named_and_costs_no_other(tmp_path: Path, line: bytes, 
     assert "\n" not in said
     assert len(said) < 300
     assert (outcome.counts.read, outcome.counts.written, outcome.counts.refused) == (3, 2, 1)
-    with pytest.raises(Refused, match=r"a\.jsonl:2: "):
+    with pytest.raises(ImportRefused, match=r"a\.jsonl:2: "):
         imported(source, "jsonl", strict=True)
 
 
@@ -134,7 +134,7 @@ def test_a_number_that_cannot_be_used_is_named_whatever_it_comes_in(
     ],
 )
 def test_a_source_without_rows_is_one_line(tmp_path: Path, container: str, complaint: str) -> None:
-    with pytest.raises((NothingUsable, Unreadable)) as caught:
+    with pytest.raises((NothingUsable, UnreadableSource)) as caught:
         imported_from(container, tmp_path, [])
     assert str(caught.value).endswith(complaint)
     assert "\n" not in str(caught.value)
@@ -142,7 +142,7 @@ def test_a_source_without_rows_is_one_line(tmp_path: Path, container: str, compl
 
 @pytest.mark.parametrize("container", ["csv", "parquet", "datasets"])
 def test_a_column_that_is_missing_is_named_with_those_that_are_there(tmp_path: Path, container: str) -> None:
-    with pytest.raises(Unreadable, match="no column 'solution'; there are: 'question', 'reason'"):
+    with pytest.raises(UnreadableSource, match="no column 'solution'; there are: 'question', 'reason'"):
         imported_from(container, tmp_path, [{"question": "Why?", "reason": "So."}])
 
 
@@ -214,7 +214,7 @@ def test_a_source_that_cannot_be_read_is_one_line(
 ) -> None:
     if content is not None:
         (tmp_path / name).write_bytes(content)
-    with pytest.raises(Unreadable) as caught:
+    with pytest.raises(UnreadableSource) as caught:
         imported(tmp_path / name, as_format)
     assert complaint in str(caught.value)
     assert name in str(caught.value)
@@ -223,16 +223,16 @@ def test_a_source_that_cannot_be_read_is_one_line(
 
 
 def test_a_folder_that_is_none_of_datasets_is_named(tmp_path: Path) -> None:
-    with pytest.raises(Unreadable, match=r"neither a state\.json nor a dataset_dict\.json"):
+    with pytest.raises(UnreadableSource, match=r"neither a state\.json nor a dataset_dict\.json"):
         imported(tmp_path, "datasets")
-    with pytest.raises(Unreadable, match="is a folder"):
+    with pytest.raises(UnreadableSource, match="is a folder"):
         imported(tmp_path, "jsonl")
     folder = saved_split(tmp_path / "saved", [GOOD])
     (folder / "data-00000-of-00001.arrow").write_bytes(b"garbage")
-    with pytest.raises(Unreadable, match="not readable as an Arrow stream"):
+    with pytest.raises(UnreadableSource, match="not readable as an Arrow stream"):
         imported(folder, "datasets")
     (folder / "state.json").write_text('{"_data_files": 7}', "utf-8")
-    with pytest.raises(Unreadable, match="_data_files is no list"):
+    with pytest.raises(UnreadableSource, match="_data_files is no list"):
         imported(folder, "datasets")
 
 
@@ -248,7 +248,7 @@ def test_a_folder_of_datasets_leads_nowhere_else(tmp_path: Path) -> None:
 def test_columns_are_missed_before_anything_is_read(tmp_path: Path) -> None:
     source = tmp_path / "a.parquet"
     pq.write_table(pa.Table.from_pylist([{"problem": "x", "solution": "y"}]), source)
-    with pytest.raises(Unreadable, match="no column 'answer'; there are: 'problem', 'solution'"):
+    with pytest.raises(UnreadableSource, match="no column 'answer'; there are: 'problem', 'solution'"):
         imported(source, "bigmath")
 
 
@@ -274,14 +274,14 @@ def test_nothing_is_written_where_nothing_can_be_used_or_all_is_wanted(tmp_path:
     with pytest.raises(NothingUsable):
         imported(source, "jsonl")
     source = jsonl(source, GOOD, {"question": "Why?"})
-    with pytest.raises(Refused):
+    with pytest.raises(ImportRefused):
         imported(source, "jsonl", strict=True)
     assert [path.name for path in tmp_path.iterdir()] == ["a.jsonl"]
 
 
 def test_what_was_there_stays_until_an_import_is_whole(tmp_path: Path) -> None:
     before = imported(jsonl(tmp_path / "a.jsonl", GOOD), "jsonl").target.read_bytes()
-    with pytest.raises(Refused):
+    with pytest.raises(ImportRefused):
         imported(jsonl(tmp_path / "a.jsonl", LAST, {"question": "Why?"}), "jsonl", strict=True)
     assert (tmp_path / "imported.jsonl").read_bytes() == before
 
@@ -293,7 +293,7 @@ def test_a_question_that_was_there_before_is_reported_and_left_out(tmp_path: Pat
     assert outcome.complaints == ["a.jsonl:2: question: the same as at a.jsonl:1"]
     assert (outcome.counts.refused, outcome.counts.repeated) == (0, 1)
     assert len(read_problems(outcome.target)) == 2
-    with pytest.raises(Refused, match="the same as at"):
+    with pytest.raises(ImportRefused, match="the same as at"):
         imported(source, "jsonl", strict=True)
 
 
@@ -308,7 +308,7 @@ def test_garbage_is_reported_and_never_crashes(
 ) -> None:
     source = (tmp_path_factory.getbasetemp() / "garbage").with_suffix(suffix)
     source.write_bytes(content)
-    with pytest.raises((Unreadable, NothingUsable)):
+    with pytest.raises((UnreadableSource, NothingUsable)):
         imported(source, as_format)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from soliloquy.problems.files.problem_file import read_problems
-from soliloquy.problems.files.reading.rows import Unreadable
+from soliloquy.problems.files.reading.rows import UnreadableSource
 from tests.unit.problems.imports import as_csv, as_parquet, imported, jsonl, saved_split
 
 PLAIN = [
@@ -57,7 +57,7 @@ def test_a_column_map_finds_columns_of_another_name(tmp_path: Path) -> None:
     source = as_csv(tmp_path / "a.csv", rows, delimiter=";")
     (kept,) = imported(source, "csv", columns={"question": "Frage", "solution": "Loesung", "topic": "Thema"}).rows
     assert (kept["question"], kept["solution"], kept["topic"]) == ("Was ist 2 + 3?", "2 + 3 = 5", "plus")
-    with pytest.raises(Unreadable, match="no column 'Note'; there are: 'Frage', 'Loesung', 'Thema'"):
+    with pytest.raises(UnreadableSource, match="no column 'Note'; there are: 'Frage', 'Loesung', 'Thema'"):
         imported(source, "csv", columns={"question": "Frage", "solution": "Loesung", "answer": "Note"})
 
 

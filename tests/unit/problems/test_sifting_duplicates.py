@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from soliloquy.problems.files.problem_file import BadProblemFile
-from soliloquy.problems.sifting.dedupe import Sifted, dedupe
+from soliloquy.problems.sifting.dedupe import DedupeCounts, dedupe
 from soliloquy.problems.sifting.near_duplicates import NearDuplicates, banding, shingles
 from soliloquy.problems.sifting.policy import DUPLICATES
 
@@ -34,7 +34,7 @@ def sifted(folder: Path, *questions: str, threshold: float = 0.8, **options: boo
     counts = dedupe(source, out, report, threshold=threshold, **{"ignore_numbers": False, **options})
     kept = [json.loads(line)["id"] for line in out.read_text("utf-8").splitlines()]
     dropped = [json.loads(line) for line in report.read_text("utf-8").splitlines()]
-    assert counts == Sifted(read=len(questions), kept=len(kept), dropped=len(dropped))
+    assert counts == DedupeCounts(read=len(questions), kept=len(kept), dropped=len(dropped))
     return kept, dropped
 
 

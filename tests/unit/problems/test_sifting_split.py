@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from soliloquy.problems.sifting.sampling import shares
-from soliloquy.problems.sifting.split import CannotSplit, Shares, SplitPlan, split
+from soliloquy.problems.sifting.sampling import even_shares
+from soliloquy.problems.sifting.split import CannotSplit, SplitPlan, SplitShares, split
 
 
 def problem(number: int, **extra: Any) -> dict[str, Any]:
@@ -30,7 +30,7 @@ def parted(
     source = folder / "all.jsonl"
     source.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     out = folder / "parts"
-    made = split(source, out, SplitPlan(shares=Shares(train=train, unseen=unseen, seed=seed), **plan))
+    made = split(source, out, SplitPlan(shares=SplitShares(train=train, unseen=unseen, seed=seed), **plan))
     parts = {path.stem: [*map(json.loads, path.read_text("utf-8").splitlines())] for path in out.glob("*.jsonl")}
     assert made == json.loads((out / "split.json").read_text("utf-8"))
     assert made["parts"] == {
@@ -119,7 +119,7 @@ def test_rows_without_ids_are_told_apart_by_their_questions(tmp_path: Path) -> N
     rows = [{"id": None, "question": f"Question  {number}?", "solution": "So."} for number in range(100)]
     source = tmp_path / "all.jsonl"
     source.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    made = split(source, tmp_path / "parts", SplitPlan(shares=Shares(train=0.5, unseen=1, seed=1)))
+    made = split(source, tmp_path / "parts", SplitPlan(shares=SplitShares(train=0.5, unseen=1, seed=1)))
     assert made["problems"] == 100
 
 
@@ -161,7 +161,7 @@ def test_a_larger_sample_holds_the_smaller_one(tmp_path: Path) -> None:
     wanted=st.integers(0, 300), sizes=st.dictionaries(st.text(max_size=3), st.integers(0, 100), min_size=1, max_size=8)
 )
 def test_shares_are_as_even_as_the_bins_allow(wanted: int, sizes: dict[str, int]) -> None:
-    taken = shares(wanted, sizes)
+    taken = even_shares(wanted, sizes)
     assert sum(taken.values()) == min(wanted, sum(sizes.values()))
     largest = max(taken.values())
     assert all(count >= largest - 1 or count == sizes[name] for name, count in taken.items())

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from soliloquy.problems.files.problem_from_row import problem_of
+from soliloquy.problems.files.problem_from_row import problem_from_row
 from soliloquy.problems.files.problem_row import ProblemRow
 from soliloquy.recipes.codes import EVALUATIONS, STATES
 from soliloquy.recipes.soliloquy.rules import POLICY, check
@@ -27,7 +27,7 @@ def dialogues() -> list[tuple[str, dict[str, Any]]]:
 
 def conversation(dialogue: dict[str, Any]) -> Conversation:
     turns = [_turn(number, turn) for number, turn in enumerate(dialogue["turns"], start=1)]
-    problem = problem_of(ProblemRow.model_validate(dialogue["problem"]), source="labelled")
+    problem = problem_from_row(ProblemRow.model_validate(dialogue["problem"]), source="labelled")
     return Conversation(problem=problem, turns=turns, ending=Ending.ENDING_SOLVED)
 
 

@@ -7,7 +7,7 @@ import pytest
 from services.model.engines.noise import real_noise
 from services.model.engines.scripted import ScriptedEngine
 from soliloquy.problems.bank.bank import bank_names, load_bank
-from soliloquy.problems.files.problem_from_row import problem_of
+from soliloquy.problems.files.problem_from_row import problem_from_row
 from soliloquy.problems.files.problem_row import ProblemRow
 from soliloquy.recipes.soliloquy import planner
 from soliloquy.recipes.soliloquy.planner import steps_in
@@ -15,7 +15,7 @@ from soliloquy.runtime.ask import Ask
 from soliloquy.v1.conversation_pb2 import ParseOutcome, Problem
 from tests.unit.scripted.problems import CART, STONE_FALL, Shelf
 
-TROLLEY = problem_of(
+TROLLEY = problem_from_row(
     ProblemRow(
         question="A shopper pushes a 20 kg trolley with 50 N. What is its acceleration?",
         solution="Step 1) Use F = m a. Step 2) a = 50 / 20 = 2.5 m/s^2",

@@ -9,10 +9,10 @@ import pytest
 
 from soliloquy.recipes.agreement import agrees, letter_of
 from soliloquy.recipes.mathdial.beliefs import belief_after, reasons_given
-from soliloquy.recipes.mathdial.claims import claimed, gives_right_answer
+from soliloquy.recipes.mathdial.claims import claimed_answer, gives_right_answer
 from soliloquy.recipes.mathdial.moves import OPENING, belongs, intent_name, move_name
 from soliloquy.recipes.mathdial.records import record
-from soliloquy.recipes.mathdial.restoring import restored
+from soliloquy.recipes.mathdial.restoring import restore
 from soliloquy.recipes.recipe import find
 from soliloquy.v1.conversation_pb2 import Belief, Conversation, Ending, Resolution
 from tests.unit.scripted.dialling import dialled, shares, told_at
@@ -99,7 +99,7 @@ def test_the_same_reason_twice_counts_once() -> None:
 def test_a_number_is_judged_by_a_program_that_ran_or_not_at_all() -> None:
     for one in conversations():
         for turn in one.turns:
-            if claimed(turn.student.text, one.problem) is not None:
+            if claimed_answer(turn.student.text, one.problem) is not None:
                 assert turn.calculation.attempts
                 assert agrees(turn, RECIPE.agreeing) or letter_of(turn) == "d"
 
@@ -119,7 +119,7 @@ def test_every_profile_and_pronoun_occurs() -> None:
 
 def test_a_record_gives_back_the_prompts_and_the_faults() -> None:
     for one in conversations()[:20]:
-        again = restored(json.loads(json.dumps(record(one))))
+        again = restore(json.loads(json.dumps(record(one))))
         assert RECIPE.prompts(again) == RECIPE.prompts(one)
         assert RECIPE.faults(again) == RECIPE.faults(one)
 

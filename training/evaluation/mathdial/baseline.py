@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from soliloquy.recipes.mathdial.composer import moved
+from soliloquy.recipes.mathdial.composer import tutor_move
 from soliloquy.recipes.mathdial.moves import OPENING
 from soliloquy.recipes.recipe import Recipe, find
 from soliloquy.runtime.ask import Ask
@@ -18,7 +18,7 @@ async def ask_for_the_next_step(event: StudentReplied, _ask: Ask) -> Outcome:
     conversation = event.conversation
     turn = conversation.turns[-1]
     has_spoken = turn.HasField("student")
-    turn.tutor.CopyFrom(moved(*(_MOVE if has_spoken else OPENING)))
+    turn.tutor.CopyFrom(tutor_move(*(_MOVE if has_spoken else OPENING)))
     turn.tutor.text = _ASKS if has_spoken else _OPENS
     return emit(TutorReplied(conversation=conversation))
 

@@ -8,30 +8,30 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from soliloquy.problems.files.reading.rows import Refusal, SourceRow, Unreadable, require
+from soliloquy.problems.files.reading.rows import RefusedRow, SourceRow, UnreadableSource, require_columns
 
 ROWS_AT_ONCE = 256
 # Of a column; else a whole row group of it would be held.
 READ_AT_ONCE = 1_048_576
 
 
-def parquet_rows(path: Path, columns: Iterable[str]) -> Iterator[SourceRow | Refusal]:
+def parquet_rows(path: Path, columns: Iterable[str]) -> Iterator[SourceRow | RefusedRow]:
     try:
         with pq.ParquetFile(path, pre_buffer=False, buffer_size=READ_AT_ONCE) as file:
-            require(path, columns, file.schema_arrow.names)
+            require_columns(path, columns, file.schema_arrow.names)
             yield from _rows(path.name, file.iter_batches(batch_size=ROWS_AT_ONCE))
     except (pa.ArrowException, OSError) as error:
-        raise Unreadable(f"{path}: not readable as Parquet: {_one_line(error)}") from error
+        raise UnreadableSource(f"{path}: not readable as Parquet: {_one_line(error)}") from error
 
 
 def is_datasets_folder(folder: Path) -> bool:
     return (folder / "state.json").is_file() or (folder / "dataset_dict.json").is_file()
 
 
-def datasets_rows(folder: Path, columns: Iterable[str]) -> Iterator[SourceRow | Refusal]:
+def datasets_rows(folder: Path, columns: Iterable[str]) -> Iterator[SourceRow | RefusedRow]:
     """One split, or all of a dictionary of splits; its name is then a cell of each row."""
     if not is_datasets_folder(folder):
-        raise Unreadable(
+        raise UnreadableSource(
             f"{folder}: no folder that `datasets` saved: it has neither a state.json nor a dataset_dict.json"
         )
     if (folder / "state.json").is_file():
@@ -41,36 +41,36 @@ def datasets_rows(folder: Path, columns: Iterable[str]) -> Iterator[SourceRow | 
         yield from _split_rows(folder / Path(str(split)).name, str(split), columns)
 
 
-def _split_rows(folder: Path, split: str, columns: Iterable[str]) -> Iterator[SourceRow | Refusal]:
+def _split_rows(folder: Path, split: str, columns: Iterable[str]) -> Iterator[SourceRow | RefusedRow]:
     for data in _described(folder / "state.json", "_data_files"):
         # A name and never a way out of the folder.
         path = folder / Path(str(data.get("filename") if isinstance(data, dict) else data)).name
         label = f"{split}/{path.name}" if split else path.name
         try:
             with pa.OSFile(str(path)) as file, pa.ipc.open_stream(file) as stream:
-                require(path, columns, stream.schema.names)
+                require_columns(path, columns, stream.schema.names)
                 for row in _rows(label, stream):
                     if split and isinstance(row, SourceRow):
                         yield SourceRow(place=row.place, cells={"split": split, **row.cells})
                     else:
                         yield row
         except (pa.ArrowException, OSError) as error:
-            raise Unreadable(f"{path}: not readable as an Arrow stream: {_one_line(error)}") from error
+            raise UnreadableSource(f"{path}: not readable as an Arrow stream: {_one_line(error)}") from error
 
 
 def _described(path: Path, key: str) -> list[Any]:
     try:
         described = json.loads(path.read_bytes())[key]
     except OSError as error:
-        raise Unreadable(f"{path}: cannot be read: {error.strerror}") from error
+        raise UnreadableSource(f"{path}: cannot be read: {error.strerror}") from error
     except (ValueError, KeyError, TypeError) as error:
-        raise Unreadable(f"{path}: not what `datasets` writes: {_one_line(error)}") from error
+        raise UnreadableSource(f"{path}: not what `datasets` writes: {_one_line(error)}") from error
     if not isinstance(described, list):
-        raise Unreadable(f"{path}: not what `datasets` writes: {key} is no list")
+        raise UnreadableSource(f"{path}: not what `datasets` writes: {key} is no list")
     return described
 
 
-def _rows(label: str, batches: Iterable[Any]) -> Iterator[SourceRow | Refusal]:
+def _rows(label: str, batches: Iterable[Any]) -> Iterator[SourceRow | RefusedRow]:
     number = 0
     for batch in batches:
         for start in range(0, batch.num_rows, ROWS_AT_ONCE):
@@ -78,7 +78,7 @@ def _rows(label: str, batches: Iterable[Any]) -> Iterator[SourceRow | Refusal]:
                 number += 1
                 place = f"{label} row {number}"
                 if isinstance(cells, UnicodeDecodeError):
-                    yield Refusal(place=place, field="text", reason=f"not UTF-8 at byte {cells.start + 1} of a cell")
+                    yield RefusedRow(place=place, field="text", reason=f"not UTF-8 at byte {cells.start + 1} of a cell")
                 else:
                     yield SourceRow(place=place, cells=cells)
 

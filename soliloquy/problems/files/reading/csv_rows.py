@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from soliloquy.problems.files.reading.lines import LONGEST_LINE, Line, lines
-from soliloquy.problems.files.reading.rows import Refusal, SourceRow, Unreadable, require
+from soliloquy.problems.files.reading.lines import LONGEST_LINE, TextLine, lines
+from soliloquy.problems.files.reading.rows import RefusedRow, SourceRow, UnreadableSource, require_columns
 
 DELIMITERS = ",;\t"
 
@@ -20,34 +20,34 @@ class _Record:
     flaw: str
 
 
-def csv_rows(path: Path, columns: Iterable[str]) -> Iterator[SourceRow | Refusal]:
+def csv_rows(path: Path, columns: Iterable[str]) -> Iterator[SourceRow | RefusedRow]:
     """The first record names the columns, and its most frequent delimiter is that of the file."""
     rest = lines(path)
     first = next((line for line in rest if line.flaw or line.text.strip()), None)
     if first is None:
-        raise Unreadable(f"{path}: is empty: a line with the names of the columns is wanted")
+        raise UnreadableSource(f"{path}: is empty: a line with the names of the columns is wanted")
     records = _records(deque([first]), rest, max(DELIMITERS, key=first.text.count))
     header = next(records)
     if header.flaw:
-        raise Unreadable(f"{path}:{header.number}: the names of the columns: {header.flaw}")
+        raise UnreadableSource(f"{path}:{header.number}: the names of the columns: {header.flaw}")
     names = [name.strip() for name in header.cells]
-    require(path, columns, names)
+    require_columns(path, columns, names)
     for twice in {name for name in names if names.count(name) > 1}:
-        raise Unreadable(f"{path}: the column {twice!r} is there twice: give one of them another name")
+        raise UnreadableSource(f"{path}: the column {twice!r} is there twice: give one of them another name")
     for record in records:
         place = f"{path.name}:{record.number}"
         if record.flaw:
-            yield Refusal(place=place, field="text", reason=record.flaw)
+            yield RefusedRow(place=place, field="text", reason=record.flaw)
         elif len(record.cells) != len(names):
             reason = f"{len(record.cells)} cells, but there are {len(names)} columns"
-            yield Refusal(place=place, field="text", reason=reason)
+            yield RefusedRow(place=place, field="text", reason=reason)
         else:
             yield SourceRow(place=place, cells=dict(zip(names, record.cells, strict=True)))
 
 
-def _records(source: deque[Line], rest: Iterator[Line], delimiter: str) -> Iterator[_Record]:
+def _records(source: deque[TextLine], rest: Iterator[TextLine], delimiter: str) -> Iterator[_Record]:
     csv.field_size_limit(LONGEST_LINE)
-    taken: list[Line] = []
+    taken: list[TextLine] = []
 
     def texts() -> Iterator[str]:
         """The lines of one record: the reader asks for more while a quote is open."""

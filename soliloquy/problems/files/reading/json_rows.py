@@ -7,38 +7,38 @@ from typing import Any
 
 from pydantic_core import from_json
 
-from soliloquy.problems.files.reading.lines import LONGEST_LINE, lines, opened
-from soliloquy.problems.files.reading.rows import Refusal, SourceRow, Unreadable
+from soliloquy.problems.files.reading.lines import LONGEST_LINE, lines, open_text
+from soliloquy.problems.files.reading.rows import RefusedRow, SourceRow, UnreadableSource
 
 CHUNK = 65_536
 
 
-def json_rows(path: Path) -> Iterator[SourceRow | Refusal]:
+def json_rows(path: Path) -> Iterator[SourceRow | RefusedRow]:
     """Whichever of both the file is."""
-    with opened(path) as file:
+    with open_text(path) as file:
         start = file.read(CHUNK).lstrip()
     return array_rows(path) if start.startswith("[") else jsonl_rows(path)
 
 
-def jsonl_rows(path: Path) -> Iterator[SourceRow | Refusal]:
+def jsonl_rows(path: Path) -> Iterator[SourceRow | RefusedRow]:
     for line in lines(path):
         place = f"{path.name}:{line.number}"
         if line.flaw:
-            yield Refusal(place=place, field="text", reason=line.flaw)
+            yield RefusedRow(place=place, field="text", reason=line.flaw)
         elif line.text.strip():
             try:
                 value = from_json(line.text)
             except ValueError as error:
-                yield Refusal(place=place, field="text", reason=f"not JSON: {error}")
+                yield RefusedRow(place=place, field="text", reason=f"not JSON: {error}")
             else:
                 yield _row(place, value)
 
 
-def array_rows(path: Path) -> Iterator[SourceRow | Refusal]:
+def array_rows(path: Path) -> Iterator[SourceRow | RefusedRow]:
     """Item by item, so that the array may be larger than the memory."""
     decoder = json.JSONDecoder()
     number = 0
-    with opened(path) as file:
+    with open_text(path) as file:
         buffer = file.read(CHUNK).lstrip()[1:]
         while True:
             buffer = buffer.lstrip(", \t\r\n")
@@ -51,7 +51,7 @@ def array_rows(path: Path) -> Iterator[SourceRow | Refusal]:
                 # The item may go on; twice as much each time, so that no character is decoded often.
                 more = file.read(max(CHUNK, len(buffer))) if len(buffer) <= LONGEST_LINE else ""
                 if not more:
-                    raise Unreadable(f"{path}: item {number}: not JSON, cut off, or too long") from error
+                    raise UnreadableSource(f"{path}: item {number}: not JSON, cut off, or too long") from error
                 buffer += more
                 number -= 1
                 continue
@@ -64,7 +64,7 @@ def array_rows(path: Path) -> Iterator[SourceRow | Refusal]:
             yield _row(f"{path.name} item {number}", value)
 
 
-def _row(place: str, value: Any) -> SourceRow | Refusal:
+def _row(place: str, value: Any) -> SourceRow | RefusedRow:
     if isinstance(value, dict):
         return SourceRow(place=place, cells=value)
-    return Refusal(place=place, field="text", reason=f"a JSON object is wanted, not {json.dumps(value)[:40]}")
+    return RefusedRow(place=place, field="text", reason=f"a JSON object is wanted, not {json.dumps(value)[:40]}")

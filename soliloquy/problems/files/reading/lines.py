@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
-from soliloquy.problems.files.reading.rows import Unreadable
+from soliloquy.problems.files.reading.rows import UnreadableSource
 
 # A row with its dialogue has some ten thousand characters.
 LONGEST_LINE = 1_048_576
@@ -19,16 +19,16 @@ MARKS = {
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Line:
+class TextLine:
     number: int
     text: str
     # Why the text cannot be used; empty where it can.
     flaw: str = ""
 
 
-def lines(path: Path) -> Iterator[Line]:
+def lines(path: Path) -> Iterator[TextLine]:
     number = 0
-    with opened(path) as file:
+    with open_text(path) as file:
         while True:
             number += 1
             try:
@@ -36,29 +36,31 @@ def lines(path: Path) -> Iterator[Line]:
                 whole = _skip_to_end(file, text)
             except UnicodeDecodeError as error:
                 # Where two bytes make a character there is no telling where the next one begins.
-                yield Line(number=number, text="", flaw=f"is not {error.encoding}: {error.reason}; reading ends here")
+                yield TextLine(
+                    number=number, text="", flaw=f"is not {error.encoding}: {error.reason}; reading ends here"
+                )
                 return
             if not text:
                 return
             if whole:
-                yield Line(number=number, text=text, flaw=flaw_of(text))
+                yield TextLine(number=number, text=text, flaw=flaw_of(text))
             else:
-                yield Line(number=number, text="", flaw=f"is longer than {LONGEST_LINE:,} characters")
+                yield TextLine(number=number, text="", flaw=f"is longer than {LONGEST_LINE:,} characters")
 
 
-def opened(path: Path) -> TextIO:
+def open_text(path: Path) -> TextIO:
     """As UTF-16 where its mark says so, else as UTF-8; whatever is neither comes through as a surrogate."""
     try:
         with path.open("rb") as file:
             start = file.read(4)
         encoding = next((name for mark, name in MARKS.items() if start.startswith(mark)), "utf-8-sig")
         if encoding == "utf-32":
-            raise Unreadable(f"{path}: is UTF-32: save it as UTF-8")
+            raise UnreadableSource(f"{path}: is UTF-32: save it as UTF-8")
         errors = "surrogatepass" if encoding == "utf-16" else "surrogateescape"
         # By line feeds alone: texts may hold the other line separators of Unicode.
         return path.open(encoding=encoding, errors=errors, newline="\n")
     except OSError as error:
-        raise Unreadable(f"{path}: cannot be read: {error.strerror}") from error
+        raise UnreadableSource(f"{path}: cannot be read: {error.strerror}") from error
 
 
 def flaw_of(text: str) -> str:

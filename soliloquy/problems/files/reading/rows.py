@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 
-class Unreadable(ValueError):
+class UnreadableSource(ValueError):
     """A source that gives no rows; the message names the file and what to do."""
 
 
@@ -17,7 +17,7 @@ class SourceRow:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Refusal:
+class RefusedRow:
     place: str
     field: str
     reason: str
@@ -29,15 +29,15 @@ class Refusal:
 MOST_NAMES = 30
 
 
-def names_there(names: Iterable[object]) -> str:
+def listed_names(names: Iterable[object]) -> str:
     """The columns that a source has, for a message about one that it lacks."""
     known = [repr(name)[:40] for name in names]
     more = f" and {len(known) - MOST_NAMES} more" if len(known) > MOST_NAMES else ""
     return (", ".join(known[:MOST_NAMES]) or "none") + more
 
 
-def require(place: object, columns: Iterable[str], names: Iterable[str]) -> None:
+def require_columns(place: object, columns: Iterable[str], names: Iterable[str]) -> None:
     there = list(names)
     for column in columns:
         if column not in there:
-            raise Unreadable(f"{place}: no column {column!r}; there are: {names_there(there)}")
+            raise UnreadableSource(f"{place}: no column {column!r}; there are: {listed_names(there)}")

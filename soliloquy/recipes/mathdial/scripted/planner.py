@@ -4,7 +4,7 @@ import json
 from random import Random
 
 from soliloquy.recipes.mathdial.scripted.phrases import book
-from soliloquy.recipes.mathdial.scripted.workings import Worked, mistakes, pupil, worked
+from soliloquy.recipes.mathdial.scripted.workings import WorkedLine, mistakes, pupil_solution, work_through
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.truth.expressions import UNWORKABLE
 from soliloquy.truth.number_format import format_number, format_quantity
@@ -18,7 +18,7 @@ _CATEGORIES = {
 
 def solve(reading: ParsedPrompt, rng: Random) -> str:
     rates, drawn = book().tables["planner"]["rates"], rng.random()
-    lines = worked(reading.problem)
+    lines = work_through(reading.problem)
     if drawn >= rates["right"]:
         lines = _wrong(reading.problem, rng, slipping=drawn < rates["right"] + rates["miscalculated"]) or lines
     text = "\n".join(
@@ -32,7 +32,7 @@ def solve(reading: ParsedPrompt, rng: Random) -> str:
 
 
 def describe(reading: ParsedPrompt, rng: Random) -> str:
-    found = pupil(reading)
+    found = pupil_solution(reading)
     wrong = found.equation.rpartition(" = ")[0]
     slip = next((one.slip for one in mistakes(reading.problem) if one.slip.working.endswith(wrong)), None)
     category = _CATEGORIES.get(slip.strategy, "question") if slip else "question"
@@ -46,7 +46,7 @@ def describe(reading: ParsedPrompt, rng: Random) -> str:
     return json.dumps(answer, ensure_ascii=False)
 
 
-def _wrong(problem: Problem, rng: Random, *, slipping: bool) -> list[Worked]:
+def _wrong(problem: Problem, rng: Random, *, slipping: bool) -> list[WorkedLine]:
     """Worked with one mistake; empty where the problem has none that fits."""
     fitting = [one for one in mistakes(problem) if one.sound != slipping]
     weights = [book().tables["planner"]["rates"]["rarer"] ** place for place in range(len(fitting))]
@@ -54,12 +54,12 @@ def _wrong(problem: Problem, rng: Random, *, slipping: bool) -> list[Worked]:
         return []
     (mistake,) = rng.choices(fitting, weights)
     try:
-        return worked(problem, mistake)
+        return work_through(problem, mistake)
     except UNWORKABLE:
         return []
 
 
-def _line(line: Worked, rng: Random) -> str:
+def _line(line: WorkedLine, rng: Random) -> str:
     unit = line.step.result.unit
     return book().one_of(
         rng,

@@ -3,7 +3,7 @@
 from random import Random
 
 from soliloquy.recipes.mathdial.scripted.phrases import book
-from soliloquy.recipes.mathdial.scripted.workings import pupil, worked
+from soliloquy.recipes.mathdial.scripted.workings import pupil_solution, work_through
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.recipes.scripted.phrasebook import Part, capitalised, rephrase
 from soliloquy.runtime.model import ModelRefused
@@ -17,8 +17,8 @@ def reply(reading: ParsedPrompt, rng: Random) -> str:
     kind = "first" if told.get("first") == "y" else told.get("kind", "")
     if kind not in ("first", *_KINDS):
         raise ModelRefused(f"the <belief> of {reading.prompt} has kind {kind!r}; it must be one of {', '.join(_KINDS)}")
-    found, problem = pupil(reading), reading.problem
-    again = worked(problem)
+    found, problem = pupil_solution(reading), reading.problem
+    again = work_through(problem)
     wanted = problem.answer
     said = book().part(
         "student",

@@ -4,10 +4,10 @@ import json
 from collections.abc import Mapping, Sequence
 from random import Random
 
-from soliloquy.recipes.mathdial.claims import claimed, is_right
+from soliloquy.recipes.mathdial.claims import claimed_answer, is_right
 from soliloquy.recipes.mathdial.moves import FAREWELL, INTENTS, OPENING
 from soliloquy.recipes.mathdial.scripted.phrases import book
-from soliloquy.recipes.mathdial.scripted.workings import pupil
+from soliloquy.recipes.mathdial.scripted.workings import pupil_solution
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.recipes.scripted.phrasebook import Part, capitalised, rephrase
 from soliloquy.recipes.scripted.programs import description
@@ -19,7 +19,7 @@ _SAME = 0.01
 
 
 def decide(reading: ParsedPrompt, rng: Random) -> str:
-    value = claimed(reading.latest_reply, reading.problem)
+    value = claimed_answer(reading.latest_reply, reading.problem)
     if value is None:
         return json.dumps({"Use Python": "n"})
     needed = {"Use Python": "y", "Description": description(_claimed_at(reading.problem, value), value, rng)}
@@ -29,7 +29,7 @@ def decide(reading: ParsedPrompt, rng: Random) -> str:
 def choose(reading: ParsedPrompt, rng: Random) -> str:
     evaluation = _evaluation(reading)
     move, intent = FAREWELL if evaluation == "correct" else _drawn(len(reading.said(student=False)) - 1, rng)
-    thoughts = book().one_of(rng, "tutor", "thoughts", evaluation, name=pupil(reading).step.result.name)
+    thoughts = book().one_of(rng, "tutor", "thoughts", evaluation, name=pupil_solution(reading).step.result.name)
     choice = {
         "Thoughts": thoughts,
         "Evaluation": evaluation,
@@ -45,7 +45,7 @@ def reply(reading: ParsedPrompt, rng: Random) -> str:
     before = reading.said(student=False)
     if not before and intent == OPENING[1]:
         return book().one_of(rng, "tutor", "says", "opening")
-    found = pupil(reading)
+    found = pupil_solution(reading)
     steps = [step for step in reading.problem.steps if step.expression and step.number <= found.step.number]
     # What is asked is about the step that is wrong, or now and then about one that leads to it.
     step = rng.choice([found.step, *steps])
@@ -73,7 +73,7 @@ def _claimed_at(problem: Problem, value: float) -> Step:
 
 
 def _evaluation(reading: ParsedPrompt) -> str:
-    value = claimed(reading.latest_reply, reading.problem)
+    value = claimed_answer(reading.latest_reply, reading.problem)
     if value is None or not reading.has("output"):
         return "unclear"
     if "True" not in reading.output.values():

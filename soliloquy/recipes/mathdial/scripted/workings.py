@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from soliloquy.recipes.mathdial.claims import miscalculated
+from soliloquy.recipes.mathdial.claims import false_equations
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.runtime.seeds import draw
 from soliloquy.truth.expressions import parse_expression
@@ -21,7 +21,7 @@ _SAME = 0.005
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Worked:
+class WorkedLine:
     """A step on paper: the numbers put in, and what they come to."""
 
     step: Step
@@ -42,7 +42,7 @@ class Mistake:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Pupil:
+class PupilSolution:
     """What was handed in: its equations line by line, and where it goes wrong."""
 
     equations: Sequence[str]
@@ -53,7 +53,7 @@ class Pupil:
     answer: str
 
 
-def worked(problem: Problem, mistake: Mistake | None = None) -> list[Worked]:
+def work_through(problem: Problem, mistake: Mistake | None = None) -> list[WorkedLine]:
     """Each step, with the mistake made at one of them and carried on; raises UNWORKABLE where that has no value."""
     values: dict[str, float] = {}
     lines = []
@@ -67,7 +67,7 @@ def worked(problem: Problem, mistake: Mistake | None = None) -> list[Worked]:
         else:
             numbers, value = _filled(step.expression, values), tidy(parse_expression(step.expression).value(values))
         values[step.result.symbol] = value
-        lines.append(Worked(step=step, numbers=numbers, value=value))
+        lines.append(WorkedLine(step=step, numbers=numbers, value=value))
     return lines
 
 
@@ -90,26 +90,26 @@ def _written_down(problem: Problem) -> Iterator[Mistake]:
         for slip in step.slips:
             numbers = _put_in(slip)
             if step.expression and numbers and any(sign in numbers for sign in "+-*/"):
-                sound = not miscalculated(f"<<{numbers}={format_number(slip.value)}>>")
+                sound = not false_equations(f"<<{numbers}={format_number(slip.value)}>>")
                 yield Mistake(step=step, slip=slip, sound=sound)
 
 
-def pupil(reading: ParsedPrompt) -> Pupil:
+def pupil_solution(reading: ParsedPrompt) -> PupilSolution:
     """The solution that a prompt quotes."""
     return _pupil(reading.section("pupil"), reading.problem.SerializeToString(deterministic=True))
 
 
 # The same for all prompts of the conversations about a problem.
 @lru_cache(1024)
-def _pupil(quoted: str, serialised: bytes) -> Pupil:
+def _pupil(quoted: str, serialised: bytes) -> PupilSolution:
     problem = Problem.FromString(serialised)
     lines = _LINE.sub("", quoted).splitlines()
-    right = [line.value for line in worked(problem)]
+    right = [line.value for line in work_through(problem)]
     steps = [step for step in problem.steps if step.expression]
     found = [(number, match[0], match[2]) for number, line in enumerate(lines, 1) for match in _EQUATION.finditer(line)]
     wrong = next((at for at, row in enumerate(found) if not _among(float(row[2]), right)), len(found) - 1)
     line, equation, _ = found[wrong]
-    return Pupil(
+    return PupilSolution(
         equations=[row[1] for row in found],
         line=line,
         step=steps[min(wrong, len(steps) - 1)],

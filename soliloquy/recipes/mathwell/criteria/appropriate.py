@@ -9,7 +9,7 @@ from typing import Any
 
 from soliloquy.recipes.mathwell.criteria.cues import asks_for
 from soliloquy.recipes.mathwell.criteria.mentions import Mention
-from soliloquy.recipes.mathwell.criteria.understood import Found, Understood, is_measure
+from soliloquy.recipes.mathwell.criteria.understood import Objections, ParsedProblem, is_measure
 from soliloquy.recipes.mathwell.criteria.words import stems
 from soliloquy.truth.readability import flesch_kincaid
 
@@ -61,7 +61,7 @@ _SENSE: Mapping[str, list[str]] = _table("appropriate")
 _DIVISIBLE, _BELOW_ZERO = (frozenset(_SENSE[name]) for name in ("divisible", "below_zero"))
 
 
-def nothing_to_do(problem: Understood) -> Found:
+def nothing_to_do(problem: ParsedProblem) -> Objections:
     """The text says the answer itself."""
     asked = problem.question.asked
     if problem.result is None or problem.operations:
@@ -72,7 +72,7 @@ def nothing_to_do(problem: Understood) -> Found:
         yield f"the text says the answer itself: {mention.value:g} {mention.thing}".rstrip()
 
 
-def below_zero(problem: Understood) -> Found:
+def below_zero(problem: ParsedProblem) -> Objections:
     result = problem.problem.answer if problem.result is None else problem.result.value
     if result is None or result >= 0:
         return
@@ -80,7 +80,7 @@ def below_zero(problem: Understood) -> Found:
         yield f"there cannot be {result:g} {problem.question.thing}".rstrip()
 
 
-def part_of_one(problem: Understood) -> Found:
+def part_of_one(problem: ParsedProblem) -> Objections:
     """Half a child."""
     question = problem.question
     result = problem.problem.answer if problem.result is None else problem.result.value
@@ -93,7 +93,7 @@ def part_of_one(problem: Understood) -> Found:
         yield f"there cannot be {result:g} {thing}"
 
 
-def implausible(problem: Understood) -> Found:
+def implausible(problem: ParsedProblem) -> Objections:
     for one in problem.question.mentions:
         if one.share or one.factor:
             continue
@@ -104,7 +104,7 @@ def implausible(problem: Understood) -> Found:
             yield f"{one.value:g} {one.thing} is out of reach: {row.about} goes from {row.least:g} to {row.most:g}"
 
 
-def _limit(one: Mention, problem: Understood) -> _Magnitude | None:
+def _limit(one: Mention, problem: ParsedProblem) -> _Magnitude | None:
     """The row that fits; what a comparison tells is judged like what is told itself."""
     sentence = problem.question.sentences[one.sentence]
     words = stems(sentence)
@@ -116,7 +116,7 @@ def _limit(one: Mention, problem: Understood) -> _Magnitude | None:
     return None
 
 
-def beyond_grade(problem: Understood) -> Found:
+def beyond_grade(problem: ParsedProblem) -> Objections:
     grade = problem.problem.grade
     most = _LIMITS["by_grade"].get(str(grade)) if grade is not None else None
     if most is None:
@@ -126,7 +126,7 @@ def beyond_grade(problem: Understood) -> Found:
         yield f"{max(numbers):g} is too large for year {grade}, where numbers go up to {most:g}"
 
 
-def unsuitable(problem: Understood) -> Found:
+def unsuitable(problem: ParsedProblem) -> Objections:
     text = problem.question.text
     # Beyond ASCII a letter may have more than two cases.
     if text.isascii() and not _ANY_KIND.search(text.lower()):
@@ -137,7 +137,7 @@ def unsuitable(problem: Understood) -> Found:
             yield f'{kind}: "{found[0]}"'
 
 
-def hard_to_read(problem: Understood) -> Found:
+def hard_to_read(problem: ParsedProblem) -> Objections:
     grade = flesch_kincaid(problem.question.text)
     if grade > _LIMITS["reading_grade"]:
         yield f"it reads like a text for school year {grade:.1f}; {_LIMITS['reading_grade']:g} is the limit"

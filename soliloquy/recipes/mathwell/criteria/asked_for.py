@@ -5,7 +5,7 @@ import re
 
 from soliloquy.recipes.mathwell.criteria.cues import asks_for, happens
 from soliloquy.recipes.mathwell.criteria.terms import Term
-from soliloquy.recipes.mathwell.criteria.understood import Found, Understood, is_measure
+from soliloquy.recipes.mathwell.criteria.understood import Objections, ParsedProblem, is_measure
 from soliloquy.recipes.mathwell.criteria.words import CONVERSIONS, convertible
 
 _REST = re.compile(r"\b(?:the rest|the others|the remaining)\b", re.IGNORECASE)
@@ -13,7 +13,7 @@ _SHARED = re.compile(r"\b(?:equally|evenly|shares?|shared|splits?|divides?|divid
 _REDUCED = re.compile(r"\b(?:off|discount|reduced|cheaper|sale|reduction)\b", re.IGNORECASE)
 
 
-def operation_missing(problem: Understood) -> Found:
+def operation_missing(problem: ParsedProblem) -> Objections:
     """What is asked for needs an operation that the code does not have."""
     asked, question = problem.question.asked, problem.question
     operations, takes_away = problem.operations, problem.takes_away()
@@ -36,18 +36,18 @@ def operation_missing(problem: Understood) -> Found:
         yield from _perimeter_for_area(problem)
 
 
-def _only_shared(problem: Understood) -> bool:
+def _only_shared(problem: ParsedProblem) -> bool:
     """ "gives half away": what is left is the other half."""
     return any(one.value == 0.5 for one in problem.used)
 
 
-def _perimeter_for_area(problem: Understood) -> Found:
+def _perimeter_for_area(problem: ParsedProblem) -> Objections:
     lengths = [one for one in problem.used if is_measure(one.thing)]
     if len(lengths) == 2 and any(term.operation == "+" for term in problem.terms) and len(problem.used) == 2:
         yield "an area is asked for, and the code adds its sides"
 
 
-def around(problem: Understood) -> Found:
+def around(problem: ParsedProblem) -> Objections:
     asked = problem.question.asked
     if not asks_for(asked, "around") or asks_for(asked, "area"):
         return
@@ -58,7 +58,7 @@ def around(problem: Understood) -> Found:
             yield f"a square has four sides of {side:g}, and the code comes to {problem.result.value:g}"
 
 
-def average(problem: Understood) -> Found:
+def average(problem: ParsedProblem) -> Objections:
     """A sum is divided by how many there are."""
     if not asks_for(problem.question.asked, "average"):
         return
@@ -73,7 +73,7 @@ def average(problem: Understood) -> Found:
                 yield f"the average of {addends} numbers is divided by {term.parts[1].value:g}"
 
 
-def total(problem: Understood) -> Found:
+def total(problem: ParsedProblem) -> Objections:
     """All of it is asked for: then what belongs to it is added."""
     question, operations = problem.question, problem.operations
     if not asks_for(question.asked, "total") or asks_for(question.asked, "more") or asks_for(question.asked, "left"):
@@ -87,13 +87,13 @@ def total(problem: Understood) -> Found:
         yield "both are asked for together, and the code counts only one of them"
 
 
-def _twice(problem: Understood) -> bool:
+def _twice(problem: ParsedProblem) -> bool:
     """Whether a number of the text is used again: for oneself and for what is compared with it."""
     numbers = [id(term) for term in problem.terms if not term.operation and problem.links.mention(term)]
     return len(numbers) > len(set(numbers)) or len({"+", "-"} & problem.operations) == 2
 
 
-def unit_asked(problem: Understood) -> Found:
+def unit_asked(problem: ParsedProblem) -> Objections:
     """The answer is in the unit that is asked for."""
     asked = problem.question.thing
     if problem.result is None or not is_measure(asked) or problem.links.known:
@@ -103,14 +103,14 @@ def unit_asked(problem: Understood) -> Found:
         yield f"{asked} are asked for, and the code comes to {found}"
 
 
-def _core(problem: Understood) -> Term | None:
+def _core(problem: ParsedProblem) -> Term | None:
     term = problem.result
     while term is not None and term.operation in ("int", "round", "ceil", "floor", "float"):
         term = term.parts[0]
     return term
 
 
-def wrong_way_divided(problem: Understood) -> Found:
+def wrong_way_divided(problem: ParsedProblem) -> Objections:
     """ "groups of 4": how many groups there are is divided, how many there are in groups is multiplied."""
     thing = problem.question.thing
     if not thing:
@@ -144,7 +144,7 @@ def wrong_way_divided(problem: Understood) -> Found:
         yield from _per_thing_multiplied(core, problem, thing)
 
 
-def converted_wrong_way(problem: Understood) -> Found:
+def converted_wrong_way(problem: ParsedProblem) -> Objections:
     """Minutes are found from hours by multiplying, and hours from minutes by dividing."""
     told = {one.thing for one in problem.used}
     for term in problem.terms:
@@ -160,14 +160,14 @@ def converted_wrong_way(problem: Understood) -> Found:
                     yield f"{smaller} are found from {larger} by multiplying, and the code divides by {factor:g}"
 
 
-def shared_out(problem: Understood) -> Found:
+def shared_out(problem: ParsedProblem) -> Objections:
     """What is shared out equally is divided."""
     asked = problem.question.asked
     if _SHARED.search(problem.question.text) and asks_for(asked, "each") and not problem.operations & {"/", "//"}:
         yield "what each one gets is asked for, and the code divides by nothing"
 
 
-def _per_thing_multiplied(core: Term, problem: Understood, thing: str) -> Found:
+def _per_thing_multiplied(core: Term, problem: ParsedProblem, thing: str) -> Objections:
     """ "5 hours a scarf, 40 hours: how many scarves?": two amounts of the same measure make a ratio."""
     one, other = (problem.links.mention(part) for part in core.parts)
     if one is None or other is None or one.factor or other.factor or asks_for(problem.question.asked, "area"):

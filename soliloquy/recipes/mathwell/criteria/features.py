@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from soliloquy.recipes.mathwell.criteria.cues import ASKED, asks_for
-from soliloquy.recipes.mathwell.criteria.understood import Understood, understood
+from soliloquy.recipes.mathwell.criteria.understood import ParsedProblem, parse_problem
 from soliloquy.recipes.mathwell.criteria.verdicts import WordProblem
 from soliloquy.recipes.mathwell.criteria.words import singular
 from soliloquy.truth.readability import flesch_kincaid
@@ -40,10 +40,10 @@ def _features(problem: WordProblem) -> Iterator[str]:
     code = _CODE.findall(_COMMENT.sub("", problem.code))
     yield from (f"c {one} {other}" for one, other in pairwise(code))
     yield f"reading {round(flesch_kincaid(problem.question)) // 2}"
-    yield from _together(understood(problem))
+    yield from _together(parse_problem(problem))
 
 
-def _together(read: Understood) -> Iterator[str]:
+def _together(read: ParsedProblem) -> Iterator[str]:
     """What the code does with what is asked: those that tell the most, and that words alone do not show."""
     mentions = read.question.mentions
     yield f"numbers {min(len(mentions), _MOST)}"

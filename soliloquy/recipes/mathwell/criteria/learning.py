@@ -24,7 +24,7 @@ LEAST = 10
 Array = npt.NDArray[np.floating[Any]]
 
 
-class TooFew(ValueError):
+class TooFewLabels(ValueError):
     """Not enough labelled problems of one kind."""
 
 
@@ -47,7 +47,7 @@ class Quality:
 Labelled = tuple[WordProblem, Mapping[Criterion, bool]]
 
 
-def learned(rows: Sequence[Labelled], run_seed: int) -> tuple[Classifiers, dict[Criterion, Quality]]:
+def learn_classifiers(rows: Sequence[Labelled], run_seed: int) -> tuple[Classifiers, dict[Criterion, Quality]]:
     """A row may lack labels; a problem that cannot be solved says nothing of the other criteria."""
     found: dict[Criterion, Classifier] = {}
     tested: dict[Criterion, Quality] = {}
@@ -56,7 +56,7 @@ def learned(rows: Sequence[Labelled], run_seed: int) -> tuple[Classifiers, dict[
         labels = np.array([label for _, label in labelled], dtype=bool)
         if min(int(labels.sum()), int((~labels).sum())) < LEAST:
             told = f"there are {labels.sum()} yes, {(~labels).sum()} no"
-            raise TooFew(f"{criterion}: {LEAST} rows of each label are wanted; {told}")
+            raise TooFewLabels(f"{criterion}: {LEAST} rows of each label are wanted; {told}")
         features = np.stack([vector(problem) for problem, _ in labelled])
         places = [seed("criteria", run_seed, problem.question) / 2**64 for problem, _ in labelled]
         test = np.array(places) < TEST_SHARE

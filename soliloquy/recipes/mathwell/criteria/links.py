@@ -31,7 +31,7 @@ class Links:
         return self.sources.get(id(term))
 
 
-def linked(question: Question, root: Term) -> Links:
+def link_numbers(question: Question, root: Term) -> Links:
     sources: dict[int, Mention] = {}
     known: list[Term] = []
     left = root.numbers

@@ -89,7 +89,7 @@ class Mention:
     end: int
 
 
-def counting(rest: str) -> str:
+def counted_thing(rest: str) -> str:
     """The thing that the words behind a number name: the first plural, or the last word before one that ends them."""
     words: list[str] = []
     for word in re.findall(r"[^\W\d_]+(?:['’-][^\W\d_]+)*|[^\s\w]", rest)[:8]:
@@ -155,7 +155,7 @@ def _mention(number: Number, text: str, bounds: Sequence[tuple[int, int]]) -> Me
     start, end = bounds[sentence]
     ahead, behind = text[start : number.start], text[ends:end]
     money = _MONEY.search(before) is not None
-    thing = "dollar" if money else counting(re.sub(r"^-", " ", behind))
+    thing = "dollar" if money else counted_thing(re.sub(r"^-", " ", behind))
     rate, per = _rate(ahead, behind, hyphenated=bool(re.match(r"-[a-z]", behind)))
     share = _SHARE.match(behind) is not None or (0 < number.value < 1 and (number.spelled or "/" in written))
     compared = _COMPARED.match(behind)
@@ -206,7 +206,7 @@ def _rate(ahead: str, behind: str, *, hyphenated: bool) -> tuple[bool, str]:
     return False, ""
 
 
-def of_kind(mention: Mention, sentence: str, counted: set[str], things: set[str], asked: str) -> Mention:
+def with_rate(mention: Mention, sentence: str, counted: set[str], things: set[str], asked: str) -> Mention:
     """ "A box holds 12 pencils" says how many there are in each, where boxes are counted elsewhere."""
     packed = _PACKED.search(mention.clause.partition("#")[0]) if mention.rate else None
     if packed and not _EACH_BEFORE.search(packed.string):

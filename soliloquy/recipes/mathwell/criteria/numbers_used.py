@@ -6,12 +6,12 @@ from itertools import pairwise
 
 from soliloquy.recipes.mathwell.criteria.links import missing_conversion, substituted
 from soliloquy.recipes.mathwell.criteria.mentions import Mention
-from soliloquy.recipes.mathwell.criteria.understood import Found, Understood, is_measure
+from soliloquy.recipes.mathwell.criteria.understood import Objections, ParsedProblem, is_measure
 
 _COUNTED_WITH = re.compile(r"\s*[a-z]+ (?:and|,)\s*$", re.IGNORECASE)
 
 
-def result(problem: Understood) -> Found:
+def result(problem: ParsedProblem) -> Objections:
     """What the code returned when it was run is what its steps come to."""
     answer = problem.problem.answer
     if problem.result is None or answer is None:
@@ -20,7 +20,7 @@ def result(problem: Understood) -> Found:
         yield f"the steps of the code come to {problem.result.value:g}, and its answer is {answer:g}"
 
 
-def wrong_number(problem: Understood) -> Found:
+def wrong_number(problem: ParsedProblem) -> Objections:
     if problem.result is None:
         return
     for term in problem.links.invented:
@@ -30,7 +30,7 @@ def wrong_number(problem: Understood) -> Found:
             yield f"the code converts by {term.value:g}; one {pair[0]} has {pair[2]:g} of a {pair[1]}"
 
 
-def left_out(problem: Understood) -> Found:
+def left_out(problem: ParsedProblem) -> Objections:
     """A number of the text that belongs to what is asked, and that the code does not take."""
     if not problem.operations:
         return
@@ -41,7 +41,7 @@ def left_out(problem: Understood) -> Found:
             yield f"the code leaves out the {one.value:g} {one.thing}".rstrip()
 
 
-def _counted_with_used(one: Mention, problem: Understood) -> bool:
+def _counted_with_used(one: Mention, problem: ParsedProblem) -> bool:
     """ "36 children and 4 teachers": the one is counted with the other."""
     text = problem.question.text
     for used in problem.used:
@@ -51,7 +51,7 @@ def _counted_with_used(one: Mention, problem: Understood) -> bool:
     return any(used.rate and not used.per and used.sentence == one.sentence and not one.rate for used in problem.used)
 
 
-def pairs(problem: Understood) -> Found:
+def pairs(problem: ParsedProblem) -> Objections:
     """A price for adults is multiplied by the adults."""
     for term in problem.terms:
         if term.operation != "*":
@@ -81,7 +81,7 @@ def pairs(problem: Understood) -> Found:
                 yield f"{told}, and the code takes the {count.value:g} {count.thing}"
 
 
-def attached(problem: Understood) -> Found:
+def attached(problem: ParsedProblem) -> Objections:
     """ "6 three-point shots": the 6 goes with the 3."""
     mentions = problem.question.mentions
     after = {id(one): other for one, other in pairwise(mentions) if other.start - one.end <= 1 and other.rate}
@@ -92,7 +92,7 @@ def attached(problem: Understood) -> Found:
                 yield f"{one.value:g} goes with {after[id(one)].value:g}, and the code multiplies it by {other.value:g}"
 
 
-def sharers(problem: Understood) -> Found:
+def sharers(problem: ParsedProblem) -> Objections:
     """ "shares with 2 friends, so that all three have the same"."""
     for term in problem.terms:
         mention = problem.links.mention(term.parts[1]) if term.operation in ("/", "//") else None

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from soliloquy.recipes.mathwell.criteria.terms import NotFollowed, Term
-from soliloquy.recipes.mathwell.criteria.working import worked
+from soliloquy.recipes.mathwell.criteria.terms import CannotTrace, Term
+from soliloquy.recipes.mathwell.criteria.working import trace_solution
 from soliloquy.truth.numbers import numbers_in
 
 _NAMES = {"+": "addition", "-": "subtraction", "*": "multiplication", "/": "division", "//": "division"}
@@ -17,8 +17,8 @@ def operations_in(code: str, question: str) -> list[str]:
     Empty for code that is no arithmetic that can be followed.
     """
     try:
-        result = worked(code)
-    except NotFollowed:
+        result = trace_solution(code)
+    except CannotTrace:
         return []
     found = {_NAMES[sign] for sign in result.operations if sign in _NAMES} | set(_kinds(result, question))
     return [name for name in OPERATIONS if name in found]

@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from soliloquy.recipes.mathwell.criteria.mentions import Mention, counting, mentions_in, of_kind
+from soliloquy.recipes.mathwell.criteria.mentions import Mention, counted_thing, mentions_in, with_rate
 from soliloquy.recipes.mathwell.criteria.words import singular, stems
 
 # No word problem for children is longer.
@@ -34,7 +34,7 @@ class Question:
 
 
 @functools.lru_cache(256)
-def read(text: str) -> Question:
+def parse_question(text: str) -> Question:
     sentences = _SENTENCE_ENDS.split(text.strip())
     asking = _asking(sentences)
     asked = _asked(sentences[asking]) if asking >= 0 else ""
@@ -45,7 +45,7 @@ def read(text: str) -> Question:
     return Question(
         text=text,
         sentences=sentences,
-        mentions=[of_kind(mention, sentences[mention.sentence], counted, things, thing) for mention in mentions],
+        mentions=[with_rate(mention, sentences[mention.sentence], counted, things, thing) for mention in mentions],
         asked=asked,
         asking=asking,
         thing=thing,
@@ -74,7 +74,7 @@ def _asked(sentence: str) -> str:
 
 def _thing_asked(asked: str) -> str:
     if found := re.match(r"how many (?P<rest>.*)", asked):
-        return counting(found["rest"])
+        return counted_thing(found["rest"])
     if found := re.search(r"\bin (?P<unit>(?:square |cubic )?[a-z]+)\W*$", asked):
         return singular(found["unit"].split()[-1])
     if re.search(r"\bmoney\b|\bcosts?\b|\bpay\b|\bprice\b|\bchange\b|\bspend|\bearn|\bsave\b|\bbill\b", asked):
@@ -82,5 +82,5 @@ def _thing_asked(asked: str) -> str:
     if re.match(r"how old", asked):
         return "year"
     if found := re.search(r"\b(?:number|amount|total) of (?P<rest>.*)", asked):
-        return counting(found["rest"])
+        return counted_thing(found["rest"])
     return ""

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from soliloquy.recipes.mathwell.criteria import appropriate, asked_for, numbers_used, solvable, steps
 from soliloquy.recipes.mathwell.criteria.question import MOST_CHARACTERS
-from soliloquy.recipes.mathwell.criteria.understood import Found, Understood, understood
+from soliloquy.recipes.mathwell.criteria.understood import Objections, ParsedProblem, parse_problem
 from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, Opinion, Scores, WordProblem
 from soliloquy.recipes.mathwell.criteria.words import WORD, singular, stems
 
-Rule = Callable[[Understood], Found]
+Rule = Callable[[ParsedProblem], Objections]
 
 _MODULES = (solvable, numbers_used, asked_for, steps, appropriate)
 _RULES: Mapping[Criterion, Mapping[str, Rule]] = {
@@ -44,7 +44,7 @@ def score(problem: WordProblem, others: Sequence[Opinion] = ()) -> Scores:
 
 @lru_cache(256)
 def _judged(problem: WordProblem) -> Sequence[Opinion]:
-    read = understood(problem)
+    read = parse_problem(problem)
     opinions: list[Opinion] = []
     for criterion in Criterion:
         wrong = any(opinion.criterion is Criterion.ACCURATE and opinion.meets is False for opinion in opinions)
@@ -52,7 +52,7 @@ def _judged(problem: WordProblem) -> Sequence[Opinion]:
     return opinions
 
 
-def _by_rules(read: Understood, criterion: Criterion, *, left_out: frozenset[str]) -> Iterator[Opinion]:
+def _by_rules(read: ParsedProblem, criterion: Criterion, *, left_out: frozenset[str]) -> Iterator[Opinion]:
     if criterion is Criterion.ACCURATE and read.result is None:
         meets = False if _NO_SOLUTION.search(read.unfollowed) else None
         yield Opinion(criterion=criterion, meets=meets, judge="rule code", because=f"the code: {read.unfollowed}")

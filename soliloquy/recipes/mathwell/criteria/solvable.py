@@ -6,7 +6,7 @@ from soliloquy.recipes.mathwell.criteria.cues import asks_for
 from soliloquy.recipes.mathwell.criteria.links import missing_conversion, substituted
 from soliloquy.recipes.mathwell.criteria.mentions import Mention
 from soliloquy.recipes.mathwell.criteria.terms import Term
-from soliloquy.recipes.mathwell.criteria.understood import Found, Understood
+from soliloquy.recipes.mathwell.criteria.understood import Objections, ParsedProblem
 from soliloquy.recipes.mathwell.criteria.words import SAYS_LITTLE, UNITS, VAGUE, WORD, singular, stems
 
 _EVENT = re.compile(
@@ -22,7 +22,7 @@ _OVERLAP = re.compile(
 )
 
 
-def asks_nothing(problem: Understood) -> Found:
+def asks_nothing(problem: ParsedProblem) -> Objections:
     question = problem.question
     if not question.asked:
         yield "the text asks for nothing that could be calculated"
@@ -30,7 +30,7 @@ def asks_nothing(problem: Understood) -> Found:
         yield "the text gives no number"
 
 
-def missing(problem: Understood) -> Found:
+def missing(problem: ParsedProblem) -> Objections:
     if problem.result is None:
         return
     for term in problem.links.invented:
@@ -39,12 +39,12 @@ def missing(problem: Understood) -> Found:
             yield f"the answer needs a number that the text does not give: the code takes {term.value:g}{what}"
 
 
-def _convertible(term: Term, problem: Understood) -> tuple[str, str, float] | None:
+def _convertible(term: Term, problem: ParsedProblem) -> tuple[str, str, float] | None:
     assert problem.result is not None
     return missing_conversion(term, problem.question, problem.links, problem.result)
 
 
-def event(problem: Understood) -> Found:
+def event(problem: ParsedProblem) -> Objections:
     """ "Each hit costs 3 hearts", and nobody says how many hits there are."""
     if problem.result is None:
         return
@@ -68,7 +68,7 @@ def event(problem: Understood) -> Found:
             yield f"{mention.value:g} {mention.thing} come up again and again, and the text does not say how often"
 
 
-def lasts(problem: Understood) -> Found:
+def lasts(problem: ParsedProblem) -> Objections:
     """How long something lasts needs how much of it goes in a time."""
     question = problem.question
     told = any(one.rate or one.thing in ("hour", "minute", "day", "week") for one in question.mentions)
@@ -76,7 +76,7 @@ def lasts(problem: Understood) -> Found:
         yield "the text does not say how much of it goes in what time"
 
 
-def contradiction(problem: Understood) -> Found:
+def contradiction(problem: ParsedProblem) -> Objections:
     """The same thing is told twice, with two numbers."""
     told = [one for one in problem.question.mentions if not (one.compared or one.share or one.factor or one.incidental)]
     for place, one in enumerate(told):
@@ -103,7 +103,7 @@ def _same_subject(one: Mention, other: Mention) -> bool:
     return (first[0] == first[1] or pronoun) and not names[0] ^ names[1] - {"In", "On"}
 
 
-def too_many_parts(problem: Understood) -> Found:
+def too_many_parts(problem: ParsedProblem) -> Objections:
     """The parts of a whole come to more than the whole."""
     question = problem.question
     if _OVERLAP.search(_NOBODY_IN_BOTH.sub("", question.text)):
@@ -125,7 +125,7 @@ def _is_part(one: Mention, whole: Mention, text: str) -> bool:
     return same and one.sentence != whole.sentence and (one.part or _PART_IS.match(behind) is not None)
 
 
-def parts_of_nothing(problem: Understood) -> Found:
+def parts_of_nothing(problem: ParsedProblem) -> Objections:
     """A kind that is asked for and never spoken of: "How many of the animals are lions?"."""
     question = problem.question
     kind = re.search(r"how many .*\b(?:are|were) ([a-z]+s)\?*$", question.asked)
@@ -134,7 +134,7 @@ def parts_of_nothing(problem: Understood) -> Found:
         yield f"the text tells nothing of {kind[1]}"
 
 
-def vague(problem: Understood) -> Found:
+def vague(problem: ParsedProblem) -> Objections:
     """An amount that is only "some" or "several", beside no more than one number."""
     numbers = [one for one in problem.question.mentions if not one.incidental]
     found = VAGUE.search(problem.question.text)

@@ -6,7 +6,7 @@ import re
 from soliloquy.recipes.mathwell.criteria.cues import asks_for, happens, may_take_away
 from soliloquy.recipes.mathwell.criteria.mentions import Mention
 from soliloquy.recipes.mathwell.criteria.terms import Term
-from soliloquy.recipes.mathwell.criteria.understood import Found, Understood, is_measure
+from soliloquy.recipes.mathwell.criteria.understood import Objections, ParsedProblem, is_measure
 from soliloquy.recipes.mathwell.criteria.words import convertible
 
 _MORE = re.compile(r"# more\b(?!.*\bthan\b)", re.IGNORECASE)
@@ -17,7 +17,7 @@ _AGO = re.compile(r"\byears ago\b")
 _LATER = re.compile(r"\bin \S+ years\b|\byears from now\b|\byears later\b")
 
 
-def direction(problem: Understood) -> Found:
+def direction(problem: ParsedProblem) -> Objections:
     """What goes is taken away, what comes is added."""
     asked = problem.question.asked
     backwards = asks_for(asked, "before") or asks_for(asked, "needed") or asks_for(asked, "more")
@@ -38,7 +38,7 @@ def direction(problem: Understood) -> Found:
             yield f"{one.value:g} {one.thing} come, and the code takes them away".replace("  ", " ")
 
 
-def _has_less(one: Mention, problem: Understood) -> bool:
+def _has_less(one: Mention, problem: ParsedProblem) -> bool:
     """Whether what goes makes what is asked for less: a price that is paid makes a bill more."""
     asked = problem.question.asked
     if one.thing == "dollar":
@@ -59,20 +59,20 @@ def _comes(one: Mention) -> int:
     return 1 if _MORE.search(one.clause) and not happens(one.clause) else happens(one.clause)
 
 
-def _other_stock(one: Mention, problem: Understood) -> bool:
+def _other_stock(one: Mention, problem: ParsedProblem) -> bool:
     return any(1 in problem.signs.get(id(used), ()) for used in problem.used if used is not one)
 
 
-def _first_to_go(one: Mention, problem: Understood) -> bool:
+def _first_to_go(one: Mention, problem: ParsedProblem) -> bool:
     """Whether nothing is told before from which it could go: then what goes is counted."""
     return all(used.start >= one.start or _comes(used) < 0 for used in problem.used)
 
 
-def _starts_before(one: Mention, problem: Understood) -> bool:
+def _starts_before(one: Mention, problem: ParsedProblem) -> bool:
     return any(used.start < one.start for used in problem.used)
 
 
-def _about_subject(one: Mention, problem: Understood) -> bool:
+def _about_subject(one: Mention, problem: ParsedProblem) -> bool:
     """Whether the question asks for the one who has more or less, not for the other."""
     subject = re.match(r"(?:In [^,]*, )?(?:And |But )?((?:His|Her|Their|The|My|Class)? ?\S+)", one.clause)
     than = re.search(r"\bthan (?:the )?([A-Z]?\w+)", one.clause)
@@ -83,7 +83,7 @@ def _about_subject(one: Mention, problem: Understood) -> bool:
     return bool(word) and (word in asked or re.search(r"\b(?:he|she|it|they)\b", asked) is not None)
 
 
-def rate_added(problem: Understood) -> Found:
+def rate_added(problem: ParsedProblem) -> Objections:
     """How many there are for each of something is multiplied, not added to how many of them there are."""
     for term in problem.terms:
         if term.operation not in ("+", "-"):
@@ -101,22 +101,22 @@ def rate_added(problem: Understood) -> Found:
             yield f"{mention.value:g} {mention.thing} for each of something are {done} once"
 
 
-def _per_is_used(mention: Mention, problem: Understood) -> bool:
+def _per_is_used(mention: Mention, problem: ParsedProblem) -> bool:
     return any(one.thing == mention.per and mention.per for one in problem.used)
 
 
-def _has_rate(term: Term, problem: Understood) -> bool:
+def _has_rate(term: Term, problem: ParsedProblem) -> bool:
     return any(problem.is_rate(part) for part in term.walk())
 
 
-def _times_one(mention: Mention, problem: Understood) -> bool:
+def _times_one(mention: Mention, problem: ParsedProblem) -> bool:
     """ "plus $5 for each order", of which there is one."""
     counted = any(one.thing == mention.per for one in problem.question.mentions)
     others = any(one.rate and one.per == mention.per and one is not mention for one in problem.used)
     return bool(mention.per) and not counted and not others and problem.question.thing == mention.thing
 
 
-def taken_from_nothing(problem: Understood) -> Found:
+def taken_from_nothing(problem: ParsedProblem) -> Objections:
     """Something is taken away, and no word of the text calls for it."""
     question = problem.question
     called_for = may_take_away(question.text) or asks_for(question.asked, "more")
@@ -125,7 +125,7 @@ def taken_from_nothing(problem: Understood) -> Found:
         yield "the code takes something away, and nothing in the text goes, is compared or is left over"
 
 
-def ratio_added(problem: Understood) -> Found:
+def ratio_added(problem: ParsedProblem) -> Objections:
     """How many times as many, or how many minutes an hour has, is multiplied."""
     for term in problem.terms:
         for part in term.parts if term.operation == "+" else ():
@@ -136,7 +136,7 @@ def ratio_added(problem: Understood) -> Found:
                 yield f"the code adds {part.value:g}, of which the text has nothing"
 
 
-def share_turned(problem: Understood) -> Found:
+def share_turned(problem: ParsedProblem) -> Objections:
     """A third of something is a division by three."""
     for term in problem.terms:
         for part in term.parts if term.operation == "*" else ():
@@ -146,7 +146,7 @@ def share_turned(problem: Understood) -> Found:
                 yield f"one part of {part.value:g} is asked for, and the code multiplies by {part.value:g}"
 
 
-def unlike_added(problem: Understood) -> Found:
+def unlike_added(problem: ParsedProblem) -> Objections:
     """What is measured in different units, or not measured alike at all, cannot be added."""
     for term in problem.terms:
         if term.operation not in ("+", "-"):
@@ -159,7 +159,7 @@ def unlike_added(problem: Understood) -> Found:
             )
 
 
-def counts_multiplied(problem: Understood) -> Found:
+def counts_multiplied(problem: ParsedProblem) -> Objections:
     """Two counts are multiplied although neither says how many there are for each of the other."""
     asked = problem.question.asked
     for term in problem.terms:
@@ -182,7 +182,7 @@ def counts_multiplied(problem: Understood) -> Found:
             yield f"{left.value:g} {left.thing} are multiplied by {right.value:g} {right.thing} as if one had so many"
 
 
-def rate_time(problem: Understood) -> Found:
+def rate_time(problem: ParsedProblem) -> Objections:
     """3 cups a day for 2 weeks: the weeks have to be days first."""
     if problem.links.known:
         return
@@ -191,7 +191,7 @@ def rate_time(problem: Understood) -> Found:
             yield from _rate_over_other_time(term, problem)
 
 
-def _rate_over_other_time(term: Term, problem: Understood) -> Found:
+def _rate_over_other_time(term: Term, problem: ParsedProblem) -> Objections:
     for rate, other in (term.parts, term.parts[::-1]):
         mention, times = problem.links.mention(rate), problem.links.mention(other)
         if mention is None or times is None or not mention.rate:
@@ -204,7 +204,7 @@ def _rate_over_other_time(term: Term, problem: Understood) -> Found:
             yield f"{mention.value:g} {mention.thing} a {mention.per} are multiplied by {times.value:g} {times.thing}"
 
 
-def years(problem: Understood) -> Found:
+def years(problem: ParsedProblem) -> Objections:
     asked = problem.question.asked
     for one in problem.used:
         if one.sentence == problem.question.asking and one.thing == "year":
@@ -213,7 +213,7 @@ def years(problem: Understood) -> Found:
                 yield f"the {one.value:g} years go into the code the other way round"
 
 
-def negative(problem: Understood) -> Found:
+def negative(problem: ParsedProblem) -> Objections:
     """Below nothing because the smaller number, which the text gives first, is taken from the larger."""
     if problem.result is None or problem.result.value >= 0 or problem.result.operation != "-":
         return

@@ -45,7 +45,7 @@ _ROUNDING: Mapping[str, Callable[[float], float]] = {
 DECIDED = "decided"
 
 
-class NotFollowed(Exception):
+class CannotTrace(Exception):
     """The code does something that is no step of arithmetic; the message says what."""
 
 
@@ -85,7 +85,7 @@ class Term:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Known:
+class Scope:
     """What a function knows on its way."""
 
     names: "dict[str, Term | list[Term]]" = field(default_factory=dict)
@@ -97,38 +97,38 @@ class Known:
     written: "dict[int, Term]" = field(default_factory=dict)
 
 
-def number(node: ast.expr, known: Known) -> Term:
-    value = read(node, known)
+def number(node: ast.expr, known: Scope) -> Term:
+    value = evaluate(node, known)
     if isinstance(value, list):
-        raise NotFollowed(f"{ast.unparse(node)} is a list where a number is wanted")
+        raise CannotTrace(f"{ast.unparse(node)} is a list where a number is wanted")
     return value
 
 
-def read(node: ast.expr, known: Known) -> Term | list[Term]:
+def evaluate(node: ast.expr, known: Scope) -> Term | list[Term]:
     match node:
         case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
-            return known.written.setdefault(id(node), made(float(value), "", ()))
+            return known.written.setdefault(id(node), make_term(float(value), "", ()))
         case ast.Name(id=name) if name in known.names:
             return known.names[name]
         case ast.List(elts=elements) | ast.Tuple(elts=elements):
             return [number(element, known) for element in elements]
         case ast.Subscript(value=ast.Name(id=name), slice=place) if isinstance(of := known.names.get(name), list):
-            return of[whole(number(place, known), node)]
+            return of[as_integer(number(place, known), node)]
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             inner = number(operand, known)
-            return made(-inner.value, "negative", (inner,))
+            return make_term(-inner.value, "negative", (inner,))
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _SIGNS:
-            return combined(op, number(left, known), number(right, known))
+            return combine(op, number(left, known), number(right, known))
         case ast.Call(func=ast.Name(id=name) | ast.Attribute(value=ast.Name(id="math"), attr=name), args=arguments):
-            return _called(name, [read(argument, known) for argument in arguments])
+            return _called(name, [evaluate(argument, known) for argument in arguments])
         case ast.IfExp(test=test, body=body, orelse=orelse):
-            met, numbers = holds(test, known)
+            met, numbers = evaluate_condition(test, known)
             known.decided.extend([*numbers, *numbers_in(orelse if met else body, known)])
-            return read(body if met else orelse, known)
-    raise NotFollowed(f"{ast.unparse(node)[:60]!r} is no step of arithmetic")
+            return evaluate(body if met else orelse, known)
+    raise CannotTrace(f"{ast.unparse(node)[:60]!r} is no step of arithmetic")
 
 
-def holds(test: ast.expr, known: Known) -> tuple[bool, list[Term]]:
+def evaluate_condition(test: ast.expr, known: Scope) -> tuple[bool, list[Term]]:
     """Whether a condition is met, and the numbers that it was decided by."""
     match test:
         case ast.Compare(left=left, ops=ops, comparators=others) if all(type(op) in _COMPARED for op in ops):
@@ -136,35 +136,35 @@ def holds(test: ast.expr, known: Known) -> tuple[bool, list[Term]]:
             pairs = zip(ops, pairwise(terms), strict=True)
             return all(_COMPARED[type(op)](one.value, other.value) for op, (one, other) in pairs), terms
         case ast.BoolOp(op=op, values=values):
-            parts = [holds(each, known) for each in values]
-            whole = all if isinstance(op, ast.And) else any
-            return whole(met for met, _ in parts), [term for _, terms in parts for term in terms]
+            parts = [evaluate_condition(each, known) for each in values]
+            as_integer = all if isinstance(op, ast.And) else any
+            return as_integer(met for met, _ in parts), [term for _, terms in parts for term in terms]
         case ast.UnaryOp(op=ast.Not(), operand=operand):
-            met, terms = holds(operand, known)
+            met, terms = evaluate_condition(operand, known)
             return not met, terms
-    raise NotFollowed(f"{ast.unparse(test)[:60]!r} is no condition of numbers")
+    raise CannotTrace(f"{ast.unparse(test)[:60]!r} is no condition of numbers")
 
 
-def numbers_in(node: ast.AST, known: Known) -> Iterator[Term]:
+def numbers_in(node: ast.AST, known: Scope) -> Iterator[Term]:
     """Those of what is left undone."""
     for each in ast.walk(node):
         if isinstance(each, ast.Constant | ast.Name) and isinstance(term := _if_known(each, known), Term):
             yield term
 
 
-def _if_known(node: ast.expr, known: Known) -> Term | list[Term] | None:
+def _if_known(node: ast.expr, known: Scope) -> Term | list[Term] | None:
     try:
-        return read(node, known)
-    except NotFollowed:
+        return evaluate(node, known)
+    except CannotTrace:
         return None
 
 
-def combined(op: ast.operator, left: Term, right: Term) -> Term:
+def combine(op: ast.operator, left: Term, right: Term) -> Term:
     if isinstance(op, ast.Add) and (left.value, left.operation) == (0, ""):
         # Where a sum begins.
         return right
     sign, function = _SIGNS[type(op)]
-    return made(function(left.value, right.value), sign, (left, right))
+    return make_term(function(left.value, right.value), sign, (left, right))
 
 
 def _called(name: str, arguments: list[Term | list[Term]]) -> Term:
@@ -172,33 +172,33 @@ def _called(name: str, arguments: list[Term | list[Term]]) -> Term:
     first, rest = (arguments[0], arguments[1:]) if arguments else ([], [])
     terms = [*first, *_plain(rest)] if isinstance(first, list) else _plain(arguments)
     if name == "len" and isinstance(first, list):
-        return made(float(len(first)), "len", ())
+        return make_term(float(len(first)), "len", ())
     if name == "sum" and terms:
-        return reduce(lambda left, right: combined(ast.Add(), left, right), terms)
+        return reduce(lambda left, right: combine(ast.Add(), left, right), terms)
     if name in ("max", "min") and terms:
-        return made((max if name == "max" else min)(term.value for term in terms), name, terms)
+        return make_term((max if name == "max" else min)(term.value for term in terms), name, terms)
     if name == "round" and terms:
         digits = int(terms[1].value) if len(terms) > 1 else 0
-        return made(round(terms[0].value, digits), "round", terms[:1])
+        return make_term(round(terms[0].value, digits), "round", terms[:1])
     if name in _ROUNDING and len(terms) == 1:
-        return made(float(_ROUNDING[name](terms[0].value)), name, terms)
-    raise NotFollowed(f"{name}() is no step of arithmetic")
+        return make_term(float(_ROUNDING[name](terms[0].value)), name, terms)
+    raise CannotTrace(f"{name}() is no step of arithmetic")
 
 
 def _plain(arguments: Sequence[Term | list[Term]]) -> list[Term]:
     return [argument for argument in arguments if isinstance(argument, Term)]
 
 
-def made(value: float, operation: str, parts: Sequence[Term]) -> Term:
+def make_term(value: float, operation: str, parts: Sequence[Term]) -> Term:
     if not math.isfinite(value) or abs(value) > _LARGEST:
-        raise NotFollowed("a number grows beyond all bounds")
+        raise CannotTrace("a number grows beyond all bounds")
     size = 1 + sum(part.size for part in parts)
     if size > _MOST_TERMS:
-        raise NotFollowed(f"it calculates with more than {_MOST_TERMS} numbers")
+        raise CannotTrace(f"it calculates with more than {_MOST_TERMS} numbers")
     return Term(value, operation, parts, size=size)
 
 
-def whole(term: Term, of: ast.expr) -> int:
+def as_integer(term: Term, of: ast.expr) -> int:
     if not term.value.is_integer():
-        raise NotFollowed(f"{ast.unparse(of)[:60]!r} counts by {term.value:g}")
+        raise CannotTrace(f"{ast.unparse(of)[:60]!r} counts by {term.value:g}")
     return int(term.value)

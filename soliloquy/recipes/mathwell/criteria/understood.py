@@ -4,22 +4,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from soliloquy.recipes.mathwell.criteria.links import Links, linked
+from soliloquy.recipes.mathwell.criteria.links import Links, link_numbers
 from soliloquy.recipes.mathwell.criteria.mentions import Mention
-from soliloquy.recipes.mathwell.criteria.question import MOST_CHARACTERS, Question, read
-from soliloquy.recipes.mathwell.criteria.terms import DECIDED, NotFollowed, Term
+from soliloquy.recipes.mathwell.criteria.question import MOST_CHARACTERS, Question, parse_question
+from soliloquy.recipes.mathwell.criteria.terms import DECIDED, CannotTrace, Term
 from soliloquy.recipes.mathwell.criteria.verdicts import WordProblem
 from soliloquy.recipes.mathwell.criteria.words import UNITS
-from soliloquy.recipes.mathwell.criteria.working import worked
+from soliloquy.recipes.mathwell.criteria.working import trace_solution
 
 # Why a rule objects; nothing where it does not.
-Found = Iterator[str]
+Objections = Iterator[str]
 # What passes a number on as it is.
 _SAME = ("int", "float", "round", "ceil", "floor", "abs")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Understood:
+class ParsedProblem:
     problem: WordProblem
     question: Question
     # All that the code calculates and decides by; None where it is no arithmetic that can be followed, and why.
@@ -34,7 +34,7 @@ class Understood:
     @cached_property
     def links(self) -> Links:
         assert self.whole is not None
-        return linked(self.question, self.whole)
+        return link_numbers(self.question, self.whole)
 
     @cached_property
     def operations(self) -> frozenset[str]:
@@ -105,13 +105,13 @@ class Understood:
         return mention is not None and not (mention.rate or mention.factor or mention.share)
 
 
-def understood(problem: WordProblem) -> Understood:
+def parse_problem(problem: WordProblem) -> ParsedProblem:
     try:
-        whole, unfollowed = worked(problem.code), ""
-    except NotFollowed as error:
+        whole, unfollowed = trace_solution(problem.code), ""
+    except CannotTrace as error:
         whole, unfollowed = None, str(error)
-    return Understood(
-        problem=problem, question=read(problem.question[:MOST_CHARACTERS]), whole=whole, unfollowed=unfollowed
+    return ParsedProblem(
+        problem=problem, question=parse_question(problem.question[:MOST_CHARACTERS]), whole=whole, unfollowed=unfollowed
     )
 
 

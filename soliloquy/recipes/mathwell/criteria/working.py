@@ -8,16 +8,16 @@ from functools import lru_cache
 from soliloquy.recipes.mathwell.criteria.terms import (
     DECIDED,
     MOST_ROUNDS,
-    Known,
-    NotFollowed,
+    CannotTrace,
+    Scope,
     Term,
-    combined,
-    holds,
-    made,
+    as_integer,
+    combine,
+    evaluate,
+    evaluate_condition,
+    make_term,
     number,
     numbers_in,
-    read,
-    whole,
 )
 
 _MOST_CHARACTERS = 8_000
@@ -25,26 +25,26 @@ _MOST_CHARACTERS = 8_000
 
 # Judges, measures and the scripted writer ask the same of a problem.
 @lru_cache(256)
-def worked(code: str) -> Term:
+def trace_solution(code: str) -> Term:
     """What `solution()` returns; raises NotFollowed."""
     if len(code) > _MOST_CHARACTERS:
-        raise NotFollowed(f"it has {len(code)} characters; {_MOST_CHARACTERS} are read")
+        raise CannotTrace(f"it has {len(code)} characters; {_MOST_CHARACTERS} are read")
     try:
         tree = ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise NotFollowed(f"it is no Python ({type(error).__name__})") from error
+        raise CannotTrace(f"it is no Python ({type(error).__name__})") from error
     functions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "solution"]
     if not functions:
-        raise NotFollowed("it has no function solution()")
-    known = Known()
+        raise CannotTrace("it has no function solution()")
+    known = Scope()
     try:
         returned = _returned(functions[-1].body, known)
     except (ArithmeticError, ValueError, IndexError) as error:
-        raise NotFollowed(f"it cannot be calculated: {error}") from error
+        raise CannotTrace(f"it cannot be calculated: {error}") from error
     except RecursionError as error:
-        raise NotFollowed("its calculation is nested too deeply") from error
+        raise CannotTrace("its calculation is nested too deeply") from error
     if returned is None:
-        raise NotFollowed("it returns nothing")
+        raise CannotTrace("it returns nothing")
     return _decided(returned, known.decided)
 
 
@@ -53,10 +53,10 @@ def _decided(returned: Term, by: Iterable[Term]) -> Term:
     values = {0.0, *(term.value for term in returned.numbers)}
     steps = {id(term) for term in returned.walk()}
     parts = {id(term): term for term in by if id(term) not in steps and (term.operation or term.value not in values)}
-    return made(returned.value, DECIDED, [returned, *parts.values()]) if parts else returned
+    return make_term(returned.value, DECIDED, [returned, *parts.values()]) if parts else returned
 
 
-def _returned(body: Iterable[ast.stmt], known: Known) -> Term | None:
+def _returned(body: Iterable[ast.stmt], known: Scope) -> Term | None:
     """None where the statements come to their end."""
     for statement in body:
         if (returned := _followed(statement, known)) is not None:
@@ -64,7 +64,7 @@ def _returned(body: Iterable[ast.stmt], known: Known) -> Term | None:
     return None
 
 
-def _followed(statement: ast.stmt, known: Known) -> Term | None:
+def _followed(statement: ast.stmt, known: Scope) -> Term | None:
     match statement:
         case ast.Return(value=ast.expr() as value):
             return number(value, known)
@@ -72,12 +72,12 @@ def _followed(statement: ast.stmt, known: Known) -> Term | None:
             ast.Assign(targets=[ast.Name(id=name)], value=value)
             | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
         ):
-            known.names[name] = _named(read(value, known), name)
+            known.names[name] = _named(evaluate(value, known), name)
         case ast.AugAssign(target=ast.Name(id=name), op=op, value=value):
             together = ast.BinOp(left=_name(name), op=op, right=value)
-            known.names[name] = _named(read(together, known), name)
+            known.names[name] = _named(evaluate(together, known), name)
         case ast.If(test=test, body=body, orelse=orelse):
-            met, numbers = holds(test, known)
+            met, numbers = evaluate_condition(test, known)
             left_undone = ast.Module(body=orelse if met else body, type_ignores=[])
             known.decided.extend([*numbers, *numbers_in(left_undone, known)])
             return _returned(body if met else orelse, known)
@@ -86,7 +86,7 @@ def _followed(statement: ast.stmt, known: Known) -> Term | None:
         case ast.Expr(value=ast.Constant()) | ast.Pass() | ast.Import() | ast.ImportFrom():
             pass
         case _:
-            raise NotFollowed(f"line {statement.lineno} is no step of arithmetic")
+            raise CannotTrace(f"line {statement.lineno} is no step of arithmetic")
     return None
 
 
@@ -95,25 +95,25 @@ def _named(value: Term | list[Term], name: str) -> Term | list[Term]:
     return replace(value, name=name) if isinstance(value, Term) and not value.name else value
 
 
-def _for_each(name: str, over: ast.expr, body: Sequence[ast.stmt], known: Known) -> Term | None:
+def _for_each(name: str, over: ast.expr, body: Sequence[ast.stmt], known: Scope) -> Term | None:
     match over:
         case ast.Call(func=ast.Name(id="range"), args=bounds, keywords=[]):
             terms = [number(bound, known) for bound in bounds]
-            counts = range(*(whole(term, over) for term in terms))
-            times = terms[0] if len(terms) == 1 else made(float(len(counts)), "", ())
+            counts = range(*(as_integer(term, over) for term in terms))
+            times = terms[0] if len(terms) == 1 else make_term(float(len(counts)), "", ())
             if counts and (steps := _same_each_time(name, body)):
                 _multiply(times, steps, known)
                 return None
             known.decided.append(times)
-            rounds = [made(float(count), "round", ()) for count in counts[: MOST_ROUNDS + 1]]
+            rounds = [make_term(float(count), "round", ()) for count in counts[: MOST_ROUNDS + 1]]
         case _:
-            elements = read(over, known)
+            elements = evaluate(over, known)
             if not isinstance(elements, list):
-                raise NotFollowed(f"{ast.unparse(over)[:60]!r} is nothing to go through")
+                raise CannotTrace(f"{ast.unparse(over)[:60]!r} is nothing to go through")
             rounds = elements
     for each in rounds:
         if next(known.rounds, None) is None:
-            raise NotFollowed(f"its loops go round more than {MOST_ROUNDS} times")
+            raise CannotTrace(f"its loops go round more than {MOST_ROUNDS} times")
         known.names[name] = each
         if (returned := _returned(body, known)) is not None:
             return returned
@@ -141,13 +141,13 @@ def _added(statement: ast.stmt) -> ast.AugAssign | None:
     return None
 
 
-def _multiply(times: Term, steps: Iterable[ast.AugAssign], known: Known) -> None:
+def _multiply(times: Term, steps: Iterable[ast.AugAssign], known: Scope) -> None:
     """As a rule about the text would have it: 5 added 7 times are 7 times 5."""
     for step in steps:
         each, target = number(step.value, known), ast.unparse(step.target)
         # What is counted one by one is there so many times.
-        added = times if (each.value, each.operation) == (1, "") else combined(ast.Mult(), times, each)
-        known.names[target] = _named(combined(step.op, number(_name(target), known), added), target)
+        added = times if (each.value, each.operation) == (1, "") else combine(ast.Mult(), times, each)
+        known.names[target] = _named(combine(step.op, number(_name(target), known), added), target)
 
 
 def _name(name: str) -> ast.Name:

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from soliloquy.recipes.answers import TutorMessage
-from soliloquy.recipes.mathdial.answers import Choice
+from soliloquy.recipes.mathdial.answers import MoveChoice
 from soliloquy.recipes.mathdial.moves import INTENTS
 from soliloquy.runtime.answers import Unreadable
 
@@ -25,7 +25,7 @@ def test_there_are_four_moves_with_eleven_intents() -> None:
 
 
 def test_a_move_is_read_however_it_is_spelled() -> None:
-    read, strict = Choice.read(choice(Move="Probing", Intent="Seek self-correction", Solved="No"))
+    read, strict = MoveChoice.read(choice(Move="Probing", Intent="Seek self-correction", Solved="No"))
     assert (read.move, read.intent, read.solved, strict) == ("probing", "seek_self_correction", "n", False)
 
 
@@ -40,7 +40,7 @@ def test_a_move_is_read_however_it_is_spelled() -> None:
 )
 def test_a_move_that_is_none_is_asked_for_again_with_the_reason(fields: dict[str, str], reason: str) -> None:
     with pytest.raises(Unreadable, match=reason):
-        Choice.read(choice(**fields))
+        MoveChoice.read(choice(**fields))
 
 
 def test_a_tutor_never_speaks_for_the_student() -> None:

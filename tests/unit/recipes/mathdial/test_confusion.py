@@ -2,8 +2,8 @@
 
 import pytest
 
-from soliloquy.recipes.mathdial.claims import final_answer, gives_right_answer, miscalculated, slips
-from soliloquy.recipes.mathdial.confusion import NoConfusion, chosen, refused
+from soliloquy.recipes.mathdial.claims import false_equations, final_answer, gives_right_answer, slips
+from soliloquy.recipes.mathdial.confusion import NoConfusion, choose_confusion, sampling_refusal
 from soliloquy.v1.conversation_pb2 import Problem, Quantity, Step
 
 RIGHT = 28.0
@@ -25,7 +25,7 @@ def samples(*answers: float) -> list[str]:
 
 
 def test_the_most_frequent_wrong_answer_is_the_confusion() -> None:
-    confusion = chosen(samples(162, 280, 280, 280, 162), problem())
+    confusion = choose_confusion(samples(162, 280, 280, 280, 162), problem())
     assert (confusion.answer, confusion.agreeing, confusion.samples) == (280, 3, 50)
     assert "<<" not in confusion.solution
     assert "####" not in confusion.solution
@@ -43,16 +43,16 @@ def test_the_most_frequent_wrong_answer_is_the_confusion() -> None:
     ],
 )
 def test_a_sample_that_is_no_confusion_is_passed_over_and_counted(spoiled: str, because: str) -> None:
-    confusion = chosen([spoiled] * 20 + samples(162)[:30], problem())
+    confusion = choose_confusion([spoiled] * 20 + samples(162)[:30], problem())
     assert confusion.answer == 162
     assert {one.because: one.samples for one in confusion.discarded} == {because: 20, "right": 29}
     with pytest.raises(NoConfusion, match=f"no (wrong sample will do|sample is wrong): .*20 {because}"):
-        chosen([spoiled] * 20 + samples()[:30], problem())
+        choose_confusion([spoiled] * 20 + samples()[:30], problem())
 
 
 def test_a_problem_that_no_sample_gets_wrong_is_refused() -> None:
     with pytest.raises(NoConfusion, match="no sample is wrong: 50 right") as none:
-        chosen(samples(), problem())
+        choose_confusion(samples(), problem())
     assert [(one.because, one.samples) for one in none.value.confusion.discarded] == [("right", 50)]
 
 
@@ -62,37 +62,37 @@ def test_a_solution_has_300_to_500_characters(characters: int, kept: bool) -> No
     solutions = [solution(280, text="x" * (characters - shortest)), *samples()[:49]]
     assert len(solutions[0]) == characters
     if kept:
-        assert chosen(solutions, problem()).answer == 280
+        assert choose_confusion(solutions, problem()).answer == 280
     else:
         with pytest.raises(NoConfusion, match=r"1 too (short|long)"):
-            chosen(solutions, problem())
+            choose_confusion(solutions, problem())
 
 
 @pytest.mark.parametrize(("answer", "kept"), [(27.9, False), (28.1, False), (28.11, True), (27.8, True)])
 def test_within_a_tenth_of_the_right_answer_nobody_is_confused(answer: float, kept: bool) -> None:
     if kept:
-        assert chosen(samples(answer), problem()).answer == answer
+        assert choose_confusion(samples(answer), problem()).answer == answer
     else:
         with pytest.raises(NoConfusion, match="1 nearly right"):
-            chosen(samples(answer), problem())
+            choose_confusion(samples(answer), problem())
 
 
 @pytest.mark.parametrize("agreeing", [49, 50])
 def test_a_problem_whose_samples_agree_on_a_wrong_answer_is_refused(agreeing: int) -> None:
     with pytest.raises(NoConfusion, match=f"samples agree on a wrong answer: {agreeing} of 50 on 162"):
-        chosen(samples(*[162] * agreeing), problem())
-    assert chosen(samples(*[162] * 48), problem()).agreeing == 48
+        choose_confusion(samples(*[162] * agreeing), problem())
+    assert choose_confusion(samples(*[162] * 48), problem()).agreeing == 48
 
 
 def test_of_five_steps_a_problem_is_sampled_and_not_kept_of_six_not_sampled() -> None:
-    assert refused(problem(5)) == ""
-    assert refused(problem(6)) == "too many steps: 6; problems of 5 at most are sampled"
+    assert sampling_refusal(problem(5)) == ""
+    assert sampling_refusal(problem(6)) == "too many steps: 6; problems of 5 at most are sampled"
     with pytest.raises(NoConfusion, match="too many steps: 5"):
-        chosen(samples(162), problem(5))
+        choose_confusion(samples(162), problem(5))
 
 
 def test_a_problem_without_a_number_for_its_answer_is_refused() -> None:
-    assert refused(Problem(question="Why?", steps=[Step(number=1)])).startswith("no answer")
+    assert sampling_refusal(Problem(question="Why?", steps=[Step(number=1)])).startswith("no answer")
 
 
 @pytest.mark.parametrize(
@@ -118,14 +118,14 @@ def test_the_final_answer_is_the_first_number_behind_the_mark(text: str, answer:
     ],
 )
 def test_an_equation_that_is_so_is_no_miscalculation(equation: str) -> None:
-    assert miscalculated(f"It is <<{equation}>>.") == []
+    assert false_equations(f"It is <<{equation}>>.") == []
 
 
 @pytest.mark.parametrize(
     "equation", ["3*4=13", "14*52=729", "7.28*52=379.5", "10/4=3", "5/0=0", "import os=1", "x*2=4"]
 )
 def test_an_equation_that_is_not_so_or_is_none_is_a_miscalculation(equation: str) -> None:
-    assert miscalculated(f"It is <<{equation}>>.") == [equation]
+    assert false_equations(f"It is <<{equation}>>.") == [equation]
 
 
 def test_a_slip_is_found_in_what_a_student_writes() -> None:

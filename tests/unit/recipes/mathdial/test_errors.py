@@ -2,7 +2,7 @@
 
 import pytest
 
-from soliloquy.recipes.mathdial.errors import Decided, decided
+from soliloquy.recipes.mathdial.errors import LocatedError, locate_error
 from soliloquy.v1.conversation_pb2 import Confusion, Problem, Quantity, Step
 
 # A baker fills 6 trays with 8 rolls and sells 30 of them.
@@ -19,18 +19,18 @@ def problem() -> Problem:
 @pytest.mark.parametrize(
     ("solution", "what"),
     [
-        ("6 * 8 = 48 rolls.\n48 - 30 = 18 are left.\n18 / 2 = 9 an hour.", Decided("went_on", 3)),
-        ("6 * 8 = 48 rolls.\n48 * 2 = 96 in all.\n96 - 30 = 66 are left.", Decided("quantity", 2)),
+        ("6 * 8 = 48 rolls.\n48 - 30 = 18 are left.\n18 / 2 = 9 an hour.", LocatedError("went_on", 3)),
+        ("6 * 8 = 48 rolls.\n48 * 2 = 96 in all.\n96 - 30 = 66 are left.", LocatedError("quantity", 2)),
         ("6 * 8 = 48 rolls.\n48 + 30 = 78 are left.", None),
         ("There are 2 hours.\nSo 30 are left.", None),
     ],
 )
-def test_going_on_and_a_quantity_too_many_are_seen_from_the_numbers(solution: str, what: Decided | None) -> None:
-    assert decided(Confusion(solution=solution), problem()) == what
+def test_going_on_and_a_quantity_too_many_are_seen_from_the_numbers(solution: str, what: LocatedError | None) -> None:
+    assert locate_error(Confusion(solution=solution), problem()) == what
 
 
 def test_where_nobody_knows_what_the_right_solution_calculates_no_quantity_is_one_too_many() -> None:
     unknown = problem()
     for step in unknown.steps:
         step.expression = ""
-    assert decided(Confusion(solution="6 * 8 = 48 rolls.\n48 * 2 = 96 in all."), unknown) is None
+    assert locate_error(Confusion(solution="6 * 8 = 48 rolls.\n48 * 2 = 96 in all."), unknown) is None

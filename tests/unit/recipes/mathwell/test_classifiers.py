@@ -10,14 +10,14 @@ from soliloquy.recipes.judges import BadClassifiers
 from soliloquy.recipes.mathwell.criteria import classifiers
 from soliloquy.recipes.mathwell.criteria.classifiers import Classifiers
 from soliloquy.recipes.mathwell.criteria.features import SIZE
-from soliloquy.recipes.mathwell.criteria.learning import Quality, TooFew, learned
+from soliloquy.recipes.mathwell.criteria.learning import Quality, TooFewLabels, learn_classifiers
 from soliloquy.recipes.mathwell.criteria.verdicts import Criterion
 from tests.unit.recipes.mathwell.labelled import labelled
 
 
 @pytest.fixture(scope="module")
 def trained() -> tuple[Classifiers, dict[Criterion, Quality]]:
-    return learned(labelled("made_with"), 0)
+    return learn_classifiers(labelled("made_with"), 0)
 
 
 def balanced_accuracy(trained: Classifiers, criterion: Criterion) -> float:
@@ -74,5 +74,5 @@ def test_a_file_that_holds_something_else_is_refused(tmp_path: Path) -> None:
 
 
 def test_too_few_rows_of_one_label_are_refused() -> None:
-    with pytest.raises(TooFew, match="solvable: 10 rows of each label are wanted; there are 40 yes, 0 no"):
-        learned([one for one in labelled("made_with") if one.labels[Criterion.SOLVABLE]][:40], 0)
+    with pytest.raises(TooFewLabels, match="solvable: 10 rows of each label are wanted; there are 40 yes, 0 no"):
+        learn_classifiers([one for one in labelled("made_with") if one.labels[Criterion.SOLVABLE]][:40], 0)

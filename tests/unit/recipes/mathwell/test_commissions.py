@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from soliloquy.problems.commission_source import EXAMPLES, Commissions
+from soliloquy.problems.commission_source import EXAMPLES, CommissionSource
 from soliloquy.problems.sources import problem_source
-from soliloquy.recipes.mathwell.commissions import described, refused_topic
+from soliloquy.recipes.mathwell.commissions import describe, topic_refusal
 from soliloquy.recipes.mathwell.prompting import writing
 from soliloquy.recipes.mathwell.recipe import RECIPE
 from soliloquy.v1.conversation_pb2 import Commission, Ending, Example, Problem
@@ -38,12 +38,12 @@ def test_a_topic_that_tells_somebody_what_to_do_is_refused_before_any_model_is_a
     "topic", ["dinosaurs", "Pippi's house", "rock ’n’ roll", "São Paulo", "the 2024 games", "R & B"]
 )
 def test_a_topic_is_whatever_else_children_like(topic: str) -> None:
-    assert refused_topic(topic) == ""
+    assert topic_refusal(topic) == ""
 
 
 @pytest.mark.parametrize("topic", ["", "  ", "\t"])
 def test_an_empty_topic_is_none(topic: str) -> None:
-    assert refused_topic(topic).startswith("unfit topic: it is empty")
+    assert topic_refusal(topic).startswith("unfit topic: it is empty")
 
 
 def test_a_problem_without_a_commission_is_not_written() -> None:
@@ -64,7 +64,7 @@ def test_each_commission_shows_eight_problems_of_the_bank_and_is_the_same_every_
 
 def test_what_is_asked_for_is_part_of_a_runs_identity() -> None:
     asked = [commissions(), commissions(grade=3), commissions(operations=("addition",))]
-    asked.append(Commissions(examples=BANK, topics=("penguins",)))
+    asked.append(CommissionSource(examples=BANK, topics=("penguins",)))
     assert len({one.digest for one in asked}) == len(asked)
 
 
@@ -73,7 +73,9 @@ def test_examples_of_a_file_are_its_own_programs(tmp_path_factory: pytest.TempPa
     program = "def solution():\\n    a = 2\\n    return a * 3"
     lines = [f'{{"question": "What is {n} threes?", "solution": "{program}"}}' for n in range(3)]
     path.write_text("\n".join(lines), "utf-8")
-    shown = Commissions(examples=problem_source(str(path)), topics=("",)).problem(1, 0).authorship.commission.examples
+    shown = (
+        CommissionSource(examples=problem_source(str(path)), topics=("",)).problem(1, 0).authorship.commission.examples
+    )
     assert len(shown) == 3
     assert {example.solution for example in shown} == {"def solution():\n    a = 2\n    return a * 3"}
 
@@ -90,6 +92,6 @@ def test_the_prompt_says_what_is_wanted_and_holds_the_topic_as_data() -> None:
 
 
 def test_a_grade_alone_says_which_operations_it_knows() -> None:
-    assert described(Commission(topic="kites", grade=1)) == (
+    assert describe(Commission(topic="kites", grade=1)) == (
         "A word problem about kites for school year 1, solved by addition and subtraction."
     )

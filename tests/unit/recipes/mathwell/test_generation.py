@@ -6,9 +6,9 @@ from functools import cache
 
 import pytest
 
-from soliloquy.problems.files.problem_from_row import problem_of
+from soliloquy.problems.files.problem_from_row import problem_from_row
 from soliloquy.problems.files.problem_row import ProblemRow
-from soliloquy.problems.files.program_solution import steps_of_program
+from soliloquy.problems.files.program_solution import steps_from_program
 from soliloquy.problems.sifting.near_duplicates import NearDuplicates
 from soliloquy.recipes.mathwell.criteria.operations import CALCULATIONS, operations_in
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Example
@@ -32,9 +32,9 @@ def test_every_scripted_function_runs_and_comes_to_what_its_steps_come_to() -> N
         (attempt,) = one.turns[0].calculation.attempts
         assert attempt.execution.status == STATUS_OK
         row = ProblemRow.model_validate(
-            {"question": problem.question, "solution": problem.solution, "steps": steps_of_program(problem.solution)}
+            {"question": problem.question, "solution": problem.solution, "steps": steps_from_program(problem.solution)}
         )
-        assert math.isclose(problem_of(row, "here").answer.value, problem.answer.value, rel_tol=1e-4)
+        assert math.isclose(problem_from_row(row, "here").answer.value, problem.answer.value, rel_tol=1e-4)
 
 
 def test_every_scripted_problem_names_its_topic_and_repeats_no_example() -> None:

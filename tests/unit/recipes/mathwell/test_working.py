@@ -6,9 +6,9 @@ import pytest
 
 from soliloquy.recipes.mathwell.criteria.operations import operations_in
 from soliloquy.recipes.mathwell.criteria.scoring import score
-from soliloquy.recipes.mathwell.criteria.terms import NotFollowed
+from soliloquy.recipes.mathwell.criteria.terms import CannotTrace
 from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, WordProblem
-from soliloquy.recipes.mathwell.criteria.working import worked
+from soliloquy.recipes.mathwell.criteria.working import trace_solution
 from tests.unit.recipes.mathwell.labelled import labelled
 
 SAVES = "Mia saves 5 dollars a week for 7 weeks. How many dollars does she save?"
@@ -68,7 +68,7 @@ def test_an_operation_is_one_wherever_it_stands() -> None:
     looped = code(
         "n = 8", "for each in [1, 2]:", "    n = n - each", "if n > 2 and not n == 4:", "    n = n / 5", "return n"
     )
-    assert worked(looped).value == 1
+    assert trace_solution(looped).value == 1
     assert operations_in(looped, "") == ["subtraction", "division"]
 
 
@@ -92,6 +92,6 @@ def test_an_operation_is_one_wherever_it_stands() -> None:
     ],
 )
 def test_what_is_not_followed_says_why_and_takes_no_time(lines: list[str], because: str) -> None:
-    with pytest.raises(NotFollowed) as refused:
-        worked(code(*lines))
+    with pytest.raises(CannotTrace) as refused:
+        trace_solution(code(*lines))
     assert because in str(refused.value)

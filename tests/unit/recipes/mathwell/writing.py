@@ -7,9 +7,9 @@ from services.curriculum.handler import attempt_at
 from services.executor.handler import JobExecutor
 from services.model.engines.scripted import ScriptedEngine
 from soliloquy.problems.bank.bank import load_bank
-from soliloquy.problems.commission_source import Commissions
+from soliloquy.problems.commission_source import CommissionSource
 from soliloquy.recipes.judges import Judges
-from soliloquy.recipes.mathwell.answers import Written
+from soliloquy.recipes.mathwell.answers import WrittenProblem
 from soliloquy.recipes.mathwell.criteria.model_judge import Judgement
 from soliloquy.recipes.mathwell.criteria.verdicts import Criterion
 from soliloquy.recipes.recipe import find
@@ -41,7 +41,7 @@ class Says:
     """A model that always writes the same problem, and has nothing against it."""
 
     def __init__(self, code: str = FUNCTION, question: str = QUESTION) -> None:
-        self.text = Written.written(question=question, function=f"```python\n{code}\n```")
+        self.text = WrittenProblem.written(question=question, function=f"```python\n{code}\n```")
         self.judgement = APPROVED
         self.asked: list[GenerateRequest] = []
 
@@ -70,5 +70,5 @@ async def made(
 
 
 @cache
-def commissions(**wanted: object) -> Commissions:
-    return Commissions(examples=BANK, topics=RECIPE.topics, **wanted)  # type: ignore[arg-type]
+def commissions(**wanted: object) -> CommissionSource:
+    return CommissionSource(examples=BANK, topics=RECIPE.topics, **wanted)  # type: ignore[arg-type]

@@ -4,7 +4,7 @@ import asyncio
 from functools import partial
 
 from services.executor.handler import run
-from soliloquy.problems.bank.sampling import Wanted, picks
+from soliloquy.problems.bank.sampling import SampleRequest, sample
 from soliloquy.recipes.recipe import Recipe, find
 from soliloquy.runtime.model import Model
 from soliloquy.v1.conversation_pb2 import Conversation
@@ -19,7 +19,9 @@ RECIPE = find("mathdial")
 
 
 def drawn(dialogues: int, seed: int = 3) -> DrawnDialogues:
-    problems = (BANK.family(name).problem(number) for name, number in picks(Wanted(bank="arithmetic", seed=seed)))
+    problems = (
+        BANK.family(name).problem(number) for name, number in sample(SampleRequest(bank="arithmetic", seed=seed))
+    )
     return asyncio.run(draw_dialogues(problems, RECIPE, ENGINE, seed=seed, dialogues=dialogues, at_once=8))
 
 

@@ -16,7 +16,7 @@ from services.model.engines.scripted import ScriptedEngine
 from soliloquy.cli.evaluate.running import completed
 from soliloquy.cli.main import commands
 from soliloquy.problems.bank.bank import load_bank
-from soliloquy.problems.bank.sampling import Wanted, picks
+from soliloquy.problems.bank.sampling import SampleRequest, sample
 from soliloquy.recipes.recipe import find
 from soliloquy.runs.failure import Failure
 from soliloquy.runtime.model import Model, ModelRefused
@@ -51,7 +51,7 @@ SCRIPTED = ScriptedEngine(BANK.book)
 
 @cache
 def problems() -> Sequence[Problem]:
-    drawn = (BANK.family(name).problem(number) for name, number in picks(Wanted(bank="arithmetic", seed=3)))
+    drawn = (BANK.family(name).problem(number) for name, number in sample(SampleRequest(bank="arithmetic", seed=3)))
     return list(islice(filter(is_suitable, drawn), 12))
 
 
