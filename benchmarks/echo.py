@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 
-from services.model.engines.engine import EngineStats, MissingWeights, UnknownAdapter
+from services.model.engines.engine import MissingWeights, UnknownAdapter
 from soliloquy.runtime.seeds import digest
 from soliloquy.v1.model_pb2 import Adapter, Completion, Delta, Finish, GenerateRequest, ModelInfo
 
@@ -15,7 +15,6 @@ class Echo:
 
     def __init__(self) -> None:
         self._adapters: dict[str, Adapter] = {}
-        self._generated = 0
 
     async def start(self) -> None: ...
 
@@ -25,18 +24,12 @@ class Echo:
     def fault(self) -> str:
         return ""
 
-    def stats(self) -> EngineStats:
-        return EngineStats(
-            running=0, waiting=0, generated_tokens=self._generated, adapters=tuple(sorted(self._adapters))
-        )
-
     async def stream(self, request: GenerateRequest) -> AsyncGenerator[Delta, None]:
         adapter_digest = self._adapter(request.adapter).digest if request.adapter else ""
         text = request.messages[-1].text
         words = text.split(" ")
         for word in words[:-1]:
             yield Delta(text=f"{word} ")
-        self._generated += len(words)
         completion = Completion(
             text=text,
             model="echo",

@@ -1,4 +1,4 @@
-"""The adapters that all replicas are to have, kept in one place that each of them follows."""
+"""The catalog of adapters that every replica must have; each replica follows it."""
 
 import asyncio
 import contextlib
@@ -6,14 +6,14 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-# A replica that has nothing to learn asks again after so long; one that is not heard of for much longer is gone.
+# An idle replica asks again after this long; one that has been silent for much longer counts as gone.
 LOOK_SECONDS = 2.0
 GONE_SECONDS = 10.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CatalogEntry:
-    """An adapter on the shelf; an empty digest is that of whatever lies at the path."""
+    """An adapter of the catalog; an empty digest accepts whatever weights the path holds."""
 
     name: str
     path: str
@@ -22,77 +22,77 @@ class CatalogEntry:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReplicaStatus:
-    """What a replica tells of itself: up to which version of the shelf it is, and what it could not load of that."""
+    """A replica's report: the catalog version that it has, and the adapters that it could not load."""
 
     replica: str
     version: int
-    kept: Sequence[CatalogEntry] = ()
-    # Name to the line that says why.
+    adapters: Sequence[CatalogEntry] = ()
+    # Adapter name to error message.
     failed: Mapping[str, str] = field(default_factory=dict)
 
 
 class AdapterCatalog:
-    """Lives as an actor of its own: a call to one replica changes it, and all replicas come to hold what is on it."""
+    """Runs as its own actor: a call to any replica changes it, and all replicas then load or unload accordingly."""
 
-    def __init__(self, kept: Sequence[CatalogEntry], clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, adapters: Sequence[CatalogEntry], clock: Callable[[], float] = time.monotonic) -> None:
         self._version = 1
-        self._kept = {adapter.name: adapter for adapter in kept}
+        self._adapters = {adapter.name: adapter for adapter in adapters}
         self._clock = clock
-        self._standings: dict[str, tuple[float, ReplicaStatus]] = {}
+        self._statuses: dict[str, tuple[float, ReplicaStatus]] = {}
         self._changed = asyncio.Condition()
 
-    async def follow(self, standing: ReplicaStatus, patience: float = LOOK_SECONDS) -> tuple[int, list[CatalogEntry]]:
-        """The version, and what is on the shelf: at once where the replica is behind, else when that changes."""
+    async def follow(self, status: ReplicaStatus, patience: float = LOOK_SECONDS) -> tuple[int, list[CatalogEntry]]:
+        """Returns version and adapters: at once if the replica is behind, otherwise on a change or after `patience`."""
         async with self._changed:
-            if standing.version > self._version:
-                # This shelf was lost and is another; a replica remembers what was on it.
-                self._version, self._kept = standing.version, {adapter.name: adapter for adapter in standing.kept}
-            self._standings[standing.replica] = (self._clock(), standing)
+            if status.version > self._version:
+                # This actor was restarted and is empty; the replica still knows the catalog.
+                self._version, self._adapters = status.version, {adapter.name: adapter for adapter in status.adapters}
+            self._statuses[status.replica] = (self._clock(), status)
             self._changed.notify_all()
-            await self._wait(lambda: self._version > standing.version, patience)
-            return self._version, list(self._kept.values())
+            await self._wait(lambda: self._version > status.version, patience)
+            return self._version, list(self._adapters.values())
 
     async def put(self, adapter: CatalogEntry) -> str:
-        """Returns when every replica has it; or why one cannot, and then all have what they had before."""
-        before = self._kept.get(adapter.name)
+        """Returns "" once every replica has the adapter, or an error after all have reverted."""
+        before = self._adapters.get(adapter.name)
         failure = await self._change(adapter.name, adapter)
         if failure:
             await self._change(adapter.name, before)
         return failure
 
     async def take(self, name: str) -> bool:
-        """Returns when no replica has it any more; False where none had it."""
-        if name not in self._kept:
+        """Returns once no replica has the adapter; False if it was not in the catalog."""
+        if name not in self._adapters:
             return False
         await self._change(name, None)
         return True
 
     async def leave(self, replica: str) -> None:
-        """Of a replica that ends: nobody is to wait for it."""
+        """Forgets a replica that shuts down, so that nothing waits for it."""
         async with self._changed:
-            self._standings.pop(replica, None)
+            self._statuses.pop(replica, None)
             self._changed.notify_all()
 
     async def _change(self, name: str, adapter: CatalogEntry | None) -> str:
         async with self._changed:
             if adapter:
-                self._kept[name] = adapter
+                self._adapters[name] = adapter
             else:
-                self._kept.pop(name, None)
+                self._adapters.pop(name, None)
             self._version += 1
             version = self._version
             self._changed.notify_all()
             while not self._caught_up(version):
-                # Nobody tells of a replica that died: it is gone when it has not been heard of.
+                # A dead replica does not report its death: it counts as gone after a silence.
                 await self._wait(lambda: self._caught_up(version), LOOK_SECONDS)
-            return next((standing.failed[name] for standing in self._present() if name in standing.failed), "")
+            return next((status.failed[name] for status in self._present() if name in status.failed), "")
 
     def _caught_up(self, version: int) -> bool:
-        return all(standing.version >= version for standing in self._present())
+        return all(status.version >= version for status in self._present())
 
     def _present(self) -> list[ReplicaStatus]:
         now = self._clock()
-        return [standing for seen, standing in self._standings.values() if now - seen < GONE_SECONDS]
+        return [status for seen, status in self._statuses.values() if now - seen < GONE_SECONDS]
 
     async def _wait(self, condition: Callable[[], bool], patience: float) -> None:
         with contextlib.suppress(TimeoutError):

@@ -1,4 +1,4 @@
-"""The model service, wired: one Ray Serve deployment that answers gRPC and HTTP."""
+"""Wires the model service: one Ray Serve deployment that answers gRPC and HTTP."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import ExitStack, aclosing
@@ -35,17 +35,17 @@ from soliloquy.v1.model_pb2 import (
 )
 
 _NAME = "model"
-# Beyond the health check's own pace: an engine's step on a busy machine holds up the answer.
+# On top of the health check's interval: on a busy machine an engine step delays the answer.
 _HEALTH_PATIENCE_SECONDS = 10.0
 _WAIT_LOOP_SECONDS = 0.2
-# Requests go to the replica that has the fewest: one that turned them away at once would soon get all of them.
+# Requests go to the least busy replica: one that refused them at once would soon attract all of them.
 _FAULT_SECONDS = 1.0
 
 Answer = TypeVar("Answer", bound=Message)
 
 
 class ModelReplica:
-    """Serve calls its gRPC methods by their names, with a context that must be named as it is here."""
+    """Ray Serve calls the gRPC methods by name, and passes the context by its parameter name."""
 
     async def __init__(  # type: ignore[misc]
         self, build: Callable[[], ModelBackend], adapters: list[CatalogEntry], traces: TraceSettings
@@ -107,26 +107,26 @@ class _CatalogActor:
             lifetime="detached",
             num_cpus=0,
             max_restarts=-1,
-            # Each replica is in a call of its own nearly all the time.
+            # Each replica keeps a call open nearly all the time.
             max_concurrency=1000,
         ).remote(adapters)
 
-    async def follow(self, standing: ReplicaStatus, patience: float) -> tuple[int, list[CatalogEntry]]:
-        version, kept = await _reached(self._actor.follow.remote(standing, patience))
-        return version, kept
+    async def follow(self, status: ReplicaStatus, patience: float) -> tuple[int, list[CatalogEntry]]:
+        version, adapters = await _call_actor(self._actor.follow.remote(status, patience))
+        return version, adapters
 
     async def put(self, adapter: CatalogEntry) -> str:
-        return str(await _reached(self._actor.put.remote(adapter)))
+        return str(await _call_actor(self._actor.put.remote(adapter)))
 
     async def take(self, name: str) -> bool:
-        return bool(await _reached(self._actor.take.remote(name)))
+        return bool(await _call_actor(self._actor.take.remote(name)))
 
     async def leave(self, replica: str) -> None:
-        await _reached(self._actor.leave.remote(replica))
+        await _call_actor(self._actor.leave.remote(replica))
 
 
 def application(build: Callable[[], ModelBackend], settings: ServingSettings) -> Any:
-    """The deployment bound to what it answers with; each replica builds that for itself."""
+    """Returns the deployment; each replica calls `build` for its own backend."""
     deployment: Any = serve.deployment(
         name=_NAME,
         **_replicas(settings),
@@ -138,13 +138,13 @@ def application(build: Callable[[], ModelBackend], settings: ServingSettings) ->
         health_check_period_s=settings.health_seconds,
         health_check_timeout_s=settings.health_seconds + _HEALTH_PATIENCE_SECONDS,
         ray_actor_options={"num_cpus": 1, "num_gpus": settings.gpus, **replica_environment()},
-        # What keeps the first replica from starting keeps all of them.
+        # An error that keeps the first replica from starting would stop all of them.
         max_constructor_retry_count=1,
         logging_config={"enable_access_log": False},
     )
-    kept = [CatalogEntry(name=name, path=path) for name, path in settings.adapters.items()]
+    adapters = [CatalogEntry(name=name, path=path) for name, path in settings.adapters.items()]
     ingress: Any = serve.ingress()
-    return deployment(ingress(ModelReplica)).bind(build, kept, settings.traces)
+    return deployment(ingress(ModelReplica)).bind(build, adapters, settings.traces)
 
 
 def _replicas(settings: ServingSettings) -> dict[str, Any]:
@@ -160,7 +160,7 @@ def _replicas(settings: ServingSettings) -> dict[str, Any]:
 
 
 async def _answered(answer: Awaitable[Answer], grpc_context: Any, nothing: Answer) -> Answer:
-    """A refusal is told by the context: an exception would be told as INTERNAL, and be logged twice."""
+    """Sets the status on the context: Ray Serve would turn an exception into INTERNAL and log it twice."""
     try:
         return await answer
     except Exception as error:
@@ -169,8 +169,8 @@ async def _answered(answer: Awaitable[Answer], grpc_context: Any, nothing: Answe
 
 
 def _refuse(error: Exception, grpc_context: Any) -> None:
-    told, line = error_status(error)
-    grpc_context.set_code(told.code)
+    status, line = error_status(error)
+    grpc_context.set_code(status.code)
     grpc_context.set_details(line)
 
 
@@ -178,7 +178,7 @@ def _caller(grpc_context: Any) -> str:
     return str(dict(grpc_context.invocation_metadata()).get("traceparent", ""))
 
 
-async def _reached(answer: Any) -> Any:
+async def _call_actor(answer: Any) -> Any:
     try:
         return await answer
     except RayError as error:

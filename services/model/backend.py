@@ -1,15 +1,15 @@
-"""What stands between a served request and whatever answers it: text in, text out."""
+"""The boundary between a server and the engine behind it: text in, text out."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from typing import Protocol
 
-from services.model.engines.engine import EngineFailed, EngineStats, UnknownAdapter
+from services.model.engines.engine import EngineFailed, UnknownAdapter
 from soliloquy.runtime.model import Model
 from soliloquy.v1.model_pb2 import Adapter, Completion, Delta, GenerateRequest, ModelInfo
 
 
 class ModelBackend(Protocol):
-    """Raises the errors of `engines.engine`, each of which a server answers with a code of its own."""
+    """Answers requests; raises the errors of `engines.engine`, which `errors` maps to status codes."""
 
     async def start(self) -> None:
         """Returns when requests can be answered."""
@@ -18,17 +18,15 @@ class ModelBackend(Protocol):
 
     @property
     def fault(self) -> str:
-        """Why nobody is answered, in a line; empty while requests are."""
-
-    def stats(self) -> EngineStats: ...
+        """One line on why requests are not answered; empty while they are."""
 
     def stream(self, request: GenerateRequest) -> AsyncGenerator[Delta, None]:
-        """The answer in pieces; the last one has the completion. Closing the iterator aborts the request."""
+        """Yields the answer in pieces, the last with the completion; closing the iterator aborts the request."""
 
     def adapters(self) -> Sequence[Adapter]: ...
 
     async def load_adapter(self, adapter: Adapter) -> Adapter:
-        """The adapter as it is loaded, with the digest of its weights; a digest that is asked for must be theirs."""
+        """Returns the adapter with the digest of its weights; a digest in the request must match them."""
 
     async def unload_adapter(self, name: str) -> None: ...
 
@@ -36,12 +34,10 @@ class ModelBackend(Protocol):
 
 
 class ScriptedBackend:
-    """The scripted engine served as if it ran weights: whole answers, and no adapters."""
+    """Serves the scripted engine as if it ran weights: whole answers, no adapters."""
 
     def __init__(self, model: Model) -> None:
         self._model = model
-        self._running = 0
-        self._generated = 0
 
     async def start(self) -> None: ...
 
@@ -51,18 +47,10 @@ class ScriptedBackend:
     def fault(self) -> str:
         return ""
 
-    def stats(self) -> EngineStats:
-        return EngineStats(running=self._running, waiting=0, generated_tokens=self._generated, adapters=())
-
     async def stream(self, request: GenerateRequest) -> AsyncGenerator[Delta, None]:
         if request.adapter:
             raise self._no_adapter(request.adapter)
-        self._running += 1
-        try:
-            completion = await self._model.generate(request)
-        finally:
-            self._running -= 1
-        self._generated += completion.completion_tokens
+        completion = await self._model.generate(request)
         yield Delta(text=completion.text, completion=completion)
 
     def adapters(self) -> Sequence[Adapter]:
@@ -78,14 +66,14 @@ class ScriptedBackend:
         return ModelInfo(engine="scripted", model="scripted")
 
     def _no_adapter(self, name: str) -> UnknownAdapter:
-        return UnknownAdapter(f"the scripted engine has no weights, so no adapter {name!r} either; ask without one")
+        return UnknownAdapter(f"the scripted engine has no weights and no adapter {name!r}: leave out the adapter")
 
 
 async def final_completion(deltas: AsyncIterator[Delta]) -> Completion:
-    """The completion that a stream ends with."""
+    """Returns the completion that a stream ends with."""
     last = Delta()
     async for delta in deltas:
         last = delta
     if not last.HasField("completion"):
-        raise EngineFailed("the answer broke off before its end; ask again")
+        raise EngineFailed("the answer broke off before its end: try again")
     return last.completion

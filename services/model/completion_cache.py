@@ -1,4 +1,4 @@
-"""Requests by their ids: who asks again joins the answer that is under way, or gets the one that was given."""
+"""Answers each request id once: a retry joins the answer in progress or gets the finished one."""
 
 import asyncio
 import hashlib
@@ -13,64 +13,64 @@ Stream = Callable[[GenerateRequest], AsyncGenerator[Delta, None]]
 
 
 class CompletionCache:
-    """Remembers so many finished answers; a request without an id is always another one."""
+    """Remembers the last `capacity` answers; requests without an id are never cached."""
 
-    def __init__(self, stream: Stream, *, kept: int) -> None:
+    def __init__(self, stream: Stream, *, capacity: int) -> None:
         self._stream = stream
-        self._kept = kept
+        self._capacity = capacity
         self._running: dict[str, _PendingCompletion] = {}
         self._finished: OrderedDict[str, tuple[bytes, Delta]] = OrderedDict()
 
     async def stream(self, request: GenerateRequest) -> AsyncGenerator[Delta, None]:
-        """The answer from its beginning; it is given up when the last who reads it leaves."""
-        deltas = self._joined(request) if request.id else self._stream(request)
+        """Yields the answer from its beginning; it is abandoned when its last reader leaves."""
+        deltas = self._shared(request) if request.id else self._stream(request)
         async with aclosing(deltas):
             async for delta in deltas:
                 yield delta
 
-    async def _joined(self, request: GenerateRequest) -> AsyncGenerator[Delta, None]:
-        asked = hashlib.blake2b(request.SerializeToString(deterministic=True), digest_size=16).digest()
-        if given := self._finished.get(request.id):
-            _check(request, asked, given[0])
+    async def _shared(self, request: GenerateRequest) -> AsyncGenerator[Delta, None]:
+        digest = hashlib.blake2b(request.SerializeToString(deterministic=True), digest_size=16).digest()
+        if finished := self._finished.get(request.id):
+            _check(request, digest, finished[0])
             self._finished.move_to_end(request.id)
-            yield given[1]
+            yield finished[1]
             return
-        growing = self._running.get(request.id)
-        if growing is None:
-            growing = self._running[request.id] = _PendingCompletion(asked, self._stream(request))
-        _check(request, asked, growing.asked)
+        pending = self._running.get(request.id)
+        if pending is None:
+            pending = self._running[request.id] = _PendingCompletion(digest, self._stream(request))
+        _check(request, digest, pending.digest)
         try:
-            async with aclosing(growing.read()) as deltas:
+            async with aclosing(pending.read()) as deltas:
                 async for delta in deltas:
                     yield delta
         finally:
-            if not growing.readers and self._running.get(request.id) is growing:
+            if not pending.readers and self._running.get(request.id) is pending:
                 del self._running[request.id]
-                self._keep(request.id, growing)
+                self._remember(request.id, pending)
 
-    def _keep(self, request_id: str, growing: "_PendingCompletion") -> None:
-        if growing.completed is None:
+    def _remember(self, request_id: str, pending: "_PendingCompletion") -> None:
+        if pending.completed is None:
             return
-        completion = growing.completed.completion
-        self._finished[request_id] = (growing.asked, Delta(text=completion.text, completion=completion))
-        if len(self._finished) > self._kept:
+        completion = pending.completed.completion
+        self._finished[request_id] = (pending.digest, Delta(text=completion.text, completion=completion))
+        if len(self._finished) > self._capacity:
             self._finished.popitem(last=False)
 
 
 class _PendingCompletion:
-    """An answer under way, and how many read it."""
+    """An answer in progress, and the number of its readers."""
 
-    def __init__(self, asked: bytes, deltas: AsyncGenerator[Delta, None]) -> None:
-        self.asked = asked
+    def __init__(self, digest: bytes, deltas: AsyncGenerator[Delta, None]) -> None:
+        self.digest = digest
         self.readers = 0
         self._deltas: list[Delta] = []
-        self._grown = asyncio.Event()
+        self._changed = asyncio.Event()
         self._collecting = asyncio.create_task(self._collect(deltas))
         self._collecting.add_done_callback(self._end)
 
     @property
     def completed(self) -> Delta | None:
-        """Its last piece, if that came."""
+        """The last piece, if it has arrived."""
         last = self._deltas[-1] if self._deltas else None
         return last if last and last.HasField("completion") else None
 
@@ -79,14 +79,14 @@ class _PendingCompletion:
         place = 0
         try:
             while True:
-                grown, ended = self._grown, self._collecting.done()
+                changed, ended = self._changed, self._collecting.done()
                 while place < len(self._deltas):
                     yield self._deltas[place]
                     place += 1
                 if ended:
                     self._collecting.result()
                     return
-                await grown.wait()
+                await changed.wait()
         finally:
             self.readers -= 1
             if not self.readers:
@@ -96,16 +96,16 @@ class _PendingCompletion:
         async with aclosing(deltas):
             async for delta in deltas:
                 self._deltas.append(delta)
-                self._grown.set()
-                self._grown = asyncio.Event()
+                self._changed.set()
+                self._changed = asyncio.Event()
 
     def _end(self, collecting: asyncio.Task[None]) -> None:
         if not collecting.cancelled():
-            # Whoever still reads is told by `read`; where nobody does, nobody is to be.
+            # Readers get the error from `read`; with no readers left, discard it.
             collecting.exception()
-        self._grown.set()
+        self._changed.set()
 
 
-def _check(request: GenerateRequest, asked: bytes, before: bytes) -> None:
-    if asked != before:
-        raise InvalidRequest(f"the id {request.id!r} is another request's: give each request an id of its own")
+def _check(request: GenerateRequest, digest: bytes, before: bytes) -> None:
+    if digest != before:
+        raise InvalidRequest(f"the id {request.id!r} belongs to another request: use a unique id for each request")

@@ -1,4 +1,4 @@
-"""What each error of an engine is to a caller, over gRPC and over HTTP."""
+"""Maps the errors of an engine to gRPC and HTTP status codes."""
 
 import logging
 from dataclasses import dataclass
@@ -22,12 +22,12 @@ _log = logging.getLogger(__name__)
 class ErrorStatus:
     code: StatusCode
     http: int
-    # OpenAI's `code`; empty where theirs has none.
+    # OpenAI's `code`; empty if OpenAI has none.
     name: str = ""
 
 
 _FAILED = ErrorStatus(code=StatusCode.INTERNAL, http=500)
-# The first that an error is one of.
+# The first class that an error is an instance of decides.
 _STATUSES: dict[type[Exception], ErrorStatus] = {
     UnknownAdapter: ErrorStatus(code=StatusCode.NOT_FOUND, http=404, name="model_not_found"),
     TooLong: ErrorStatus(code=StatusCode.INVALID_ARGUMENT, http=400, name="context_length_exceeded"),
@@ -41,9 +41,9 @@ _STATUSES: dict[type[Exception], ErrorStatus] = {
 
 
 def error_status(error: Exception) -> tuple[ErrorStatus, str]:
-    """With the line that a caller reads; what is no refusal of an engine is told in the log only."""
-    for kind, told in _STATUSES.items():
+    """Returns the status and the message for the caller; internal errors are only logged."""
+    for kind, status in _STATUSES.items():
         if isinstance(error, kind):
-            return told, str(error)
-    _log.error("a call failed in the service itself", exc_info=error)
-    return _FAILED, "the model service failed: its log says why"
+            return status, str(error)
+    _log.error("internal error in a call", exc_info=error)
+    return _FAILED, "internal error: see the log of the model service"

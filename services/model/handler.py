@@ -1,4 +1,4 @@
-"""The calls of `ModelService`, whatever engine answers them and whatever server they come through."""
+"""The calls of `ModelService`, independent of engine and server."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -23,15 +23,15 @@ from soliloquy.v1.model_pb2 import (
     UnloadAdapterResponse,
 )
 
-# A prompt of the longest context there is takes less.
+# Prompts of the longest contexts take less.
 MAX_REQUEST_BYTES = 4 * 1024 * 1024
 MAX_ID_CHARACTERS = 256
-# Answers at hand for who asks again: some minutes' worth, and a few MB.
-KEPT_ANSWERS = 4096
+# Finished answers to keep for retries: a few minutes' worth, some MB.
+CACHED_ANSWERS = 4096
 
 
 class Adapters(Protocol):
-    """Where adapters are loaded: in this process's engine, or in those of all replicas."""
+    """Loads adapters into this process's engine, or into those of all replicas."""
 
     async def load_adapter(self, adapter: Adapter) -> Adapter: ...
 
@@ -39,28 +39,28 @@ class Adapters(Protocol):
 
 
 class ModelHandler:
-    """Raises the errors of `engines.engine`, which `refusals` gives their codes."""
+    """Raises the errors of `engines.engine`, which `errors` maps to status codes."""
 
     def __init__(
         self,
         backend: ModelBackend,
         adapters: Adapters | None = None,
         *,
-        kept: int = KEPT_ANSWERS,
+        cached_answers: int = CACHED_ANSWERS,
         fault_seconds: float = 0.0,
     ) -> None:
-        """While its engine has a fault, a request is turned away after so many seconds."""
+        """Delays refusals by `fault_seconds` while the engine has a fault."""
         self._backend = backend
         self._adapters = adapters or backend
         self._fault_seconds = fault_seconds
-        self._cache = CompletionCache(backend.stream, kept=kept)
+        self._cache = CompletionCache(backend.stream, capacity=cached_answers)
 
     async def generate(self, request: GenerateRequest, caller: str = "") -> Completion:
         async with aclosing(self.stream(request, caller)) as deltas:
             return await final_completion(deltas)
 
     async def stream(self, request: GenerateRequest, caller: str = "") -> AsyncGenerator[Delta, None]:
-        """`caller` is the traceparent that came with the request, if any did."""
+        """`caller` is the request's traceparent, if it has one."""
         with spans.joined("model", "model service", "server", caller) as span:
             span.note(role=request.role, state=request.prompt, adapter=request.adapter)
             await self._check(request)
@@ -72,14 +72,14 @@ class ModelHandler:
                         _note(span, delta.completion)
                     yield delta
             if not completed:
-                raise EngineFailed("the answer broke off before its end; ask again")
+                raise EngineFailed("the answer broke off before its end: try again")
 
     def list_adapters(self) -> ListAdaptersResponse:
         return ListAdaptersResponse(adapters=self._backend.adapters())
 
     async def load_adapter(self, request: LoadAdapterRequest) -> LoadAdapterResponse:
         if not request.adapter.name or not request.adapter.path:
-            raise InvalidRequest("an adapter needs a name and a path: set both")
+            raise InvalidRequest("an adapter requires a name and a path")
         if request.adapter.name == self.info().model:
             raise InvalidRequest(f"{request.adapter.name!r} is the name of the base model: choose another")
         return LoadAdapterResponse(adapter=await self._adapters.load_adapter(request.adapter))
@@ -96,9 +96,9 @@ class ModelHandler:
             await asyncio.sleep(self._fault_seconds)
             raise EngineFailed(fault)
         if request.ByteSize() > MAX_REQUEST_BYTES:
-            raise InvalidRequest(f"the request has {request.ByteSize()} bytes: at most {MAX_REQUEST_BYTES} are read")
+            raise InvalidRequest(f"the request has {request.ByteSize()} bytes, above the limit of {MAX_REQUEST_BYTES}")
         if len(request.id) > MAX_ID_CHARACTERS:
-            raise InvalidRequest(f"the id has {len(request.id)} characters: at most {MAX_ID_CHARACTERS} are kept")
+            raise InvalidRequest(f"the id has {len(request.id)} characters, above the limit of {MAX_ID_CHARACTERS}")
 
 
 def _note(span: spans.Span, completion: Completion) -> None:

@@ -1,4 +1,4 @@
-"""The model service in a thread of this process, without Ray: for a command that needs it for a while."""
+"""Serves weights from a thread of this process, without Ray: for commands that need them for a while."""
 
 import asyncio
 import threading
@@ -46,7 +46,7 @@ class _Servicer(ModelServiceServicer):
 
 @asynccontextmanager
 async def serve_grpc(backend: ModelBackend) -> AsyncIterator[int]:
-    """The port of 127.0.0.1 at which it answers over gRPC."""
+    """Serves the backend over gRPC and yields the port on 127.0.0.1."""
     server = grpc.aio.server()
     add_ModelServiceServicer_to_server(_Servicer(ModelHandler(backend)), server)
     port = server.add_insecure_port("127.0.0.1:0")
@@ -59,12 +59,12 @@ async def serve_grpc(backend: ModelBackend) -> AsyncIterator[int]:
 
 @contextmanager
 def serve_weights(base: Path) -> Iterator[str]:
-    """The address at which these weights answer meanwhile; raises EngineRefused for what are none."""
-    address, over = Future[str](), threading.Event()
+    """Serves the weights and yields the address; raises EngineRefused if the folder holds no weights."""
+    address, stopping = Future[str](), threading.Event()
 
     def serve() -> None:
         try:
-            asyncio.run(_serve(base, address, over))
+            asyncio.run(_serve(base, address, stopping))
         except Exception as error:
             if address.done():
                 raise
@@ -75,11 +75,11 @@ def serve_weights(base: Path) -> Iterator[str]:
     try:
         yield address.result()
     finally:
-        over.set()
+        stopping.set()
         thread.join()
 
 
-async def _serve(base: Path, address: Future[str], over: threading.Event) -> None:
+async def _serve(base: Path, address: Future[str], stopping: threading.Event) -> None:
     from services.model.engines.chat import ChatBackend
     from services.model.engines.transformers.engine import TransformersEngine
 
@@ -89,7 +89,7 @@ async def _serve(base: Path, address: Future[str], over: threading.Event) -> Non
     try:
         async with serve_grpc(chat) as port:
             address.set_result(f"127.0.0.1:{port}")
-            await asyncio.to_thread(over.wait)
+            await asyncio.to_thread(stopping.wait)
     finally:
         await chat.stop()
 
@@ -98,6 +98,6 @@ async def _answered(answer: Awaitable[T], context: Any) -> T:
     try:
         return await answer
     except Exception as error:
-        told, line = error_status(error)
-        await context.abort(told.code, line)
+        status, line = error_status(error)
+        await context.abort(status.code, line)
         raise

@@ -1,33 +1,88 @@
-"""The HTTP routes that OpenAI's clients speak, beside the gRPC ones and over the same handler."""
+"""The HTTP routes for OpenAI clients, on the same handler as gRPC."""
 
+import json
+import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager
-from typing import Any
+from typing import Any, Literal
 
 from prometheus_client import make_asgi_app
-from pydantic import ValidationError
+from pydantic import BaseModel, Field, ValidationError
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 
-from services.model.completions import ChatRequest
 from services.model.engines.engine import InvalidRequest, UnknownAdapter
 from services.model.errors import error_status
 from services.model.handler import MAX_REQUEST_BYTES, ModelHandler
 from services.model.shared_metrics import metrics_registry
-from soliloquy.runtime.completions import LAST_EVENT, Answer, event, first_flaw, listed, told
-from soliloquy.v1.model_pb2 import Delta
+from soliloquy.runtime.completions import LAST_EVENT, Answer, ChatAsked, event, first_flaw, listed, told
+from soliloquy.v1.model_pb2 import Delta, GenerateRequest, Message, Sampling
 
+_ROLES = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
 _RETRY_AFTER = {429: {"retry-after": "1"}, 503: {"retry-after": "1"}}
+
+
+class _Schema(BaseModel):
+    schema_: dict[str, Any] = Field(alias="schema")
+
+
+class _Format(BaseModel):
+    type: Literal["text", "json_object", "json_schema"]
+    json_schema: _Schema | None = None
+
+    def schema_text(self) -> str:
+        match self.type:
+            case "text":
+                return ""
+            case "json_object":
+                return '{"type": "object"}'
+            case _ if self.json_schema is None:
+                raise InvalidRequest("response_format of type json_schema requires response_format.json_schema")
+            case _:
+                return json.dumps(self.json_schema.schema_)
+
+
+class ChatRequest(ChatAsked):
+    temperature: float | None = Field(default=None, ge=0, le=2)
+    top_p: float | None = Field(default=None, gt=0, le=1)
+    max_tokens: int | None = Field(default=None, ge=1, lt=2**31)
+    max_completion_tokens: int | None = Field(default=None, ge=1, lt=2**31)
+    seed: int | None = Field(default=None, ge=-(2**63), lt=2**63)
+    response_format: _Format | None = None
+    # May hold "role" and "prompt", which OpenAI's requests lack.
+    metadata: dict[str, str] | None = None
+
+    def request(self, adapter: str, request_id: str) -> GenerateRequest:
+        """Raises InvalidRequest if it uses a feature that is not supported."""
+        if flaw := self.not_offered():
+            raise InvalidRequest(flaw)
+        metadata = self.metadata or {}
+        return GenerateRequest(
+            role=metadata.get("role", ""),
+            prompt=metadata.get("prompt", ""),
+            messages=[Message(role=_ROLES[message.role], text=message.text) for message in self.messages],
+            schema=self.response_format.schema_text() if self.response_format else "",
+            sampling=Sampling(
+                temperature=1.0 if self.temperature is None else self.temperature,
+                top_p=1.0 if self.top_p is None else self.top_p,
+                # 0 means up to the engine's limit.
+                max_tokens=self.max_completion_tokens or self.max_tokens or 0,
+            ),
+            # Without a seed every answer is different, as OpenAI's clients expect.
+            seed=uuid.uuid4().int % 2**64 if self.seed is None else self.seed % 2**64,
+            adapter=adapter,
+            id=request_id,
+        )
 
 
 async def _nothing() -> None: ...
 
 
 def application(handler: ModelHandler, stop: Callable[[], Awaitable[None]] = _nothing) -> Starlette:
-    """`stop` is called when the server ends."""
+    """Calls `stop` when the server shuts down."""
     calls = _Calls(handler)
 
     @asynccontextmanager
@@ -65,13 +120,13 @@ class _Calls:
     async def complete(self, request: Request) -> Response:
         try:
             chat = ChatRequest.model_validate_json(await _body(request))
-            # Their clients send the same key when they try again.
-            asked = chat.request(self._adapter(chat.model), request.headers.get("idempotency-key", ""))
+            # OpenAI's clients repeat the key when they retry.
+            wanted = chat.request(self._adapter(chat.model), request.headers.get("idempotency-key", ""))
             answer, caller = Answer(chat.model), request.headers.get("traceparent", "")
             if not chat.stream:
-                return JSONResponse(answer.whole(await self._handler.generate(asked, caller)))
-            deltas = self._handler.stream(asked, caller)
-            # What is wrong with a request shows before its first piece, and is told by the status.
+                return JSONResponse(answer.whole(await self._handler.generate(wanted, caller)))
+            deltas = self._handler.stream(wanted, caller)
+            # An invalid request fails before its first piece, while the status can still be set.
             events = _events(await anext(deltas), deltas, answer, usage=chat.wants_usage)
             return StreamingResponse(events, media_type="text/event-stream", headers={"cache-control": "no-cache"})
         except ValidationError as error:
@@ -86,19 +141,19 @@ class _Calls:
         return [self._handler.info().model, *self.adapters()]
 
     def _adapter(self, name: str) -> str:
-        """Empty for the base model."""
+        """Returns the adapter's name, or "" for the base model."""
         base, *adapters = self._names()
         if name == base:
             return ""
         if name not in adapters:
-            raise UnknownAdapter(f"the model {name!r} does not exist; there are: {', '.join((base, *adapters))}")
+            raise UnknownAdapter(f"unknown model {name!r}: use one of {', '.join((base, *adapters))}")
         return name
 
 
 async def _events(
     first: Delta, rest: AsyncGenerator[Delta, None], answer: Answer, *, usage: bool
 ) -> AsyncIterator[str]:
-    """Server-sent events; what goes wrong on the way is the last of them."""
+    """Yields server-sent events; an error on the way becomes the last one."""
     async with aclosing(rest):
         try:
             yield event(answer.chunk({"role": "assistant", "content": first.text}))
@@ -112,7 +167,7 @@ async def _events(
                 yield event(answer.usage(completion))
             yield LAST_EVENT
         except Exception as error:
-            yield event(_told(error)[1])
+            yield event(_error_body(error)[1])
 
 
 async def _body(request: Request) -> bytes:
@@ -120,21 +175,21 @@ async def _body(request: Request) -> bytes:
     async for chunk in request.stream():
         body += chunk
         if len(body) > MAX_REQUEST_BYTES:
-            raise InvalidRequest(f"the request is too long: at most {MAX_REQUEST_BYTES} bytes are read")
+            raise InvalidRequest(f"the request is above the limit of {MAX_REQUEST_BYTES} bytes")
     return bytes(body)
 
 
 def _refused(error: Exception) -> Response:
-    status, content = _told(error)
+    status, content = _error_body(error)
     return JSONResponse(content, status_code=status, headers=_RETRY_AFTER.get(status))
 
 
-def _told(error: Exception) -> tuple[int, dict[str, Any]]:
-    refused, line = error_status(error)
-    return refused.http, told(refused.http, line, refused.name)
+def _error_body(error: Exception) -> tuple[int, dict[str, Any]]:
+    status, line = error_status(error)
+    return status.http, told(status.http, line, status.name)
 
 
 async def _no_route(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    line = f"{request.method} {request.url.path} is not offered: POST /v1/chat/completions and GET /v1/models are"
+    line = f"{request.method} {request.url.path} does not exist: use POST /v1/chat/completions or GET /v1/models"
     return JSONResponse(told(error.status_code, line, ""), status_code=error.status_code)

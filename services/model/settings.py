@@ -1,4 +1,4 @@
-"""What an operator chooses for the model service; the engine and its weights are said apart from it."""
+"""Settings of the model service, apart from the engine and its weights."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,17 +14,17 @@ class ServingSettings:
     http_port: int = 8000
     min_replicas: int = 1
     max_replicas: int = 1
-    # Of each replica; a third of a GPU is a third of its memory, which nobody enforces.
+    # Per replica. A third of a GPU means a third of its memory, but nothing enforces it.
     gpus: float = 0.0
-    # Of each replica: so many requests are with the engine and so many wait; further ones are refused.
+    # Per replica: requests in the engine and requests in the queue; more are refused.
     max_ongoing: int = 128
     max_queued: int = 512
-    # Of each replica, which autoscaling keeps to; it does nothing where the two numbers of replicas are one.
+    # Requests per replica that autoscaling aims for; unused if the number of replicas is fixed.
     target_ongoing: int = 64
-    # For requests under way when a replica is to end.
+    # Seconds for requests in progress when a replica shuts down.
     grace: float = 20.0
-    # A replica is asked so often whether its engine has a fault, and is replaced after three times in a row.
+    # Interval of the health checks; a replica is replaced after three failed ones in a row.
     health_seconds: float = 2.0
-    # LoRA adapters that every replica has from its start: name to folder.
+    # LoRA adapters that every replica loads at its start: name to folder.
     adapters: Mapping[str, str] = field(default_factory=dict)
     traces: TraceSettings = field(default_factory=TraceSettings)

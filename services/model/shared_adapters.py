@@ -1,4 +1,4 @@
-"""A replica's part in the shared adapters: it holds what is on the shelf, and puts there what it is asked to load."""
+"""Keeps a replica's adapters in step with the shared catalog, and adds those that the replica is asked to load."""
 
 import asyncio
 import contextlib
@@ -16,13 +16,13 @@ _PAUSE_SECONDS = 0.5
 
 
 class CatalogUnavailable(EngineFailed):
-    """The shelf cannot be reached; it is started again by itself."""
+    """The catalog is unreachable; Ray restarts it."""
 
 
 class Catalog(Protocol):
     """`services.model.adapter_catalog.AdapterCatalog`, in this process or behind an actor handle."""
 
-    async def follow(self, standing: ReplicaStatus, patience: float) -> tuple[int, list[CatalogEntry]]: ...
+    async def follow(self, status: ReplicaStatus, patience: float) -> tuple[int, list[CatalogEntry]]: ...
 
     async def put(self, adapter: CatalogEntry) -> str: ...
 
@@ -32,40 +32,40 @@ class Catalog(Protocol):
 
 
 class SharedAdapters:
-    """Loads and unloads for all replicas at once."""
+    """Loads and unloads adapters on all replicas at once."""
 
     def __init__(self, backend: ModelBackend, catalog: Catalog, *, replica: str) -> None:
         self._backend = backend
         self._catalog = catalog
-        self._standing = ReplicaStatus(replica=replica, version=0)
+        self._status = ReplicaStatus(replica=replica, version=0)
         self._following: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Returns when this replica has every adapter on the shelf; raises what keeps it from one of them."""
-        version, kept = await self._catalog.follow(self._standing, 0.0)
-        await self._hold(version, kept)
-        if self._standing.failed:
-            raise MissingWeights("; ".join(self._standing.failed.values()))
+        """Returns when this replica has every adapter of the catalog; raises MissingWeights if one fails to load."""
+        version, wanted = await self._catalog.follow(self._status, 0.0)
+        await self._load(version, wanted)
+        if self._status.failed:
+            raise MissingWeights("; ".join(self._status.failed.values()))
         self._following = asyncio.create_task(self._follow())
 
     @property
     def fault(self) -> str:
-        """Why this replica does not hear of adapters any more; empty while it does."""
+        """Why this replica stopped following the catalog; empty while it follows."""
         if self._following is None or not self._following.done():
             return ""
-        return f"the shared adapters are not followed any more: {self._following.exception()!r}"
+        return f"stopped following the adapter catalog: {self._following.exception()!r}"
 
     async def stop(self) -> None:
         if self._following:
             self._following.cancel()
-        await self._catalog.leave(self._standing.replica)
+        await self._catalog.leave(self._status.replica)
 
     async def load_adapter(self, adapter: Adapter) -> Adapter:
-        """Tried here first: what this engine refuses, no other replica is asked to load."""
+        """Tries it here first: other replicas are not asked for an adapter that this engine refuses."""
         loaded = await self._backend.load_adapter(adapter)
         failure = await self._catalog.put(CatalogEntry(name=loaded.name, path=loaded.path, digest=loaded.digest))
         if failure:
-            raise MissingWeights(f"another replica could not load it: {failure}")
+            raise MissingWeights(f"another replica could not load the adapter: {failure}")
         return loaded
 
     async def unload_adapter(self, name: str) -> None:
@@ -75,41 +75,40 @@ class SharedAdapters:
     async def _follow(self) -> None:
         while True:
             try:
-                version, kept = await self._catalog.follow(self._standing, LOOK_SECONDS)
-                if version != self._standing.version:
-                    await self._catch_up(version, kept)
+                version, wanted = await self._catalog.follow(self._status, LOOK_SECONDS)
+                if version != self._status.version:
+                    await self._catch_up(version, wanted)
             except CatalogUnavailable as error:
                 _log.warning("%s", error)
                 await asyncio.sleep(_PAUSE_SECONDS)
 
-    async def _catch_up(self, version: int, kept: Sequence[CatalogEntry]) -> None:
-        """Says meanwhile that it is still there: loading may take long."""
-        holding = asyncio.create_task(self._hold(version, kept))
-        while not (await asyncio.wait({holding}, timeout=LOOK_SECONDS))[0]:
+    async def _catch_up(self, version: int, wanted: Sequence[CatalogEntry]) -> None:
+        """Reports to the catalog meanwhile, because loading may take long."""
+        loading = asyncio.create_task(self._load(version, wanted))
+        while not (await asyncio.wait({loading}, timeout=LOOK_SECONDS))[0]:
             with contextlib.suppress(CatalogUnavailable):
-                await self._catalog.follow(self._standing, 0.0)
-        holding.result()
+                await self._catalog.follow(self._status, 0.0)
+        loading.result()
 
-    async def _hold(self, version: int, kept: Sequence[CatalogEntry]) -> None:
+    async def _load(self, version: int, wanted: Sequence[CatalogEntry]) -> None:
         held = {adapter.name: adapter for adapter in self._backend.adapters()}
         failed = {}
-        for name in held.keys() - {adapter.name for adapter in kept}:
+        for name in held.keys() - {adapter.name for adapter in wanted}:
             await self._backend.unload_adapter(name)
-        for adapter in kept:
+        for adapter in wanted:
             if adapter.name in held and _same(held[adapter.name], adapter):
                 continue
             try:
-                wanted = Adapter(name=adapter.name, path=adapter.path, digest=adapter.digest)
-                await self._backend.load_adapter(wanted)
+                await self._backend.load_adapter(Adapter(name=adapter.name, path=adapter.path, digest=adapter.digest))
             except (EngineRefused, EngineFailed) as error:
-                _log.error("adapter %s cannot be loaded: %s", adapter.name, error)
+                _log.error("cannot load adapter %s: %s", adapter.name, error)
                 failed[adapter.name] = str(error)
-        replica = self._standing.replica
-        self._standing = ReplicaStatus(replica=replica, version=version, kept=tuple(kept), failed=failed)
+        replica = self._status.replica
+        self._status = ReplicaStatus(replica=replica, version=version, adapters=tuple(wanted), failed=failed)
 
     def _names(self) -> str:
         return ", ".join(sorted(adapter.name for adapter in self._backend.adapters())) or "none"
 
 
-def _same(held: Adapter, kept: CatalogEntry) -> bool:
-    return held.digest == kept.digest if kept.digest else held.path == kept.path
+def _same(held: Adapter, wanted: CatalogEntry) -> bool:
+    return held.digest == wanted.digest if wanted.digest else held.path == wanted.path

@@ -1,6 +1,6 @@
-"""What all replicas of a service have counted, whichever of them is asked: they count in files that they share.
+"""Metrics of all replicas of a service, whichever of them is scraped: replicas count in shared files.
 
-A replica that was killed, or replaced, has counted for good; only what it held at the moment ends with it.
+The counts of a replica that was killed or replaced remain; only its gauges end with it.
 """
 
 import os
@@ -16,12 +16,12 @@ from prometheus_client import REGISTRY, CollectorRegistry, Metric
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 from prometheus_client.registry import Collector
 
-# By which prometheus_client knows, when it is imported, that it is to count in files.
+# Tells prometheus_client, at import, to count in files.
 VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 
 
 def folder() -> Path:
-    """Of the service that this process runs."""
+    """Returns the metrics folder of the service that this process runs."""
     return Path(tempfile.gettempdir()) / f"soliloquy-model-{os.getpid()}"
 
 
@@ -36,20 +36,20 @@ def shared_metrics_folder() -> Iterator[None]:
 
 
 def replica_environment() -> dict[str, Any]:
-    """By which Ray tells replicas of this process' service; nothing where another serves them, perhaps elsewhere."""
+    """Returns Ray options that point replicas to the shared folder; empty if this process runs no service."""
     return {"runtime_env": {"env_vars": {VARIABLE: str(folder())}}} if folder().exists() else {}
 
 
 def metrics_registry(loaded: Callable[[], Collection[str]]) -> CollectorRegistry:
-    """What a replica shows: the counts of all of them where they count together, of the adapters that are loaded."""
+    """Returns what a replica exposes: the counts of all replicas if they share files, without unloaded adapters."""
     shared = os.environ.get(VARIABLE)
     if shared is None:
         return REGISTRY
-    # Of an adapter that is unloaded, the files keep the counts, and it is not shown.
+    # Labels cannot be removed from shared files; the collector hides those of unloaded adapters instead.
     warnings.filterwarnings("ignore", message="Removal of labels")
-    of_all = CollectorRegistry()
-    of_all.register(_SharedCollector(Path(shared), loaded))
-    return of_all
+    registry = CollectorRegistry()
+    registry.register(_SharedCollector(Path(shared), loaded))
+    return registry
 
 
 class _SharedCollector(Collector):

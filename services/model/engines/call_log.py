@@ -1,4 +1,4 @@
-"""A model under observation: every answered call on a line of a file, after a time of its own.
+"""A model that logs every answered call to a file, and can delay answers.
 
 Switched on by the environment, so that it reaches every process of a run: CALL_LOG names the file that says how.
 """

@@ -1,4 +1,4 @@
-"""Answers chat requests with an engine that runs weights: text and checks above it, token ids below."""
+"""Answers chat requests with an engine that runs weights: checks and text above the engine, token ids below."""
 
 import asyncio
 import itertools
@@ -37,7 +37,7 @@ class ChatBackend:
 
     async def start(self) -> None:
         check_base(self._model)
-        self._wording = await asyncio.to_thread(ChatTokenizer, self._model)
+        self._tokenizer = await asyncio.to_thread(ChatTokenizer, self._model)
         self._digest = await asyncio.to_thread(base_digest, self._model)
         await self._engine.start()
         self._metrics.open()
@@ -55,11 +55,11 @@ class ChatBackend:
 
     async def stream(self, request: GenerateRequest) -> AsyncGenerator[Delta, None]:
         with self._metrics.request(request.adapter) as measured:
-            asked = self._asked(request)
-            measured.taken_in(len(asked.tokens))
+            token_request = self._token_request(request)
+            measured.prompt(len(token_request.tokens))
             adapter_digest = self._adapters[request.adapter].digest if request.adapter else ""
-            answer, generated, finish = self._wording.characters(), 0, Finish.FINISH_UNSPECIFIED
-            async with aclosing(self._engine.generate(asked)) as deltas:
+            answer, generated, finish = self._tokenizer.characters(), 0, Finish.FINISH_UNSPECIFIED
+            async with aclosing(self._engine.generate(token_request)) as deltas:
                 async for delta in deltas:
                     generated += len(delta.tokens)
                     measured.generated(len(delta.tokens))
@@ -67,7 +67,7 @@ class ChatBackend:
                     if piece := answer.more(delta.tokens):
                         yield Delta(text=piece)
             if finish == Finish.FINISH_UNSPECIFIED:
-                raise EngineFailed(f"the {self._engine.name} engine broke an answer off after {generated} tokens")
+                raise EngineFailed(f"the {self._engine.name} engine broke off an answer after {generated} tokens")
             rest = answer.rest()
             measured.ended(finish)
         completion = Completion(
@@ -75,7 +75,7 @@ class ChatBackend:
             model=self._model.name,
             engine=self._engine.name,
             adapter_digest=adapter_digest,
-            prompt_tokens=len(asked.tokens),
+            prompt_tokens=len(token_request.tokens),
             completion_tokens=generated,
             finish=finish,
         )
@@ -87,10 +87,10 @@ class ChatBackend:
     async def load_adapter(self, adapter: Adapter) -> Adapter:
         async with self._changing:
             if not adapter.name:
-                raise InvalidRequest("the adapter has no name: give it the one that requests will use")
+                raise InvalidRequest("an adapter requires a name: use the one that requests will name")
             at_most = self._settings.max_adapters
             if adapter.name not in self._adapters and len(self._adapters) >= at_most:
-                raise InvalidRequest(f"{at_most} adapters are loaded, as many as may be: unload one")
+                raise InvalidRequest(f"{at_most} adapters are loaded, which is the limit: unload one")
             found = await asyncio.to_thread(read_adapter, adapter)
             check_fits(found, self._digest, self._model)
             await self._engine.load_adapter(found.name, Path(found.path))
@@ -116,13 +116,13 @@ class ChatBackend:
             engine_version=self._engine.version,
         )
 
-    def _asked(self, request: GenerateRequest) -> TokenRequest:
-        """The request as the engine is asked, or the reason why it cannot be."""
+    def _token_request(self, request: GenerateRequest) -> TokenRequest:
+        """Validates the request and converts it to tokens."""
         if request.adapter:
             self._check_loaded(request.adapter)
         if request.schema:
             grammar(request.schema)
-        tokens = self._wording.prompt(request.messages)
+        tokens = self._tokenizer.prompt(request.messages)
         return TokenRequest(
             id=f"{next(self._numbers)}-{request.id}",
             tokens=tokens,
@@ -137,21 +137,21 @@ class ChatBackend:
             loaded = ", ".join(sorted(self._adapters)) or "none"
             raise UnknownAdapter(f"no adapter {adapter!r} is loaded: load it first; loaded: {loaded}")
 
-    def _sampling(self, asked: Sampling, prompt_tokens: int) -> Sampling:
-        """With what was left open filled in: all probabilities, and as long as there is room."""
-        if not (0 <= asked.temperature < math.inf and 0 <= asked.top_p <= 1 and asked.max_tokens >= 0):
+    def _sampling(self, requested: Sampling, prompt_tokens: int) -> Sampling:
+        """Fills in defaults: all probabilities, and as many tokens as fit."""
+        if not (0 <= requested.temperature < math.inf and 0 <= requested.top_p <= 1 and requested.max_tokens >= 0):
             raise InvalidRequest(
-                f"temperature {asked.temperature:g}, top_p {asked.top_p:g} and max_tokens {asked.max_tokens} cannot be "
-                "sampled with: use a temperature of at least 0, a top_p of 0 to 1 and no negative max_tokens"
+                f"invalid sampling (temperature {requested.temperature:g}, top_p {requested.top_p:g}, max_tokens "
+                f"{requested.max_tokens}): use temperature >= 0, top_p from 0 to 1 and max_tokens >= 0"
             )
         limit, context = self._settings.max_tokens, self._engine.context_tokens
-        if asked.max_tokens > limit:
-            raise InvalidRequest(f"max_tokens is {asked.max_tokens}; an answer may have {limit} at most")
+        if requested.max_tokens > limit:
+            raise InvalidRequest(f"max_tokens is {requested.max_tokens}, above the limit of {limit}")
         room = context - prompt_tokens
-        wanted = asked.max_tokens or max(1, min(limit, room))
+        wanted = requested.max_tokens or max(1, min(limit, room))
         if wanted > room:
             raise TooLong(
                 f"the prompt has {prompt_tokens} tokens and its answer may have {wanted}, which is more than the "
                 f"{context} of {self._model.name}'s context: shorten the prompt or lower max_tokens"
             )
-        return Sampling(temperature=asked.temperature, top_p=asked.top_p or 1.0, max_tokens=wanted)
+        return Sampling(temperature=requested.temperature, top_p=requested.top_p or 1.0, max_tokens=wanted)

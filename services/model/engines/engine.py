@@ -1,4 +1,4 @@
-"""The boundary behind which weights are run: token ids in, token ids out; templates and text stay above it."""
+"""The interface of engines that run weights: token ids in, token ids out; templates and text stay above it."""
 
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
@@ -10,23 +10,23 @@ from soliloquy.v1.model_pb2 import Finish, Sampling
 
 
 class EngineFailed(Transient):
-    """The engine could not go on with a request that another replica, or a later try, may answer."""
+    """The engine gave up a request that another replica or a later attempt may answer."""
 
 
 class EngineBusy(EngineFailed):
-    """As many requests wait as may."""
+    """The queue of waiting requests is full."""
 
 
 class EngineRefused(Refused):
-    """The request cannot be run as it stands, now or later: what it asks for is one of the kinds below."""
+    """The request can never run as it is; the subclasses say why."""
 
 
 class InvalidRequest(EngineRefused):
-    """A schema that cannot compile, sampling that makes no sense, more tokens than the limit."""
+    """The schema does not compile, the sampling is invalid, or it asks for too many tokens."""
 
 
 class TooLong(EngineRefused):
-    """The prompt, or what it asks for on top of it, does not fit the context."""
+    """Prompt and requested answer do not fit the context."""
 
 
 class UnknownAdapter(EngineRefused):
@@ -34,31 +34,31 @@ class UnknownAdapter(EngineRefused):
 
 
 class MissingWeights(EngineRefused):
-    """A folder does not hold the weights that it was named for."""
+    """A folder does not hold the expected weights."""
 
 
 class WrongBase(EngineRefused):
-    """An adapter that was trained on another base model than the one at hand."""
+    """The adapter was trained on another base model than the one that is loaded."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TokenRequest:
-    # Of all requests under way, only this one's.
+    # Unique among the requests in progress.
     id: str
     tokens: Sequence[int]
     # Empty for the base model alone.
     adapter: str
     sampling: Sampling
     seed: int
-    # What the answer is held to, token by token; empty for free text.
+    # Constrains the answer token by token; empty for free text.
     json_schema: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TokenDelta:
-    # Without the one that says that the answer is at its end.
+    # Without the end-of-answer token.
     tokens: Sequence[int]
-    # Set in the last one only.
+    # Set only in the last delta.
     finish: Finish = Finish.FINISH_UNSPECIFIED
 
 
@@ -66,12 +66,10 @@ class TokenDelta:
 class EngineStats:
     running: int
     waiting: int
-    generated_tokens: int
-    adapters: Sequence[str]
 
 
 class Engine(Protocol):
-    # As completions and metrics name it, and the version of the library that does the work.
+    # The name in completions and metrics, and the version of the underlying library.
     name: str
     version: str
 
@@ -82,11 +80,11 @@ class Engine(Protocol):
 
     @property
     def fault(self) -> str:
-        """Why it answers nobody, in a line; empty while it does: one that stands still with work at hand has one."""
+        """One line on why it cannot answer, for example because it is stuck; empty while it can."""
 
     @property
     def context_tokens(self) -> int:
-        """The most that a prompt and its answer may have together; known once it has started."""
+        """The limit for a prompt and its answer together; known once the engine has started."""
 
     def stats(self) -> EngineStats: ...
 
@@ -94,6 +92,6 @@ class Engine(Protocol):
         """Closing the iterator aborts the request."""
 
     async def load_adapter(self, name: str, path: Path) -> None:
-        """Loading what is loaded replaces it for requests to come; those that run keep what they began with."""
+        """Replaces an adapter of the same name for new requests; running ones keep theirs."""
 
     async def unload_adapter(self, name: str) -> None: ...

@@ -1,4 +1,4 @@
-"""What an engine that runs weights exports; an adapter's name is a label only while it is loaded."""
+"""Metrics of an engine that runs weights; an adapter's name is a label only while it is loaded."""
 
 import time
 from collections.abc import Iterator
@@ -26,19 +26,18 @@ class EngineMetrics:
         self._engine = engine
 
     def open(self) -> None:
-        for held in (RUNNING, WAITING, ADAPTERS):
-            held.labels(self._engine.name).set(0)
+        for metric in (RUNNING, WAITING, ADAPTERS):
+            metric.labels(self._engine.name).set(0)
 
     def adapters(self, number: int) -> None:
-        """So many are loaded."""
         ADAPTERS.labels(self._engine.name).set(number)
 
     def close(self) -> None:
-        for held in (RUNNING, WAITING, ADAPTERS):
-            held.remove(self._engine.name)
+        for metric in (RUNNING, WAITING, ADAPTERS):
+            metric.remove(self._engine.name)
 
     def forget(self, adapter: str) -> None:
-        """Drops the series of an adapter that is unloaded."""
+        """Drops the series of an unloaded adapter."""
         for metric in (PROMPT_TOKENS, COMPLETION_TOKENS, FIRST_TOKEN, ANSWER):
             metric.remove(self._engine.name, adapter)
         for end in (*_ENDS.values(), "failed", "aborted"):
@@ -46,7 +45,7 @@ class EngineMetrics:
 
     @contextmanager
     def request(self, adapter: str) -> Iterator["RequestMetrics"]:
-        """Counts how a request ends, whichever way it does."""
+        """Counts how a request ends."""
         request = RequestMetrics(self._engine.name, adapter)
         WAITING.labels(self._engine.name).inc()
         try:
@@ -61,7 +60,7 @@ class EngineMetrics:
             request.count("aborted")
             raise
         finally:
-            request.left()
+            request.close()
 
 
 class RequestMetrics:
@@ -70,7 +69,7 @@ class RequestMetrics:
         self._asked = time.monotonic()
         self._begun = False
 
-    def taken_in(self, tokens: int) -> None:
+    def prompt(self, tokens: int) -> None:
         PROMPT_TOKENS.labels(*self._labels).inc(tokens)
 
     def generated(self, tokens: int) -> None:
@@ -85,7 +84,7 @@ class RequestMetrics:
         ANSWER.labels(*self._labels).observe(time.monotonic() - self._asked)
         self.count(_ENDS[finish])
 
-    def left(self) -> None:
+    def close(self) -> None:
         (RUNNING if self._begun else WAITING).labels(self._labels[0]).dec()
 
     def count(self, end: str) -> None:

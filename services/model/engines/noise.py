@@ -1,4 +1,4 @@
-"""The malformed answers that real models give, at the rates of noise.toml."""
+"""Imitates the malformed answers of real models, at the rates of noise.toml."""
 
 import json
 import re
@@ -8,11 +8,14 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from services.model.engines.written_noise import beside_criteria, without_function
-
 _VERDICT = re.compile(r"(?<== )(True|False)(?=\s*$)", re.MULTILINE)
 _FENCE = re.compile(r"```python\n(.*)\n```", re.DOTALL)
 _ASSIGNED = re.compile(r"^([^\W\d]\w*) = ", re.MULTILINE)
+_RETURN = re.compile(r"return (\w+)")
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+")
+_SIGN = re.compile(r"(?<=\w) ([-+*/]) (?=\w)")
+_OTHER_SIGN = {"+": "-", "-": "+", "*": "/", "/": "*"}
 _EVALUATION = "Evaluation of Student Response"
 _STEP = "Step Number"
 _ACTION = "Action Based on Evaluation"
@@ -28,13 +31,13 @@ def real_noise() -> "Noise":
 
 
 class Noise:
-    """Draws one request's faults from the request's own source of randomness."""
+    """Draws each request's faults from the request's own random source."""
 
     def __init__(self, rates: Mapping[str, Any]) -> None:
         self._rates = rates
 
     def misread(self, prompt: str, rng: Random) -> str:
-        """The prompt as a model takes it in that goes against the verdict of the code."""
+        """Returns the prompt as a model reads it that contradicts the code's verdict."""
         start, end = prompt.rfind("<output>"), prompt.rfind("</output>")
         if not self._fault("verdict", rng) or not 0 <= start < end:
             return prompt
@@ -42,7 +45,7 @@ class Noise:
         return prompt[:start] + opposite + prompt[end:]
 
     def spoil(self, answer: str, rng: Random, *, retry: bool) -> str:
-        """The answer with its faults; code that is a retry after an error is not broken again."""
+        """Returns the answer with its faults; code that is a retry after an error is not broken again."""
         if not answer.startswith("{"):
             return f"Student: {answer}" if self._fault("prefix", rng) else answer
         fields: Fields = json.loads(answer)
@@ -115,10 +118,10 @@ class Noise:
     def _spoil_problem(self, fields: Fields, rng: Random) -> None:
         code = _FENCE.sub(r"\1", fields[_FUNCTION])
         if fault := self._fault("function", rng):
-            code = without_function(code, fault)
+            code = _spoil_function(code, fault)
         fields[_FUNCTION] = _fenced(code, self._fault("fence", rng))
         if fault := self._fault("criteria", rng):
-            beside_criteria(fields, fault, self._rates["words"]["inappropriate"], rng)
+            _fail_criterion(fields, fault, self._rates["words"]["inappropriate"], rng)
 
     def _written(self, fields: Fields, rng: Random) -> str:
         text = json.dumps(fields, ensure_ascii=False)
@@ -138,7 +141,7 @@ class Noise:
 
 
 def _broken(code: str, failure: str) -> str:
-    """The code with a mistake that stops it: a name nobody defined, or a bracket left open."""
+    """Returns the code with an error: a missing import, an undefined name or an open bracket."""
     assigned = _ASSIGNED.search(code)
     if failure == "missing_import" and "math." in code:
         return code.replace("import math\n", "", 1)
@@ -177,3 +180,34 @@ def _misnumbered(step: int, fault: str | None) -> str:
             return str(max(1, step - 1))
         case _:
             return str(step)
+
+
+def _spoil_function(code: str, fault: str) -> str:
+    """Returns the code changed such that it returns no number."""
+    match fault:
+        case "no_function":
+            return code.replace("def solution():", "if True:").replace("return ", "answer = ")
+        case "printed":
+            return _RETURN.sub(r"print(\1)", code)
+        case "listed":
+            return _RETURN.sub(r"return [\1]", code)
+        case "unknown_name":
+            return _RETURN.sub(r"return \1_in_all", code)
+        case _:
+            return f"{code} +"
+
+
+def _fail_criterion(fields: dict[str, Any], fault: str, sentences: list[str], rng: Random) -> None:
+    """Changes the problem such that it fails one criterion."""
+    question, function = fields["Problem"], fields["Python Function"]
+    match fault:
+        case "unsolvable":
+            # The function uses a number that the text lacks.
+            fields["Problem"] = _NUMBER.sub("some", question, count=1)
+        case "inaccurate":
+            fields["Python Function"] = _SIGN.sub(lambda sign: f" {_OTHER_SIGN[sign[1]]} ", function, count=1)
+        case "inappropriate":
+            fields["Problem"] = f"{rng.choice(sentences)} {question}"
+        case "off_topic":
+            # The first sentence sets the scene.
+            fields["Problem"] = _SENTENCE.split(question, maxsplit=1)[-1]

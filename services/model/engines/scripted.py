@@ -1,4 +1,4 @@
-"""A rule-based stand-in for a language model: no weights, and the same answer to the same request."""
+"""A rule-based stand-in for a language model: no weights, and the same answer to the same request every time."""
 
 import asyncio
 import re
@@ -43,20 +43,20 @@ class ScriptedEngine:
             receive(word)
 
     def _answer(self, request: GenerateRequest) -> str:
-        # A prompt's name begins with its recipe's, which alone is loaded.
+        # A prompt's name starts with its recipe's name; only that recipe is loaded.
         recipe, _, _ = request.prompt.partition("/")
         speakers = find(recipe).speakers if recipe in known_recipes() else {}
         speak = speakers.get(request.prompt)
         if speak is None:
             known = ", ".join(speakers or (f"{name}/.." for name in known_recipes()))
-            raise ModelRefused(f"the scripted engine has no lines for the prompt {request.prompt!r}; it knows {known}")
+            raise ModelRefused(f"the scripted engine cannot answer the prompt {request.prompt!r}; it knows {known}")
         prompt = "\n\n".join(message.text for message in request.messages)
         if self._noise is None:
             return speak(ParsedPrompt(request.prompt, prompt, self._book), draw(request.seed, request.prompt))
         faults = draw(request.seed, request.prompt, "noise")
-        reading = ParsedPrompt(request.prompt, self._noise.misread(prompt, faults), self._book)
-        answer = speak(reading, draw(request.seed, request.prompt))
-        return self._noise.spoil(answer, faults, retry=reading.has("error"))
+        parsed = ParsedPrompt(request.prompt, self._noise.misread(prompt, faults), self._book)
+        answer = speak(parsed, draw(request.seed, request.prompt))
+        return self._noise.spoil(answer, faults, retry=parsed.has("error"))
 
 
 def _words(text: str) -> int:

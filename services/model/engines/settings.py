@@ -1,4 +1,4 @@
-"""What an operator chooses for the engines that run weights."""
+"""Settings of the engines that run weights."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,15 +8,15 @@ from pathlib import Path
 class EngineSettings:
     # The base model: a folder with config.json, tokenizer.json and *.safetensors.
     model: Path
-    # The most that a request may ask for.
+    # The most tokens that a request may ask for.
     max_tokens: int = 4096
-    # Requests that may wait for their first token; further ones are refused.
+    # Requests that may wait for their first token; more are refused.
     max_waiting: int = 256
-    # Loaded at once.
+    # Adapters loaded at the same time.
     max_adapters: int = 8
-    # Requests computed together, for each adapter.
+    # Requests in one batch, per adapter.
     batch: int = 32
-    # Tokens of all running requests that are kept in memory, for each adapter.
+    # Tokens of running requests that the cache holds, per adapter.
     cache_tokens: int = 32_768
-    # With requests at hand and no step of theirs done for so long, the engine counts as stuck.
+    # An engine with requests and no step for this long counts as stuck.
     stall_seconds: float = 60.0

@@ -1,4 +1,4 @@
-"""Between messages and token ids: the chat template on the way in, whole characters on the way out."""
+"""Converts messages to token ids with the chat template, and token ids back to whole characters."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,12 +12,12 @@ from services.model.engines.engine import InvalidRequest, MissingWeights
 from soliloquy.v1.model_pb2 import Message
 
 _ROLES = {"system", "user", "assistant"}
-# What stands for bytes that are no character yet.
+# Stands for bytes of an incomplete character.
 _UNFINISHED = "\ufffd"
 
 
 class ChatTokenizer:
-    """The tokenizer of a model, with its chat template."""
+    """A model's tokenizer with its chat template."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -29,15 +29,15 @@ class ChatTokenizer:
         if not messages:
             raise InvalidRequest("the request has no messages: send at least one")
         if unknown := {message.role for message in messages} - _ROLES:
-            raise InvalidRequest(f"{unknown.pop()!r} is no role of a message: use {', '.join(sorted(_ROLES))}")
-        told = [{"role": message.role, "content": message.text} for message in messages]
+            raise InvalidRequest(f"unknown role {unknown.pop()!r}: use one of {', '.join(sorted(_ROLES))}")
+        chat = [{"role": message.role, "content": message.text} for message in messages]
         try:
-            # What a message says in the words of the template's own marks stays words.
+            # Control tokens in a message's text stay plain text.
             tokens = self._tokenizer.apply_chat_template(
-                told, add_generation_prompt=True, return_dict=False, sanitize_control_tokens=True
+                chat, add_generation_prompt=True, return_dict=False, sanitize_control_tokens=True
             )
         except TemplateError as error:
-            raise InvalidRequest(f"the chat template of {self._folder.name} refuses the messages: {error}") from error
+            raise InvalidRequest(f"the chat template of {self._folder.name} rejects the messages: {error}") from error
         return list(tokens)
 
     def characters(self) -> "TextStream":
@@ -45,7 +45,7 @@ class ChatTokenizer:
 
 
 class TextStream:
-    """The text of an answer that comes in tokens, of which some end within a character."""
+    """Decodes an answer token by token, although tokens may end within a character."""
 
     def __init__(self, tokenizer: Any) -> None:
         self._tokenizer = tokenizer
@@ -54,19 +54,19 @@ class TextStream:
         self.text = ""
 
     def more(self, tokens: Sequence[int]) -> str:
-        """As much text as is certain with these tokens."""
+        """Returns the text that these tokens complete."""
         pieces = []
         for token in tokens:
             self._held.append(token)
             if piece := self._decoding.step(self._tokenizer, token):
                 self._held.clear()
                 pieces.append(piece)
-        return self._said("".join(pieces))
+        return self._append("".join(pieces))
 
     def rest(self) -> str:
-        """What was held back, without the character that it breaks off in."""
-        return self._said(self._tokenizer.decode(self._held).rstrip(_UNFINISHED))
+        """Returns the held-back text, without an incomplete last character."""
+        return self._append(self._tokenizer.decode(self._held).rstrip(_UNFINISHED))
 
-    def _said(self, piece: str) -> str:
+    def _append(self, piece: str) -> str:
         self.text += piece
         return piece

@@ -1,4 +1,4 @@
-"""The folders that weights come in: what must be there, and the digests by which they are known."""
+"""Checks folders of weights, and identifies the weights by their digests."""
 
 from pathlib import Path
 
@@ -16,19 +16,19 @@ def check_base(folder: Path) -> None:
     if not any(folder.glob("*.safetensors")):
         missing.append("*.safetensors")
     if missing:
-        raise MissingWeights(f"{folder} is no model: it lacks {', '.join(missing)}; name the folder of one")
+        raise MissingWeights(f"{folder} is not a model: missing {', '.join(missing)}")
 
 
 def read_adapter(asked: Adapter) -> Adapter:
-    """The adapter that was asked for as its folder has it; where it was named by its digest, it must have that."""
+    """Returns the adapter with its digests; raises MissingWeights if a requested digest does not match."""
     folder = Path(asked.path)
     missing = [name for name in (ADAPTER_WEIGHTS, ADAPTER_CONFIG) if not (folder / name).is_file()]
     if missing:
-        raise MissingWeights(f"{folder} is no adapter: it lacks {', '.join(missing)}; name the folder of one")
+        raise MissingWeights(f"{folder} is not an adapter: missing {', '.join(missing)}")
     digest = digest_of([folder / ADAPTER_WEIGHTS])
     if asked.digest not in ("", digest):
         raise MissingWeights(
-            f"the weights in {folder} are {digest}, not {asked.digest}: name the folder that has those"
+            f"the weights in {folder} have the digest {digest}, not {asked.digest}: name the folder with that digest"
         )
     return Adapter(name=asked.name, path=asked.path, digest=digest, base_digest=asked.base_digest or named_base(folder))
 
@@ -36,6 +36,6 @@ def read_adapter(asked: Adapter) -> Adapter:
 def check_fits(adapter: Adapter, base: str, model: Path) -> None:
     if adapter.base_digest not in ("", base):
         raise WrongBase(
-            f"adapter {adapter.name!r} was trained on the base {adapter.base_digest[:12]}, and {model.name} is "
+            f"adapter {adapter.name!r} was trained on the base {adapter.base_digest[:12]}, but {model.name} is "
             f"{base[:12]}: serve that base, or train the adapter on this one"
         )

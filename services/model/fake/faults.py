@@ -1,4 +1,4 @@
-"""What fate_of requests to a stand-in for a hosted model: the troubles of real ones, drawn from a seed."""
+"""Draws the faults of a stand-in for a hosted model from a seed."""
 
 import math
 from dataclasses import dataclass
@@ -9,23 +9,23 @@ from soliloquy.runtime.seeds import draw
 
 class Fate(Enum):
     ANSWERED = "answered"
-    # 429, with a time to come back at.
+    # 429, with Retry-After.
     THROTTLED = "throttled"
     # 500.
     FAILED = "failed"
     # The body stops half-way and the connection closes.
     TRUNCATED = "truncated"
-    # A body that is no JSON.
+    # The body is not JSON.
     MALFORMED = "malformed"
-    # No answer, ever.
+    # Never answers.
     HUNG = "hung"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FaultSchedule:
-    """Storms come at the end of every period; with a period of 0 there is no end to them."""
+    """Faults only occur during storms, at the end of every period; a period of 0 is a permanent storm."""
 
-    # The share of requests, during a storm, that each trouble fate_of.
+    # The share of requests during a storm that have each fault.
     throttled: float = 0.0
     failed: float = 0.0
     truncated: float = 0.0
@@ -33,7 +33,7 @@ class FaultSchedule:
     hung: float = 0.0
     period: float = 0.0
     storm: float = 0.0
-    # Seconds of the median answer, and the sigma of the log-normal distribution round it.
+    # The median seconds of an answer, and the sigma of its log-normal distribution.
     latency: float = 0.0
     spread: float = 0.0
     seed: int = 0
@@ -42,7 +42,7 @@ class FaultSchedule:
         return not self.period or elapsed % self.period >= self.period - self.storm
 
     def fate_of(self, request: int, elapsed: float) -> tuple[Fate, float]:
-        """The fate of a request by its number, and the seconds that an answer takes."""
+        """Returns the fate of a request by its number, and the seconds that its answer takes."""
         chance = draw("weather", self.seed, request)
         seconds = self.latency * math.exp(self.spread * chance.gauss(0, 1)) if self.spread else self.latency
         drawn, reached = chance.random(), 0.0

@@ -1,4 +1,4 @@
-"""A value that a JSON schema allows, drawn from a source of randomness."""
+"""Draws a random value that a JSON schema allows."""
 
 import re
 from collections.abc import Mapping
@@ -6,16 +6,16 @@ from random import Random
 from typing import Any
 
 WORDS = ("force", "mass", "energy", "speed", "time", "height", "power", "charge", "heat", "wave")
-# What a text with a pattern is looked for among.
+# Candidates for a text with a pattern.
 _CANDIDATES = (*(str(number) for number in range(100)), *"abcdefghijklmnopqrstuvwxyz", *WORDS)
-# Of objects within objects: a schema may speak of itself.
+# A limit on nesting, because a schema may refer to itself.
 MAX_DEPTH = 20
 
 Schema = Mapping[str, Any]
 
 
 class CannotFollow(ValueError):
-    """The schema asks for something that is not drawn here."""
+    """The schema uses a feature that is not supported here."""
 
 
 def value_of(schema: Schema, chance: Random) -> Any:
@@ -28,7 +28,7 @@ def sentence(chance: Random) -> str:
 
 def _drawn(schema: Schema, named: Mapping[str, Schema], chance: Random, depth: int) -> Any:
     if depth > MAX_DEPTH:
-        raise CannotFollow(f"the schema goes deeper than {MAX_DEPTH} levels")
+        raise CannotFollow(f"the schema nests deeper than {MAX_DEPTH} levels")
     if reference := schema.get("$ref"):
         name = str(reference).removeprefix("#/$defs/")
         if name not in named:
@@ -72,5 +72,5 @@ def _text(schema: Schema, chance: Random) -> str:
         return text[:most]
     fitting: list[str] = [text for text in _CANDIDATES if re.search(pattern, text)]
     if not fitting:
-        raise CannotFollow(f"none of the texts at hand matches the pattern {pattern!r}")
+        raise CannotFollow(f"no candidate matches the pattern {pattern!r}")
     return chance.choice(fitting)

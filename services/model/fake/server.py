@@ -1,4 +1,4 @@
-"""A stand-in for an OpenAI-compatible API, with the troubles of real ones: for tests, load and practice."""
+"""A stand-in for an OpenAI-compatible API that can fail like real ones, for tests and load."""
 
 import asyncio
 import json
@@ -23,7 +23,7 @@ MAX_REQUEST_BYTES = 4 * 1024**2
 PIECE_CHARACTERS = 16
 LAST_WORDS_SECONDS = 0.2
 
-# The ways to hold an answer to a schema that a server may know, each with those that it knows too.
+# The response formats that a server may support, each with those that it implies.
 Formats = Literal["json_schema", "json_object", "none"]
 _KNOWN = {
     "json_schema": {"text", "json_object", "json_schema"},
@@ -35,27 +35,27 @@ _KNOWN = {
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FakeSettings:
     weather: FaultSchedule = field(default_factory=FaultSchedule)
-    # What it says in Retry-After; empty for no such header.
+    # The value of Retry-After; empty for no header.
     retry_after: str = "1"
-    # The key that it asks for; empty for none.
+    # The required API key; empty for none.
     key: str = field(default="", repr=False)
     formats: Formats = "json_schema"
 
 
 class FakeServer:
-    """Answers as `model` does where the request says which prompt it is, and else by the schema alone."""
+    """Answers with `model` if the request names its prompt, otherwise with random values for the schema."""
 
     def __init__(self, model: Model, settings: FakeSettings) -> None:
         self._model = model
         self._settings = settings
         self._requests = 0
         self._began = time.monotonic()
-        # How many requests had which fate.
+        # Counts the requests by fate.
         self.fates: Counter[Fate] = Counter()
 
     @asynccontextmanager
     async def serving(self, address: str) -> AsyncIterator[str]:
-        """Answers on an address, and says at which URL: port 0 takes any that is free."""
+        """Serves on the address and yields the URL; port 0 picks a free port."""
         app = web.Application(client_max_size=MAX_REQUEST_BYTES)
         app.router.add_post("/v1/chat/completions", self._complete)
         app.router.add_get("/v1/models", self._list)
@@ -121,7 +121,7 @@ class FakeServer:
         given = request.headers.get("Authorization", "").removeprefix("Bearer ")
         if not self._settings.key or given == self._settings.key:
             return None
-        # Some servers repeat what they were given.
+        # Some servers repeat the key.
         return _error(401, f"Incorrect API key provided: {given}", code="invalid_api_key")
 
     async def _stream(
@@ -142,7 +142,7 @@ class FakeServer:
 
 
 class _WrongFormat(Exception):
-    """The way in which the answer is to be held to a schema is none that this server knows."""
+    """The server does not support the requested response format."""
 
 
 def _completion(asked: dict[str, Any], text: str, number: int) -> dict[str, Any]:

@@ -50,14 +50,14 @@ async def test_a_request_that_fills_the_context_is_answered(base: Path) -> None:
 @pytest.mark.parametrize(
     ("asked", "kind", "refusal"),
     [
-        (request(max_tokens=4097), InvalidRequest, "max_tokens is 4097; an answer may have 4096 at most"),
+        (request(max_tokens=4097), InvalidRequest, "max_tokens is 4097, above the limit of 4096"),
         (request(max_tokens=-1), InvalidRequest, "no negative max_tokens"),
         (request(temperature=-0.5), InvalidRequest, "temperature -0.5"),
         (request(temperature=float("nan")), InvalidRequest, "temperature nan"),
         (request(top_p=1.5), InvalidRequest, "top_p 1.5"),
         (request(adapter="chemistry"), UnknownAdapter, "no adapter 'chemistry' is loaded: .*; loaded: none"),
         (GenerateRequest(), InvalidRequest, "no messages"),
-        (GenerateRequest(messages=[Message(role="wizard", text="hi")]), InvalidRequest, "'wizard' is no role"),
+        (GenerateRequest(messages=[Message(role="wizard", text="hi")]), InvalidRequest, "unknown role 'wizard'"),
     ],
     ids=lambda value: "" if isinstance(value, GenerateRequest) else str(value),
 )
@@ -97,7 +97,7 @@ def _spoiled(folder: Path) -> None:
     [
         (_lacking("adapter_model.safetensors"), MissingWeights, "lacks adapter_model.safetensors; name the folder"),
         (_lacking("adapter_config.json"), MissingWeights, "lacks adapter_config.json"),
-        (_spoiled, MissingWeights, "cannot be loaded"),
+        (_spoiled, MissingWeights, "cannot load the"),
         (_wider, WrongBase, "does not fit the model"),
         (_of_another_base, WrongBase, "trained on the base abababababab, and tiny is [0-9a-f]{12}: serve that base"),
     ],
@@ -126,7 +126,7 @@ async def test_an_adapter_is_loaded_only_with_the_digest_that_it_was_asked_by(
         await chat.load_adapter(Adapter(name="algebra", path=adapters[0].path, digest="0" * 64))
     loaded = await chat.load_adapter(adapters[0])
     assert await chat.load_adapter(loaded) == loaded
-    with pytest.raises(InvalidRequest, match="1 adapters are loaded, as many as may be: unload one"):
+    with pytest.raises(InvalidRequest, match="1 adapters are loaded, which is the limit: unload one"):
         await chat.load_adapter(adapters[1])
     await chat.unload_adapter(loaded.name)
 
@@ -145,6 +145,6 @@ async def test_an_adapter_that_names_its_base_is_loaded_with_it(
 async def test_a_model_that_is_not_all_there_does_not_start(base: Path, tmp_path: Path, name: str) -> None:
     folder = Path(shutil.copytree(base, tmp_path / "half"))
     (folder / name).unlink()
-    with pytest.raises(MissingWeights, match=f"{folder} is no model: it lacks .*{name.removeprefix('model')}"):
+    with pytest.raises(MissingWeights, match=f"{folder} is not a model: missing .*{name.removeprefix('model')}"):
         async with started(folder):
             pass

@@ -49,7 +49,7 @@ def test_the_questions_of_a_file_come_in_the_order_of_their_seed(tmp_path: Path)
         (["--adapter", "tutor"], "--adapter tutor: the scripted model has no weights"),
         (["--trained", "."], "holds no conversations"),
         (["--model", "ray"], "--model ray needs --model-address"),
-        (["--weights", "."], "is no model: it lacks config.json"),
+        (["--weights", "."], "is not a model: missing config.json"),
         (["--weights", ".", "--model", "scripted"], "--weights are a model of their own: leave out --model"),
         (["--free"], "--free says nothing without --weights"),
     ],

@@ -95,7 +95,7 @@ async def test_what_one_replica_cannot_load_is_left_on_none(adapter: Adapter, tm
     one, other = await replicas(shelf, "one", "other")
     before = await one.shared.load_adapter(adapter)
     other.engine.lacks.add("composer")
-    with pytest.raises(MissingWeights, match=r"another replica could not load it: .* is not on this machine"):
+    with pytest.raises(MissingWeights, match=r"another replica could not load the adapter: .* is not on this machine"):
         await one.shared.load_adapter(weights(tmp_path, "composer"))
     assert list(one.engine.adapters()) == list(other.engine.adapters()) == [before]
     for replica in (one, other):
@@ -104,7 +104,7 @@ async def test_what_one_replica_cannot_load_is_left_on_none(adapter: Adapter, tm
 
 async def test_an_adapter_that_cannot_be_loaded_at_the_start_keeps_a_replica_from_serving(tmp_path: Path) -> None:
     replica = Replica(AdapterCatalog([CatalogEntry(name="tutor", path=str(tmp_path))]), "one")
-    with pytest.raises(MissingWeights, match=r"is no adapter: it lacks adapter_model\.safetensors"):
+    with pytest.raises(MissingWeights, match=r"is not an adapter: missing adapter_model\.safetensors"):
         await replica.shared.start()
 
 
@@ -136,11 +136,11 @@ async def test_unloading_what_is_not_there_is_refused(adapter: Adapter) -> None:
 async def test_a_shelf_that_was_lost_is_filled_again_by_a_replica(adapter: Adapter) -> None:
     [one] = await replicas(AdapterCatalog([]), "one")
     loaded = await one.shared.load_adapter(adapter)
-    standing = ReplicaStatus(
-        replica="one", version=2, kept=(CatalogEntry(name="tutor", path=loaded.path, digest=loaded.digest),)
+    status = ReplicaStatus(
+        replica="one", version=2, adapters=(CatalogEntry(name="tutor", path=loaded.path, digest=loaded.digest),)
     )
     empty = AdapterCatalog([])
-    assert await empty.follow(standing, 0.0) == (2, list(standing.kept))
+    assert await empty.follow(status, 0.0) == (2, list(status.adapters))
     [late] = await replicas(empty, "late")
     assert late.names == ["tutor"]
     for replica in (one, late):

@@ -99,7 +99,7 @@ async def test_an_id_is_of_one_request_only() -> None:
     running = asyncio.create_task(handler.generate(request(request_id="a")))
     await engine.begun.wait()
     other = request("other words", request_id="a")
-    line = "the id 'a' is another request's: give each request an id of its own"
+    line = "the id 'a' belongs to another request: use a unique id for each request"
     assert await refused(handler.generate(other)) == (StatusCode.INVALID_ARGUMENT, line)
     engine.let_go.set()
     assert (await running).text == "two words"
@@ -117,7 +117,7 @@ async def test_requests_without_an_id_are_all_different() -> None:
 async def test_only_the_latest_answers_are_kept() -> None:
     engine = Held()
     engine.let_go.set()
-    handler = ModelHandler(engine, kept=2)
+    handler = ModelHandler(engine, cached_answers=2)
     for name in ("a", "b", "c", "b", "c"):
         await handler.generate(request(request_id=name))
     assert engine.asked == 3
@@ -147,7 +147,7 @@ async def test_an_answer_that_breaks_off_is_no_answer() -> None:
 
     handler = ModelHandler(BreaksOff())
     for call in (handler.generate(request()), pieces(handler.stream(request()))):
-        assert await refused(call) == (StatusCode.UNAVAILABLE, "the answer broke off before its end; ask again")
+        assert await refused(call) == (StatusCode.UNAVAILABLE, "the answer broke off before its end: try again")
 
 
 async def test_adapters_are_loaded_listed_and_unloaded(tmp_path: Path) -> None:
@@ -199,5 +199,5 @@ def test_every_refusal_has_a_code_and_keeps_its_line(error: Exception, code: Sta
 def test_what_breaks_in_the_service_is_logged_there_and_not_told(caplog: pytest.LogCaptureFixture) -> None:
     told, line = error_status(RuntimeError("a secret of the service"))
     assert (told.code, told.http) == (StatusCode.INTERNAL, 500)
-    assert line == "the model service failed: its log says why"
+    assert line == "internal error: see the log of the model service"
     assert "a secret of the service" in caplog.text

@@ -253,7 +253,7 @@ async def test_a_refusal_is_an_error_with_its_status(error: Exception, status: i
 
 
 async def test_an_unknown_model_is_not_found_and_told_what_there_is() -> None:
-    line = "the model 'gpt' does not exist; there are: echo"
+    line = "unknown model 'gpt': use one of echo"
     assert await refused(Echo(), model="gpt") == (404, "invalid_request_error", line)
     async with served(ModelHandler(Echo())) as port:
         status, answer = await call(port, "GET", "/v1/models/gpt")
@@ -271,14 +271,14 @@ async def test_what_is_no_request_at_all_is_refused() -> None:
     assert [status for status, _ in answers] == [400, 400, 405, 404]
     assert "the body is no JSON object" in answers[0][1]["error"]["message"]
     assert f"at most {MAX_REQUEST_BYTES} bytes" in answers[1][1]["error"]["message"]
-    assert "POST /v1/embeddings is not offered" in answers[3][1]["error"]["message"]
+    assert "POST /v1/embeddings does not exist" in answers[3][1]["error"]["message"]
 
 
 async def test_the_scripted_engine_answers_by_role_and_prompt() -> None:
     engine = ScriptedBackend(scripted_model(ModelSettings(problems=bank_names())))
     status, kind, message = await refused(engine, model="scripted")
     assert (status, kind) == (400, "invalid_request_error")
-    assert "the scripted engine has no lines for the prompt ''" in message
+    assert "the scripted engine cannot answer the prompt ''" in message
 
 
 async def test_an_answer_is_in_the_trace_of_who_asks_whole_or_in_pieces() -> None:

@@ -20,7 +20,7 @@ def drawn(seed: int, *, temperature: float = 1.0, top_p: float = 1.0) -> int:
     from services.model.engines.transformers.sampling import TokenSampler
 
     scores = torch.tensor(PROBABILITIES).log()
-    TokenSampler(Sampling(temperature=temperature, top_p=top_p), seed, None, torch.device("cpu")).steer(scores)
+    TokenSampler(Sampling(temperature=temperature, top_p=top_p), seed, None, torch.device("cpu")).adjust(scores)
     return int(scores.argmax())
 
 

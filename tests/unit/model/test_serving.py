@@ -13,12 +13,12 @@ ray::ServeReplica:model:model.initialize_and_get_metadata() (pid=1, ip=192.0.2.2
 RuntimeError: Traceback (most recent call last):
   File "services/model/shared_adapters.py", line 48, in start
     raise MissingWeights("; ".join(failed))
-services.model.engines.engine.MissingWeights: /weights is no adapter: it lacks adapter_config.json
+services.model.engines.engine.MissingWeights: /weights is not an adapter: missing adapter_config.json
 """
 
 
 def test_a_replica_that_does_not_start_says_why_in_its_own_words() -> None:
-    assert reason(_TOLD) == "/weights is no adapter: it lacks adapter_config.json"
+    assert reason(_TOLD) == "/weights is not an adapter: missing adapter_config.json"
     assert reason("The deployment has no replicas.\nAll are pending.") == "All are pending."
 
 

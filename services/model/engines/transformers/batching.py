@@ -1,4 +1,4 @@
-"""Requests to one model, batched step by step on a thread of their own."""
+"""Batches the requests to one model step by step, on its own thread."""
 
 import asyncio
 import time
@@ -19,72 +19,74 @@ from services.model.engines.transformers.sampling import PerRequestSampling, Tok
 from soliloquy.v1.model_pb2 import Finish
 
 PAGE_TOKENS = 32
-# Prompts are taken in by so many tokens a step, so that those that are being answered do not wait for long ones.
+# Prompt tokens per step, so that running answers do not wait for long prompts.
 STEP_TOKENS = 256
 _STOP_SECONDS = 5.0
 
 
 @dataclass(kw_only=True, slots=True)
-class _Underway:
-    choice: TokenSampler
+class _ActiveRequest:
+    sampler: TokenSampler
     outputs: asyncio.Queue[Any] = field(default_factory=asyncio.Queue)
     answered: int = 0
     finish: Finish = Finish.FINISH_UNSPECIFIED
 
 
 class Batcher:
-    def __init__(self, model: Any, ends: Sequence[int], tokenizer: llguidance.LLTokenizer, settings: EngineSettings):
+    def __init__(
+        self, model: Any, end_tokens: Sequence[int], tokenizer: llguidance.LLTokenizer, settings: EngineSettings
+    ) -> None:
         self._model = model
-        self._ends = list(ends)
+        self._end_tokens = list(end_tokens)
         self._tokenizer = tokenizer
         self._stall_seconds = settings.stall_seconds
-        self._underway: dict[str, _Underway] = {}
-        self._moved = time.monotonic()
+        self._active: dict[str, _ActiveRequest] = {}
+        self._last_step = time.monotonic()
         self._idle = asyncio.Event()
         self._idle.set()
         self._stopping: asyncio.Task[None] | None = None
-        self._steering = PerRequestSampling(self._stepped)
+        self._sampling = PerRequestSampling(self._stepped)
         self._requests = model.init_continuous_batching(
-            generation_config=GenerationConfig(do_sample=False, eos_token_id=self._ends),
+            generation_config=GenerationConfig(do_sample=False, eos_token_id=self._end_tokens),
             continuous_batching_config=ContinuousBatchingConfig(
                 page_size=PAGE_TOKENS,
                 num_blocks=settings.cache_tokens // PAGE_TOKENS,
                 max_batch_tokens=max(STEP_TOKENS, settings.batch),
                 max_requests_per_batch=settings.batch,
                 per_request_processors=True,
-                # The choice of a token is made in Python, step by step.
+                # Tokens are sampled in Python, step by step.
                 use_async_batching=False,
                 use_cuda_graph=False,
             ),
         )
-        self._requests.logit_processor = _only(self._steering)
+        self._requests.logit_processor = _only(self._sampling)
 
     @property
     def fault(self) -> str:
         if not self._requests.is_running():
             return "the thread that runs the model has ended"
-        still = time.monotonic() - self._moved
-        if self._underway and still > self._stall_seconds:
-            return f"no step for {still:.0f} s with {len(self._underway)} requests at hand"
+        still = time.monotonic() - self._last_step
+        if self._active and still > self._stall_seconds:
+            return f"no step for {still:.0f} s with {len(self._active)} requests in progress"
         return ""
 
     @property
     def running(self) -> int:
-        return sum(request.answered > 0 for request in self._underway.values())
+        return sum(request.answered > 0 for request in self._active.values())
 
     @property
     def waiting(self) -> int:
-        return len(self._underway) - self.running
+        return len(self._active) - self.running
 
     def start(self) -> None:
         self._requests.warmup()
         self._requests.start()
 
     async def stop(self) -> None:
-        """Requests under way fail; a thread that stands still is left behind."""
-        for request in self._underway.values():
+        """Fails the requests in progress; abandons a thread that is stuck."""
+        for request in self._active.values():
             request.outputs.put_nowait(None)
-        # Once, also where whoever saw it off is cancelled while its thread ends.
+        # Only once, even if a caller is cancelled while the thread ends.
         if self._stopping is None and self._requests.is_running():
             ending = asyncio.to_thread(self._requests.stop, timeout=_STOP_SECONDS, hard_stop=True)
             self._stopping = asyncio.create_task(ending)
@@ -96,66 +98,66 @@ class Batcher:
 
     async def generate(self, request: TokenRequest) -> AsyncGenerator[TokenDelta, None]:
         matcher = llguidance.LLMatcher(self._tokenizer, grammar(request.json_schema)) if request.json_schema else None
-        underway = _Underway(choice=TokenSampler(request.sampling, request.seed, matcher, self._model.device))
-        self._begin(request.id, underway)
+        active = _ActiveRequest(sampler=TokenSampler(request.sampling, request.seed, matcher, self._model.device))
+        self._begin(request.id, active)
         try:
-            self._send(request, underway)
-            while not underway.finish:
-                tokens = self._news(underway, await underway.outputs.get())
-                yield TokenDelta(tokens=tokens, finish=underway.finish)
+            self._send(request, active)
+            while not active.finish:
+                tokens = self._new_tokens(active, await active.outputs.get())
+                yield TokenDelta(tokens=tokens, finish=active.finish)
         finally:
-            self._end(request.id, underway)
+            self._end(request.id, active)
 
-    def _begin(self, id: str, underway: _Underway) -> None:
-        if not self._underway:
-            self._moved = time.monotonic()
+    def _begin(self, id: str, active: _ActiveRequest) -> None:
+        if not self._active:
+            self._last_step = time.monotonic()
         self._idle.clear()
-        self._underway[id] = underway
-        self._steering.choices[id] = underway.choice
+        self._active[id] = active
+        self._sampling.samplers[id] = active.sampler
 
-    def _send(self, request: TokenRequest, underway: _Underway) -> None:
-        self._requests.register_result_handler(request.id, underway.outputs.put_nowait)
+    def _send(self, request: TokenRequest, active: _ActiveRequest) -> None:
+        self._requests.register_result_handler(request.id, active.outputs.put_nowait)
         sent = self._requests.add_request(
             list(request.tokens),
             request_id=request.id,
             max_new_tokens=request.sampling.max_tokens,
-            eos_token_id=self._ends,
+            eos_token_id=self._end_tokens,
             streaming=True,
         )
         if sent is None:
-            raise EngineFailed("the engine takes no further requests; ask again")
+            raise EngineFailed("the engine accepts no more requests: try again")
 
-    def _news(self, underway: _Underway, output: Any) -> Sequence[int]:
-        """The tokens that have come since the last news."""
+    def _new_tokens(self, active: _ActiveRequest, output: Any) -> Sequence[int]:
+        """Returns the tokens that are new since the last call."""
         if output is None or output.status == RequestStatus.FAILED:
-            reason = output.error if output else "it is being stopped"
-            raise EngineFailed(f"the engine gave a request up: {reason}; ask again")
-        tokens: list[int] = output.generated_tokens[underway.answered :]
-        underway.answered += len(tokens)
+            reason = output.error if output else "it is stopping"
+            raise EngineFailed(f"the engine gave up a request ({reason}): try again")
+        tokens: list[int] = output.generated_tokens[active.answered :]
+        active.answered += len(tokens)
         if output.status != RequestStatus.FINISHED:
             return tokens
-        if problem := underway.choice.problem:
-            raise InvalidRequest(f"the schema could not be held to until the end: {problem}")
-        ended = bool(tokens) and tokens[-1] in self._ends
-        underway.finish = Finish.FINISH_STOP if ended else Finish.FINISH_LENGTH
+        if problem := active.sampler.problem:
+            raise InvalidRequest(f"the answer could not be held to the schema: {problem}")
+        ended = bool(tokens) and tokens[-1] in self._end_tokens
+        active.finish = Finish.FINISH_STOP if ended else Finish.FINISH_LENGTH
         return tokens[:-1] if ended else tokens
 
-    def _end(self, id: str, underway: _Underway) -> None:
-        """Nothing of the request is left, whether it was answered or is given up."""
-        if not underway.finish:
+    def _end(self, id: str, active: _ActiveRequest) -> None:
+        """Removes the request, whether it was answered or abandoned."""
+        if not active.finish:
             self._requests.cancel_request(id)
             self._requests.output_router.result_handlers.pop(id, None)
-        del self._steering.choices[id]
-        del self._underway[id]
-        if not self._underway:
+        del self._sampling.samplers[id]
+        del self._active[id]
+        if not self._active:
             self._idle.set()
 
     def _stepped(self) -> None:
-        self._moved = time.monotonic()
+        self._last_step = time.monotonic()
 
 
-def _only(steering: PerRequestSampling) -> ContinuousBatchingLogitsProcessorList:
-    """Instead of the library's own processors."""
-    processors = ContinuousBatchingLogitsProcessorList(LogitsProcessorList([steering]))
+def _only(sampling: PerRequestSampling) -> ContinuousBatchingLogitsProcessorList:
+    """Replaces the library's own processors."""
+    processors = ContinuousBatchingLogitsProcessorList(LogitsProcessorList([sampling]))
     processors.tensors_required = 1
     return processors

@@ -1,4 +1,4 @@
-"""Runs weights with transformers: continuous batching on a GPU or on the CPU, and several adapters at once."""
+"""Runs weights with transformers: continuous batching on GPU or CPU, with several adapters at once."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
@@ -31,88 +31,84 @@ class TransformersEngine:
 
     def __init__(self, settings: EngineSettings) -> None:
         self._settings = settings
-        # By adapter, the base model's own among them.
-        self._batchings: dict[str, Batcher] = {}
-        # Replaced or unloaded, and with requests that may still run; each with who sees it off.
-        self._leaving: dict[Batcher, asyncio.Task[None]] = {}
-        self._generated = 0
+        # By adapter name, which is empty for the base model.
+        self._batchers: dict[str, Batcher] = {}
+        # Replaced or unloaded batchers that may still have requests, each with the task that stops it.
+        self._retiring: dict[Batcher, asyncio.Task[None]] = {}
 
     async def start(self) -> None:
         await asyncio.to_thread(self._load)
         await self._add(_BASE, self._base)
 
     async def stop(self) -> None:
-        for seeing_off in self._leaving.values():
-            seeing_off.cancel()
-        await asyncio.gather(*(batching.stop() for batching in (*self._batchings.values(), *self._leaving)))
-        self._batchings.clear()
-        self._leaving.clear()
+        for stopping in self._retiring.values():
+            stopping.cancel()
+        await asyncio.gather(*(batcher.stop() for batcher in (*self._batchers.values(), *self._retiring)))
+        self._batchers.clear()
+        self._retiring.clear()
 
     @property
     def fault(self) -> str:
-        if not self._batchings:
+        if not self._batchers:
             return "the engine is not running"
-        return next((fault for batching in self._batchings.values() if (fault := batching.fault)), "")
+        return next((fault for batcher in self._batchers.values() if (fault := batcher.fault)), "")
 
     @property
     def context_tokens(self) -> int:
-        """What the model was made for, as far as the cache can hold it."""
+        """The context of the model, limited to what the cache holds."""
         in_cache = self._settings.cache_tokens // PAGE_TOKENS * PAGE_TOKENS
         return min(int(self._base.config.max_position_embeddings), in_cache)
 
     def stats(self) -> EngineStats:
         return EngineStats(
-            running=sum(batching.running for batching in self._batchings.values()),
-            waiting=sum(batching.waiting for batching in self._batchings.values()),
-            generated_tokens=self._generated,
-            adapters=[name for name in self._batchings if name != _BASE],
+            running=sum(batcher.running for batcher in self._batchers.values()),
+            waiting=sum(batcher.waiting for batcher in self._batchers.values()),
         )
 
     async def generate(self, request: TokenRequest) -> AsyncGenerator[TokenDelta, None]:
-        if not self._batchings:
+        if not self._batchers:
             raise EngineFailed("the engine is not running")
-        batching = self._batchings.get(request.adapter)
-        if batching is None:
+        batcher = self._batchers.get(request.adapter)
+        if batcher is None:
             raise UnknownAdapter(f"no adapter {request.adapter!r} is loaded: load it first")
         if (waiting := self.stats().waiting) >= self._settings.max_waiting:
-            raise EngineBusy(f"{waiting} requests wait already, as many as may: ask again")
-        async with aclosing(batching.generate(request)) as deltas:
+            raise EngineBusy(f"{waiting} requests are already waiting, which is the limit: try again later")
+        async with aclosing(batcher.generate(request)) as deltas:
             async for delta in deltas:
-                self._generated += len(delta.tokens)
                 yield delta
 
     async def load_adapter(self, name: str, path: Path) -> None:
         await self._add(name, await asyncio.to_thread(with_adapter, self._base, path))
 
     async def unload_adapter(self, name: str) -> None:
-        self._leave(self._batchings.pop(name))
+        self._retire(self._batchers.pop(name))
 
     def _load(self) -> None:
         self._base = load_base(self._settings.model)
         tokenizer = AutoTokenizer.from_pretrained(self._settings.model, local_files_only=True)
-        self._ends = _ends(self._base.generation_config.eos_token_id, tokenizer.eos_token_id)
+        self._end_tokens = _end_tokens(self._base.generation_config.eos_token_id, tokenizer.eos_token_id)
         self._tokenizer = llguidance.hf.from_tokenizer(
-            tokenizer, n_vocab=self._base.config.vocab_size, eos_token=self._ends[0]
+            tokenizer, n_vocab=self._base.config.vocab_size, eos_token=self._end_tokens[0]
         )
 
     async def _add(self, name: str, model: Any) -> None:
-        batching = Batcher(model, self._ends, self._tokenizer, self._settings)
-        await asyncio.to_thread(batching.start)
-        replaced, self._batchings[name] = self._batchings.get(name), batching
+        batcher = Batcher(model, self._end_tokens, self._tokenizer, self._settings)
+        await asyncio.to_thread(batcher.start)
+        replaced, self._batchers[name] = self._batchers.get(name), batcher
         if replaced:
-            self._leave(replaced)
+            self._retire(replaced)
 
-    def _leave(self, batching: Batcher) -> None:
-        """Takes no further requests, and ends with the last that it has."""
-        self._leaving[batching] = asyncio.create_task(self._see_off(batching))
+    def _retire(self, batcher: Batcher) -> None:
+        """Stops the batcher once its last request is done."""
+        self._retiring[batcher] = asyncio.create_task(self._stop_when_idle(batcher))
 
-    async def _see_off(self, batching: Batcher) -> None:
-        await batching.idle()
-        await batching.stop()
-        del self._leaving[batching]
+    async def _stop_when_idle(self, batcher: Batcher) -> None:
+        await batcher.idle()
+        await batcher.stop()
+        del self._retiring[batcher]
 
 
-def _ends(*told: int | Sequence[int] | None) -> list[int]:
-    """The tokens that end an answer, each once: a model's settings and its tokenizer name one, several or none."""
-    ends = [end for one in told if one is not None for end in ([one] if isinstance(one, int) else one)]
+def _end_tokens(*configured: int | Sequence[int] | None) -> list[int]:
+    """Returns the tokens that end an answer; a model's config and its tokenizer may each name one, several or none."""
+    ends = [end for one in configured if one is not None for end in ([one] if isinstance(one, int) else one)]
     return list(dict.fromkeys(ends))

@@ -1,7 +1,7 @@
-"""What each request of a batch has its tokens chosen by: temperature, top_p, seed and grammar.
+"""Samples each request of a batch by its own temperature, top_p, seed and grammar.
 
-The library's own processors draw every request's tokens from one source of randomness, so that an answer would depend
-on who else is in the batch. Here each request has its own, and the library only takes the best of what is left.
+The library's processors draw all requests from one random source, so that an answer would depend on the rest of the
+batch. Here each request has its own source, and the library only takes the best of the adjusted scores.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,7 +17,7 @@ from soliloquy.v1.model_pb2 import Sampling
 
 
 class TokenSampler:
-    """How one request's tokens are chosen."""
+    """Chooses the tokens of one request."""
 
     def __init__(self, sampling: Sampling, seed: int, matcher: LLMatcher | None, device: torch.device) -> None:
         self._temperature = sampling.temperature
@@ -27,11 +27,11 @@ class TokenSampler:
 
     @property
     def problem(self) -> str:
-        """Why the grammar could not be followed any further, where that is so."""
+        """The error of the grammar; empty if there is none."""
         return self._matcher.get_error() if self._matcher else ""
 
-    def steer(self, scores: torch.Tensor) -> None:
-        """Changes the scores of the next token such that the best one is the choice."""
+    def adjust(self, scores: torch.Tensor) -> None:
+        """Adjusts the scores of the next token in place, such that the best one is the sampled token."""
         if self._matcher:
             scores.masked_fill_(_forbidden(self._matcher, scores), -torch.inf)
         if self._temperature > 0:
@@ -40,11 +40,11 @@ class TokenSampler:
             self._matcher.consume_token(int(scores.argmax()))
 
     def _draw(self, scores: torch.Tensor) -> None:
-        """The best of these scores is distributed as a draw from their softmax (the Gumbel trick)."""
+        """Adds noise such that the best score is a draw from the softmax (the Gumbel trick)."""
         scores.div_(self._temperature)
         if self._top_p < 1:
             ordered, tokens = scores.softmax(-1).sort(descending=True)
-            # The first token that reaches top_p is kept.
+            # Keeps the first token that reaches top_p.
             scores[tokens[ordered.cumsum(-1) - ordered >= self._top_p]] = -torch.inf
         scores.sub_(torch.empty_like(scores).exponential_(generator=self._random).log_())
 
@@ -61,8 +61,8 @@ class PerRequestSampling(ContinuousBatchingLogitsProcessor):  # type: ignore[mis
     ignored_kwargs: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, stepped: Callable[[], None]) -> None:
-        # Of the requests under way.
-        self.choices: dict[str, TokenSampler] = {}
+        # By request id.
+        self.samplers: dict[str, TokenSampler] = {}
         self._stepped = stepped
         self._next: list[TokenSampler | None] = []
 
@@ -70,14 +70,14 @@ class PerRequestSampling(ContinuousBatchingLogitsProcessor):  # type: ignore[mis
         int32_tensor.zero_()
 
     def prepare_tensor_args(self, requests_with_new_token: Sequence[Any]) -> torch.Tensor:
-        """Notes whose the rows of the scores to come are; one that was given up meanwhile has no choice left."""
-        self._next = [self.choices.get(request.state.request_id) for request in requests_with_new_token]
+        """Notes which request each row of the next scores belongs to; an abandoned request has no sampler."""
+        self._next = [self.samplers.get(request.state.request_id) for request in requests_with_new_token]
         return torch.zeros(1, dtype=torch.int32)
 
     def __call__(self, scores: torch.Tensor, tensor_arg: torch.Tensor) -> torch.Tensor:
-        # Rows of prompts that are not taken in wholly yet come last, and count for nothing.
-        for row, choice in enumerate(self._next):
-            if choice:
-                choice.steer(scores[row])
+        # Rows of unfinished prompts come last and are not used.
+        for row, sampler in enumerate(self._next):
+            if sampler:
+                sampler.adjust(scores[row])
         self._stepped()
         return scores

@@ -1,4 +1,4 @@
-"""Models that share one base model's weights in memory, each with an adapter of its own."""
+"""Builds models that share one base model's weights in memory, each with its own adapter."""
 
 import copy
 from pathlib import Path
@@ -16,7 +16,7 @@ _MAX_ERROR_CHARACTERS = 300
 
 
 def placement() -> tuple[str, torch.dtype]:
-    """The GPU where there is one."""
+    """Returns device and precision: the GPU if there is one."""
     return ("cuda", torch.bfloat16) if torch.cuda.is_available() else ("cpu", torch.float32)
 
 
@@ -26,12 +26,12 @@ def load_base(folder: Path) -> Any:
     try:
         model = AutoModelForCausalLM.from_pretrained(folder, local_files_only=True, use_safetensors=True, dtype=dtype)
     except (OSError, ValueError, SafetensorError) as error:
-        raise MissingWeights(f"the model in {folder} cannot be loaded: {_in_a_line(error)}") from error
+        raise MissingWeights(f"cannot load the model in {folder}: {_in_a_line(error)}") from error
     return model.to(device).eval()
 
 
 def with_adapter(base: Any, folder: Path) -> Any:
-    """A model of its own, of which only the adapter takes memory: requests of several adapters run at once."""
+    """Returns a separate model of which only the adapter takes memory, so that several adapters run at once."""
     with torch.device("meta"):
         shell = type(base)(copy.deepcopy(base.config))
     shell.load_state_dict(base.state_dict(), assign=True)
@@ -42,12 +42,12 @@ def with_adapter(base: Any, folder: Path) -> Any:
     except (RuntimeError, ValueError) as error:
         raise WrongBase(f"the adapter in {folder} does not fit the model: {_in_a_line(error)}") from error
     except (OSError, SafetensorError, TypeError) as error:
-        raise MissingWeights(f"the adapter in {folder} cannot be loaded: {_in_a_line(error)}") from error
+        raise MissingWeights(f"cannot load the adapter in {folder}: {_in_a_line(error)}") from error
     return adapted.get_base_model().to(base.device).eval()
 
 
 def _share_buffers(base: Any, shell: Any) -> None:
-    """Those that no state holds, like the angles of the rotary embedding."""
+    """Shares the buffers that no state dict holds, such as the angles of the rotary embedding."""
     for name, buffer in base.named_buffers():
         owner, _, own_name = name.rpartition(".")
         shell.get_submodule(owner).register_buffer(own_name, buffer, persistent=False)

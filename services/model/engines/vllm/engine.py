@@ -1,4 +1,4 @@
-"""Runs weights with vLLM on a GPU: paged attention, prefix caching, adapters and grammars are its own."""
+"""Runs weights with vLLM on a GPU, with its paged attention, prefix caching, adapters and grammars."""
 
 import itertools
 import time
@@ -28,9 +28,9 @@ from services.model.engines.engine import (
 from services.model.engines.settings import EngineSettings
 from soliloquy.v1.model_pb2 import Finish
 
-# Above it, vLLM keeps no room for an adapter.
+# The highest adapter rank that vLLM reserves memory for.
 MAX_RANK = 64
-# Its seeds are signed.
+# vLLM's seeds are signed.
 _SEEDS = 2**63
 
 
@@ -42,15 +42,14 @@ class VllmEngine:
         self._settings = settings
         self._llm: AsyncLLM | None = None
         self._adapters: dict[str, LoRARequest] = {}
-        # Never used twice: what vLLM has cached of an adapter goes by its number.
+        # Never reused: vLLM caches an adapter by its number.
         self._numbers = itertools.count(1)
-        # By request, whether it has a token yet.
-        self._underway: dict[str, bool] = {}
-        self._generated = 0
-        self._moved = time.monotonic()
+        # By request id, whether it has a token yet.
+        self._active: dict[str, bool] = {}
+        self._last_token = time.monotonic()
 
     async def start(self) -> None:
-        # On the loop, as vLLM's own server does: its sockets belong to the loop, and nobody is served yet.
+        # On the event loop, like vLLM's own server: its sockets belong to the loop, and no request is served yet.
         self._llm = AsyncLLM.from_engine_args(engine_args(self._settings))
 
     async def stop(self) -> None:
@@ -64,9 +63,9 @@ class VllmEngine:
             return "the engine is not running"
         if self._llm.errored:
             return f"vLLM has failed: {self._llm.dead_error}"
-        still = time.monotonic() - self._moved
-        if self._underway and still > self._settings.stall_seconds:
-            return f"no token for {still:.0f} s with {len(self._underway)} requests at hand"
+        still = time.monotonic() - self._last_token
+        if self._active and still > self._settings.stall_seconds:
+            return f"no token for {still:.0f} s with {len(self._active)} requests in progress"
         return ""
 
     @property
@@ -74,36 +73,33 @@ class VllmEngine:
         return self._llm.model_config.max_model_len if self._llm else 0
 
     def stats(self) -> EngineStats:
-        running = sum(self._underway.values())
+        running = sum(self._active.values())
         return EngineStats(
             running=running,
-            waiting=len(self._underway) - running,
-            generated_tokens=self._generated,
-            adapters=list(self._adapters),
+            waiting=len(self._active) - running,
         )
 
     async def generate(self, request: TokenRequest) -> AsyncGenerator[TokenDelta, None]:
         llm, adapter = self._running(), self._adapter(request.adapter)
         if (waiting := self.stats().waiting) >= self._settings.max_waiting:
-            raise EngineBusy(f"{waiting} requests wait already, as many as may: ask again")
-        if not self._underway:
-            self._moved = time.monotonic()
-        self._underway[request.id] = False
+            raise EngineBusy(f"{waiting} requests are already waiting, which is the limit: try again later")
+        if not self._active:
+            self._last_token = time.monotonic()
+        self._active[request.id] = False
         outputs = llm.generate(
             TokensPrompt(prompt_token_ids=list(request.tokens)), sampling(request), request.id, lora_request=adapter
         )
         try:
-            # Closing it aborts the request.
+            # Closing the outputs aborts the request.
             async with aclosing(outputs):
                 async for output in outputs:
-                    self._moved, self._underway[request.id] = time.monotonic(), True
+                    self._last_token, self._active[request.id] = time.monotonic(), True
                     delta = _delta(output)
-                    self._generated += len(delta.tokens)
                     yield delta
         except (EngineGenerateError, EngineDeadError) as error:
-            raise EngineFailed(f"vLLM gave a request up: {error}; ask again") from error
+            raise EngineFailed(f"vLLM gave up a request ({error}): try again") from error
         finally:
-            del self._underway[request.id]
+            del self._active[request.id]
 
     async def load_adapter(self, name: str, path: Path) -> None:
         llm = self._running()
@@ -114,7 +110,7 @@ class VllmEngine:
             raise WrongBase(
                 f"vLLM cannot use the adapter in {path}: {str(error).strip().partition(chr(10))[0]}"
             ) from error
-        # What runs on the one that is replaced ends with it; vLLM drops what is not used when it needs the room.
+        # Running requests keep a replaced adapter; vLLM evicts unused ones when it needs the memory.
         self._adapters[name] = adapter
 
     async def unload_adapter(self, name: str) -> None:
@@ -139,7 +135,7 @@ def engine_args(settings: EngineSettings) -> AsyncEngineArgs:
         enable_lora=True,
         max_loras=settings.max_adapters,
         max_lora_rank=MAX_RANK,
-        # As the transformers engine holds an answer to its schema: llguidance, and no whitespace between tokens.
+        # As in the transformers engine: llguidance, and no whitespace between tokens.
         structured_outputs_config=StructuredOutputsConfig(backend="guidance", disable_any_whitespace=True),
     )
 
@@ -152,7 +148,7 @@ def sampling(request: TokenRequest) -> SamplingParams:
         seed=request.seed % _SEEDS,
         structured_outputs=StructuredOutputsParams(json=request.json_schema) if request.json_schema else None,
         output_kind=RequestOutputKind.DELTA,
-        # Text is made of the tokens above the boundary.
+        # Decoding happens above the engine.
         detokenize=False,
     )
 
@@ -163,8 +159,8 @@ def _delta(output: RequestOutput) -> TokenDelta:
     if answer.finish_reason == "length":
         return TokenDelta(tokens=tokens, finish=Finish.FINISH_LENGTH)
     if answer.finish_reason == "stop":
-        # The last token is the one that ended the answer.
+        # The last token ended the answer.
         return TokenDelta(tokens=tokens[:-1], finish=Finish.FINISH_STOP)
     if answer.finish_reason:
-        raise EngineFailed(f"vLLM ended a request with {answer.finish_reason}; ask again")
+        raise EngineFailed(f"vLLM ended a request with {answer.finish_reason}: try again")
     return TokenDelta(tokens=tokens)
