@@ -47,7 +47,7 @@ class Echo:
     async def load_adapter(self, adapter: Adapter) -> Adapter:
         weights = Path(adapter.path) / _WEIGHTS
         if not weights.is_file():
-            raise MissingWeights(f"{adapter.path} is no adapter: it lacks {_WEIGHTS}; name the folder of one")
+            raise MissingWeights(f"{adapter.path} is not an adapter: missing {_WEIGHTS}")
         loaded = Adapter(name=adapter.name, path=adapter.path, digest=digest(weights.read_bytes().hex()))
         self._adapters[adapter.name] = loaded
         return loaded

@@ -135,9 +135,9 @@ async def test_an_engine_with_a_fault_is_asked_nothing() -> None:
 async def test_what_is_too_long_is_refused_with_the_limit() -> None:
     handler = ModelHandler(Echo())
     code, line = await refused(handler.generate(request("x" * MAX_REQUEST_BYTES)))
-    assert (code, f"at most {MAX_REQUEST_BYTES}" in line) == (StatusCode.INVALID_ARGUMENT, True)
+    assert (code, f"limit of {MAX_REQUEST_BYTES}" in line) == (StatusCode.INVALID_ARGUMENT, True)
     code, line = await refused(handler.generate(request(request_id="x" * (MAX_ID_CHARACTERS + 1))))
-    assert (code, f"at most {MAX_ID_CHARACTERS}" in line) == (StatusCode.INVALID_ARGUMENT, True)
+    assert (code, f"limit of {MAX_ID_CHARACTERS}" in line) == (StatusCode.INVALID_ARGUMENT, True)
 
 
 async def test_an_answer_that_breaks_off_is_no_answer() -> None:
@@ -166,8 +166,8 @@ async def test_adapters_are_loaded_listed_and_unloaded(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("adapter", "complaint"),
     [
-        (Adapter(name="tutor"), "needs a name and a path"),
-        (Adapter(path="/weights"), "needs a name and a path"),
+        (Adapter(name="tutor"), "requires a name and a path"),
+        (Adapter(path="/weights"), "requires a name and a path"),
         (Adapter(name="echo", path="/weights"), "'echo' is the name of the base model"),
     ],
     ids=["no path", "no name", "the base's name"],

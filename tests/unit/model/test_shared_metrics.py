@@ -23,7 +23,7 @@ metrics = EngineMetrics(SimpleNamespace(name="tiny"))
 metrics.open()
 metrics.adapters(1)
 with metrics.request("algebra") as answered, metrics.request(""):
-    answered.taken_in(10)
+    answered.prompt(10)
     answered.generated(3)
     print("counted", flush=True)
     sys.stdin.read()
