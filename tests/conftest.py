@@ -1,13 +1,18 @@
-"""Which tests run in one process, where several share them: those of a file, and of files that start the same."""
+"""Assigns tests to test processes: those of one file together, and files that share a slow start."""
+
+import logging
+from collections.abc import Iterator
 
 import pytest
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
-# What takes seconds to start, or torch to load, is there once and not once a process. The group of a file, by its path.
+from soliloquy.runtime import logs
+
+# A broker, a sandbox or torch takes seconds to start: each starts in one process only. Maps a group to its paths.
 TOGETHER = {
     "kafka": ("tests/integration/kafka/", "tests/integration/traces/test_kafka.py", "tests/integration/transport/"),
-    # A broker more: the two of them in one process would end long after all others.
+    # These use a second broker: both groups in one process would finish long after all others.
     "services": ("tests/integration/gateway/", "tests/integration/observability/"),
     "torch": (
         "tests/integration/model/",
@@ -28,3 +33,14 @@ class Sharing(LoadScopeScheduling):
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Sharing:
     return Sharing(config, log)
+
+
+@pytest.fixture(autouse=True)
+def restored_logging() -> Iterator[None]:
+    """Undoes what commands called in this process set up: their handlers would write into later tests' output."""
+    root, loggers = logging.getLogger(), [logging.getLogger(name) for name in ("", *logs.OURS)]
+    handlers, levels = [*root.handlers], [log.level for log in loggers]
+    yield
+    root.handlers = handlers
+    for log, level in zip(loggers, levels, strict=True):
+        log.setLevel(level)

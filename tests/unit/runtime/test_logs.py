@@ -2,13 +2,11 @@
 
 import json
 import logging
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from soliloquy.runtime import logs
 from soliloquy.runtime.events import Outcome
 from soliloquy.runtime.logs import JSON, TEXT, relay, set_up
 from soliloquy.runtime.retry import Refused
@@ -20,16 +18,6 @@ from tests.unit.runtime.traces.growing import conversation_id, start, submitted
 
 WORDS = "the words of a student"
 _log = logging.getLogger("services.test")
-
-
-@pytest.fixture(autouse=True)
-def as_it_was() -> Iterator[None]:
-    root, ours = logging.getLogger(), [logging.getLogger(name) for name in logs.OURS]
-    handlers, levels = [*root.handlers], [log.level for log in (root, *ours)]
-    yield
-    root.handlers = handlers
-    for log, level in zip((root, *ours), levels, strict=True):
-        log.setLevel(level)
 
 
 def entries(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
