@@ -1,4 +1,4 @@
-"""Whether the tutor's evaluations agree with what its programs found; which go together is the recipe's policy."""
+"""Compares the tutor's evaluations with its programs' verdicts, by the recipe's table of which go together."""
 
 from collections.abc import Collection, Mapping
 
@@ -7,12 +7,12 @@ from soliloquy.recipes.manners import Findings
 from soliloquy.runtime.values import verdict
 from soliloquy.v1.conversation_pb2 import Calculation, Conversation, Turn
 
-# The letters of the evaluations that agree with a verdict of the code, "right" or "wrong".
+# Maps the code's verdict, "right" or "wrong", to the evaluation letters that agree with it.
 AgreeingLetters = Mapping[str, Collection[str]]
 
 
 def letter_of(turn: Turn) -> str:
-    """Of the tutor's evaluation; empty where it gives none."""
+    """Returns the letter of the tutor's evaluation; empty if it gave none."""
     return EVALUATION_LETTERS.get(turn.tutor.evaluation, "")
 
 

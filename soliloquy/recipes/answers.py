@@ -1,4 +1,4 @@
-"""The shapes of answers that more than one recipe asks for, and the slips of real models that are accepted for them."""
+"""Defines the answers that several recipes ask for, and accepts the slips that real models make in them."""
 
 import re
 from collections.abc import Callable
@@ -28,9 +28,10 @@ def in_code_fence(value: object) -> object:
 
 
 def any_of(*kinds: dict[str, Any]) -> Callable[[dict[str, Any]], None]:
-    """Of fields that depend on each other: each kind of answer by what differs in it, None for a field it lacks.
+    """Describes fields that depend on each other: one dict per kind of answer, with the fields that differ; None omits
+    a field.
 
-    What a validator refuses afterwards, a model that is held to the schema does not write in the first place.
+    Puts into the schema what a validator would only reject afterwards.
     """
 
     def write(schema: dict[str, Any]) -> None:
@@ -47,10 +48,10 @@ def _exactly(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 class StudentMessage(Answer):
-    """A student's message: plain text."""
+    """A student's message in plain text."""
 
     text: Text
-    # By this a word on the other speaker's behalf is known.
+    # Matches words spoken on behalf of the other speaker.
     other: ClassVar[re.Pattern[str]] = re.compile(r"^\s*(tutor|tutorbot|teacher)\s*:", re.IGNORECASE | re.MULTILINE)
 
     @classmethod
@@ -68,7 +69,7 @@ class StudentMessage(Answer):
 
 
 class TutorMessage(StudentMessage):
-    """What a tutor says: plain text."""
+    """A tutor's message in plain text."""
 
     other: ClassVar[re.Pattern[str]] = re.compile(r"^\s*student\s*:", re.IGNORECASE | re.MULTILINE)
 

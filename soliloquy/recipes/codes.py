@@ -1,4 +1,4 @@
-"""How records, prompts and other formats write the contract's enums down."""
+"""Names the contract's enums as records, prompts and other formats write them."""
 
 from soliloquy.v1.conversation_pb2 import ErrorStrategy, Evaluation, Intent, StepState
 

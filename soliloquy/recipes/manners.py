@@ -1,4 +1,4 @@
-"""Rules of good manners that a conversation of any recipe may be held to; how strictly, its policy says."""
+"""Rules of good conversation for every recipe; the recipe's policy sets the limits."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -45,13 +45,13 @@ def check_repetition(conversation: Conversation, policy: Policy) -> Findings:
         long = len(text.split()) >= policy["same_words_from"]
         if text in before or (long and any(is_much_like(text, one, policy["same_words"]) for one in before)):
             yield turn.number, f"the {speaker} repeats {text[:40]!r}"
-        # A single word or number may be said twice.
+        # Short messages such as a single number may be repeated.
         if len(text.split()) >= policy["repeated_from"]:
             before.append(text)
 
 
 def _model_messages(conversation: Conversation) -> Iterator[tuple[Turn, str, str]]:
-    """What models say: a person may talk as it likes."""
+    """Skips the messages of a person, who may write in any way."""
     for turn in conversation.turns:
         for speaker, text in messages(turn):
             if speaker == "tutor" or not conversation.person:
@@ -59,6 +59,6 @@ def _model_messages(conversation: Conversation) -> Iterator[tuple[Turn, str, str
 
 
 def messages(turn: Turn) -> list[tuple[str, str]]:
-    """Who says what in a turn; a tutor may speak first."""
+    """Returns speaker and text of each message of a turn; the student's is missing where the tutor opens."""
     said = [("student", turn.student.text)] if turn.HasField("student") else []
     return [*said, ("tutor", turn.tutor.text)]

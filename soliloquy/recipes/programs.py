@@ -1,4 +1,4 @@
-"""The solution of a problem as a Python function."""
+"""Writes the solution of a problem as a Python function."""
 
 import re
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ _FUNCTION = re.compile(r"\s*(?:import \w+\s+)*def solution\(")
 
 
 def solution_program(solution: str, steps: Iterable[Step]) -> str:
-    """The solution where it is a function, else one of the steps that calculate; empty where none does."""
+    """Returns the solution if it is a function, else a function of its calculating steps; empty if there are none."""
     return solution if _FUNCTION.match(solution) else steps_program(steps)
 
 

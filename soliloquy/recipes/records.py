@@ -1,4 +1,4 @@
-"""The parts of a conversation's record that are the same in every recipe."""
+"""Converts the parts of a conversation that all recipes share to JSON records and back."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ _STRATEGIES = {name: strategy for strategy, name in STRATEGIES.items()}
 
 
 def header_fields(conversation: Conversation) -> dict[str, Any]:
-    """Which conversation it is, and what it is about."""
+    """Identifies the conversation and its problem."""
     return {
         "id": conversation.id,
         "run": conversation.run.id,
@@ -146,7 +146,7 @@ def restore_problem(problem: dict[str, Any]) -> Problem:
         answer=_restore_quantity(problem["answer"]),
         tolerance=problem["tolerance"],
         source=problem["source"],
-        # A dataset of an earlier version says nothing of it.
+        # Datasets written by earlier versions lack this field.
         enrichment=_restore_enrichment(problem.get("enrichment")),
     )
 
@@ -197,7 +197,7 @@ def restore_attempt(attempt: dict[str, Any]) -> CodeAttempt:
 
 
 def _value(value: Any) -> Value:
-    """The tagged value of a plain one; lists and mappings are shown as the text they print as."""
+    """Converts a plain value to a tagged one; lists and mappings become the text that Python prints."""
     if value is None:
         return Value(none=True)
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""Prompt files with slots: a recipe's folder of them, each filled in for one state."""
+"""Loads a recipe's prompt files and fills in their slots."""
 
 import functools
 import hashlib
@@ -13,13 +13,13 @@ from soliloquy.runtime.ask import BrokenPrompt, Prompt
 
 
 class Templates:
-    """The files of a folder `<recipe>/prompts`; a slot is written $question, a literal dollar $$."""
+    """The files of `<recipe>/prompts`; a slot is written $question, a literal dollar $$."""
 
     def __init__(self, folder: Path, slots: Mapping[str, Collection[str]]) -> None:
         self.folder = folder
         self._slots = slots
         self._recipe = folder.parent.name
-        # A process reads its prompts once; an edit is for the next one.
+        # Each process reads its prompts once; edits apply to the next one.
         self._text = functools.cache(self._read)
         self._sections = functools.cache(self._parted)
 
@@ -31,11 +31,11 @@ class Templates:
         return _compiled(self._text(name)) % slots
 
     def table(self, name: str) -> Mapping[str, Any]:
-        """What a TOML file of the folder holds."""
+        """Loads a TOML file of the folder."""
         return tomllib.loads((self.folder / f"{name}.toml").read_text("utf-8"))
 
     def fingerprints(self) -> dict[str, str]:
-        """A hash of each prompt file: a dataset is grown with one set of prompts."""
+        """Returns a hash of each file, which identifies a dataset's prompts; raises BrokenPrompt for a wrong slot."""
         for name, slots in self._slots.items():
             template = string.Template(self._text(name))
             unknown = sorted(set(template.get_identifiers()) - set(slots))
@@ -63,7 +63,7 @@ def fill(template: str, **slots: str) -> str:
 
 @functools.cache
 def _compiled(template: str) -> str:
-    """For the % operator: what string.Template would put together, many times as fast."""
+    """Converts a string.Template to the % format, which fills in many times as fast."""
     text, end = "", 0
     for found in string.Template.pattern.finditer(template):
         text += template[end : found.start()].replace("%", "%%")

@@ -1,1 +1,1 @@
-"""What a text claims in numbers and formulas, and whether that is so; knows nothing of any recipe."""
+"""Finds what a text claims in numbers and formulas, and whether it is true; independent of any recipe."""

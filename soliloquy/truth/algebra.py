@@ -1,4 +1,4 @@
-"""Laws as algebra, by sympy: whether an expression is what a law gives for one of its symbols."""
+"""Compares laws with computer algebra (sympy)."""
 
 import ast
 import math
@@ -10,22 +10,22 @@ import sympy
 from soliloquy.truth.expressions import Expression, Unworkable
 from soliloquy.truth.laws import Law
 
-# Of sums and products of floats that are the same number.
+# The tolerance for floats that are equal up to rounding.
 _EXACT = 1e-9
 
 
 def is_solved_by(law: Law, symbol: str, expression: Expression) -> bool:
-    """Whether the law becomes an identity with the expression in the place of the symbol."""
+    """Whether substituting the expression for the symbol turns the law into an identity."""
     first, *others = [_symbolic(side.tree) for side in law.sides]
     solution = {_symbol(symbol): _symbolic(expression.tree)}
     return all(sympy.simplify((first - other).subs(solution)) == 0 for other in others)
 
 
 def are_equivalent(one: Law, other: Law) -> bool | None:
-    """Whether two laws hold for the same values; None where they are of other symbols, or cannot be solved."""
+    """Whether two laws hold for the same values; None if their symbols differ or neither can be solved."""
     if one.symbols != other.symbols:
         return None
-    # Algebra takes its time, with exponentials half a minute; most laws that differ do so at any point.
+    # Algebra can take half a minute with exponentials; most unequal laws already differ at any point.
     if _meet(one, other) is False:
         return False
     differences = [_symbolic(law.sides[0].tree) - _symbolic(law.sides[1].tree) for law in (one, other)]
@@ -41,7 +41,7 @@ def are_equivalent(one: Law, other: Law) -> bool | None:
 
 
 def _meet(one: Law, other: Law) -> bool | None:
-    """Whether the second law holds at a point of the first; None where such a point is not at hand."""
+    """Whether the second law holds at a point of the first; None if no point is easy to find."""
     for name, expression in permutations(one.sides, 2):
         if isinstance(name.tree, ast.Name) and name.tree.id not in expression.symbols:
             values = {symbol: 1 / (place + math.e) for place, symbol in enumerate(expression.symbols)}
@@ -74,7 +74,7 @@ def _symbolic(node: ast.expr) -> Any:
         case ast.BinOp(left=left, op=op, right=right):
             return _operation(op, _symbolic(left), _symbolic(right))
         case ast.Call(func=ast.Attribute(attr="radians" | "degrees"), args=[argument]):
-            # In a law every angle is in radians.
+            # Laws use radians throughout.
             return _symbolic(argument)
         case ast.Call(func=ast.Attribute(attr="log10"), args=[argument]):
             return sympy.log(_symbolic(argument), 10)

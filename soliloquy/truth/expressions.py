@@ -1,4 +1,4 @@
-"""Arithmetic in Python's notation: checked against a whitelist, calculated without `eval`, written as textbooks do."""
+"""Parses whitelisted arithmetic, calculates it without `eval`, and writes it as textbooks do."""
 
 import ast
 import math
@@ -11,7 +11,7 @@ from functools import cached_property, lru_cache
 from soliloquy.truth.number_format import format_number
 
 MAX_LENGTH = 300
-# Quotes and escapes have no place in arithmetic, and the parser warns about some of them.
+# Arithmetic needs no quotes or escapes, and Python's parser warns about some of them.
 FOREIGN = frozenset("\\\"'#\n\r\0")
 _SLOT = re.compile(r"\{([^{}]+)\}")
 
@@ -23,7 +23,7 @@ FUNCTIONS: dict[str, Callable[[float], float]] = {
     for name in ("sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "radians", "degrees", "exp", "log", "log10")
 }
 CONSTANTS = {"pi": math.pi, "e": math.e}
-# `math.pow`, because `**` makes a complex number of a negative base.
+# `math.pow`, because `**` returns a complex number for a negative base.
 OPERATORS: dict[type[ast.operator], Callable[[float, float], float]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -34,22 +34,22 @@ OPERATORS: dict[type[ast.operator], Callable[[float, float], float]] = {
 
 
 class BadExpression(ValueError):
-    """The text is not arithmetic that may be calculated here."""
+    """The text is not arithmetic, or uses something that is not allowed here."""
 
 
 class Unworkable(ArithmeticError):
     """The expression has no finite value for these numbers."""
 
 
-# What a calculation raises where it has no value.
+# The exceptions of a calculation that has no value.
 UNWORKABLE = (ArithmeticError, ValueError)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Expression:
-    """Each form of it is worked out when it is first asked for: of most wrong ways to a result none ever is."""
+    """Its forms are computed on first use: most wrong ways to a result never need them."""
 
-    # Built by `compiled` and `from_tree`, or of their trees' parts: nothing but what the whitelist names.
+    # Contains only what the whitelist allows: built by `parse_expression`, `from_tree`, or from parts of their trees.
     tree: ast.expr
 
     @cached_property
@@ -66,17 +66,17 @@ class Expression:
 
     @cached_property
     def template(self) -> str:
-        """The textbook's notation with a slot for each symbol: "{m} × {a}"."""
+        """The textbook notation with a slot for each symbol: "{m} × {a}"."""
         return _textbook(self.tree)
 
     @cached_property
     def formula(self) -> str:
-        """The same with the symbols themselves: "m × a"."""
+        """The textbook notation with symbols: "m × a"."""
         return _SLOT.sub(r"\1", self.template) if self.symbols else self.template
 
     @cached_property
     def working(self) -> str:
-        """What is written down to calculate it: "m × a = {m} × {a}"; empty for a bare number."""
+        """The formula with its template, "m × a = {m} × {a}"; empty for a bare number."""
         bare = self.tree.operand if isinstance(self.tree, ast.UnaryOp) else self.tree
         if isinstance(bare, ast.Constant):
             return ""
@@ -94,7 +94,7 @@ class Expression:
         return value
 
 
-# An import meets each expression twice: in its source's notation, and in ours.
+# An import parses each expression twice: in the source's notation and in ours.
 @lru_cache(1024)
 def parse_expression(text: str) -> Expression:
     if len(text) > MAX_LENGTH:
@@ -109,14 +109,14 @@ def parse_expression(text: str) -> Expression:
 
 
 def from_tree(tree: ast.expr) -> Expression:
-    """The expression of a tree that may hold anything; what is no arithmetic is refused."""
+    """Builds the expression of an arbitrary tree; raises BadExpression if it is not arithmetic."""
     expression = Expression(tree=tree)
     _ = expression.calculation
     return expression
 
 
 def _symbols(node: ast.expr) -> Iterator[str]:
-    """Those of a tree that holds nothing but what the whitelist names."""
+    """Yields the symbols of a whitelisted tree."""
     match node:
         case ast.BinOp(left=left, right=right):
             yield from _symbols(left)
@@ -128,7 +128,7 @@ def _symbols(node: ast.expr) -> Iterator[str]:
 
 
 def _calculation(node: ast.expr) -> Calculation:
-    """A closure a node: refuses whatever the whitelist does not name."""
+    """Builds one closure per node; raises BadExpression for a node that is not whitelisted."""
     match node:
         case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATORS:
             return _binary(OPERATORS[type(op)], _calculation(left), _calculation(right))
@@ -185,7 +185,7 @@ def _textbook(node: ast.expr) -> str:
 
 
 def _rendered(node: ast.expr) -> tuple[str, int]:
-    """The text of a node and how tightly it binds."""
+    """Returns the text of a node and its binding strength."""
     match node:
         case ast.BinOp(left=left, op=ast.Pow(), right=ast.Constant(value=int() as exponent)) if exponent in RAISED:
             return f"{_in_brackets(left, ATOM)}{RAISED[exponent]}", SIGNS[ast.Pow][1]
@@ -217,10 +217,10 @@ def _in_brackets(node: ast.expr, binding: int) -> str:
 
 
 def in_working(value: float) -> str:
-    """A number as it stands inside a written calculation."""
+    """Writes a number as it appears inside a calculation."""
     return in_brackets(format_number(value))
 
 
 def in_brackets(number: str) -> str:
-    """A written number, set apart where its own sign or exponent would be read with what is around it."""
+    """Puts a number with a sign or an exponent in brackets."""
     return f"({number})" if number[0] == "-" or "e" in number else number

@@ -1,4 +1,4 @@
-"""Equations as people write them, held against the values that their symbols have."""
+"""Parses equations as people write them, and checks them against the values of their symbols."""
 
 import ast
 import functools
@@ -13,7 +13,7 @@ from soliloquy.truth.units import unit_after
 
 _SAME = 0.01
 _TERM = r"[\w\s().^*/+\-−×·⋅√²³⁴½Δ\\{}]"
-# It ends with its sentence, with the next sign of equality, or where words go on: never behind an operator.
+# An equation ends with its sentence, at the next equals sign, or before a connecting word, but never after an operator.
 _WORDS = r"(?:and|so|with|where|but|is|which|because|for|since|then|right|I|to|or|as)\b"
 _END = rf"(?=[=≈]|[,;:?!]|\.(?:\s|$)|$|\s(?<![-+−*×·⋅/^]\s){_WORDS})"
 _EQUATION = re.compile(rf"(?<![\w=])((?:1\s*/\s*)?[^\W\d]{_TERM}*?)\s*[=≈]\s*({_TERM}+?){_END}")
@@ -31,7 +31,7 @@ _SYMBOL = re.compile(r"[^\W\d]\w*")
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Law:
     text: str
-    # What is equal: "p / T = q / U = r / S" has three.
+    # "p / T = q / U = r / S" has three sides.
     sides: Sequence[Expression]
 
     @property
@@ -44,7 +44,7 @@ class Law:
 
 
 def law(formula: str) -> Law:
-    """The law that a formula is, whatever its symbols are."""
+    """Parses a formula with any symbols."""
     sides = [_read(side, None) for side in formula.split("=")]
     read = [side for side in sides if side is not None]
     if len(read) < max(len(sides), 2):
@@ -53,18 +53,18 @@ def law(formula: str) -> Law:
 
 
 def expression(text: str) -> Expression | None:
-    """What a text writes down to calculate: "3/4 × 100", "2π"; None where it is more than that, or no arithmetic."""
+    """Parses a calculation such as "3/4 × 100" or "2π"; None if the text is anything else."""
     return _read(text, None)
 
 
 def laws_in(text: str) -> Iterator[tuple[str, str]]:
-    """Both sides of every equation between symbols in a text, and what stands around them."""
+    """Yields both sides of every equation in a text, with the words around them."""
     for found in _EQUATION.finditer(text.replace("**", "^")):
         yield found[1].strip(), found[2].strip()
 
 
 def law_between(left: str, right: str, symbols: Iterable[str]) -> Law | None:
-    """The law of two sides that the sentence around it runs into; None where one cannot be read with these symbols."""
+    """Parses the law within two sides that include words of the sentence; None if that is impossible."""
     known = tuple(sorted(symbols))
     before, after = left.split(), right.split()
     one = _first(_read(" ".join(before[start:]), known) for start in range(len(before)))
@@ -73,7 +73,7 @@ def law_between(left: str, right: str, symbols: Iterable[str]) -> Law | None:
 
 
 def holds(left: str, right: str, values: Mapping[str, float]) -> bool | None:
-    """Whether both sides have the same value; None where a side cannot be read or a symbol is unknown."""
+    """Whether both sides have the same value; None if a side cannot be read or a symbol is unknown."""
     found = law_between(left, right, values)
     if found is None or not all(side.symbols for side in found.sides) or _is_quantity(right):
         return None
@@ -84,7 +84,7 @@ def holds(left: str, right: str, values: Mapping[str, float]) -> bool | None:
 
 
 def _first(sides: Iterable[Expression | None]) -> Expression | None:
-    """The longest side that can be read, if possible one with a symbol."""
+    """Returns the longest readable side, preferably one with a symbol."""
     bare = None
     for side in sides:
         if side is not None and side.symbols:
@@ -94,7 +94,7 @@ def _first(sides: Iterable[Expression | None]) -> Expression | None:
 
 
 def _is_quantity(text: str) -> bool:
-    """A number with a unit looks like one times a symbol."""
+    """A number with a unit looks like a number times a symbol."""
     number, _, rest = text.partition(" ")
     found = next(iter(numbers_in(number)), None)
     return found is not None and found.end == len(number) and " " not in rest and unit_after(rest, 0)[1] == len(rest)
@@ -102,7 +102,7 @@ def _is_quantity(text: str) -> bool:
 
 @functools.lru_cache(8192)
 def _read(side: str, symbols: tuple[str, ...] | None) -> Expression | None:
-    """None where it is no arithmetic of these symbols, or of any where none are given."""
+    """Returns None if the text is not arithmetic, or uses a symbol outside of `symbols`."""
     plain = re.sub(r"\bmath\.log\b", "ln", side)
     for sign, python in _PYTHON.items():
         plain = plain.replace(sign, python)
@@ -111,7 +111,7 @@ def _read(side: str, symbols: tuple[str, ...] | None) -> Expression | None:
     plain = _SYMBOL.sub(lambda name: _NAMES.get(name[0], name[0]), plain)
     if symbols is not None:
         plain = _SYMBOL.sub(lambda name: _parted(name[0], set(symbols)), plain)
-    # Side by side means times: 2 h, (a) (b), m g.
+    # Juxtaposition means multiplication: 2 h, (a) (b), m g.
     plain = re.sub(r"(?<=[\w)])\s+(?=[\w(])|(?<=\d)(?=[^\W\d_(])(?![eE][-+]?\d)|(?<=\))(?=[\w(])", "*", plain.strip())
     plain = re.sub(r"(?<=\d)(?=\()", "*", plain)
     for function in _FUNCTIONS:
@@ -127,10 +127,10 @@ def _read(side: str, symbols: tuple[str, ...] | None) -> Expression | None:
 
 
 def _parted(name: str, known: set[str]) -> str:
-    """A run of letters that is no symbol but several of them: "mgh"."""
+    """Splits a run of letters into symbols: "mgh"."""
     if name in known or name in _FUNCTIONS or name in ("pi", "e"):
         return name
-    # A subscript is written with or without its line: p_1 is p1.
+    # p_1 and p1 are the same symbol.
     name = name.replace("_", "")
     parts, rest = [], name
     while rest:

@@ -1,4 +1,4 @@
-"""How alike the conversations of a dataset are in wording."""
+"""Measures how similar the conversations of a dataset are in wording."""
 
 import re
 import tomllib
@@ -17,17 +17,17 @@ _NUMBER = "#"
 class Pair:
     one: str
     other: str
-    # The common share of their runs of words.
+    # The share of word runs that both have in common.
     likeness: float
 
 
 class Likeness:
-    """Takes one conversation after the other, and knows the most alike pair so far."""
+    """Compares each added conversation with the earlier ones, and keeps the most similar pair."""
 
     def __init__(self) -> None:
         self._names: list[str] = []
         self._sizes: list[int] = []
-        # The conversations that say each run of words: far fewer to look at than all pairs.
+        # An index of the conversations that contain each run of words, which avoids comparing all pairs.
         self._saying: dict[int, list[int]] = {}
         self.alike: list[Pair] = []
         self.closest: Pair | None = None
@@ -55,7 +55,7 @@ class Likeness:
 
 
 def shingles(texts: Sequence[str]) -> set[str]:
-    """The runs of words within each of the texts."""
+    """Returns the runs of words within each text."""
     return set(chain.from_iterable(map(_runs, texts)))
 
 

@@ -1,4 +1,4 @@
-"""How numbers are rounded and written, so that a text and the value beside it agree."""
+"""Formats numbers so that a text and the value beside it agree."""
 
 import math
 
@@ -6,24 +6,24 @@ from soliloquy.v1.conversation_pb2 import Quantity
 
 SIGNIFICANT_DIGITS = 5
 _SIGNIFICANT = f".{SIGNIFICANT_DIGITS}g"
-# From here on a number is easier to read with an exponent.
+# Larger numbers are easier to read with an exponent.
 LONGEST_PLAIN = 1e7
-# Beyond this, and below its inverse, slips and roundings would overflow.
+# Beyond this, or below its inverse, slips and roundings would overflow.
 LARGEST = 1e100
 
 
 def is_workable(value: float) -> bool:
-    """Whether a number leaves room to calculate with; zero does."""
+    """Whether a number can be calculated with without overflowing; true for zero."""
     return value == 0 or 1 / LARGEST < abs(value) < LARGEST
 
 
 def tidy(value: float) -> float:
-    """The value as a textbook would carry it on to the next step."""
+    """Rounds a value as a textbook does before the next step."""
     return float(format(value, _SIGNIFICANT))
 
 
 def format_number(value: float) -> str:
-    """A number as text that `float` reads back, with none of a binary fraction's noise."""
+    """Writes a number that `float` reads back, without binary rounding noise."""
     plain = f"{value:.10g}"
     if "e" not in plain and abs(value) < LONGEST_PLAIN:
         return plain
@@ -36,7 +36,7 @@ def with_unit(number: str, unit: str) -> str:
 
 
 def format_rounded(value: float, digits: int) -> str:
-    """A number with so many significant digits, as written by hand."""
+    """Rounds to significant digits, in handwritten notation."""
     if value == 0 or not math.isfinite(value):
         return f"{value:g}"
     exponent = int(f"{value:.{digits - 1}e}".partition("e")[2])
@@ -49,7 +49,7 @@ def format_rounded(value: float, digits: int) -> str:
 
 
 def format_exact(value: float) -> str:
-    """A number with all its digits, as Python reads it."""
+    """Writes all digits, as Python does."""
     return repr(value).removesuffix(".0")
 
 

@@ -1,4 +1,4 @@
-"""Numbers as people write them in a sentence."""
+"""Parses numbers as people write them in sentences."""
 
 import math
 import re
@@ -8,16 +8,16 @@ from functools import lru_cache
 
 from soliloquy.truth.spelled import BEGINS_SPELLED, FRACTIONS, MAGNITUDES, SPELLED, has_any, value_of
 
-# The digits of what is not rounded: a fraction, a word.
+# The significant digits of numbers that are not rounded, such as fractions and words.
 EXACT = 15
 
 _SEPARATOR = re.compile("[,\u202f\u00a0 ]")
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
-# Not the digits of a name (v2), of an exponent, of a longer number; not the minus of a difference.
+# Excludes the digits of names (v2), exponents and longer numbers, and the minus of a difference.
 _SIGN = r"(?P<sign>(?<![\d)\w])(?:[-−]|(?<![\d)\w]\s)[-−]\s)(?=[\d.]))?"
 _BEGINS = rf"(?<![\w^.\u2070-\u207b])(?<![^\W\d_]-)(?<!\^[-−{{(]){_SIGN}"
 _FRACTION_ENDS = r"(?!\w|\.\d|[\^²³]|\s?[/⁄*×(])"
-# A quotient of decimals is a calculation, unless a unit makes it a value.
+# A quotient of decimals is a calculation unless a unit follows.
 _UNIT_FOLLOWS = r"(?=\s?(?!is|and|so|to|we|or|if|I\b|a\b|in|as|but|for)[A-Za-zµΩ°%]{1,3}(?![A-Za-z]))"
 _FRACTION = (
     r"(?:(?P<whole>\d+)\s+(?:and\s+)?)?(?:\\[dt]?frac\{(?P<top>\d+)\}\{(?P<bottom>\d+)\}"
@@ -31,9 +31,9 @@ _DECIMAL = (
     r"(?:(?:\^|\*\*)\s*[({]?\s*(?P<ten>[-−+]?\s?\d+)\s*[)}]?|(?P<raised>[⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺]+)))?"
 )
 _IN_DIGITS = rf"{_FRACTION}|{_POWER_OF_TEN}|{_DECIMAL}"
-# Two thousand; three quarters of an hour; half a minute.
+# Matches the rest of "two thousand", "three quarters of an hour" and "half a minute".
 _GOES_ON = rf"(?:\s+(?P<magnitude>{'|'.join(MAGNITUDES)})s?\b)?(?:\s+(?:of\s+)?an?(?=\s))?"
-# What a number begins with in digits: most places of a text are passed over by it.
+# The characters a number in digits can start with; the lookahead skips most of a text.
 _MAY_BEGIN = rf"\-−.\d\\{''.join(FRACTIONS)}"
 _NUMBER = re.compile(rf"(?=[{_MAY_BEGIN}]){_BEGINS}(?:{_IN_DIGITS}|(?P<word>\b\B)){_GOES_ON}", re.IGNORECASE)
 _OR_WORD = re.compile(rf"{_BEGINS}(?:{_IN_DIGITS}|\b(?P<word>{SPELLED})\b){_GOES_ON}", re.IGNORECASE)
@@ -43,24 +43,24 @@ _MAY_BE_OR_WORD = re.compile(rf"[{_MAY_BEGIN}]|{BEGINS_SPELLED}", re.IGNORECASE)
 @dataclass(frozen=True, slots=True)
 class Number:
     value: float
-    # Half a unit of its last digit: what rounding to it may have hidden.
+    # Half a unit of the last digit: the largest rounding error.
     half: float
-    # Significant digits as written; a fraction and a word are exact.
+    # Significant digits as written; EXACT for fractions and words.
     digits: int
     start: int
     end: int
     spelled: bool = False
 
 
-# Several rules ask the same of a text.
+# Several rules parse the same text.
 @lru_cache(256)
 def numbers_in(text: str) -> Sequence[Number]:
-    """Every number of a text, in order: signs, separators, powers of ten, fractions and small words understood."""
+    """Returns every number of a text, in order, including powers of ten, fractions and numbers in words."""
     return tuple(_numbers(_with_words(text) if has_any(text) else _NUMBER.finditer(text)))
 
 
 def numbers_in_digits(text: str) -> Iterator[Number]:
-    """The same without those in words, which are more often pronouns than numbers."""
+    """Ignores numbers in words, which are more often pronouns than numbers."""
     return _numbers(_NUMBER.finditer(text))
 
 
@@ -106,7 +106,7 @@ def _decimal(found: re.Match[str]) -> tuple[float, float, int]:
         return math.inf, 0.0, 0
     whole, _, decimals = mantissa.partition(".")
     plain = (whole + decimals).lstrip("0")
-    # Zeros at the end of a whole number may only hold its place.
+    # Trailing zeros of a whole number may be placeholders.
     digits = len(plain if decimals else plain.rstrip("0"))
     place = -len(decimals) if decimals else len(plain) - len(plain.rstrip("0"))
     return float(f"{mantissa}e{exponent}"), 0.5 * 10.0 ** (place + exponent), max(digits, 1)

@@ -1,26 +1,26 @@
-"""Whether a text says a phrase or a formula, however it spaces it and writes its products."""
+"""Finds phrases and formulas in a text, whatever their spacing and multiplication signs."""
 
 import functools
 import re
 from difflib import SequenceMatcher
 
-# Characters up to which one word more or less is much.
+# Texts up to this many characters are compared by letters too: a single word changes much of them.
 SHORT = 50
 _WORD = re.compile(r"\w+")
 _BETWEEN = " \t\n*×·"
 _WITHOUT_BETWEEN = str.maketrans("", "", _BETWEEN)
-# With more before it or behind it a formula is another one: 1 / R = .., F = m * a / 2.
+# A formula with a term before or after it is a different one: 1 / R = .., F = m * a / 2.
 _BEGUN = re.compile(r"(?<!\w)(?<![-+−/^*×·])(?<![-+−/^*×·] )")
 _ENDED = re.compile(r"(?!\w|\s*[-+−/^*×·]\s*(?:\d|\w\b|\w_|\())")
 
 
 def says(text: str, phrase: str) -> bool:
-    """Whether a text holds a phrase or formula, however it spaces it and writes its products."""
+    """Whether a text contains a phrase or formula."""
     return _place(text.replace("**", "^"), phrase) is not None
 
 
 def says_exactly(text: str, formula: str) -> bool:
-    """The same, with capitals as they are: t and T may be two quantities."""
+    """Like `says`, but case-sensitive: t and T may be two quantities."""
     text = text.replace("**", "^")
     place = _place(text, formula)
     said = text[place[0] : place[1]] if place else ""
@@ -34,16 +34,16 @@ def without(text: str, phrase: str) -> str:
 
 
 def shared_words(one: str, other: str) -> float:
-    """Of all the words of two texts, the share that both have."""
+    """Returns the share of all words of two texts that both contain."""
     words, others = words_of(one), words_of(other)
     return len(words & others) / max(len(words | others), 1)
 
 
 def is_much_like(one: str, other: str, share: float) -> bool:
-    """Whether two texts share so much: of their words or, where there are few, of their letters."""
+    """Whether two texts share this much of their words or, if they are short, of their letters."""
     fewer, more = sorted((len(words_of(one)), len(words_of(other))))
     if fewer < more * share / 2:
-        # However many of them are shared, it is not enough.
+        # The shorter text cannot share enough words.
         return False
     shared = shared_words(one, other)
     few = max(len(one), len(other)) <= SHORT and shared >= share / 2
@@ -52,12 +52,12 @@ def is_much_like(one: str, other: str, share: float) -> bool:
 
 @functools.lru_cache(1024)
 def words_of(text: str) -> frozenset[str]:
-    """Its different words, in whatever case."""
+    """Returns the distinct words, case-folded."""
     return frozenset(_WORD.findall(text.casefold()))
 
 
 def _place(text: str, phrase: str) -> tuple[int, int] | None:
-    """Where a text holds a phrase, leaving aside spaces and signs of multiplication in both."""
+    """Returns where a text contains a phrase, ignoring spaces and multiplication signs in both."""
     tight, wanted = _tight(text), _tight(_plain(phrase))
     at = tight.find(wanted) if wanted else -1
     kept = [position for position, mark in enumerate(text) if mark not in _BETWEEN] if at >= 0 else []
@@ -74,6 +74,6 @@ def _plain(phrase: str) -> str:
 
 
 def _tight(text: str) -> str:
-    """The text without spaces and signs of multiplication, one character for each that is kept."""
+    """Removes spaces and multiplication signs; every other character remains one character."""
     tight = text.translate(_WITHOUT_BETWEEN)
     return tight.lower() if tight.isascii() else "".join(mark.lower()[:1] for mark in tight)

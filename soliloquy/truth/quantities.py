@@ -1,4 +1,4 @@
-"""Numbers with their units, as a text gives them."""
+"""Parses numbers with their units."""
 
 import functools
 import re
@@ -15,7 +15,7 @@ _CUES = tomllib.loads(Path(__file__).with_name("cues.toml").read_text("utf-8"))
 _VERBS, _HEDGES = "|".join(_CUES["states"]), "|".join(_CUES["hedges"])
 STATES = re.compile(rf"(?:[=≈≅~→]|\\approx|\b(?:{_VERBS}))[\s:(]*(?:(?:{_HEDGES}) )*\W{{0,3}}$", re.IGNORECASE)
 LABELS = re.compile(rf"(?:\b(?:{'|'.join(_CUES['labels'])})|#)\s*$", re.IGNORECASE)
-# As many characters of what stands before a number tell.
+# How many characters before a number are searched for cues.
 BEFORE = 32
 
 
@@ -30,15 +30,15 @@ _CURRENCIES = tuple("$€£")
 
 @dataclass(frozen=True, slots=True)
 class WrittenQuantity:
-    """A number with its unit, and how it stands in the text."""
+    """A number with its unit, as a text states it."""
 
     value: float
     half: float
     digits: int
     unit: Unit | None
-    # The word behind it where no unit is: "apples".
+    # The word after a number without a unit: "apples".
     word: str
-    # Whether the text gives it as a result: "= 6", "I got 6".
+    # Whether the text presents it as a result: "= 6", "I got 6".
     stated: bool
     # Whether it is a term of a calculation or formula.
     term: bool
@@ -47,7 +47,7 @@ class WrittenQuantity:
 
 
 def quantities_in(text: str) -> list[WrittenQuantity]:
-    """In the order of the text; "2 min 25 s" is one quantity."""
+    """Returns the quantities in order; "2 min 25 s" is a single one."""
     text = _without_dollars(text)
     found: list[WrittenQuantity] = []
     for one in _quantities(text):
@@ -59,7 +59,7 @@ def quantities_in(text: str) -> list[WrittenQuantity]:
 
 
 def calculations_in(text: str) -> Iterator[WrittenQuantity]:
-    """What the bare calculations of a text come to: "0.45·4.19·18 kJ"."""
+    """Yields the results of the bare calculations in a text, such as "0.45·4.19·18 kJ"."""
     text = _without_dollars(text)
     for found in _CALCULATION.finditer(text):
         try:
@@ -71,7 +71,7 @@ def calculations_in(text: str) -> Iterator[WrittenQuantity]:
 
 
 def _without_dollars(text: str) -> str:
-    """Those that enclose a formula are no money; every character keeps its place."""
+    """Blanks out dollar signs that enclose a formula; every character keeps its position."""
     return _FORMULA.sub(r" \1 ", text) if "$" in text else text
 
 
@@ -81,7 +81,7 @@ def _in_python(calculation: str) -> str:
 
 
 def _joined(before: WrittenQuantity, rest: WrittenQuantity, between: str) -> WrittenQuantity | None:
-    """Two parts of one quantity: hours and minutes, dollars and cents."""
+    """Combines two parts of one quantity, such as hours and minutes, or dollars and cents."""
     if before.unit is None or before.unit.kind not in _compounds() or between.strip() not in ("", "and"):
         return None
     smaller = rest.unit or (_below().get(before.unit.measure) if not rest.word.endswith("s") else None)
@@ -96,13 +96,13 @@ def _joined(before: WrittenQuantity, rest: WrittenQuantity, between: str) -> Wri
 
 @functools.cache
 def _compounds() -> set[str]:
-    """Kinds of units whose parts are told together."""
+    """The kinds of units that people combine."""
     return {unit("s").kind, unit("$").kind, unit("m").kind}
 
 
 @functools.cache
 def _below() -> dict[str, Unit]:
-    """What the second part of "2 minutes 25" is told in."""
+    """The unit of the second part in "2 minutes 25"."""
     return {unit("min").measure: unit("s"), unit("h").measure: unit("min"), unit("$").measure: unit("ct")}
 
 
@@ -112,7 +112,7 @@ def _quantities(text: str) -> Iterator[WrittenQuantity]:
         before = text[max(0, number.start - BEFORE) : number.start]
         if LABELS.search(before):
             continue
-        # The T of "1 - T" is no unit.
+        # The T of "1 - T" is not a unit.
         subtracts = _SUBTRACTS.match(text, number.end)
         known, end = (None, number.end) if subtracts else unit_after(text, number.end)
         if known is None and before.rstrip()[-1:] in _CURRENCIES:
@@ -120,7 +120,7 @@ def _quantities(text: str) -> Iterator[WrittenQuantity]:
         last, last_end = last_end, end
         word = "" if known else _word_after(text, number.end)
         stated = STATES.search(before) is not None
-        # "one" and its like are more often words than numbers.
+        # "one" and similar words are more often pronouns than numbers.
         goes_on = last and not text[last : number.start].strip()
         simple = number.spelled and not goes_on and text[number.start : number.end].isalpha()
         if simple and known is None and not stated and not word.endswith("s"):
@@ -151,7 +151,7 @@ def _word_after(text: str, at: int) -> str:
 def is_same(
     written: WrittenQuantity, value: float, stated_unit: str, tolerance: float, *, least_digits: int = 2
 ) -> bool:
-    """Whether a text's quantity is this one: within the tolerance or rounded to it, in any unit of its kind."""
+    """Whether a quantity equals this value, within the tolerance or by rounding, in any unit of its kind."""
     wanted = unit(stated_unit)
     if written.unit is None or not written.unit.kind:
         if wanted.kind.startswith("counted ") and _names_another_thing(written.word, wanted):
@@ -160,7 +160,7 @@ def is_same(
         share = wanted.kind == "dimensionless" and written.digits == EXACT and abs(written.value) <= 1
         told = written.value / wanted.factor if share else written.value
         return _near(written, value, told, written.half, tolerance, least_digits)
-    # A bare ratio may be told as a percentage.
+    # A bare ratio may be written as a percentage.
     ratio = not wanted.kind and written.unit.kind == "dimensionless"
     if written.unit.kind != wanted.kind and not ratio:
         return False
@@ -186,7 +186,7 @@ def _names_another_thing(word: str, wanted: Unit) -> bool:
 
 
 def answer_in(text: str, unit: str) -> float | None:
-    """What a reply states last, if possible in the unit asked for."""
+    """Returns the number that a reply states last, preferably in the given unit, which is compared as text."""
     numbers = list(numbers_in_digits(text))
     stated = [number for number in numbers if _is_stated(number, text)] or numbers
     in_unit = [number for number in stated if unit and _is_in_unit(text[number.end :].lstrip(), unit)]

@@ -1,4 +1,4 @@
-"""What the checked turns of a dataset come to."""
+"""Summarises the checked turns of a dataset."""
 
 import re
 from collections import Counter
@@ -9,18 +9,18 @@ from typing import Any
 from soliloquy.truth.likeness import Likeness, Pair
 from soliloquy.truth.utterances import bigram_entropy, words
 
-# A fault that names its turn: the rule, the turn, the evidence.
+# A fault with a turn reads "rule: turn N: evidence".
 _LOCATED = re.compile(r"([^:]+): turn (\d+): (.+)", re.DOTALL)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CheckedTurn:
-    """What is said of one turn: by its labels, and by the check."""
+    """One turn's labels, and what the check found."""
 
-    # Whether the student was to err, and did; None where its message answers nobody or is neither right nor wrong.
+    # Whether the student was meant to be wrong, and was right; None if nothing was drawn, or the message is neither.
     meant_wrong: bool | None
     right: bool | None
-    # Whether the tutor's verdict is true; None where there is none, or nothing that it could be held against.
+    # Whether the tutor's verdict is true; None if it gives none or nothing can be compared with it.
     verdict_true: bool | None
     # The recipe's labels of the reply, in its order: evaluation "a", action "1", state "q".
     codes: Mapping[str, str]
@@ -35,7 +35,7 @@ class CheckedConversation:
 
 
 def located_faults(faults: Iterable[str]) -> Iterator[tuple[int, str, str]]:
-    """Turn, rule and evidence of the faults that name a turn."""
+    """Yields turn, rule and evidence of the faults that name a turn."""
     for fault in faults:
         if parts := _LOCATED.fullmatch(fault):
             yield int(parts[2]), parts[1], parts[3]
@@ -45,12 +45,12 @@ def located_faults(faults: Iterable[str]) -> Iterator[tuple[int, str, str]]:
 class TruthReport:
     conversations: int = 0
     turns: int = 0
-    # The student's messages but for those that open a conversation.
+    # The student's messages except openings.
     replies: int = 0
     meant_wrong: int = 0
     found_wrong: int = 0
     unlike_meant: int = 0
-    # How often each combination of codes occurs, and what each of its places stands for.
+    # Counts each combination of codes; `labels` names their positions.
     codes: Counter[tuple[str, ...]] = field(default_factory=Counter)
     labels: tuple[str, ...] = ()
     rules: Counter[str] = field(default_factory=Counter)
@@ -76,7 +76,7 @@ class TruthReport:
         self.likeness.add(conversation, [text for turn in checked.turns for text in (turn.message, turn.reply)])
 
     def occurring(self, label: str) -> Counter[str]:
-        """How often each code of one label occurs."""
+        """Counts each code of one label."""
         place = self.labels.index(label)
         found: Counter[str] = Counter()
         for codes, count in self.codes.items():
@@ -89,7 +89,7 @@ class TruthReport:
             "conversations": self.conversations,
             "turns": self.turns,
             "student_replies": self.replies,
-            # Of all replies to the tutor, as the paper counts: one in ten is to be wrong, whatever else they may be.
+            # Relative to all replies to the tutor, as in the paper, whose target is one wrong reply in ten.
             "intended_error_rate": self.meant_wrong / max(self.replies, 1),
             "realised_error_rate": self.found_wrong / max(self.replies, 1),
             "unlike_meant": self.unlike_meant,

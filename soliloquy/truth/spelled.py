@@ -1,4 +1,4 @@
-"""Numbers in words: "one hundred and fifty", "three point seven", "two fifths", "half a", "minus thirteen"."""
+"""Parses numbers in words: "one hundred and fifty", "three point seven", "two fifths", "half a", "minus thirteen"."""
 
 import re
 import tomllib
@@ -21,7 +21,7 @@ SPELLED = (
     rf"(?:(?:{_WHOLE})(?:\spoint(?:\s(?:{_ONE}))+)?(?:\sand\s(?:an?\s|(?:{_ONE})\s)(?:{_PART})s?)?(?:[-\s](?:{_PART})s?)?"
     rf"|an?\s(?:{_PART})(?=\s(?:of|an?)\b)|half(?=\san?\s))"
 )
-# What SPELLED begins with.
+# Matches the first word of SPELLED.
 BEGINS_SPELLED = rf"\b(?:minus|negative|an?|half|{_TEN}|{_ONE})"
 _ANY_WORD = re.compile(rf"\b(?:{_ONE}|{_TEN}|{_PART}|(?:an?)\s(?:{_LARGE}))\b", re.IGNORECASE)
 _WORDS = {*_UNITS, *_TENS, *_PARTS, *MAGNITUDES}
@@ -29,13 +29,13 @@ _TOKEN = re.compile(r"[a-z]+")
 
 
 def has_any(text: str) -> bool:
-    """Whether a text holds a word that is a number, or a part of one."""
-    # Looking for one at each place is dear, and most texts have none of the words.
+    """Whether a text contains a number word, or part of one."""
+    # The regular expression is slow, and most texts contain none of the words.
     return not _WORDS.isdisjoint(words_of(text)) and _ANY_WORD.search(text) is not None
 
 
 def value_of(text: str) -> tuple[float, float]:
-    """The number that words stand for, and half a unit of its last digit."""
+    """Returns the number that words stand for, and half a unit of its last digit."""
     total = current = 0.0
     sign, scale, half = 1.0, 0.0, 0.5
     words = _TOKEN.findall(text.lower())
@@ -64,7 +64,7 @@ def value_of(text: str) -> tuple[float, float]:
 
 
 def _divided(before: list[str], count: float, parts: int) -> float:
-    """ "two and a half" or "two fifths": what was counted so far is whole, or of the parts."""
+    """Handles "two and a half" and "two fifths": the count so far is a whole number, or a number of parts."""
     if "and" in before:
         last = before[len(before) - before[::-1].index("and") :]
         of = _UNITS.get(last[0], 1.0) if last else 1.0

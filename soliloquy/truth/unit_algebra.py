@@ -1,4 +1,4 @@
-"""Calculations with units, by pint: whether an expression of quantities yields the unit that is said."""
+"""Calculates with units (pint): checks that an expression yields the stated unit."""
 
 import ast
 import functools
@@ -15,16 +15,16 @@ Quantity = Any
 
 
 class UnknownUnit(ValueError):
-    """Not a unit of measurement: it counts things, or is misspelt."""
+    """The unit counts things, or is misspelt."""
 
 
 class UnitsDisagree(ValueError):
-    """Quantities are added, converted or put into a function as their units do not allow."""
+    """Quantities are added, converted or passed to a function in a way that their units do not allow."""
 
 
 @functools.cache
 def unit_registry() -> "pint.UnitRegistry[float]":
-    """The one registry that all quantities are of."""
+    """Returns the registry that all quantities share."""
     registry: pint.UnitRegistry[float] = pint.UnitRegistry(autoconvert_offset_to_baseunit=True)
     registry.define("dollar = [money]")
     registry.define("cent = 0.01 dollar")
@@ -36,7 +36,7 @@ def convert(value: float, own: str, to: str) -> float:
 
 
 def calculate(expression: Expression, quantities: Mapping[str, tuple[float, str]], own: str) -> float:
-    """The value of an expression in a unit, worked out with the units of its quantities."""
+    """Returns the value of an expression in the unit `own`, calculated with units."""
     values = {
         symbol: unit_registry().Quantity(value, _measure(_step_of(stated)))
         for symbol, (value, stated) in quantities.items()
@@ -48,7 +48,7 @@ def calculate(expression: Expression, quantities: Mapping[str, tuple[float, str]
 
 
 def _step_of(own: str) -> str:
-    """Outside a conversion only differences of temperatures in °C are calculated with: a degree is a kelvin."""
+    """Outside of conversions, only temperature differences in °C are calculated with: a degree is a kelvin."""
     return "K" if own == "°C" else own
 
 
@@ -96,5 +96,5 @@ def _function(name: str, argument: Quantity) -> Quantity:
             return argument.to("degree")
         case "asin" | "acos" | "atan":
             return unit_registry().Quantity(FUNCTIONS[name](_in_unit(argument, "")), "radian")
-    # Radians are plain numbers to pint.
+    # pint treats radians as plain numbers.
     return unit_registry().Quantity(FUNCTIONS[name](_in_unit(argument, "")))

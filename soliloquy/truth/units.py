@@ -1,4 +1,7 @@
-"""Units as texts write them: what they measure, and how much of it."""
+"""Parses units as texts write them: what they measure and their size in SI base units.
+
+pint knows all of this too, but takes most of a second to load, which every process that meets a unit would pay.
+"""
 
 import ast
 import functools
@@ -20,12 +23,12 @@ _MEASURES: dict[str, dict[str, float]] = _MEASURE_TABLES["measures"]
 
 
 def longest_of(words: Iterable[str]) -> str:
-    """The longest of the words that fits, or else the next: as if they stood one behind the other, longest first."""
+    """Builds a pattern that matches the longest of many words while looking at each letter once."""
     return _pattern(sorted(set(words)))
 
 
 def _pattern(words: list[str]) -> str:
-    """Of words in the order of the alphabet."""
+    """Expects the words in alphabetical order."""
     ends = words[0] == ""
     branches: list[str] = []
     for letter, group in groupby(words[ends:], key=lambda word: word[0]):
@@ -48,11 +51,11 @@ def _symbols() -> dict[str, str]:
 _SYMBOLS = _symbols()
 _SYMBOL = longest_of(_SYMBOLS)
 _POWER = r"(?:[²³⁴]|⁻[¹²³⁴]|\s?(?:\^|\*\*)\s?[({]?[-−]?\d[)}]?|-[1234](?!\d)|(?<=m)[23](?![\d.,]\d|\d))?"
-# A superscript counts as a letter to `\w`.
+# `\w` matches superscripts too.
 _FACTOR = rf"(?:{_SYMBOL})(?![A-Za-zµμΩ]){_POWER}"
 _WORD = longest_of(_WORDS)
 _SPELLED = rf"(?:(?:square|cubic)\s+)?(?:{_PREFIX_WORDS})?(?:{_WORD})(?:s|es)?(?![^\W\d_])(?:\s+(?:squared|cubed))?"
-# What may follow another factor after a space: "kg m/s" is a unit, "3 m in 2 s" holds none that long.
+# Matches a further factor after a space: "kg m/s" is one unit, "3 m in 2 s" is not.
 _NEXT = rf" (?!(?:s|A|C|T|h|t|min)(?![\w^-])|in\b){_FACTOR}"
 _SPELLED_PART = re.compile(
     rf"(?P<per>\b(?:per|a)\b|/)|(?P<after>squared|cubed)|(?P<before>square|cubic)"
@@ -63,19 +66,19 @@ _POWERS = {"square": "**2", "squared": "**2", "cubic": "**3", "cubed": "**3"}
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    # Two units of the same kind can be converted into each other.
+    # Units of the same kind can be converted into each other.
     kind: str
     factor: float
     offset: float = 0.0
-    # As pint reads it too; empty for what is counted, and for a plain number.
+    # The expression that pint reads too; empty for counted things and plain numbers.
     measure: str = ""
 
     def in_base(self, value: float) -> float:
-        """The value of so many of this unit in base units."""
+        """Converts a value to base units."""
         return value * self.factor + self.offset
 
     def of(self, value: float, other: "Unit") -> float:
-        """How many of this unit so many of another of its kind are."""
+        """Converts a value of another unit of the same kind to this unit."""
         return (other.in_base(value) - self.offset) / self.factor
 
 
@@ -84,7 +87,7 @@ NO_UNIT = Unit("", 1.0)
 
 @functools.cache
 def _unit() -> re.Pattern[str]:
-    """Compiled when a text is first looked at: a twentieth of a second that not every command needs."""
+    """Compiles on first use: the 50 ms are wasted in a command that reads no units."""
     return re.compile(
         rf"[\s\u00a0\u202f~\\,-]{{0,3}}?(?:"
         rf"(?P<symbols>(?:1/)?{_FACTOR}(?:\s?[·*⋅/]\s?\(?{_FACTOR}(?:\s?[·*⋅ ]\s?{_FACTOR})*\)?|{_NEXT})*)"
@@ -94,7 +97,7 @@ def _unit() -> re.Pattern[str]:
 
 
 def unit_after(text: str, at: int) -> tuple[Unit | None, int]:
-    """The unit that stands right behind a number, and where it ends; None where there is none."""
+    """Returns the unit right after a number and where it ends; None if there is none."""
     found = _unit().match(text, at)
     if found is None:
         return None, at
@@ -108,7 +111,7 @@ def unit_after(text: str, at: int) -> tuple[Unit | None, int]:
 
 @functools.lru_cache(4096)
 def unit(text: str) -> Unit:
-    """A unit as a problem states it; one that is no unit of physics counts its own things: "apples"."""
+    """Parses a problem's unit; an unknown one counts its own things: "apples"."""
     if not text:
         return NO_UNIT
     known, end = unit_after(text, 0)
@@ -162,9 +165,9 @@ def _measured(expression: str) -> Unit | None:
 @dataclass(frozen=True, slots=True)
 class Measure:
     factor: float
-    # Where its scale begins on that of the base unit.
+    # The zero of the scale in base units.
     zero: float
-    # Of each base unit, in the order of their names.
+    # The power of each base unit, sorted by name.
     powers: tuple[tuple[str, float], ...]
 
     @property
@@ -176,11 +179,11 @@ _NOTHING = Measure(1.0, 0.0, ())
 
 
 class NoMeasure(ValueError):
-    """Letters that look like a unit and are none."""
+    """The letters look like a unit but are none."""
 
 
 def measure(expression: str) -> Measure:
-    """Of names, products, quotients and whole powers: "(kilometer)/(hour)**2"."""
+    """Evaluates names, products, quotients and integer powers: "(kilometer)/(hour)**2"."""
     try:
         return _worked(ast.parse(expression, mode="eval").body)
     except (SyntaxError, RecursionError, ArithmeticError) as error:

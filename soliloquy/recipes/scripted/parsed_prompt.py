@@ -1,4 +1,4 @@
-"""What a prompt says, read from its tagged sections."""
+"""Reads the state of a conversation from the tagged sections of a prompt."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -19,11 +19,11 @@ _OUTPUT = re.compile(r"^\s*(\w+)\s*=\s*(.*?)\s*$", re.MULTILINE)
 
 
 class ProblemBook(Protocol):
-    """Knows the problems by their questions."""
+    """Looks problems up by their questions."""
 
     @property
     def draw(self) -> Callable[[int], Problem] | None:
-        """Gives a problem for each number; None where there are only those that were given."""
+        """Returns a problem for each number; None if the book holds only given problems."""
 
     def recognise(self, question: str) -> Problem | None: ...
 
@@ -35,7 +35,7 @@ class SpokenLine:
 
 
 class ParsedPrompt:
-    """One request's prompt. A section that its state needs and the prompt lacks is refused by name."""
+    """One request's prompt. Raises ModelRefused if it lacks a section that the state needs."""
 
     def __init__(self, prompt: str, text: str, book: ProblemBook) -> None:
         self.prompt = prompt
@@ -53,7 +53,7 @@ class ParsedPrompt:
 
     @property
     def persona(self) -> str:
-        """Who the student is; nobody in particular where the prompt does not say."""
+        """Empty if the prompt names no persona."""
         return self.attributes("persona").get("name", "") if self.has("persona") else ""
 
     @cached_property
@@ -68,7 +68,7 @@ class ParsedPrompt:
         return problem
 
     def drawn(self, rng: Random) -> Problem:
-        """A problem that nobody asked about."""
+        """Draws a problem from the bank, for prompts that ask for a new one."""
         if self._book.draw is None:
             raise ModelRefused(
                 "the scripted model writes no problems of its own without a bank to draw from; choose another engine"
@@ -77,7 +77,7 @@ class ParsedPrompt:
 
     @cached_property
     def conversation(self) -> list[SpokenLine]:
-        """The messages so far; a line without a speaker goes on with the message before it."""
+        """The messages so far; a line without a speaker continues the message above it."""
         lines: list[SpokenLine] = []
         for row in self.section("conversation").splitlines():
             speaker = _SPEAKER.match(row)
@@ -89,12 +89,11 @@ class ParsedPrompt:
         return lines
 
     def said(self, *, student: bool) -> list[str]:
-        """What a speaker has said so far."""
         return [line.text for line in self.conversation if line.student == student]
 
     @cached_property
     def latest_reply(self) -> str:
-        """The student's words that the tutor is about to answer."""
+        """The student's message that the tutor is about to answer."""
         for line in reversed(self.conversation):
             if line.student:
                 return line.text
@@ -106,7 +105,7 @@ class ParsedPrompt:
 
     @cached_property
     def step(self) -> Step:
-        """The step that the student's latest reply works on."""
+        """The step that the student's latest message works on."""
         number = self._count(_STEP, "Step being worked on: 2 of 4")
         if not 1 <= number <= len(self.problem.steps):
             raise ModelRefused(
@@ -120,22 +119,22 @@ class ParsedPrompt:
 
     @property
     def wrong_before(self) -> int:
-        """Wrong answers at this step before the latest reply."""
+        """Wrong answers at this step before the latest message."""
         return self._count(_WRONG, "Wrong answers at this step: 1")
 
     @cached_property
     def output(self) -> Mapping[str, str]:
-        """The variables of the calculation, with their values as Python prints them."""
+        """The calculation's variables with their values as Python prints them."""
         return dict(_OUTPUT.findall(self.section("output")))
 
     @cached_property
     def word_limit(self) -> int:
-        """What a reply has to stay under; 0 where the prompt sets no limit."""
+        """The limit on a reply's length in words; 0 if the prompt sets none."""
         limit = _WORDS.search(self.text)
         return int(limit.group(1)) if limit else 0
 
     def _find(self, tag: str) -> tuple[str, str] | None:
-        """The opening tag and the body of the last such section; instructions may name a tag before it."""
+        """Returns the opening tag and the body of the last such section; instructions may mention the tag earlier."""
         end = self.text.rfind(f"</{tag}>")
         if end < 0:
             return None
@@ -162,5 +161,5 @@ class ParsedPrompt:
         return int(found.group(1))
 
 
-# What answers a prompt by rule: the same source of randomness, the same answer.
+# Answers a prompt by rule: the same random state gives the same answer.
 Speaker = Callable[[ParsedPrompt, Random], str]

@@ -1,4 +1,4 @@
-"""Sentences drawn from phrase files, and put together under a word limit."""
+"""Draws sentences from phrase files and combines them under a word limit."""
 
 import re
 import string
@@ -12,13 +12,13 @@ from typing import Any, overload
 
 from soliloquy.truth.phrases import is_much_like
 
-# How often other words are sought, and from what common share on two messages say the same.
+# How many wordings to try, and how many shared words make two messages too similar.
 TRIES = 12
 SAME = 0.8
 # "I [got|get] it" is two wordings; "[so |]it is" is one with the word and one without.
 _CHOICE = re.compile(r"\[([^\[\]]*)\]")
 _ENDS = frozenset('.,:;!?…"')
-# A word that may take a capital, not the symbol that a formula begins with.
+# Matches a word that may be capitalised, as opposed to the symbol at the start of a formula.
 _PROSE = re.compile(r"[a-z][a-z']+(?![\w(]|\s*[=(])")
 
 
@@ -29,7 +29,7 @@ class Phrase:
 
 
 class Wordings(Sequence[str]):
-    """Phrases with their slots filled, each when it is chosen and not before."""
+    """Phrases whose slots are filled only when one is chosen."""
 
     def __init__(self, phrases: Sequence[Phrase], slots: Mapping[str, str]) -> None:
         self._phrases = phrases
@@ -50,14 +50,14 @@ class Wordings(Sequence[str]):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Part:
-    """A sentence in any of these wordings. Optional ones go, the last first, when words run short."""
+    """A sentence in any of several wordings. Under a word limit optional parts are dropped, last first."""
 
     options: Sequence[str]
     optional: bool = False
 
 
 class Phrasebook:
-    """Who says what: tables of wordings, by file."""
+    """Tables of wordings by file and situation."""
 
     def __init__(self, tables: Mapping[str, Any]) -> None:
         self.tables = tables
@@ -66,7 +66,7 @@ class Phrasebook:
         self._cues: dict[str, re.Pattern[str]] = {}
 
     def phrases(self, *path: str) -> Sequence[Phrase]:
-        """The wordings of one situation: phrases("tutor", "right", "number")."""
+        """Returns the wordings of one situation, such as phrases("tutor", "right", "number")."""
         if path not in self._phrases:
             found: Any = self.tables
             for key in path:
@@ -84,7 +84,7 @@ class Phrasebook:
         return self._cues[situation]
 
     def wordings(self, *path: str, **slots: str) -> Wordings:
-        """The wordings that can be filled: one that needs an empty slot is left out."""
+        """Returns the wordings whose slots all have a value."""
         key = (path, frozenset(slot for slot, text in slots.items() if text))
         if key not in self._fillable:
             self._fillable[key] = [phrase for phrase in self.phrases(*path) if phrase.slots <= key[1]]
@@ -105,7 +105,7 @@ def load_tables(folder: Path) -> dict[str, Any]:
 
 
 def _spelled_out(wording: str) -> Iterator[str]:
-    # What stands between two choices is a choice of one.
+    # Odd pieces are the bracketed choices; the text between them has a single option.
     pieces = [piece.split("|") if at % 2 else [piece] for at, piece in enumerate(_CHOICE.split(wording))]
     return map("".join, product(*pieces))
 
@@ -115,14 +115,14 @@ def verbatim(text: str) -> Part:
 
 
 def rephrase(parts: Sequence[Part], rng: Random, limit: int, before: Sequence[str]) -> str:
-    """The same, in other words than the speaker has used before, where there are any."""
+    """Composes a text that differs from the speaker's earlier messages, if the wordings allow it."""
     texts = (compose(parts, rng, limit) for _ in range(TRIES))
     first = next(texts)
     return next((text for text in (first, *texts) if not any(is_much_like(text, said, SAME) for said in before)), first)
 
 
 def compose(parts: Sequence[Part], rng: Random, limit: int = 0) -> str:
-    """One wording of each part, in order; under `limit` words as far as the shortest wordings allow."""
+    """Picks one wording of each part, in order, below `limit` words where the shortest wordings allow it."""
     parts = [part for part in parts if part.options]
     chosen = [rng.choice(part.options) for part in parts]
     if limit and _words(chosen) >= limit:
@@ -136,7 +136,7 @@ def compose(parts: Sequence[Part], rng: Random, limit: int = 0) -> str:
 
 
 def _joined(sentences: Sequence[str]) -> str:
-    """One after the other, with a comma after what has no mark of its own."""
+    """Joins the sentences, with a comma after one that has no punctuation of its own."""
     ended = [text if text[-1] in _ENDS else f"{text}," for text in sentences[:-1]]
     return " ".join([*ended, *sentences[-1:]])
 
@@ -146,7 +146,7 @@ def capitalised(text: str) -> str:
 
 
 def _shorter(options: Sequence[str], most: int, rng: Random) -> str:
-    """Any wording of at most so many words, or the shortest."""
+    """Picks a wording of at most `most` words, or the shortest."""
     lengths = [len(text.split()) for text in options]
     shortest = min(lengths)
     return rng.choice([text for text, words in zip(options, lengths, strict=True) if words <= max(most, shortest)])

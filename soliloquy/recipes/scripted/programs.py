@@ -1,4 +1,4 @@
-"""The description of a calculation, and its code, which is written from the description alone."""
+"""Describes a calculation, and writes its program from the description alone."""
 
 import json
 import keyword
@@ -15,7 +15,7 @@ from soliloquy.runtime.model import ModelRefused
 from soliloquy.truth.number_format import format_exact, with_unit
 from soliloquy.v1.conversation_pb2 import Quantity, Step
 
-# The marks that every wording of a description shares: see phrases/programs.toml.
+# The patterns below match the marks that every wording in phrases/programs.toml shares.
 _VALUE = r"([-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)"
 _TARGET = re.compile(r"`\w+` \(([^`)]*)\)(?! =)")
 _INPUT = re.compile(rf"`(\w+)` \(([^`)]*)\) = {_VALUE}(?: ([^;`]*?))?(?:;|\.\s|\.?$)")
@@ -34,7 +34,7 @@ class Input:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Brief:
-    """A description, understood."""
+    """A parsed description."""
 
     symbol: str
     name: str
@@ -49,7 +49,7 @@ def _book() -> Phrasebook:
 
 
 def description(step: Step, student: float | None, rng: Random) -> str:
-    """What is to be calculated at a step, and the student's value to compare it with where there is one."""
+    """Describes the calculation of a step and the student's value to compare it with, if there is one."""
     parts = [
         _book().part("programs", "task", target=_target(step.result)),
         _book().part("programs", "inputs", inputs="; ".join(map(_input, step.inputs))),
@@ -108,7 +108,7 @@ def _parse_description(description: str) -> Brief:
 
 
 def _names(brief: Brief, rng: Random) -> Mapping[str, str]:
-    """A name in the code for each symbol: the symbol itself, words, or both."""
+    """Chooses the variable names: the symbols, words, or symbols with a worded result."""
     wordy = {known.symbol: _slug(known.name) for known in brief.inputs} | {brief.symbol: _slug(brief.name)}
     style = rng.choice(("symbols", "words", "worded_result"))
     if style == "symbols" or not _usable(list(wordy.values())):
@@ -139,5 +139,5 @@ def _input(quantity: Quantity) -> str:
 
 
 def _plain(name: str) -> str:
-    """A name free of the marks that set it off."""
+    """Removes the marks that delimit a name in a description."""
     return name.replace("(", "").replace(")", "").replace("`", "'")

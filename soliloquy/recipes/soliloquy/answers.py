@@ -1,4 +1,4 @@
-"""The shapes that the recipe's prompts ask for, and the slips of real models that are accepted for them."""
+"""Defines the answers that this recipe asks for, and accepts the slips that real models make in them."""
 
 import re
 from collections.abc import Callable
@@ -11,11 +11,11 @@ from soliloquy.recipes.soliloquy.codes import ACTIONS
 from soliloquy.runtime.answers import Answer
 from soliloquy.runtime.partial import field_so_far
 
-# Enough for a dozen steps in words; every event of a conversation carries it.
+# Leaves room for a dozen steps in words; every event of a conversation carries the text.
 _Solution = Annotated[str, StringConstraints(min_length=1, max_length=8000, strip_whitespace=True)]
 
 
-# Words by which a sentence given in place of a code is recognised; the first that occurs decides.
+# Maps words of a sentence that was given in place of a code to the code; the first match decides.
 _EVALUATION_WORDS = {
     "partial": "c",
     "incorrect": "a",
@@ -43,7 +43,7 @@ _STATE_WORDS = {
 
 
 def _code(value: object) -> object:
-    """A label reduced to its code: "g) N/A" and "b: the answer is right" are "g" and "b"."""
+    """Reduces a label to its code: "g) N/A" and "b: the answer is right" become "g" and "b"."""
     if isinstance(value, int):
         return str(value)
     if isinstance(value, str) and (code := re.match(r"\W*(?:(\d+)|([A-Za-z])\s*(?:[).:,;–-]|$))", value)):
@@ -62,14 +62,14 @@ def _code_or_sentence(words: dict[str, str]) -> Callable[[object], object]:
 
 
 def _first_number(value: object) -> object:
-    """The step that "Step 2", "2 & 3" or "4b" begins with."""
+    """Extracts the first step number of "Step 2", "2 & 3" or "4b"."""
     if isinstance(value, str) and (number := re.search(r"\d+", value)):
         return number[0]
     return str(value) if isinstance(value, int) else value
 
 
 def _one_text(value: object) -> object:
-    """Steps that come as a list, or each under its number, as the one text that was asked for."""
+    """Joins steps that come as a list or as an object into one text."""
     if isinstance(value, dict):
         value = [f"{key}) {step}" for key, step in value.items()]
     return "\n".join(map(str, value)) if isinstance(value, list) else value
@@ -97,7 +97,7 @@ class Reply(Answer):
     evaluation: Annotated[
         Literal["a", "b", "c", "d", "e", "f", "g"], BeforeValidator(_code_or_sentence(_EVALUATION_WORDS))
     ] = Field(alias="Evaluation of Student Response")
-    # The pattern stands first: only there does it get into the schema that a model is held to.
+    # The pattern comes first because only then does it become part of the schema.
     action: Annotated[str, StringConstraints(pattern=r"^([1-9]|1[0-2])$"), BeforeValidator(_code)] = Field(
         alias="Action Based on Evaluation",
         validation_alias=AliasChoices("Action Based on Evaluation", "Action Based on the Evaluation"),

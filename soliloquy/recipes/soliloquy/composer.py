@@ -1,4 +1,4 @@
-"""The two states that reply: with Python's output, and without it."""
+"""The tutor's two replying states: with Python's output and without."""
 
 from soliloquy.recipes.codes import EVALUATIONS, STATES
 from soliloquy.recipes.judges import Judges
@@ -11,7 +11,7 @@ from soliloquy.v1.events_pb2 import ConversationFinished, ReplyNeeded, TutorRepl
 
 
 async def reply(event: ReplyNeeded, ask: Ask, judges: Judges) -> Outcome:
-    """The Received Python state where there is an output, the No Python state where there is none."""
+    """Runs the Received Python state if there is an output, else the No Python state."""
     conversation = event.conversation
     reply = await ask(prompting.composing(conversation), Reply)
     conversation.turns[-1].tutor.CopyFrom(

@@ -1,4 +1,4 @@
-"""What a model is to learn from a conversation: the tutor's prompts as they are asked, and the answers they led to."""
+"""Turns a conversation into training examples: the tutor's prompts with the answers that followed."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,12 +12,12 @@ from soliloquy.recipes.soliloquy.prompting import chat_preamble, tutor_prompts
 from soliloquy.v1.conversation_pb2 import CodeAttempt, Conversation, Turn, TutorReply
 from soliloquy.v1.sandbox_pb2 import STATUS_OK
 
-# How a chat with tools begins; no prompt that a run is grown with.
+# The system message of the chat layout; no prompt of a run.
 _SYSTEM = Path(__file__).with_name("dialogue.txt")
 
 
 def lessons(conversation: Conversation) -> list[Lesson]:
-    """In the order in which they were asked; a program that did not run is nothing to learn, one that mended it is."""
+    """Lists the examples in prompt order; skips programs that failed, but keeps the ones that fixed them."""
     return [
         Lesson(turn=turn.number, prompt=prompt, answer=answer)
         for turn, prompts in tutor_prompts(conversation)
@@ -27,7 +27,7 @@ def lessons(conversation: Conversation) -> list[Lesson]:
 
 
 def dialogue(conversation: Conversation) -> list[ChatMessage]:
-    """The student's messages, the tutor's decision and program, the output as a tool's, and the reply."""
+    """Writes the conversation as one chat, with the program's output as a tool message."""
     told = [ChatMessage("system", chat_preamble(conversation, _SYSTEM.read_text("utf-8").strip()), turn=0)]
     for turn in conversation.turns:
         told.append(ChatMessage("user", turn.student.text, turn=turn.number))
@@ -42,7 +42,7 @@ def dialogue(conversation: Conversation) -> list[ChatMessage]:
 
 
 def _answers(turn: Turn) -> Iterator[str]:
-    """One a prompt, in the same order; empty where nothing is to be learned from it."""
+    """Yields one answer per prompt; empty if there is nothing to learn from it."""
     needed = turn.HasField("calculation")
     yield Decision.written(
         use_python="y" if needed else "n", description=turn.calculation.description if needed else None

@@ -1,4 +1,4 @@
-"""The planner: explains and outlines a problem's solution before anybody talks of it."""
+"""The planner explains and outlines a problem's solution before the conversation starts."""
 
 import math
 import re
@@ -13,9 +13,9 @@ from soliloquy.runtime.answers import Unreadable
 from soliloquy.runtime.ask import Ask, Unusable
 from soliloquy.v1.conversation_pb2 import Enrichment, Problem, Quantity
 
-# What a model is told at once; mending it, it sees to the others too.
+# Reports only a few faults at once: a model that fixes them tends to fix the rest.
 _MOST_FAULTS = 3
-# "Step 2)" anywhere; "Step 2:", "Step 2." and a bare "2." where a sentence or a line may begin.
+# Matches "Step 2)" anywhere, and "Step 2:", "Step 2." or "2." at the start of a sentence or a line.
 _STEP = re.compile(
     r"\bStep\s*(\d{1,3})\s*\)|(?:^|(?<=[.!?;]\s))Step\s*(\d{1,3})\s*[.:](?!\d)|^\s*(\d{1,3})[).](?!\d)",
     re.MULTILINE | re.IGNORECASE,
@@ -30,7 +30,7 @@ _BETWEEN = re.compile(r"[)\s]*(?:[×*·⋅÷/+−–^-]|x|times|plus|minus|over|
 
 
 async def enrich(problem: Problem, ask: Ask) -> Enrichment:
-    """The detailed solution and its outline; why it is the plain solution, where no answer keeps the rules."""
+    """Asks for a detailed solution and an outline; without a usable answer the plain solution is used."""
     try:
         enriched = await ask(prompting.enriching(problem), Enriched, partial(check, problem=problem))
     except Unusable as unusable:
@@ -43,7 +43,7 @@ async def enrich(problem: Problem, ask: Ask) -> Enrichment:
 
 
 def steps_in(text: str) -> list[str]:
-    """What stands behind the numbers 1, 2, 3, .., each on one line; any other number belongs to a step."""
+    """Splits a text at the numbers 1, 2, 3, ..; any other number belongs to a step."""
     text = _BOLD.sub("", text)
     cuts: list[tuple[int, int]] = []
     for found in _STEP.finditer(text):
@@ -54,12 +54,12 @@ def steps_in(text: str) -> list[str]:
 
 
 def numbered(text: str) -> str:
-    """The steps of a text, one a line."""
+    """Rewrites a text with one numbered step per line."""
     return "\n".join(f"Step {number}) {step}" for number, step in enumerate(steps_in(text), start=1))
 
 
 def check(enriched: Enriched, problem: Problem) -> None:
-    """Raises Unreadable with what the model is to mend."""
+    """Raises Unreadable with the faults that the model is to fix."""
     if found := list(dict.fromkeys(faults(enriched, problem))):
         raise Unreadable("; ".join(found[:_MOST_FAULTS]))
 
@@ -73,7 +73,7 @@ def faults(enriched: Enriched, problem: Problem) -> Iterator[str]:
 
 
 def source_values(problem: Problem) -> set[float]:
-    """The numbers that an enriched solution may hold: those of the question, the solution and its steps."""
+    """Returns the numbers that an enriched solution may use: those of the question, the solution and its steps."""
     texts = [problem.question, problem.solution]
     quantities: list[Quantity] = [problem.answer]
     for step in problem.steps:
@@ -91,7 +91,7 @@ def _misnumbered(text: str, wanted: int) -> Iterator[str]:
 
 def _unsourced(text: str, known: set[float]) -> Iterator[str]:
     stated = [number for _, numbers in _stated_by_step(text) for number in numbers]
-    # What a formula or a conversion brings along may be put in elsewhere.
+    # Constants and conversion factors may appear in the other steps too.
     known = known | {number.value for number in stated if number.free}
     for number in stated:
         if not number.free and not is_among(number, known):
@@ -99,7 +99,7 @@ def _unsourced(text: str, known: set[float]) -> Iterator[str]:
 
 
 def _calculated(text: str, problem: Problem) -> Iterator[str]:
-    """Where an outline states what something comes to, or calculates with numbers."""
+    """Finds where an outline states a result or calculates with numbers."""
     own = values_of([step.formula for step in problem.steps])
     for step, numbers in _stated_by_step(text):
         values = [one for one in numbers if not one.free and not (one.in_formula and one.value in own)]

@@ -1,4 +1,4 @@
-"""Where a conversation stands in its problem's steps."""
+"""Tracks which step a conversation has reached."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ from soliloquy.v1.conversation_pb2 import (
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Progress:
-    """The step at hand, of how many, and the wrong answers given to it so far."""
+    """The current step, the number of steps, and the wrong answers given to the current step."""
 
     step: int
     steps: int
@@ -22,12 +22,12 @@ class Progress:
 
 
 def progress_of(conversation: Conversation) -> Progress:
-    """The progress that the tutor's replies so far amount to."""
+    """Derives the progress from the tutor's replies so far."""
     return progress_by_turn(conversation)[-1]
 
 
 def progress_by_turn(conversation: Conversation) -> list[Progress]:
-    """The progress before each turn that the tutor has answered, and after the last of them."""
+    """Returns the progress before each answered turn and after the last one."""
     steps = len(conversation.problem.steps)
     found = [Progress(step=1, steps=steps, wrong_answers=0)]
     for turn in conversation.turns:

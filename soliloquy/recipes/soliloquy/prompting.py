@@ -1,7 +1,6 @@
-"""The recipe's prompts: each template of `prompts/` filled in from a conversation.
+"""Fills the templates of `prompts/` in from a conversation.
 
-The tags (<question>, <conversation>, ..) are part of the contract with the scripted engine, which reads what it needs
-to know from them; everything else in a template may be rewritten freely.
+The scripted engine reads the tags (<question>, <conversation>, ..); everything else in a template may be reworded.
 """
 
 import functools
@@ -44,7 +43,7 @@ TEMPLATES = Templates(FOLDER, SLOTS)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Persona:
-    """A student as others know them: how many are like that, and what they are like."""
+    """A kind of student: how common it is, and how it writes."""
 
     share: float
     manner: str
@@ -81,7 +80,7 @@ def no_python(conversation: Conversation) -> Prompt:
 
 
 def tutor_prompts(conversation: Conversation) -> Iterator[tuple[Turn, list[Prompt]]]:
-    """Each turn with what the tutor's states were asked in it: deciding, each attempt at the code, composing."""
+    """Yields each turn with the prompts of the tutor's states: deciding, each attempt at the code, composing."""
     for turn, told in zip(conversation.turns, _tutoring_by_turn(conversation), strict=False):
         yield (
             turn,
@@ -94,17 +93,14 @@ def tutor_prompts(conversation: Conversation) -> Iterator[tuple[Turn, list[Promp
 
 
 def chat_preamble(conversation: Conversation, template: str) -> str:
-    """A text of one's own with the problem and the rules of the tutor's replies put in."""
+    """Fills the problem and the rules for the tutor's replies into a template."""
     problem = conversation.problem
     slots = {"question": problem.question, "solution": _solution(problem), "control": _control()}
     return fill(template, **slots)
 
 
 def conversation_prompts(conversation: Conversation) -> list[tuple[int, Prompt]]:
-    """Every prompt that led to a conversation, filled in from the templates as they stand, with its turn.
-
-    What was asked before the first turn has the number 0.
-    """
+    """Rebuilds every prompt that led to a conversation, with its turn; turn 0 precedes the first message."""
     problem = conversation.problem
     given = [(0, enriching(problem))] if problem.HasField("enrichment") else []
     before: list[str] = []
@@ -132,7 +128,7 @@ def _student(conversation: Conversation, history: str, intent: Intent, strategy:
 
 
 def _composing(told: Mapping[str, str], turn: Turn) -> Prompt:
-    """A program that never ran leaves the tutor without an output: it must not guess the verdict."""
+    """Without an output the tutor is told that the program failed, so that it does not guess a verdict."""
     return _received_python(told, turn.calculation) if has_run(turn.calculation) else _no_python(told, turn)
 
 
@@ -162,7 +158,7 @@ def _tutoring(conversation: Conversation) -> dict[str, str]:
 
 
 def _tutoring_by_turn(conversation: Conversation) -> Iterator[dict[str, str]]:
-    """What the tutor was told in each turn, before it answered."""
+    """Yields the slots of the tutor's prompts for each turn."""
     problem = conversation.problem
     solution = _solution(problem)
     lines: list[str] = []

@@ -1,4 +1,4 @@
-"""A conversation as one JSON record: everything said, thought, run and drawn; nothing that depends on the machine."""
+"""Writes a conversation as a JSON record, without anything that depends on the machine, and restores it."""
 
 from typing import Any
 
@@ -44,7 +44,7 @@ def _turn(turn: Turn) -> dict[str, Any]:
 
 
 def _student(reply: StudentReply, turn: Turn) -> dict[str, Any]:
-    """The reply with its hidden labels: what was drawn, and what the calculation found."""
+    """Includes the hidden labels: the drawn intent and the code's verdict."""
     return {
         "text": reply.text,
         "intent": INTENTS.get(reply.intent),

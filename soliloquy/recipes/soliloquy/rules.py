@@ -1,4 +1,4 @@
-"""The rules that a finished conversation must keep to be kept. A fault names the rule, the turn and the evidence."""
+"""Lists the faults for which a finished conversation is rejected, each with its rule, turn and evidence."""
 
 import tomllib
 from collections.abc import Callable, Sequence
@@ -20,7 +20,7 @@ SOLUTION_AFTER_WRONG, SOLUTION_ON_REQUEST = 2, 9
 
 
 def review(conversation: Conversation) -> CheckedConversation:
-    """The same with what is so in each turn; of a conversation that was not solved nothing more is said."""
+    """Checks a solved conversation; any other is rejected with the reason for its ending."""
     if conversation.ending != Ending.ENDING_SOLVED:
         reason = conversation.ending_reason or Ending.Name(conversation.ending)
         return CheckedConversation(turns=(), faults=[f"not solved: {reason}"])
@@ -42,7 +42,7 @@ def _broken(conversation: Conversation, truths: Sequence[TurnTruth]) -> list[str
 
 def _checked_turn(truth: TurnTruth) -> CheckedTurn:
     student, tutor = truth.turn.student, truth.turn.tutor
-    # Nothing is drawn for an opening, nor for a person.
+    # Openings and a person's messages have no drawn intent.
     drawn = student.intent in (Intent.INTENT_RIGHT, Intent.INTENT_WRONG)
     return CheckedTurn(
         meant_wrong=student.intent == Intent.INTENT_WRONG if drawn else None,
@@ -69,7 +69,7 @@ def _verdict(conversation: Conversation, truths: Sequence[TurnTruth]) -> Finding
 
 
 def _is_true(truth: TurnTruth) -> bool | None:
-    """Whether the tutor's verdict is what it should be; None where it gives none, or the student claims nothing."""
+    """Whether the tutor's verdict is correct; None if it gives none or the student claims nothing."""
     given = letter_of(truth.turn)
     if truth.claim.right is None or given not in "ab":
         return None
@@ -85,7 +85,7 @@ def _blind(conversation: Conversation, truths: Sequence[TurnTruth]) -> Findings:
 
 
 def _steps(conversation: Conversation, truths: Sequence[TurnTruth]) -> Findings:
-    """Steps run forward one by one, but for a student who asks to go back; the end comes at the last one."""
+    """Steps advance one by one unless the student asks to go back; the conversation ends at the last step."""
     last = len(conversation.problem.steps)
     for truth in truths:
         at, tutor = truth.progress.step, truth.turn.tutor
@@ -118,7 +118,7 @@ def _unasked(conversation: Conversation, truths: Sequence[TurnTruth]) -> Finding
 
 
 def _early_answer(conversation: Conversation, truths: Sequence[TurnTruth]) -> Findings:
-    """No reply gives a result before the student has stated it or may be told it."""
+    """A reply may give a result only once the student has stated it or the tutor may tell it."""
     for truth in truths:
         hidden_from = truth.progress.step + (truth.turn.tutor.action in GIVING_ACTIONS)
         for given in truth.early:

@@ -1,4 +1,4 @@
-"""The numbers that a solution states, apart from what only counts, refers or belongs to a formula."""
+"""Finds the numbers that a solution states, except those that count, refer, or belong to a formula."""
 
 import math
 import re
@@ -11,7 +11,7 @@ from soliloquy.truth.numbers import Number, numbers_in
 from soliloquy.truth.spelled import FRACTIONS
 from soliloquy.truth.units import Unit, unit, unit_after
 
-# Both parts of a quotient are numbers of their own, where a single number would be its value.
+# Both parts of a quotient count as numbers; parsed as one number, only its value would.
 _TEX_FRACTION = re.compile(r"\\[dt]?frac\{([^{}]+)\}\{([^{}]+)\}")
 _QUOTIENT = re.compile(r"(?<=[\d)])\s?[/⁄]\s?(?=[\d(])")
 _POWER = re.compile(r"(?<!\d)\^\s?[({]\s?[-−–]?(\d+(?:\.\d+)?)\s?[)}]")
@@ -22,7 +22,7 @@ _LABEL = re.compile(
 )
 _ORDINAL = re.compile(r"(?:st|nd|rd|th)\b")
 _ARTICLE = re.compile(r"\s+(?:of\s+)?an?$")
-# A letter with its subscript, which is no word: "a", "v_0", "m1", but not the article of "2 m a second".
+# Matches a letter with its subscript, such as "a", "v_0" or "m1", but not the article in "2 m a second".
 _LETTER = r"(?!a\s[a-z]{3})[^\W\d_]\d?(?:_\{?\w+\}?)?(?![^\W\d_²³⁴])"
 _FUNCTION = r"(?:√|π|Δ|\\?(?:arc)?(?:sqrt|pi|sin|cos|tan|ln|log|exp)\b|math\.)"
 _SYMBOL = rf"(?:{_FUNCTION}|{_LETTER})"
@@ -32,18 +32,18 @@ _BEFORE_SYMBOL = re.compile(
 _BEHIND_SYMBOL = re.compile(r"(?:[^\W\d_]\w*|[)²³⁴])\s?[×*·⋅÷/+−–-]\s?\(*$")
 _FACTOR = re.compile(rf"\s?[×*·⋅/]?\s?\(*{_SYMBOL}")
 _NO_UNIT = re.compile(r"\s*[-–−]\s")
-# "2 m g" is no number of metre-grams.
+# "2 m g" is not a number of metre-grams.
 _LIKE_A_UNIT = re.compile(r"\s?[a-z](?: [a-z])+")
 _IS = r"\s*(?:=|≈|is|are|equals?|has|holds)\s*"
 _SAME = re.compile(_IS)
-# "60 seconds in a minute", "each kilometre is 1000 m"
+# Matches "60 seconds in a minute" and "each kilometre is 1000 m".
 _OF_ONE = re.compile(r"\s(?:in|per|to|make)\s(?:an?|one|each|every)(?=\s)")
 _ONE_IS = re.compile(rf"\b(?:an?|one|each|every) ([^\W\d_]+){_IS}$", re.IGNORECASE)
-# Characters before a number that may say what it is.
+# The number of characters before a number that may describe it.
 _BEFORE = 40
-# Beyond these, numbers in words are values: "two forces" counts, "fifty metres" states.
+# Larger numbers in words are values: "two forces" counts, "fifty metres" states.
 _COUNTED = 12
-# A formula's own numbers are whole and below this, or parts of one.
+# A formula's own numbers are whole and smaller than this, or common fractions.
 _SMALL = 10
 _PARTS = {*FRACTIONS.values()}
 _PLAIN_FRACTIONS = {ord(sign): f" {Fraction(value).limit_denominator(10)}" for sign, value in FRACTIONS.items()}
@@ -51,8 +51,6 @@ _PLAIN_FRACTIONS = {ord(sign): f" {Fraction(value).limit_denominator(10)}" for s
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StatedNumber:
-    """A number with its unit."""
-
     text: str
     value: float
     half: float
@@ -60,22 +58,22 @@ class StatedNumber:
     spelled: bool
     unit: Unit | None
     start: int
-    # Behind its unit, where it has one.
+    # Includes the unit.
     end: int
-    # Beside a symbol: the 2 of v² = 2 a s, the 273.15 of T = t + 273.15.
+    # Next to a symbol: the 2 of v² = 2 a s, the 273.15 of T = t + 273.15.
     in_formula: bool
-    # Nothing has to vouch for it: it counts, converts, or is a formula's own.
+    # Needs no source: it counts, converts, or belongs to a formula.
     free: bool
 
 
 def normalized(text: str) -> str:
-    """The text with its quotients opened and its powers plain; all places in it are meant by this form."""
+    """Rewrites quotients and powers; all positions refer to the rewritten text."""
     text = _TEX_FRACTION.sub(r"(\1)÷(\2)", text).replace("\\times", "×").replace("\\cdot", "·")
     return _QUOTIENT.sub("÷", _POWER.sub(r"^\1", text))
 
 
 def stated_numbers(text: str) -> list[StatedNumber]:
-    """The numbers of an opened text. Factors between units ("1 km = 1000 m") are free, as they are true anywhere."""
+    """Returns the numbers of a normalized text; conversion factors ("1 km = 1000 m") are free."""
     found: list[StatedNumber] = []
     for number in numbers_in(text):
         before = text[max(0, number.start - _BEFORE) : number.start]
@@ -103,13 +101,13 @@ def stated_numbers(text: str) -> list[StatedNumber]:
 
 
 def values_of(texts: Sequence[str]) -> set[float]:
-    """Every number that the texts hold, and both of a quotient or of ½."""
+    """Returns every number in the texts, including both parts of a quotient or of ½."""
     forms = [form for text in texts for form in (text, normalized(text.translate(_PLAIN_FRACTIONS)))]
     return {abs(number.value) for form in forms for number in numbers_in(form)}
 
 
 def is_among(number: StatedNumber, values: set[float]) -> bool:
-    """Whether it is one of these, or one of them rounded."""
+    """Whether the number is one of these values, possibly rounded."""
     if any(math.isclose(number.value, value, rel_tol=1e-9) for value in values):
         return True
     return number.digits >= 3 and any(abs(number.value - value) <= 1.0000001 * number.half for value in values)
@@ -125,7 +123,7 @@ def _is_small(text: str, number: Number, end: int) -> bool:
 
 
 def _unit_after(text: str, at: int) -> tuple[Unit | None, int]:
-    """The unit behind a number, and not the symbol of "1 - T" or "2 m_1"."""
+    """Returns the unit after a number, but not the symbol of "1 - T" or "2 m_1"."""
     known, end = unit_after(text, at)
     return (None, at) if _NO_UNIT.match(text, at) or text[end : end + 1] == "_" else (known, end)
 
@@ -149,7 +147,7 @@ def _with_conversions(text: str, found: list[StatedNumber]) -> list[StatedNumber
 
 
 def _is_conversion(text: str, number: StatedNumber) -> bool:
-    """Whether so many of its unit are one of another, which is named in words."""
+    """Whether the number converts its unit to one of another that is named in words."""
     whole = None
     if after := _OF_ONE.match(text, number.end):
         whole = unit_after(text, after.end())[0]

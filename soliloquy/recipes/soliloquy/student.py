@@ -1,4 +1,4 @@
-"""The student: one message a turn, right or wrong as drawn."""
+"""Plays one student message per turn, right or wrong as drawn."""
 
 from soliloquy.recipes.answers import StudentMessage
 from soliloquy.recipes.codes import STRATEGIES
@@ -9,12 +9,12 @@ from soliloquy.runtime.seeds import draw
 from soliloquy.v1.conversation_pb2 import Conversation, ErrorStrategy, Intent, StudentReply
 from soliloquy.v1.events_pb2 import ConversationStarted, StudentReplied, TutorReplied
 
-# Of the replies to the tutor. Each is drawn for itself, so that the share holds however long conversations become.
+# The share of wrong replies. Each reply is drawn independently, so the share holds for conversations of any length.
 WRONG_SHARE = 0.10
 
 
 async def reply(event: ConversationStarted | TutorReplied, ask: Ask) -> Outcome:
-    """The student's next message. Whether it is to be wrong is our draw and not the model's."""
+    """Writes the student's next message. We draw whether it is wrong; the model does not decide."""
     conversation = event.conversation
     conversation.persona = conversation.persona or drawn_persona(conversation)
     intent, strategy = drawn_intent(conversation)

@@ -1,4 +1,4 @@
-"""What each turn of a conversation claims and what is so, found from its texts and its problem alone."""
+"""Finds what each turn claims and whether it is true, from the texts and the problem alone."""
 
 import functools
 import re
@@ -22,10 +22,10 @@ from soliloquy.v1.conversation_pb2 import (
     Turn,
 )
 
-# What rounding a tutor's hint may hide of a result; a student's answer has the problem's own tolerance.
+# A tutor's hint within this distance of a result reveals it; a student's answer has the problem's own tolerance.
 HIDDEN_TOLERANCE = 0.005
 _SHORT_REPLY = 6
-# Of what may be told as a part of something.
+# Kinds of units that may express a part of something.
 _SHARES = (NO_UNIT.kind, unit("%").kind)
 _ABOUT = re.compile(
     r"\b(?:over|above|under|below|more than|less than|nearly|almost|close to|just|roughly|about)\b[\w\s]*$", re.I
@@ -34,7 +34,7 @@ _ABOUT = re.compile(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Claim:
-    """What a student gives as the answer, and whether it is right; None where it is neither right nor wrong."""
+    """The student's answer and whether it is right; None if it is neither right nor wrong."""
 
     quantity: WrittenQuantity | None = None
     right: bool | None = None
@@ -42,7 +42,7 @@ class Claim:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EarlyResult:
-    """A result that the tutor's message holds although the student has not come to it."""
+    """A result that the tutor's message reveals before the student has reached it."""
 
     step: int
     text: str
@@ -53,13 +53,13 @@ class TurnTruth:
     turn: Turn
     progress: Progress
     claim: Claim
-    # The steps whose results the student has said so far.
+    # The steps whose results the student has stated so far.
     solved: frozenset[int]
     early: Sequence[EarlyResult]
 
 
 class Facts:
-    """What is so in a problem: its results, the values of its symbols, what its question gives away itself."""
+    """The facts of a problem: its results, the values of its symbols, and the results that its question reveals."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
@@ -70,12 +70,12 @@ class Facts:
         derived = {result.symbol for _, result in self.results}
         self.givens = [given for step in problem.steps for given in step.inputs if given.symbol not in derived]
         self.question = quantities_in(problem.question)
-        # The results that the question gives away itself.
+        # The results that the question itself reveals.
         self.told = frozenset(self.among(self.question))
         self.values = self._values()
 
     def _values(self) -> Mapping[str, float]:
-        """Of each symbol, in base units, as its laws want them."""
+        """Maps each symbol to its value in base units, as the laws need it."""
         found = {}
         for quantity in (*self.givens, *(result for _, result in self.results)):
             known = unit(quantity.unit)
@@ -83,7 +83,7 @@ class Facts:
         return found
 
     def among(self, written: Sequence[WrittenQuantity]) -> set[int]:
-        """The places of the results that are among these quantities."""
+        """Returns the indexes of the results that occur in these quantities."""
         return {
             place
             for place, (_, result) in enumerate(self.results)
@@ -96,19 +96,19 @@ class Facts:
         return any(_is(written, given, 1e-9) and _has_zero_of(written, given) for given in self.givens)
 
     def reached(self, written: WrittenQuantity, first: int) -> int | None:
-        """The step from `first` on whose result this is."""
+        """Returns the first step, from `first` on, that has this result."""
         return next((n for n, result in self.results if n >= first and _is(written, result, self.tolerance)), None)
 
 
 @functools.lru_cache(256)
 def _facts(problem: bytes) -> Facts:
-    """The same for all conversations about a problem."""
+    """Cached: all conversations about a problem share its facts."""
     return Facts(Problem.FromString(problem))
 
 
 def assess(conversation: Conversation) -> Iterator[TurnTruth]:
     facts = _facts(conversation.problem.SerializeToString(deterministic=True))
-    # Where the student asks from, the tutor may speak of it: the results that were said so far.
+    # The tutor may mention every result that has been stated so far.
     said = set(facts.told)
     solved: set[int] = set()
     for turn, progress in zip(conversation.turns, progress_by_turn(conversation), strict=False):
@@ -144,7 +144,7 @@ def _claim(text: str, written: Sequence[WrittenQuantity], facts: Facts, number: 
 
 
 def _named(text: str, written: Sequence[WrittenQuantity], step: Step) -> WrittenQuantity | None:
-    """The last quantity that a reply calls what the step asks for: "so the speed is 5 m/s"."""
+    """Returns the last quantity that a message names as the one asked for: "so the speed is 5 m/s"."""
     called = _calling(step.result.name)
     stated = [one for one in written if one.stated and not one.term] if step.result.name else []
     found = [one for one in stated if called.search(text[: one.start])]
@@ -157,14 +157,14 @@ def _calling(name: str) -> re.Pattern[str]:
 
 
 def _settled(text: str, written: Sequence[WrittenQuantity], facts: Facts, number: int) -> WrittenQuantity | None:
-    """The quantity that a reply ends up with: what it states last, if possible in the unit asked for."""
+    """Returns the quantity that a message ends with, preferably in the unit asked for."""
     step = facts.problem.steps[number - 1]
     short = len(text.split()) <= _SHORT_REPLY
     loose = [one for one in written if not one.term and (short or not _is_weak(one))]
     worked = any(one.term for one in written)
     open_ = [one for one in loose if (worked and one.stated) or not facts.is_given(one) or facts.reached(one, number)]
     if short and not open_ and len(written) == 1 and "?" not in text:
-        # Nothing else is said: it is meant as the answer, be it a given value.
+        # The message holds nothing else, so even a given value is meant as the answer.
         open_ = loose
     kind = unit(step.result.unit).kind if step.HasField("result") else ""
     in_kind = [one for one in open_ if one.unit is not None and one.unit.kind == kind]
@@ -174,7 +174,7 @@ def _settled(text: str, written: Sequence[WrittenQuantity], facts: Facts, number
 
 
 def _statement(text: str, written: Sequence[WrittenQuantity], step: Step, facts: Facts) -> bool | None:
-    """Right or wrong about a step that yields no number: its law, its idea, or the values it lists."""
+    """Judges the answer to a step without a number: its law, its idea, or the values it lists."""
     if says_exactly(text, step.formula):
         return True
     if any(says(text, slip.working) for slip in step.slips):
@@ -199,7 +199,7 @@ def _early(
     for one in told:
         if _is_weak(one) or facts.is_given(one) or any(_is_as_written(one, result, facts) for result in reached):
             continue
-        # The same quantity in another unit may be a later step's.
+        # The same quantity in another unit may be a later step's result.
         at = next((at for at, result in hidden if _hints_at(text, one, result)), None)
         if at is not None:
             yield EarlyResult(step=at, text=text[one.start : one.end].strip())
@@ -211,7 +211,7 @@ def _hints_at(text: str, one: WrittenQuantity, result: Quantity) -> bool:
         # Two distances are not 2 cm.
         return False
     if one.digits == EXACT and one.unit is None and wanted.kind not in _SHARES and text.startswith(" of ", one.end):
-        # A quarter of a wave is not 0.25 m, though it may be 25 %.
+        # A quarter of a wave is not 0.25 m, but may be 25 %.
         return False
     if _is(one, result, HIDDEN_TOLERANCE):
         return True
@@ -221,7 +221,7 @@ def _hints_at(text: str, one: WrittenQuantity, result: Quantity) -> bool:
 
 
 def _is_as_written(written: WrittenQuantity, result: Quantity, facts: Facts) -> bool:
-    """Whether it is this result in its own unit: in another one it may be what a later step converts it to."""
+    """Whether this is the result in its own unit; in another unit it may be a later step's conversion."""
     own = unit(result.unit)
     alike = written.unit is not None and (written.unit.kind, written.unit.factor) == (own.kind, own.factor)
     return alike and _is(written, result, facts.tolerance)
@@ -234,13 +234,13 @@ def _is(written: WrittenQuantity, quantity: Quantity, tolerance: float) -> bool:
 def _alike(written: WrittenQuantity, other: WrittenQuantity) -> bool:
     if written.unit is None or other.unit is None:
         return written.unit is None
-    # The same number in another unit of its kind is a conversion that was forgotten.
+    # The same number in another unit of the kind is a forgotten conversion.
     one, another = written.unit, other.unit
     return (one.kind, one.factor, one.offset) == (another.kind, another.factor, another.offset)
 
 
 def _has_zero_of(written: WrittenQuantity, quantity: Quantity) -> bool:
-    """Whether they count from the same zero: 85 K is not the 85 °C that are given."""
+    """Whether both scales share a zero: 85 K is not the given 85 °C."""
     return written.unit is None or written.unit.offset == unit(quantity.unit).offset
 
 

@@ -1,4 +1,4 @@
-"""The tutor's first state: deciding whether it must calculate."""
+"""The tutor's first state: deciding whether to calculate."""
 
 from soliloquy.recipes.answers import Decision
 from soliloquy.recipes.soliloquy import prompting
@@ -9,7 +9,7 @@ from soliloquy.v1.events_pb2 import CalculationNeeded, ReplyNeeded, StudentRepli
 
 
 async def decide(event: StudentReplied, ask: Ask) -> Outcome:
-    """The deciding state: does the next reply need a calculation?"""
+    """Decides whether the next reply needs a calculation."""
     conversation = event.conversation
     decision = await ask(prompting.deciding(conversation), Decision)
     if decision.description is None or decision.use_python == "n":

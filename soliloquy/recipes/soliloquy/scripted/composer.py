@@ -1,4 +1,4 @@
-"""The tutor's visible reply, with its judgement of what the student said."""
+"""Plays the tutor's reply, with its assessment of the student's message."""
 
 import json
 import math
@@ -26,11 +26,11 @@ from soliloquy.v1.conversation_pb2 import ErrorStrategy
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Move:
-    """What the tutor makes of a reply: the recipe's codes, and the sentences that carry them out."""
+    """The tutor's reaction to a message: the recipe's codes and the sentences that express them."""
 
     evaluation: str
     action: int
-    # Which of the thoughts of phrases/hidden.toml goes with it.
+    # The key of the tutor's thought in phrases/hidden.toml.
     thought: str
     step: int
     state: str
@@ -84,7 +84,7 @@ def _move(reading: ParsedPrompt, said: ReplyReading) -> Move:
 
 
 def _opened(reading: ParsedPrompt, text: str) -> Move:
-    """A hint for those who ask how to begin; a welcome for all others."""
+    """Gives a hint to a student who asks how to begin, and welcomes any other."""
     for sentence in sentences(reading.problem.question):
         text = text.replace(sentence, "")
     if not book().cue("begin").search(text):
@@ -107,13 +107,13 @@ def _judged(reading: ParsedPrompt, said: ReplyReading, right: bool | None) -> Mo
     slip = said.slip(reading.step)
     kind = ErrorStrategy.Name(slip.strategy).removeprefix("ERROR_STRATEGY_").lower() if slip else "unspecified"
     mistake = Part(options=without_giveaways(book().wordings("tutor", "mistake", kind, **facts), reading))
-    # Where the kind of mistake is known, what to look at instead goes with it.
+    # A hint follows only if the kind of mistake is unknown; otherwise its wording already says what to look at.
     hint = [] if kind in STRATEGIES.values() else [Part(options=hints(reading), optional=True)]
     return _stay(reading, "a", 1, "wrong", [book().part("tutor", "wrong", **facts), mistake, *hint])
 
 
 def _stay(reading: ParsedPrompt, evaluation: str, action: int, thought: str, parts: Sequence[Part]) -> Move:
-    """Keep to the step, and end on its question."""
+    """Stays at the step and repeats its question."""
     lead = "begin" if thought == "opening" else "again"
     return Move(
         evaluation=evaluation,
@@ -126,7 +126,7 @@ def _stay(reading: ParsedPrompt, evaluation: str, action: int, thought: str, par
 
 
 def _advance(reading: ParsedPrompt, evaluation: str, action: int, thought: str, parts: Sequence[Part]) -> Move:
-    """The step is done: on to the next one's question, or a farewell."""
+    """Completes the step: asks the next question, or says goodbye after the last."""
     if reading.last_step:
         onward = [book().part("tutor", "farewell", name=reading.step.result.name)]
     else:
@@ -158,7 +158,7 @@ def _back(reading: ParsedPrompt) -> Move:
 
 
 def _solution(reading: ParsedPrompt) -> Part:
-    """This step worked out, with the number that was calculated for it."""
+    """Works the step out, with the calculated number."""
     step = reading.step
     if not is_numeric(step):
         explanation = step.explanation if answer_form(step) == "formula" else ""
@@ -179,7 +179,7 @@ def _solution(reading: ParsedPrompt) -> Part:
 
 
 def _verdict(reading: ParsedPrompt, said: ReplyReading) -> bool | None:
-    """What the output says of the student's number; None where nothing was calculated."""
+    """Whether the output confirms the student's number; None if nothing was calculated."""
     if not reading.has("output"):
         return None
     told_so = [value == "True" for value in reading.output.values() if value in ("True", "False")]
@@ -192,7 +192,7 @@ def _verdict(reading: ParsedPrompt, said: ReplyReading) -> bool | None:
 
 
 def _calculated(output: Mapping[str, str]) -> float | None:
-    """The first variable that holds a number of the tutor's own."""
+    """Returns the first number among the tutor's own variables."""
     for name, value in output.items():
         if not name.startswith("student"):
             try:

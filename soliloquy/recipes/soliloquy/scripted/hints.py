@@ -1,4 +1,4 @@
-"""Help with the step at hand that does not do the step."""
+"""Hints at the current step without solving it."""
 
 from collections.abc import Mapping, Sequence
 
@@ -11,7 +11,7 @@ from soliloquy.v1.conversation_pb2 import Quantity, Step, StepKind
 
 
 def hints(reading: ParsedPrompt) -> Sequence[str]:
-    """Ways to hint at the step, none of which holds a value or formula that is still to be found."""
+    """Returns hints that reveal no value or formula of the steps ahead."""
     step = reading.step
     kind = StepKind.Name(step.kind).removeprefix("STEP_KIND_").lower()
     misbeliefs = [slip.working for slip in step.slips if not _was_said(slip.working, reading)] if _is_idea(step) else []
@@ -25,7 +25,7 @@ def hints(reading: ParsedPrompt) -> Sequence[str]:
 
 
 def step_facts(reading: ParsedPrompt) -> Mapping[str, str]:
-    """What may be said of the step without doing it; its explanation once only, since a second time helps nobody."""
+    """Returns what the tutor may say about the step without solving it; the explanation only once."""
     step = reading.step
     numeric = is_numeric(step)
     explanation = "" if _is_idea(step) or _was_said(step.explanation, reading) else step.explanation
@@ -45,7 +45,7 @@ def without_giveaways(options: Sequence[str], reading: ParsedPrompt) -> list[str
 
 
 def concept_wordings(reading: ParsedPrompt, text: str) -> Sequence[str]:
-    """What can be said about the quantity a student asks about, or of what use the step is."""
+    """Explains the quantity that a student asks about, or the purpose of the step."""
     step, later = reading.step, reading.problem.steps[reading.step.number :]
     asked = None if book().cue("why").search(text) else _named_in(text, step)
     if asked is not None:
@@ -60,7 +60,7 @@ def concept_wordings(reading: ParsedPrompt, text: str) -> Sequence[str]:
 
 
 def rest_of_idea(reading: ParsedPrompt) -> str:
-    """What the explanation of an idea adds to the idea itself, unless it is what a later step asks for."""
+    """Returns what the explanation adds to the idea itself, unless a later step asks for it."""
     step, later = reading.step, reading.problem.steps[reading.step.number :]
     rest = " ".join(sentences(step.explanation)[1:]) if _is_idea(step) else ""
     ideas = (sentences(other.explanation)[0] for other in later if _is_idea(other))

@@ -1,4 +1,4 @@
-"""What the recipe's scripted speakers say: the files of `phrases/`, and of `voices/` by persona."""
+"""Loads the phrases of the scripted speakers: `phrases/`, and `voices/` by persona."""
 
 from functools import cache
 from pathlib import Path

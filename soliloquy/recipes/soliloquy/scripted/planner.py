@@ -1,4 +1,4 @@
-"""The planner's two texts, from the problem's steps as the book knows them."""
+"""Plays the planner: writes both texts from the steps of the known problem."""
 
 import json
 from random import Random
@@ -23,7 +23,7 @@ def _explained(step: Step, rng: Random) -> str:
     if not is_numeric(step):
         return f"{step.explanation} {step.formula}." if step.formula else step.explanation
     if "=" in step.explanation:
-        # A solution in prose calculates in its own words.
+        # A prose explanation already contains the calculation.
         return step.explanation
     worked = f"{step.formula} = {working(step)} = {format_value(step.result.value, step.result.unit)}"
     return f"{step.explanation} {book().one_of(rng, 'planner', 'worked')} {worked}."

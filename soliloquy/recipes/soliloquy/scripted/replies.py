@@ -1,4 +1,4 @@
-"""What a student's reply amounts to, judged from its words alone."""
+"""Classifies a student's message by its words alone."""
 
 import re
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ _WORD = re.compile(r"[^\W\d_]{4,}")
 
 class Gist(Enum):
     OPENING = auto()
-    # A number for a step that yields one: right or wrong is for the calculation to say.
+    # A number for a numeric step: the calculation decides whether it is right.
     NUMBER = auto()
     RIGHT = auto()
     WRONG = auto()
@@ -39,7 +39,7 @@ class ReplyReading:
     value: float | None = None
 
     def slip(self, step: Step) -> Slip | None:
-        """The known mistake that this reply shows."""
+        """Returns the known mistake that this message shows."""
         for slip in step.slips:
             if says(self.text, slip.working) or (self.value is not None and same(self.value, slip.value)):
                 return slip
@@ -65,14 +65,14 @@ def read_reply(reading: ParsedPrompt) -> ReplyReading:
 
 
 def _inquiry(text: str, step: Step) -> Gist | None:
-    """What the student asks for, unless the question only accompanies an answer."""
+    """Returns what the student asks for, unless the question only accompanies an answer."""
     if "=" in without(text, step.formula):
         return None
     return next((gist for situation, gist in _INQUIRIES.items() if book().cue(situation).search(text)), None)
 
 
 def _statement(text: str, step: Step) -> Gist | None:
-    """Right, wrong or in part, where the reply says something about a step without a number."""
+    """Classifies an answer to a step without a number."""
     if says_exactly(text, step.formula):
         return Gist.RIGHT
     if any(says(text, slip.working) for slip in step.slips):
@@ -89,7 +89,7 @@ def _statement(text: str, step: Step) -> Gist | None:
 
 
 def _aside(text: str, problem: Problem) -> Gist | None:
-    """Off the topic or too vague to judge."""
+    """Classifies a message that is off topic or too vague to judge."""
     if book().cue("off_topic").search(text):
         return Gist.OFF_TOPIC
     if book().cue("unclear").search(text) or len(text.split()) < 3:

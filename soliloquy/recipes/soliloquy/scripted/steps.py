@@ -1,4 +1,4 @@
-"""What a step of a problem looks like in writing: its working, its answer, what would give it away."""
+"""Writes a step of a problem out: its working, its answer, and what would give it away."""
 
 import math
 import re
@@ -12,12 +12,12 @@ from soliloquy.truth.spelled import has_any
 from soliloquy.v1.conversation_pb2 import STEP_KIND_KNOWNS, Problem, Quantity, Slip, Step
 
 NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")
-# Neither a function nor a number.
+# Matches a symbol, as opposed to a function or a number.
 _SYMBOL = re.compile(r"(?<![\w.])(?!π)[^\W\d]\w*\b(?!\()")
 _POWER_OF_TEN = re.compile(r"(\d(?:\.\d+)?)e(-?\d+)\b")
 _SENTENCE_END = re.compile(r"(?<=[.?!])\s+")
 _WHOLE = re.compile(r"(?<=\d)\.0(?!\d)")
-# What Python calls otherwise than people do; an angle is in degrees.
+# Replaces Python's notation with the textbook's; angles are in degrees.
 _WRITTEN = {
     re.compile(r"\bradians\(([^()\s]+)\)"): r"\1°",
     re.compile(r"\bradians\("): "(",
@@ -28,7 +28,7 @@ _WRITTEN = {
     re.compile(r"\blog10\("): "log(",
     re.compile(r"\bpi\b"): "π",
 }
-# Two numbers closer than this are the same number to a reader.
+# Readers take two numbers for the same if they differ by less than this.
 _SAME = 0.01
 
 
@@ -37,7 +37,7 @@ def is_numeric(step: Step) -> bool:
 
 
 def working(step: Step, digits: int = 4) -> str:
-    """The expression with the numbers put in: "2 × 3^2"."""
+    """Puts the numbers into the expression: "2 × 3^2"."""
     values = {quantity.symbol: _in_working(quantity, digits) for quantity in step.inputs}
     text = NAME.sub(lambda name: values.get(name.group(), name.group()), step.expression)
     text = _WHOLE.sub("", text.replace("math.", "").replace(" ** ", "^").replace("**", "^"))
@@ -47,18 +47,18 @@ def working(step: Step, digits: int = 4) -> str:
 
 
 def split_working(slip: Slip) -> tuple[str, str]:
-    """The formula and the numbers of a mistake's working: "a = m / F", "2 / 6" of "a = m / F = 2 / 6"."""
+    """Splits a mistake's working into formula and numbers: "a = m / F = 2 / 6" into "a = m / F" and "2 / 6"."""
     pieces = [piece.strip() for piece in slip.working.split(" = ")]
     if len(pieces) > 1 and (written := answer_in(pieces[-1], slip.unit)) is not None and same(written, slip.value):
         pieces.pop()
     numbers = "" if _SYMBOL.search(pieces[-1]) else pieces.pop()
-    # As a right answer's are written, so that it is not told from a wrong one by that.
+    # Right answers are written this way too, so the notation does not tell them apart.
     numbers = _POWER_OF_TEN.sub(r"\1 × 10^\2", numbers).replace("²", "^2").replace("³", "^3")
     return " = ".join(pieces[:2]) if len(pieces) > 1 else "", numbers
 
 
 def listed(quantities: Sequence[Quantity]) -> str:
-    """ "m = 2 kg and a = 3 m/s^2" """
+    """Lists them as "m = 2 kg and a = 3 m/s^2"."""
     return _joined([f"{quantity.symbol} = {format_quantity(quantity)}" for quantity in quantities])
 
 
@@ -67,14 +67,14 @@ def named(quantities: Sequence[Quantity]) -> str:
 
 
 def answer(step: Step) -> str:
-    """What a right reply to a step without a number has to say."""
+    """Returns what a right answer to a step without a number says."""
     if step.kind == STEP_KIND_KNOWNS and step.inputs:
         return listed(step.inputs)
     return step.formula or sentences(step.explanation)[0].rstrip(".")
 
 
 def answer_form(step: Step) -> str:
-    """Which wordings that answer goes with."""
+    """Names the wordings that suit the answer."""
     if step.kind == STEP_KIND_KNOWNS and step.inputs:
         return "knowns"
     return "formula" if step.formula else "idea"
@@ -89,12 +89,12 @@ def same(one: float, other: float) -> bool:
 
 
 def stated_answer(text: str, step: Step) -> float | None:
-    """The number a reply gives for the step, leaving aside those of the formula it quotes."""
+    """Returns the number that a message gives for the step, ignoring those of a quoted formula."""
     return answer_in(without(text, step.formula), step.result.unit)
 
 
 def gives_away(text: str, problem: Problem, step: Step) -> bool:
-    """Whether a text holds the result of this step or of a later one, or the final answer."""
+    """Whether a text reveals the result of this step, a later one, or the final answer."""
     hidden = [later.result.value for later in problem.steps if later.number >= step.number and is_numeric(later)]
     if problem.HasField("answer"):
         hidden.append(problem.answer.value)
@@ -105,7 +105,7 @@ def gives_away(text: str, problem: Problem, step: Step) -> bool:
 
 
 def step_asked(problem: Problem, text: str) -> Step | None:
-    """The step whose question a tutor's message ends on."""
+    """Returns the step whose question ends a tutor's message."""
     plain = " ".join(text.split())
     places = [(plain.rfind(" ".join(step.ask.split())), len(step.ask), -step.number) for step in problem.steps]
     at, _, number = max(places)
@@ -113,7 +113,7 @@ def step_asked(problem: Problem, text: str) -> Step | None:
 
 
 def _in_working(quantity: Quantity, digits: int) -> str:
-    # Rounding an input by hand would carry into the result.
+    # Keeps enough digits that rounding an input cannot change the result.
     while digits < 15 and float(f"{quantity.value:.{digits}g}") != quantity.value:
         digits += 1
     text = format_rounded(quantity.value, digits)

@@ -1,4 +1,4 @@
-"""The student: asks for help, then works at the step the tutor last asked about, in the words of its persona."""
+"""Plays the student: asks for help, then works at the step the tutor last asked about, in its persona's words."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -52,14 +52,14 @@ def _opening(reading: ParsedPrompt, voice: Voice) -> list[Part]:
 
 
 def _asked(question: str) -> str:
-    """The sentence that says what is wanted; empty where none can be told from what is given."""
+    """Returns the sentence that states the task; empty if none can be identified."""
     said = sentences(question)
     wanted = [one for one in said if one.endswith("?")] or [one for one in said if _TASK.match(one)]
     return wanted[-1] if wanted else ""
 
 
 def _at(reading: ParsedPrompt) -> tuple[Step, list[str]]:
-    """The step in question, and what the student has said to it."""
+    """Returns the current step and the student's messages about it."""
     said: list[str] = []
     current = None
     for line in reading.conversation:
@@ -73,7 +73,7 @@ def _at(reading: ParsedPrompt) -> tuple[Step, list[str]]:
 
 
 def _behaviour(step: Step, answered: int, voice: Voice, rng: Random) -> str:
-    """An answer in most cases; else one of the behaviours, as likely as it is after so many replies to the step."""
+    """Draws a behaviour: mostly an answer; the rates of the others depend on how many messages the step has had."""
     rates: Mapping[str, Sequence[float]] = book().tables["student"]["rates"]
     chance, drawn = 0.0, rng.random()
     for behaviour, by_reply in rates.items():
@@ -110,7 +110,7 @@ def _answering(answer: Part, step: Step, before: Sequence[str], voice: Voice) ->
 
 
 def _lead(step: Step, before: Sequence[str], voice: Voice) -> Part:
-    """What leads from the student's last words at this step to the answer."""
+    """Returns a transition from the student's last message to the answer."""
     if not before:
         return voice.optional("lead")
     if _answers(before[-1], step):
@@ -141,7 +141,7 @@ def _said(statement: str, step: Step, voice: Voice) -> Part:
 def _calculated(
     value: float, texts: Sequence[str], formula: str, numbers: str, step: Step, voice: Voice, rng: Random
 ) -> Part:
-    """A few wordings whose answer is this value: some workings would draw the eye to another number."""
+    """Returns a few wordings that are read as this value; in some, another number would be taken for the answer."""
     options = [
         voice.wordings("number", formula=formula, working=numbers, value=text, name=step.result.name) for text in texts
     ]
@@ -158,7 +158,7 @@ def _gives(value: float, wording: str, step: Step) -> bool:
 def _wrong(problem: Problem, step: Step, strategy: str, before: Sequence[str], voice: Voice, rng: Random) -> list[Part]:
     slip = _slip(problem, step, strategy, rng)
     if is_numeric(step):
-        # Worded like a right answer: nothing but the numbers tells them apart.
+        # Wrong answers use the wordings of right ones, so only the numbers tell them apart.
         formula, numbers = split_working(slip)
         texts = [with_unit(format_rounded(slip.value, digits), slip.unit) for digits in (3, 4)]
         return _answering(_calculated(slip.value, texts, formula, numbers, step, voice, rng), step, before, voice)
@@ -168,7 +168,7 @@ def _wrong(problem: Problem, step: Step, strategy: str, before: Sequence[str], v
 
 
 def _slip(problem: Problem, step: Step, strategy: str, rng: Random) -> Slip:
-    # What a later step comes to would be right, only early.
+    # A later step's result would be right, only early.
     later = [other.result.value for other in problem.steps[step.number :] if is_numeric(other)]
     slips = [slip for slip in step.slips if not (is_numeric(step) and any(same(slip.value, value) for value in later))]
     fitting = [slip for slip in slips if _name(slip) == strategy] or slips
@@ -180,7 +180,7 @@ def _name(slip: Slip) -> str:
 
 
 def _improvised(step: Step, rng: Random) -> Slip:
-    """A mistake for a step that lists none."""
+    """Makes up a mistake for a step that lists none."""
     factor = rng.choice(book().tables["student"]["slip_factors"])
     if is_numeric(step):
         return Slip(working=working(step), value=step.result.value * factor or factor, unit=step.result.unit)

@@ -1,4 +1,4 @@
-"""The deciding state: whether the next reply rests on a calculation, and which."""
+"""Plays the deciding state: whether the next reply needs a calculation, and which."""
 
 import json
 from random import Random
@@ -8,7 +8,7 @@ from soliloquy.recipes.scripted.programs import description
 from soliloquy.recipes.soliloquy.scripted.replies import Gist, ReplyReading, read_reply
 from soliloquy.recipes.soliloquy.scripted.steps import is_numeric
 
-# Before this many wrong answers the tutor only hints; with the next one it steps in.
+# After this many wrong answers the tutor solves the step at the next one.
 PATIENCE = 2
 
 

@@ -1,4 +1,4 @@
-"""How one persona puts things: its own words where `voices/` has them, anybody's where it has none."""
+"""Words a message in a persona's voice; situations without words of its own use the common ones."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class Voice:
         return Part(options=self.wordings(*situation, **slots), optional=True)
 
     def inclination(self, behaviour: str) -> float:
-        """How much more often than others this persona behaves like that."""
+        """Returns how much likelier than others this persona is to behave this way."""
         return float(self._own.get("inclined", {}).get(behaviour, 1.0))
 
     def begun(self, text: str) -> str:
@@ -41,7 +41,7 @@ class Voice:
 
 
 def mid_sentence(statement: str) -> str:
-    """The statement as it goes on after "I think"; empty where its first word may be a name."""
+    """Returns the statement as it continues "I think"; empty if its first word may be a name."""
     first = statement.split(maxsplit=1)[0]
     common = first.lower() in book().tables["student"]["common_words"]
     return statement[:1].lower() + statement[1:] if common else ""
