@@ -1,10 +1,10 @@
-"""Whether a message gives the answer of a problem, and not merely a number that looks like it.
+"""Decides whether a message gives a problem's answer, and not merely a number that looks like it.
 
-A number is the answer where it has its value, sign included, in its unit or another of the kind, in digits, fractions
-or words, with or without separators of thousands; it may be rounded to the decimals that are written, and never to
-tens or hundreds. It is not where the sentence denies it, reports it of somebody else, takes it back or supposes it, nor
-where it is a term of a calculation. Where a number of the question or the result of another step has the same value,
-the sentence has to name it: as the answer, or by the answer's own name.
+A number is the answer if it has the right value, including its sign, in the answer's unit or another of the same kind,
+in digits, fractions or words, with or without thousands separators. It may be rounded to the decimals that are written,
+but not to tens or hundreds. It is not the answer if the sentence denies it, reports what somebody else said, takes it
+back or supposes it, or if it is a term of a calculation. If a number of the question or another step's result has the
+same value, the sentence must name it as the answer or by the answer's own name.
 """
 
 import re
@@ -25,32 +25,32 @@ _BEFORE = [re.compile(cue, re.IGNORECASE) for cue in _CUES["before"].values()]
 _AFTER = [re.compile(cue, re.IGNORECASE) for cue in _CUES["after"].values()]
 _CONCLUDES = re.compile(_CUES["concludes"]["ended"], re.IGNORECASE)
 _NAMES = re.compile(_CUES["names"]["answer"], re.IGNORECASE)
-# "minus 5", and not "10 minus 5".
+# Matches "minus 5", but not "10 minus 5".
 _MINUS = re.compile(r"(?<![\d)])(?<![\d)]\s)\b(?:minus|negative)\s+$", re.IGNORECASE)
 _SENTENCE = re.compile(r"[^\n.!?]*(?:[.!?](?!\s|$)[^\n.!?]*)*[.!?\n]*")
 _FINAL = re.compile(r"####\s*(.+)")
 _RESULT = re.compile(r"=\s*([^<>=]+?)\s*>>")
-# Of numbers that are the same but for how they are stored.
+# The tolerance for numbers that are equal up to rounding.
 _EXACTLY = 1e-6
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ExpectedAnswer:
-    """The answer that a message is held to."""
+    """The answer that messages are compared with."""
 
     value: float
-    # Empty where none is known.
+    # Empty if unknown.
     unit: str
     name: str
     tolerance: float
-    # The answer of the confusion, where one was sampled: what is nearer to that is not right, whatever the tolerance.
+    # The wrong answer of a sampled confusion; a number closer to it is not right, whatever the tolerance.
     wrong: float | None
     # Whether another quantity of the problem has the same value.
     shared: bool
 
     @classmethod
     def of(cls, problem: Problem) -> Self | None:
-        """None where the problem has no number for an answer, neither set nor at the end of its solution."""
+        """Returns None if the problem has no numeric answer, neither set nor at the end of its solution."""
         answer = problem.answer if problem.HasField("answer") else _last_of(problem.solution)
         if answer is None:
             return None
@@ -70,7 +70,7 @@ class ExpectedAnswer:
 
 
 def reaches(message: str, wanted: ExpectedAnswer) -> bool:
-    """Whether the student ends up with the answer: what it asserts last, as a result if it can be."""
+    """Whether the student ends with the answer: the last number it asserts, preferably as a result."""
     claims = [
         (said, sentence)
         for sentence in _sentences(message)
@@ -83,12 +83,12 @@ def reaches(message: str, wanted: ExpectedAnswer) -> bool:
 
 
 def tells(message: str, wanted: ExpectedAnswer) -> bool:
-    """Whether the tutor says the answer, be it in a question."""
+    """Whether the tutor says the answer, even in a question."""
     return any(_is_answer(said, sentence, wanted) for sentence in _sentences(message) for said in _asserted(sentence))
 
 
 def mentions(message: str, wanted: ExpectedAnswer) -> bool:
-    """Whether the answer occurs at all: asserted, asked about, denied, or on the way to something else."""
+    """Whether the answer occurs at all: asserted, asked about, denied, or as an intermediate value."""
     return any(_is_answer(said, sentence, wanted) for sentence in _sentences(message) for said in _quantities(sentence))
 
 
@@ -117,7 +117,7 @@ def _is_answer(said: WrittenQuantity, sentence: str, wanted: ExpectedAnswer) -> 
 
 
 def _has_its_value(said: WrittenQuantity, wanted: ExpectedAnswer) -> bool:
-    # Zeros at the end of a whole number are its own digits here; of a decimal the last digit is rounded.
+    # Trailing zeros of a whole number count as its digits here; the last digit of a decimal is rounded.
     least = 2 if said.half < 0.5 else EXACT + 1
     forms = [said] if wanted.unit else [said, replace(said, unit=None, word="")]
     near = any(is_same(form, wanted.value, wanted.unit, wanted.tolerance, least_digits=least) for form in forms)
@@ -125,7 +125,7 @@ def _has_its_value(said: WrittenQuantity, wanted: ExpectedAnswer) -> bool:
 
 
 def _is_of_its_kind(said: WrittenQuantity, wanted: ExpectedAnswer) -> bool:
-    """Not of another kind of unit, nor so many of another thing: "2 boxes" where apples are asked for."""
+    """Rejects another kind of unit, or another counted thing: "2 boxes" when the answer is in apples."""
     if not wanted.unit:
         return True
     kind = unit(wanted.unit).kind

@@ -1,7 +1,7 @@
-"""How near texts are to their references: BLEU over all of them, by its usual definition.
+"""Computes corpus BLEU.
 
-Tokens, clipping, brevity penalty and the smoothing of orders without a match are those that sacrebleu calls `13a` and
-`exp`, its defaults for one reference each; figures agree with those that were published by it.
+Tokenization, clipping, brevity penalty and smoothing are those of sacrebleu's defaults `13a` and `exp` with one
+reference, so the figures can be compared with published ones.
 """
 
 import math
@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 _ORDERS = 4
-# Apostrophes stay, and so do full stops, commas and hyphens where a rule of their own does not part them.
+# Keeps apostrophes, and full stops, commas and hyphens that no other rule splits.
 _PARTED = re.compile(r"([!-&(-+/:-@\[-`{-~])")
 _BEHIND = re.compile(r"([^0-9])([.,])")
 _BEFORE = re.compile(r"([.,])([^0-9])")
@@ -19,7 +19,7 @@ _ENTITIES = {"<skipped>": "", "-\n": "", "\n": " ", "&quot;": '"', "&amp;": "&",
 
 
 def bleu(texts: Sequence[str], references: Sequence[str]) -> float | None:
-    """From 0 to 100; None where there is no text."""
+    """Returns a score from 0 to 100; None if there is no text."""
     matched, possible = [0] * _ORDERS, [0] * _ORDERS
     length = of_references = 0
     for text, reference in zip(texts, references, strict=True):
@@ -47,7 +47,7 @@ def tokens(text: str) -> list[str]:
 
 
 def _smoothed(matched: Sequence[int], possible: Sequence[int]) -> Iterable[float]:
-    """Each order without a match counts half of what the one before it did; an order without runs ends them."""
+    """Yields the precision of each order; one without a match gets half of the order before it."""
     share = 1.0
     for found, of in zip(matched, possible, strict=True):
         if not of:

@@ -1,4 +1,4 @@
-"""Evaluations of the same cases side by side."""
+"""Compares evaluations of the same cases."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,14 +17,14 @@ class Incomparable(Exception):
 class SavedEvaluation:
     folder: Path
     report: Mapping[str, Any]
-    # The digest of what was put.
+    # The digest of the cases.
     cases: str
-    # By case, what was passed of what it counts for.
+    # The metrics that each case passed, by case id.
     passed: Mapping[str, Mapping[str, bool]]
 
 
 def read(folders: Sequence[Path]) -> dict[str, SavedEvaluation]:
-    """By name; those of a name that another has too by their folder."""
+    """Reads evaluations by name; several of the same name are told apart by their folders."""
     found = [_read(folder) for folder in folders]
     first = found[0]
     for other in found[1:]:
@@ -47,7 +47,7 @@ def read(folders: Sequence[Path]) -> dict[str, SavedEvaluation]:
 
 
 def rows(evaluations: Mapping[str, SavedEvaluation]) -> list[list[str]]:
-    """A row a metric and measure, and with two evaluations how many cases only the one and only the other passed."""
+    """Builds one row per metric; of two evaluations it also counts the cases that only one of them passed."""
     made = []
     for metric, title in next(iter(evaluations.values())).report["titles"].items():
         if not any(is_measured(one.report, metric) for one in evaluations.values()):

@@ -1,4 +1,4 @@
-"""The figures of one evaluation, or of several side by side, as a picture."""
+"""Draws the figures of one or several evaluations."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,7 +13,7 @@ Reports = Mapping[str, Mapping[str, Any]]
 
 
 def draw(path: Path, reports: Reports) -> None:
-    """Curves where the protocol has some, else bars; the same figures make the same file, byte for byte."""
+    """Draws curves if the protocol has any, else bars; the same figures give the same bytes."""
     first = next(iter(reports.values()))
     if "curves" in first:
         _curves(path, reports, first["curves"])
@@ -56,7 +56,7 @@ def _curves(path: Path, reports: Reports, curves: Mapping[str, Sequence[str]]) -
 
 
 def _reach(shares: Sequence[Mapping[str, Any]]) -> list[list[float]]:
-    """From each share to the ends of its interval."""
+    """Returns the distances from each share to the ends of its interval."""
     lengths = [share["share"] or 0.0 for share in shares]
     return [
         [max(0.0, length - share["low"]) for length, share in zip(lengths, shares, strict=True)],

@@ -1,4 +1,4 @@
-"""A recipe's whole loop in one process: the student, and all that the tutor goes through before it answers."""
+"""Runs all roles of a recipe in one process."""
 
 import asyncio
 from collections import Counter
@@ -24,7 +24,7 @@ from soliloquy.v1.events_pb2 import (
     TutorReplied,
 )
 
-# Runs the code that was written, in a sandbox.
+# Runs written code in a sandbox.
 Execute = Callable[[CodeWritten], Awaitable[Outcome]]
 
 C = TypeVar("C")
@@ -32,7 +32,7 @@ R = TypeVar("R")
 
 
 class TooFewCases(Exception):
-    """The problems hold fewer cases than were asked for; the message says how many."""
+    """The problems yield fewer cases than requested; the message says how many."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,14 +42,14 @@ class RecipeLoop:
     execute: Execute
 
     async def answered(self, conversation: Conversation) -> Conversation:
-        """The conversation with the tutor's answer to the student's latest message, however it came about."""
+        """Returns the conversation with the tutor's answer to the student's latest message."""
         event: ConversationEvent = StudentReplied(conversation=conversation)
         while not isinstance(event, TutorReplied | ConversationFinished):
             [event] = await self._following(event)
         return event.conversation
 
     async def grown(self, conversation: Conversation) -> AsyncGenerator[Conversation, None]:
-        """The conversation as it is each time the student has spoken, until it ends."""
+        """Yields the conversation after each of the student's messages, until it ends."""
         event: ConversationEvent = ConversationStarted(conversation=conversation)
         while not isinstance(event, ConversationFinished):
             [event] = await self._following(event)
@@ -57,7 +57,7 @@ class RecipeLoop:
                 yield event.conversation
 
     async def held(self, conversation: Conversation, *, enough: Callable[[Conversation], bool]) -> Conversation:
-        """The conversation from its beginning to the student's message that is enough, or to its end."""
+        """Returns the conversation up to the student's message for which `enough` is true, or to its end."""
         event: ConversationEvent = ConversationStarted(conversation=conversation)
         while not isinstance(event, ConversationFinished):
             [event] = await self._following(event)
@@ -66,7 +66,7 @@ class RecipeLoop:
         return event.conversation
 
     async def calculated(self, conversation: Conversation) -> Conversation:
-        """The conversation with the program of its latest calculation and what it came to."""
+        """Returns the conversation after its latest calculation has been programmed and run."""
         event: ConversationEvent = CalculationNeeded(conversation=conversation)
         while not isinstance(event, ReplyNeeded | ConversationFinished):
             [event] = await self._following(event)
@@ -94,7 +94,7 @@ class RecipeLoop:
 
 
 async def run_bounded(cases: Iterable[C], put: Callable[[C], Awaitable[R]], *, at_once: int) -> list[R]:
-    """What comes of each case, in their order."""
+    """Returns the result of each case, in order."""
     room = asyncio.Semaphore(at_once)
 
     async def admitted(case: C) -> R:
@@ -107,10 +107,10 @@ async def run_bounded(cases: Iterable[C], put: Callable[[C], Awaitable[R]], *, a
 
 
 def parse_outcomes(calls: Sequence[ModelCall]) -> Counter[str]:
-    """How the answers that were asked for could be read."""
+    """Counts how the model's answers could be parsed."""
     return Counter(ParseOutcome.Name(call.outcome).removeprefix("PARSE_OUTCOME_").lower() for call in calls)
 
 
 def adapter_digests(calls: Sequence[ModelCall]) -> frozenset[str]:
-    """The digests of those that gave the answers."""
+    """Returns the digests of the adapters that answered."""
     return frozenset(call.adapter_digest for call in calls if call.adapter_digest)

@@ -1,4 +1,4 @@
-"""Shares of the cases of an evaluation, with their confidence intervals."""
+"""Shares of cases with confidence intervals."""
 
 import math
 from collections import Counter
@@ -6,16 +6,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Self
 
-# Of the standard normal distribution: 95 % lie within.
+# 95 % of the standard normal distribution lie within.
 _Z = 1.959964
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Proportion:
-    # Points, where there are halves too.
+    # Fractional if scores are.
     passed: float
     of: int
-    # None of nothing.
+    # None without cases.
     share: float | None
     low: float
     high: float
@@ -29,14 +29,14 @@ class Proportion:
 
     @classmethod
     def scored(cls, scores: Sequence[float]) -> Self:
-        """Of scores from 0 to 1; the interval is that of as many cases that pass or do not, and so rather too wide."""
+        """Sums scores from 0 to 1; the interval assumes passes and failures, so it is rather too wide."""
         points, of = round(sum(scores), 2), len(scores)
         low, high = wilson(points, of)
         return cls(passed=points, of=of, share=points / of if of else None, low=low, high=high)
 
 
 def wilson(passed: float, of: int) -> tuple[float, float]:
-    """The 95 % interval of a share; sound for few cases and for shares of all or none."""
+    """Returns the 95 % Wilson interval, which is sound for few cases and for shares of 0 and 1."""
     if not of:
         return 0.0, 1.0
     share, spread = passed / of, _Z**2 / of
@@ -46,5 +46,5 @@ def wilson(passed: float, of: int) -> tuple[float, float]:
 
 
 def first_read(parsed: Counter[str]) -> Proportion:
-    """Of all that a model was asked, by how its answer could be read: whether the first could be used as it was."""
+    """Returns the share of answers that were usable at the first try."""
     return Proportion.counted(outcome in ("strict", "repaired") for outcome in parsed.elements())

@@ -1,4 +1,4 @@
-"""Models that measure texts: loaded from a folder, and from nowhere else."""
+"""Loads models that measure texts, from local folders only."""
 
 import math
 from collections.abc import Sequence
@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 
 class NoLocalModel(Exception):
-    """A folder holds no such model that can be run here; the message says why."""
+    """A folder holds no model that can run here; the message says why."""
 
 
 def tokenizer_and_model(folder: Path, kind: str, auto: str) -> tuple[Any, Any]:
-    """By the name of the class in transformers that loads such a model; raises NoLocalModel."""
+    """Loads a model with the named class of transformers; raises NoLocalModel."""
     if find_spec("transformers") is None or find_spec("torch") is None:
         raise NoLocalModel("torch and transformers are not installed: pip install 'soliloquy[serve]'")
     if not (folder / "config.json").is_file():
@@ -29,19 +29,19 @@ def tokenizer_and_model(folder: Path, kind: str, auto: str) -> tuple[Any, Any]:
 if TYPE_CHECKING:
     from torch import Tensor
 
-# Three quarters up: the 18th of 24 layers of deberta-large-mnli, which MathDial's figures are by.
+# The 18th of 24 layers of deberta-large-mnli, which MathDial's figures use.
 _LAYER = 0.75
 _BATCH = 32
 
 
 class BertScore:
-    """F1 without weights for rare words and without rescaling; one encoder for all that is compared."""
+    """BERTScore F1: each token's nearest match in the other text, without weights for rare words or rescaling."""
 
     def __init__(self, folder: Path) -> None:
         self._tokenizer, self._model = tokenizer_and_model(folder, "encoder", "AutoModel")
 
     def scores(self, texts: Sequence[str], references: Sequence[str]) -> list[float]:
-        """Of each pair, from 0 to 100; an empty text has nothing of its reference."""
+        """Returns a score from 0 to 100 per pair; an empty text scores 0."""
         return [
             100 * _f1(text, reference)
             for at in range(0, len(texts), _BATCH)
@@ -51,7 +51,7 @@ class BertScore:
         ]
 
     def _vectors(self, texts: Sequence[str]) -> list["Tensor"]:
-        """Of each text's own tokens, each of length one."""
+        """Returns the unit vectors of each text's own tokens."""
         import torch
 
         batch = self._tokenizer(
@@ -73,15 +73,15 @@ def _f1(text: "Tensor", reference: "Tensor") -> float:
 
 
 class Perplexity:
-    """Of each text by itself, over its tokens but the first; one language model for all that is compared."""
+    """The perplexity of each text over its tokens except the first."""
 
     def __init__(self, folder: Path) -> None:
         self._tokenizer, self._model = tokenizer_and_model(folder, "language model", "AutoModelForCausalLM")
-        # Beyond what it was made for, a model is surprised by everything.
+        # Beyond the length it was trained for, a model finds any text surprising.
         self._longest: int | None = getattr(self._model.config, "max_position_embeddings", None)
 
     def scores(self, texts: Sequence[str]) -> list[float]:
-        """A text of a single token, which follows from nothing, has none."""
+        """Skips texts of a single token, which have no perplexity."""
         return [score for text in texts if (score := self._score(text)) is not None]
 
     def _score(self, text: str) -> float | None:

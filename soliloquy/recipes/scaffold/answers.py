@@ -1,4 +1,4 @@
-"""The shapes that the loop's prompts ask for besides those of every recipe."""
+"""Defines the answers of this recipe's prompts."""
 
 import re
 from collections.abc import Iterator
@@ -26,13 +26,13 @@ _LAID_OUT = re.compile(
 
 
 def _named(value: str) -> str:
-    """ "**Correct**." as the name that it is."""
+    """Extracts the name from "**Correct**."."""
     found = _NAME.search(value.lower())
     return found[0] if found else value
 
 
 class CalculationRequest(Answer):
-    # The schema, title and description included, is part of what a model is asked.
+    # The schema, including title and description, is part of what a model is asked.
     model_config = ConfigDict(
         title="Described",
         json_schema_extra={"additionalProperties": False, "description": "What a program is to be written for."},
@@ -42,7 +42,7 @@ class CalculationRequest(Answer):
 
 
 class Tutored(Answer):
-    """What the tutor makes of a message, and its reply: three parts, each under its heading."""
+    """The tutor's assessment of a message and its reply: three parts, each under a heading."""
 
     analysis: Text
     state: Annotated[
@@ -74,17 +74,17 @@ class Tutored(Answer):
 
 
 def tutored_text(analysis: str, state: str, reply: str) -> str:
-    """What a model is to write."""
+    """Writes the three parts as a model is to write them."""
     return f"[Analysis and Decision] {analysis}\n[Learner State] {state.capitalize()}\n[Reply] {reply}"
 
 
 def _listed(value: object) -> object:
-    """A single step is a list of one."""
+    """Turns a single step into a list."""
     return value if isinstance(value, list) else [value]
 
 
 def _accepting(value: object) -> object:
-    """ "ACCEPT", "accepted" and "Rejected." as what they mean."""
+    """Accepts "ACCEPT", "accepted" and "Rejected."."""
     word = value.strip().lower() if isinstance(value, str) else value
     return next((known for known in ("accept", "reject") if isinstance(word, str) and word.startswith(known)), word)
 
@@ -98,7 +98,7 @@ class _SubQuestion(BaseModel):
 
 
 class PlanAnswer(Answer):
-    # The title is part of the schema that a model is asked with.
+    # The title is part of the schema that a model receives.
     model_config = ConfigDict(title="Planned")
 
     analysis: Text = Field(alias="Analysis")
@@ -111,7 +111,7 @@ class PlanAnswer(Answer):
 
 
 class UnaidedPlan(Answer):
-    """A plan as a model writes it that has learned to plan: in the paper's layout, from the problem alone."""
+    """A plan in the paper's layout, written from the problem alone by a model that has learned to plan."""
 
     analysis: Text
     questions: list[tuple[Text, Text]]
@@ -134,14 +134,14 @@ class UnaidedPlan(Answer):
 
     @property
     def plan(self) -> Plan:
-        """Of which steps each sub-question is, nobody says: they are taken as they come."""
+        """Such a plan names no steps, so sub-question N is assumed to cover step N."""
         rows = enumerate(self.questions, start=1)
         questions = [SubQuestion(question=question, answer=answer, steps=[at]) for at, (question, answer) in rows]
         return Plan(analysis=self.analysis, questions=questions)
 
 
 def plan_lines(plan: Plan) -> Iterator[str]:
-    """The lines of a plan as the paper lays it out."""
+    """Yields the lines of a plan in the paper's layout."""
     yield f"[analysis] {plan.analysis}"
     yield "[sub_questions]"
     for number, one in enumerate(plan.questions, start=1):

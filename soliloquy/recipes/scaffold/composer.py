@@ -1,4 +1,4 @@
-"""The tutor's loop: assess the message, act on it, track the plan, record what was found."""
+"""The tutor's loop: assesses the message, replies, tracks the plan and records the result."""
 
 from functools import partial
 
@@ -31,9 +31,9 @@ from soliloquy.v1.events_pb2 import ConversationFinished, ReplyNeeded, TutorRepl
 
 
 async def reply(event: ReplyNeeded, ask: Ask, judges: Judges) -> Outcome:
-    """A message that does not fit goes back before the tutor has said a word to it.
+    """Sends a message that does not fit back to the student; otherwise replies.
 
-    What only a model can tell, it tells without knowing what was drawn.
+    The model assesses the message without being told which state was drawn.
     """
     conversation = event.conversation
     turn = conversation.turns[-1]
@@ -41,7 +41,7 @@ async def reply(event: ReplyNeeded, ask: Ask, judges: Judges) -> Outcome:
         return send_back(conversation, rejected)
     tutored = await ask(prompting.tutoring(conversation, turn), Tutored, partial(_check, conversation=conversation))
     state = closing_state(conversation, turn, STATES[tutored.state])
-    # What led to the end, as it was drawn; a person's message shows what was found.
+    # For a drawn state, the state that led to the end; for a person, the state that was found.
     shown = turn.student.learner_state or STATES[tutored.state]
     if not _fits(tutored, conversation):
         return send_back(conversation, RejectedTry(because=tutored.analysis, judge=Judge.JUDGE_MODEL))
@@ -58,7 +58,7 @@ async def reply(event: ReplyNeeded, ask: Ask, judges: Judges) -> Outcome:
 
 
 def _check(tutored: Tutored, conversation: Conversation) -> None:
-    """What is asked for again: a state that cannot be, and a reply that is sent and should not be as it is."""
+    """Rejects an impossible state, and a reply that would be sent but breaks a rule."""
     turn = conversation.turns[-1]
     state = STATES[tutored.state]
     if (state == START) != (turn.number == 1):
@@ -74,7 +74,7 @@ def _check(tutored: Tutored, conversation: Conversation) -> None:
 
 
 def _against_what_was_found(state: LearnerState, conversation: Conversation, turn: Turn) -> str:
-    """A model may find that a message is no answer at all, but not that a right one is wrong."""
+    """A model may find that a message is no answer, but not that a checked answer is wrong or right."""
     if turn.student.learner_state not in ANSWERING:
         return ""
     is_right = check_answer(conversation, turn).right
@@ -84,12 +84,12 @@ def _against_what_was_found(state: LearnerState, conversation: Conversation, tur
 
 
 def _fits(tutored: Tutored, conversation: Conversation) -> bool:
-    """Whether the state is the one that was drawn; at the end it may be called so or by what led to it."""
+    """Whether the state is the drawn one; the last sub-question may also be called the end."""
     turn = conversation.turns[-1]
     drawn, state = turn.student.learner_state, STATES[tutored.state]
     return drawn == UNDRAWN or state == drawn or (state == END and drawn in SOLVING)
 
 
 def _resolution(shown: LearnerState) -> Resolution:
-    """Solved by the student itself, or told by the tutor when the student had said that it understood."""
+    """Whether the student solved the problem, or the tutor told the answer to a student who understood."""
     return Resolution.RESOLUTION_REVEALED if shown == COMPREHENSION else Resolution.RESOLUTION_SOLVED

@@ -1,4 +1,4 @@
-"""What an expected answer says, and whether that is what it should be, as far as calculation can tell."""
+"""Reads expected answers, and checks with calculation or algebra whether a text gives or reveals one."""
 
 import functools
 import math
@@ -13,19 +13,19 @@ from soliloquy.truth.phrases import says, says_exactly
 from soliloquy.truth.quantities import WrittenQuantity, calculations_in, is_same, quantities_in
 from soliloquy.v1.conversation_pb2 import Quantity, SubQuestion
 
-# "\boxed{72}" is 72.
+# Reads "\boxed{72}" as 72.
 _BOXED = re.compile(r"\\boxed\s*\{((?:[^{}]|\{[^{}]*\})*)\}")
 _FACTOR = re.compile(r"[\d.)*/+^×·−-]\s*$")
 _ROUNDED = 0.001
 _EQUALS = re.compile(r"\s*[=≈]\s*[$€£]?\s*")
 _DIGIT = re.compile(r"\d")
-# Words of an answer that may be a number in words, with its unit.
+# The longest answer, in words, that may be a number in words with its unit.
 _SHORT = 4
 _TOLERANCE: float = POLICY["talk"]["tolerance"]
 
 
 def final_number(answer: str) -> WrittenQuantity | None:
-    """The number that an answer comes to: the last that it states, or that is no part of a calculation."""
+    """Returns the number that an answer states last, or else the last that is not part of a calculation."""
     text = _unboxed(answer)
     found = [one for one in quantities_in(text) if not one.term]
     stated = [one for one in found if one.stated] or found or list(calculations_in(text))
@@ -33,7 +33,7 @@ def final_number(answer: str) -> WrittenQuantity | None:
 
 
 def gives_quantity(answer: str, wanted: Quantity, *, tolerance: float, least_digits: int) -> bool | None:
-    """Whether an answer is this quantity, in whatever form and unit; None where it gives no number."""
+    """Whether an answer equals this quantity in any form and unit; None if it holds no number."""
     worked = _worked(answer)
     if worked is not None and math.isclose(worked, wanted.value, rel_tol=tolerance):
         return True
@@ -43,7 +43,7 @@ def gives_quantity(answer: str, wanted: Quantity, *, tolerance: float, least_dig
 
 
 def _worked(answer: str) -> float | None:
-    """What an answer comes to that is a calculation and nothing else: "√2/2"."""
+    """Calculates an answer that is nothing but a calculation, such as "√2/2"."""
     calculation = expression(_unboxed(answer).strip("$ "))
     if calculation is None or calculation.symbols:
         return None
@@ -54,7 +54,7 @@ def _worked(answer: str) -> float | None:
 
 
 def gives_law(answer: str, formula: str) -> bool | None:
-    """Whether an answer is this equation, in whatever equivalent form; None where that cannot be told."""
+    """Whether an answer is this equation in any equivalent form; None if that cannot be decided."""
     if not formula:
         return None
     if says_exactly(answer, formula):
@@ -70,7 +70,7 @@ def gives_law(answer: str, formula: str) -> bool | None:
 
 
 def miscalculations(answer: str) -> Iterator[str]:
-    """The calculations of an answer that come to something else than it says, beyond what it may have rounded."""
+    """Yields the calculations whose stated result is wrong beyond rounding."""
     text = _unboxed(answer)
     numbers = quantities_in(text)
     for calculation in calculations_in(text):
@@ -80,21 +80,21 @@ def miscalculations(answer: str) -> Iterator[str]:
 
 
 def _laws_in(answer: str, symbols: set[str]) -> Iterator[Law]:
-    """The equation that an answer is, or those that its words hold."""
+    """Yields the equation that the answer is, or those that its words contain."""
     with suppress(BadExpression):
         whole = law(answer.strip("$ ."))
         if whole.symbols == symbols:
             yield whole
             return
     for left, right in laws_in(answer):
-        # Behind a factor that is not read it would be another equation.
+        # With an unread factor in front it would be a different equation.
         found = None if _FACTOR.search(answer.partition(left)[0]) else law_between(left, right, symbols)
         if found:
             yield found
 
 
 def _are_equivalent(one: Law, other: Law) -> bool | None:
-    # The library behind it takes a second to load, and few answers need it.
+    # sympy takes a second to load, and few answers need it.
     from soliloquy.truth.algebra import are_equivalent
 
     return are_equivalent(one, other)
@@ -106,7 +106,7 @@ def _unboxed(answer: str) -> str:
 
 @functools.lru_cache(4096)
 def expected_number(answer: str) -> WrittenQuantity | None:
-    """The number that is expected; None for words, be there numbers in them: "add 72 to 9938", "the two heights"."""
+    """Returns the expected number; None for words that only mention one: "add 72 to 9938", "the two heights"."""
     found = final_number(answer)
     if found is None or found.stated:
         return found
@@ -120,7 +120,7 @@ def expects_formula(answer: str) -> bool:
 
 
 def expects_number(target: SubQuestion) -> bool:
-    """Whether its answer is one that a program can work out."""
+    """Whether a program can calculate the expected answer."""
     return expected_number(target.answer) is not None
 
 
@@ -129,7 +129,7 @@ def gives_number(text: str) -> bool:
 
 
 def gives_expected(text: str, target: SubQuestion) -> bool | None:
-    """Whether a message gives the expected answer; None where it gives none, or none that can be compared."""
+    """Whether a message gives the expected answer; None if it gives none, or none that can be compared."""
     wanted = expected_number(target.answer)
     if wanted:
         given = final_number(text)
@@ -140,13 +140,13 @@ def gives_expected(text: str, target: SubQuestion) -> bool | None:
 
 
 def revealed(text: str, hidden: Sequence[SubQuestion], known: str) -> Iterator[SubQuestion]:
-    """The sub-questions whose answers a text tells, but for what is known anyhow."""
+    """Yields the sub-questions whose answers a text reveals beyond what is known."""
     said = quantities_in(text)
     given = _quantities(known)
     for target in hidden:
         wanted = expected_number(target.answer)
         if wanted:
-            # That 1 km is given tells nobody that it is 1000 m.
+            # A given length of 1 km does not reveal 1000 m.
             known_so = any(math.isclose(one.value, wanted.value, rel_tol=_TOLERANCE) for one in given)
             tells = not known_so and any(_alike(one, wanted) for one in said)
         elif expects_formula(target.answer):
@@ -157,7 +157,7 @@ def revealed(text: str, hidden: Sequence[SubQuestion], known: str) -> Iterator[S
             yield target
 
 
-# What is known at a place is known to everything that is said there.
+# Every message at one place in a conversation has the same known text.
 @functools.lru_cache(256)
 def _quantities(text: str) -> Sequence[WrittenQuantity]:
     return quantities_in(text)
@@ -169,7 +169,6 @@ def _gives_formula(text: str, answer: str) -> bool | None:
 
 
 def _alike(one: WrittenQuantity, other: WrittenQuantity) -> bool:
-    """Whether two texts say the same quantity, if only one of them with its unit."""
     if one.unit and other.unit:
         same = one.unit.kind == other.unit.kind
         return same and math.isclose(one.unit.in_base(one.value), other.unit.in_base(other.value), rel_tol=_TOLERANCE)

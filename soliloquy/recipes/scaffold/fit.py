@@ -1,4 +1,4 @@
-"""Whether a student's message shows the state that was drawn for it, and how one that does not goes back."""
+"""Checks whether a student's message shows the drawn state, and sends it back if it does not."""
 
 from typing import NamedTuple
 
@@ -18,14 +18,14 @@ from soliloquy.v1.events_pb2 import ConversationFinished, StudentRejected
 
 
 class AnswerCheck(NamedTuple):
-    """Whether a message gives the expected answer, None where nobody can tell, and by what that was found."""
+    """Whether a message gives the expected answer, None if unknown, and who decided that."""
 
     right: bool | None
     judge: Judge
 
 
 def check_answer(conversation: Conversation, turn: Turn) -> AnswerCheck:
-    """A number is judged by the program that ran; formulas are compared as algebra, since one answer has many forms."""
+    """Judges numbers by the program that ran, and formulas by algebra, since one answer has many forms."""
     target = current_question(conversation, turn)
     if turn.calculation.attempts:
         ran = verdict(turn.calculation.attempts[-1].execution)
@@ -36,7 +36,7 @@ def check_answer(conversation: Conversation, turn: Turn) -> AnswerCheck:
 
 
 def find_misfit(conversation: Conversation, turn: Turn) -> RejectedTry | None:
-    """Why the message does not show what it was to show; None where it does, or only a model can tell."""
+    """Returns why a message does not show its state; None if it does, or if only a model can tell."""
     state = turn.student.learner_state
     if state in (START, UNDRAWN):
         return None
@@ -45,7 +45,7 @@ def find_misfit(conversation: Conversation, turn: Turn) -> RejectedTry | None:
 
 
 def send_back(conversation: Conversation, rejected: RejectedTry) -> Outcome:
-    """The same turn again, as often as a student may try; then the conversation ends and says why."""
+    """Repeats the turn, or ends the conversation with the reason after the student's last try."""
     turn = conversation.turns[-1]
     student = turn.student
     rejected.text = student.text
@@ -65,7 +65,7 @@ def send_back(conversation: Conversation, rejected: RejectedTry) -> Outcome:
 
 
 def _unanswering(conversation: Conversation, turn: Turn) -> tuple[str, Judge]:
-    """What is wrong with a message that is to answer rightly, or wrongly."""
+    """Returns what is wrong with a message that is to answer."""
     target, wanted = current_question(conversation, turn), turn.student.learner_state == CORRECT
     is_right, judge = check_answer(conversation, turn)
     if is_right is None:
@@ -76,7 +76,7 @@ def _unanswering(conversation: Conversation, turn: Turn) -> tuple[str, Judge]:
 
 
 def _answering(conversation: Conversation, turn: Turn) -> tuple[str, Judge]:
-    """What is wrong with a message that is not to answer."""
+    """Returns what is wrong with a message that is not to answer."""
     name = NAMES[turn.student.learner_state]
     target, text = current_question(conversation, turn), turn.student.text
     known = f"{conversation.problem.question}\n{target.question}"

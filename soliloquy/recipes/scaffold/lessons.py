@@ -1,4 +1,4 @@
-"""What a model is to learn from a conversation: one sample a turn, from the memory to all three parts."""
+"""Turns a conversation into training examples: one for the plan, and one per turn."""
 
 from soliloquy.recipes.recipe import ChatMessage, Lesson
 from soliloquy.recipes.scaffold import plan_prompting
@@ -9,7 +9,7 @@ from soliloquy.v1.conversation_pb2 import Conversation, Turn
 
 
 def lessons(conversation: Conversation) -> list[Lesson]:
-    """How the problem was planned, and then each turn."""
+    """Lists the plan's example first, then the turns."""
     tutored = [
         Lesson(turn=turn.number, prompt=prompt, answer=_answer(turn)) for turn, prompt in tutoring_prompts(conversation)
     ]
@@ -17,7 +17,7 @@ def lessons(conversation: Conversation) -> list[Lesson]:
 
 
 def dialogue(conversation: Conversation) -> list[ChatMessage]:
-    """The student's messages, and the tutor's analyses, states and replies."""
+    """Writes the conversation as one chat of the student's messages and the tutor's three parts."""
     told = [ChatMessage("system", chat_preamble(conversation), turn=0)]
     for turn in conversation.turns:
         told.append(ChatMessage("user", turn.student.text, turn=turn.number))
@@ -30,7 +30,7 @@ def _answer(turn: Turn) -> str:
 
 
 def _plan_lessons(conversation: Conversation) -> list[Lesson]:
-    """The plan of a conversation's problem; none where it has no plan."""
+    """Empty if the problem has no plan."""
     problem = conversation.problem
     plan = problem.enrichment.plan
     if not plan.questions:

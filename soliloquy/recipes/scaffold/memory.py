@@ -1,4 +1,4 @@
-"""The tutor's memory: the plan, which of its sub-questions are solved, and the one that is worked on."""
+"""The tutor's memory: the plan, the solved sub-questions, and the current one."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ def questions(conversation: Conversation) -> Sequence[SubQuestion]:
 
 
 def solved_before(conversation: Conversation, turn: Turn) -> list[bool]:
-    """Which sub-questions were solved when a turn began."""
+    """Returns which sub-questions were solved when a turn began."""
     if turn.number == 1:
         return [False] * len(questions(conversation))
     return list(conversation.turns[turn.number - 2].solved)
@@ -22,20 +22,20 @@ def current_question(conversation: Conversation, turn: Turn) -> SubQuestion:
 
 
 def next_turn(conversation: Conversation) -> Turn:
-    """The next turn, at the first sub-question that is not solved."""
+    """Creates the next turn, at the first unsolved sub-question."""
     turn = Turn(number=len(conversation.turns) + 1)
     turn.sub_question = solved_before(conversation, turn).index(False) + 1
     return turn
 
 
 def closing_state(conversation: Conversation, turn: Turn, state: LearnerState) -> LearnerState:
-    """A state as it is at its sub-question: what solves the last one is the end."""
+    """Returns the end in place of a state that solves the last sub-question."""
     last = turn.sub_question == len(questions(conversation))
     return END if last and state in SOLVING else state
 
 
 def solved_after(conversation: Conversation, turn: Turn, state: LearnerState) -> list[bool]:
-    """Which sub-questions are solved after a student has shown this."""
+    """Returns which sub-questions are solved once the student has shown this state."""
     solved = solved_before(conversation, turn)
     solved[turn.sub_question - 1] |= state in SOLVING
     return solved

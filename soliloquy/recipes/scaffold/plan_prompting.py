@@ -1,6 +1,6 @@
-"""The prompts of the planner, its verifier and a student who solves alone, filled in from a problem and its plan.
+"""Fills in the prompts of the planner, its verifier, and a student who solves a problem alone.
 
-The tags (<question>, <steps>, ..) are what the scripted engine reads.
+The scripted engine reads the tags (<question>, <steps>, ..).
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ _TEMPLATES = Templates(Path(__file__).with_name("prompts"), SLOTS)
 
 
 def planning(problem: Problem, refused: str = "") -> Prompt:
-    """What a plan is asked for with; `refused` is why the verifier did not take the last one."""
+    """Asks for a plan; `refused` is the reason for which the verifier rejected the last one."""
     again = _TEMPLATES.fill("planning_again", reason=refused) if refused else ""
     prompt = _TEMPLATES.prompt("planning", question=problem.question, steps=_steps(problem), refused=again)
     return replace(prompt, temperature=POLICY["plans"]["temperature"])
@@ -43,19 +43,19 @@ def verifying(problem: Problem, plan: Plan) -> Prompt:
 
 
 def solving(problem: Problem, talk: str) -> Prompt:
-    """What a student is asked alone, or after it has talked about the problem."""
+    """Asks a student for a solution, alone or after a dialogue about the problem."""
     after = _TEMPLATES.fill("solving_after", conversation=talk) if talk else ""
     return _TEMPLATES.prompt("solving", question=problem.question, talk=after)
 
 
 def plan_prompts(problem: Problem) -> list[Prompt]:
-    """What led to a problem's plan, as far as it was not refused."""
+    """Returns the prompts that led to a problem's plan, except for retries."""
     plan = problem.enrichment.plan
     return [planning(problem), *([verifying(problem, plan)] if plan.questions else [])]
 
 
 def lesson(problem: Problem) -> Prompt:
-    """What a model that has learned to plan is asked: the problem alone, without its solution."""
+    """Asks a model that has learned to plan for a plan, without showing it the solution."""
     return Prompt(
         name="scaffold/plan",
         said=[("system", _lesson()), ("user", f"<question>\n{problem.question}\n</question>")],
@@ -68,7 +68,7 @@ def _lesson() -> str:
 
 
 def shown(plan: Plan) -> str:
-    """Two lines a sub-question."""
+    """Writes two lines per sub-question."""
     return "\n".join(
         f"Sub-question {number} (steps {', '.join(map(str, one.steps))}): {one.question}\nExpected answer: {one.answer}"
         for number, one in enumerate(plan.questions, start=1)
@@ -81,7 +81,7 @@ def _steps(problem: Problem) -> str:
 
 def _worked(step: Step) -> str:
     if not step.formula or "=" in step.explanation:
-        # A solution in prose calculates in its own words.
+        # A prose explanation already contains the calculation.
         return step.explanation
     return f"{step.explanation} {step.formula}" + (
         f" = {format_quantity(step.result)}" if step.HasField("result") else ""

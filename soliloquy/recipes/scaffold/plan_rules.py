@@ -1,4 +1,4 @@
-"""The rules that a plan must keep before a verifier looks at it: all that can be calculated, counted or compared."""
+"""Checks a plan before a verifier sees it: everything that can be calculated, counted or compared."""
 
 import math
 import re
@@ -16,21 +16,21 @@ from soliloquy.v1.conversation_pb2 import Plan, Problem, Step, StepKind, SubQues
 
 POLICY: dict[str, Any] = tomllib.loads(Path(__file__).with_name("plan_rules.toml").read_text("utf-8"))
 _LIMITS = POLICY["plans"]
-# How near an answer has to be: the arguments of `gives`.
+# The tolerances that an expected answer is compared with.
 CLOSENESS: dict[str, Any] = {"tolerance": _LIMITS["tolerance"], "least_digits": _LIMITS["least_digits"]}
 _SENTENCE = re.compile(r"(?<=[.!?:;])\s+")
 _WORD = re.compile(r"\w+")
 
 
 def faults(plan: Plan, problem: Problem) -> Iterator[tuple[str, str]]:
-    """Each rule that the plan breaks, with what was found."""
+    """Yields each broken rule with its evidence."""
     for rule in POLICY["rules"]:
         for found in _RULES[rule](plan, problem):
             yield rule, found
 
 
 def undecided(plan: Plan, problem: Problem) -> list[int]:
-    """The sub-questions, from 1, whose expected answers no rule can tell to be right: words."""
+    """Returns the numbers of the sub-questions whose expected answers are words, which no rule can verify."""
     return [number for number in range(1, len(plan.questions) + 1) if _is_right(number, plan, problem) is None]
 
 
@@ -90,7 +90,7 @@ def _contradiction(plan: Plan, problem: Problem) -> Iterator[str]:
 
 
 def _given_away(plan: Plan, problem: Problem) -> Iterator[str]:
-    """A number is given away that no earlier answer holds, nor the problem itself."""
+    """A question reveals a number that neither the problem nor an earlier answer holds."""
     known = quantities_in(problem.question)
     for number, one in enumerate(plan.questions, start=1):
         said = quantities_in(one.question)
@@ -130,7 +130,7 @@ _RULES = {
 
 
 def _is_right(number: int, plan: Plan, problem: Problem) -> bool | None:
-    """Whether an expected answer is what the last of its steps comes to; None where no calculation tells."""
+    """Whether an expected answer is the result of its last step; None if no calculation tells."""
     one = plan.questions[number - 1]
     step = _step(one, problem)
     if step is None:
@@ -139,19 +139,19 @@ def _is_right(number: int, plan: Plan, problem: Problem) -> bool | None:
     if right is None:
         return gives_law(one.answer, step.formula)
     if not right and _goes_on(number, plan):
-        # What is put in may be asked for before what comes out.
+        # A sub-question may ask for the inputs before a later one asks for the result.
         return any(gives_quantity(one.answer, known, **CLOSENESS) for known in step.inputs)
     return right
 
 
 def _goes_on(number: int, plan: Plan) -> bool:
-    """Whether a later sub-question is about the same step."""
+    """Whether a later sub-question covers the same step."""
     step = plan.questions[number - 1].steps[-1]
     return any(step in later.steps for later in plan.questions[number:])
 
 
 def _step(one: SubQuestion, problem: Problem) -> Step | None:
-    """The step that a sub-question comes to; None where the solution has none like that."""
+    """Returns the last step of a sub-question; None if the solution has no such step."""
     number = one.steps[-1] if one.steps else 0
     return problem.steps[number - 1] if 1 <= number <= len(problem.steps) else None
 

@@ -1,4 +1,4 @@
-"""The planner: sub-questions with expected answers that lead to a problem's solution, held to rules and verified."""
+"""Plans a problem: asks for sub-questions with expected answers, checks them by rule and has them verified."""
 
 import math
 from collections import Counter
@@ -13,14 +13,14 @@ from soliloquy.truth.expressions import BadExpression, Unworkable, parse_express
 from soliloquy.truth.number_format import format_quantity
 from soliloquy.v1.conversation_pb2 import Discarded, Enrichment, Plan, Problem, Quantity, Step
 
-# What a model is told at once; mending it, it sees to the others too.
+# Reports only a few faults at once: a model that fixes them tends to fix the rest.
 _MOST_FAULTS = 3
-# Of results that are carried on rounded.
+# The tolerance for results that are carried on rounded.
 _ROUNDED = 0.01
 
 
 async def enrich(problem: Problem, ask: Ask) -> Enrichment:
-    """A plan that keeps all rules and that the verifier takes; why there is none, where none came in so many tries."""
+    """Returns a plan that passes all rules and the verifier, or the reason why there is none."""
     if why := why_unplannable(problem):
         return Enrichment(plain_because=why, plan=Plan())
     discarded = Counter[str]()
@@ -40,7 +40,7 @@ async def enrich(problem: Problem, ask: Ask) -> Enrichment:
 
 
 async def _planned(problem: Problem, refused_because: str, ask: Ask, discarded: Counter[str]) -> Plan:
-    """The first plan that keeps all rules; every other is counted by the rule it breaks."""
+    """Returns the first plan that passes all rules; counts every other by the rule it breaks."""
     looked_at = Counter[str]()
     try:
         prompt = plan_prompting.planning(problem, refused_because)
@@ -51,7 +51,7 @@ async def _planned(problem: Problem, refused_because: str, ask: Ask, discarded: 
 
 
 def _check(planned: PlanAnswer, problem: Problem, looked_at: Counter[str]) -> None:
-    """Raises Unreadable with what the model is to mend."""
+    """Raises Unreadable with the faults that the model is to fix."""
     found = list(faults(planned.plan, problem))
     looked_at[found[0][0] if found else ""] += 1
     if found:
@@ -63,7 +63,7 @@ def _counted(discarded: Counter[str]) -> list[Discarded]:
 
 
 def why_unplannable(problem: Problem) -> str:
-    """Why no plan is asked for; empty where one is."""
+    """Returns why a problem cannot be planned; empty if it can."""
     if not problem.HasField("answer"):
         return "no answer: the problem has no number for one"
     if not problem.steps:
@@ -77,7 +77,7 @@ def why_unplannable(problem: Problem) -> str:
 
 
 def _is_so(step: Step) -> bool:
-    """Whether a step's expression, where it has one, comes to its result."""
+    """Whether the step's expression, if any, yields its result."""
     if not step.expression:
         return True
     try:

@@ -1,7 +1,6 @@
-"""The loop's prompts: each template of `prompts/` filled in from a conversation.
+"""Fills the templates of `prompts/` in from a conversation.
 
-The tags (<question>, <sub_question>, ..) are part of the contract with the scripted engine, which reads what it needs
-to know from them; everything else in a template may be rewritten freely.
+The scripted engine reads the tags (<question>, <sub_question>, ..); everything else in a template may be reworded.
 """
 
 import functools
@@ -36,7 +35,7 @@ TEMPLATES = Templates(
 
 
 def student(conversation: Conversation, turn: Turn) -> Prompt:
-    """What the student is asked for in a turn."""
+    """Asks the student for its message in a turn."""
     state = NAMES[turn.student.learner_state]
     tries = "\n".join(f"- {one_line(one.text)} (sent back: {one_line(one.because)})" for one in turn.student.rejected)
     return TEMPLATES.prompt(
@@ -53,7 +52,7 @@ def student(conversation: Conversation, turn: Turn) -> Prompt:
 
 
 def describing(conversation: Conversation, turn: Turn) -> Prompt:
-    """What is to be calculated before the tutor answers."""
+    """Asks for the description of a calculation before the tutor answers."""
     return TEMPLATES.prompt(
         "describing",
         **_asked(conversation, turn),
@@ -63,12 +62,12 @@ def describing(conversation: Conversation, turn: Turn) -> Prompt:
 
 
 def tutoring(conversation: Conversation, turn: Turn) -> Prompt:
-    """The whole memory and the student's message: as it is asked, and as it is learned."""
+    """Shows the whole memory and the student's message; training uses the same prompt."""
     return _tutoring(conversation, turn, _plan(conversation), _history(conversation.turns[: turn.number - 1]))
 
 
 def tutoring_prompts(conversation: Conversation) -> Iterator[tuple[Turn, Prompt]]:
-    """The prompt of each turn that the tutor has answered."""
+    """Yields the prompt of each turn that the tutor has answered."""
     plan = _plan(conversation)
     answered = [turn for turn in conversation.turns if turn.HasField("tutor")]
     rounds = [_history([turn]) for turn in answered]
@@ -77,12 +76,12 @@ def tutoring_prompts(conversation: Conversation) -> Iterator[tuple[Turn, Prompt]
 
 
 def chat_preamble(conversation: Conversation) -> str:
-    """How a chat with the tutor begins that is to be learned as a whole; no prompt that a run is grown with."""
+    """Returns the system message of the chat layout; no prompt of a run."""
     return fill(_DIALOGUE.read_text("utf-8").strip(), plan=_plan(conversation), names=", ".join(TABLE))
 
 
 def conversation_prompts(conversation: Conversation) -> list[tuple[int, Prompt]]:
-    """Every prompt that led to a conversation, filled in from the templates as they stand, with its turn."""
+    """Rebuilds every prompt that led to a conversation, with its turn; turn 0 precedes the first message."""
     planned = [(0, prompt) for prompt in plan_prompting.plan_prompts(conversation.problem)]
     return planned + [
         (turn.number, prompt)
@@ -103,7 +102,7 @@ def _of_try(conversation: Conversation, tried: Turn, *, answered: bool) -> Itera
 
 
 def _tries(turn: Turn) -> Iterator[tuple[Turn, bool]]:
-    """A turn as it was at each of the student's tries, and whether the tutor was asked for its answer to it."""
+    """Yields the turn as it was at each of the student's tries, and whether the tutor was asked about that try."""
     rejected = turn.student.rejected
     for place, one in enumerate(rejected):
         tried = Turn(number=turn.number, sub_question=turn.sub_question)

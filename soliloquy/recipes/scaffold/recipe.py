@@ -1,4 +1,4 @@
-"""ScaffoldLM: a plan of sub-questions, a student whose states are drawn, a tutor that assesses before it answers."""
+"""ScaffoldLM: a plan of sub-questions, a student with drawn states, and a tutor that assesses before it answers."""
 
 from soliloquy.recipes import codegen
 from soliloquy.recipes.person import Person

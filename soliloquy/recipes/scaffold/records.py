@@ -1,4 +1,4 @@
-"""A conversation as one JSON record: the plan, everything said, assessed, run and drawn, and what was sent back."""
+"""Writes a conversation as a JSON record with its plan and everything that was sent back, and restores it."""
 
 from typing import Any
 
@@ -41,7 +41,7 @@ WORDS = {
         "f": "a question",
         "g": "nothing to judge",
     },
-    # What a tutor does follows from the state and has no number.
+    # The tutor's action follows from the state and has no number of its own.
     "actions": {},
     "states": {},
 }
@@ -174,7 +174,7 @@ def _restore_tutor(tutor: dict[str, Any]) -> TutorReply:
 
 
 def remark(turn: dict[str, Any]) -> str:
-    """What the tutor made of a message, from a turn's record."""
+    """Summarises the tutor's assessment of a message, from a turn's record."""
     sent_back = len(turn["student"]["rejected"]) if turn["student"] else 0
     found = f"learner state: {turn['tutor']['learner_state']}; sub-question {turn['sub_question']}"
     return f"{found}; {sent_back} sent back before" if sent_back else found

@@ -1,4 +1,4 @@
-"""What a tutor's reply must not do: a reply that does it is asked for again, a turn that holds one is not kept."""
+"""Rules for the tutor's reply: a reply that breaks one is asked for again, a finished turn with one is rejected."""
 
 import functools
 import re
@@ -20,7 +20,7 @@ _SENTENCE = re.compile(r"(?<=[.!:;])\s+")
 def reply_faults(
     reply: str, analysis: str, state: LearnerState, conversation: Conversation, turn: Turn
 ) -> Iterator[tuple[str, str]]:
-    """Each rule that a reply breaks after this state was found, with what to mend."""
+    """Yields each rule that a reply breaks in this state, with what the model is to fix."""
     if state == END:
         yield from _at_the_end(reply, conversation)
     else:
@@ -31,7 +31,7 @@ def reply_faults(
 
 
 def count_questions(text: str) -> int:
-    """How many questions a text asks; a request at its end is one too: "Find the number of teams."."""
+    """Counts the questions of a text, including a final request: "Find the number of teams."."""
     last = _WORD.search(_SENTENCE.split(text.strip())[-1])
     return len(_ASKS.findall(text)) or int(last is not None and last[0].lower() in PLANNING["plans"]["requests"])
 

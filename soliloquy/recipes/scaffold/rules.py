@@ -1,4 +1,4 @@
-"""The rules that a finished conversation must keep to be kept. A fault names the rule, the turn and the evidence."""
+"""Lists the faults for which a finished conversation is rejected, each with its rule, turn and evidence."""
 
 from collections.abc import Callable, Iterator
 
@@ -17,9 +17,9 @@ from soliloquy.v1.sandbox_pb2 import Status
 
 
 def review(conversation: Conversation) -> CheckedConversation:
-    """The same with what is so in each turn; of a conversation that was broken off nothing more is said."""
+    """Checks a solved conversation; any other is rejected with the reason for its ending."""
     if conversation.ending != Ending.ENDING_SOLVED:
-        # The reasons of a refused plan and of a rejected message begin with what is counted.
+        # The reasons of a refused plan and a rejected message start with the rule that statistics count.
         reason = conversation.ending_reason or f"not solved: {Ending.Name(conversation.ending)}"
         return CheckedConversation(turns=(), faults=[reason])
     return check(conversation)
@@ -32,7 +32,7 @@ def check(conversation: Conversation) -> CheckedConversation:
 
 
 def consistent(conversation: Conversation) -> bool | None:
-    """Whether every message shows what was drawn for it; None for a person, for whom nothing was."""
+    """Whether every message shows its drawn state; None for a person, whose states are not drawn."""
     return None if conversation.person else not list(_state(conversation))
 
 
@@ -59,7 +59,7 @@ def _checked_turn(turn: Turn, conversation: Conversation) -> CheckedTurn:
 
 
 def _slips(conversation: Conversation) -> Iterator[tuple[Turn, str, str]]:
-    """What a reply should not have been sent with."""
+    """Yields the faults of the tutor's replies."""
     for turn in conversation.turns:
         state = turn.tutor.learner_state
         for name, evidence in reply_faults(turn.tutor.text, turn.tutor.thoughts, state, conversation, turn):
@@ -86,7 +86,7 @@ def _state(conversation: Conversation) -> Findings:
 
 
 def _contradiction(conversation: Conversation) -> Findings:
-    """The tutor against its code, or the code against the plan."""
+    """The tutor contradicts its code, or the code contradicts the plan."""
     yield from agreement.contradictions(conversation, POLICY["agreeing"])
     for turn in conversation.turns:
         ran = check_answer(conversation, turn).right if turn.calculation.attempts else None

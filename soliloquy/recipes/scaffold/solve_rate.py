@@ -1,4 +1,4 @@
-"""How often a student solves a problem alone: of so many tries, those that end with the right answer."""
+"""Counts how often a student solves a problem alone."""
 
 from typing import Self
 
@@ -15,7 +15,7 @@ _MARK = "Answer:"
 
 
 class Solution(Answer):
-    """A solution as it is handed in; one without an answer is a try that failed, and is not asked for again."""
+    """A submitted solution. One without an answer is a failed try, and is not asked for again."""
 
     text: Text
 
@@ -31,12 +31,12 @@ class Solution(Answer):
 
     @property
     def answer(self) -> str:
-        """Empty where none is marked as such."""
+        """Empty if the text marks no answer."""
         return self.text.rpartition(_MARK)[2].strip() if _MARK in self.text else ""
 
 
 async def count_solved(problem: Problem, model: Model, *, tries: int, seed: int, talk: str = "") -> int:
-    """In how many of the tries the student comes to the right answer, alone or after a talk about the problem."""
+    """Counts the tries with a right answer, alone or after a dialogue about the problem."""
     prompt = plan_prompting.solving(problem, talk)
     right = 0
     for number in range(tries):

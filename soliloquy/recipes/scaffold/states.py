@@ -1,4 +1,4 @@
-"""The eight states that a student may show, which of them solve a sub-question, and which one is drawn."""
+"""Defines the eight states that a student may show, and draws the next one."""
 
 import tomllib
 from collections.abc import Mapping
@@ -13,13 +13,13 @@ START, END = LearnerState.LEARNER_STATE_START, LearnerState.LEARNER_STATE_END
 CORRECT, INCORRECT = LearnerState.LEARNER_STATE_CORRECT, LearnerState.LEARNER_STATE_INCORRECT
 COMPREHENSION = LearnerState.LEARNER_STATE_COMPREHENSION
 CONFUSION = LearnerState.LEARNER_STATE_CONFUSION
-# What was drawn for a person: nothing.
+# A person's messages have no drawn state.
 UNDRAWN = LearnerState.LEARNER_STATE_UNSPECIFIED
-# In which a message may give an answer.
+# States in which a message may give an answer.
 ANSWERING = (CORRECT, INCORRECT, UNDRAWN)
 SOLVING = (CORRECT, COMPREHENSION, END)
 
-# What each state means, what a student is to do in it, and what a tutor does about it.
+# The meaning of each state, what the student does in it, and how the tutor reacts.
 TABLE: Mapping[str, Mapping[str, str]] = tomllib.loads(
     (Path(__file__).parent / "prompts" / "states.toml").read_text("utf-8")
 )
@@ -34,7 +34,7 @@ STATES = {
     "end": END,
 }
 NAMES = {state: name for name, state in STATES.items()}
-# The letters of the evaluations that stand for them in every recipe's terms.
+# The evaluation letter of each state, in the terms that all recipes share.
 EVALUATIONS: Mapping[str, str] = {name: row["evaluation"] for name, row in TABLE.items()}
 _INTENTS = {START: Intent.INTENT_OPENING, CORRECT: Intent.INTENT_RIGHT, INCORRECT: Intent.INTENT_WRONG}
 
@@ -44,7 +44,7 @@ def intent_of(state: LearnerState) -> Intent:
 
 
 def draw_state(conversation: Conversation) -> LearnerState:
-    """What the student is to show next: after so many turns only what leads on."""
+    """Draws the student's next state; after the limit of turns only those that make progress."""
     policy: dict[str, Any] = POLICY["states"]
     shares: Mapping[str, float] = policy["shares"]
     if len(conversation.turns) >= policy["turns"]:

@@ -1,4 +1,4 @@
-"""The student: hands in the problem, then shows in each turn what was drawn, again where the tutor sends it back."""
+"""Plays the student: hands in the problem, then shows the drawn state in each turn, again after a rejection."""
 
 from soliloquy.recipes.answers import StudentMessage
 from soliloquy.recipes.scaffold import prompting
@@ -18,7 +18,7 @@ from soliloquy.v1.events_pb2 import (
 
 
 async def reply(event: ConversationStarted | TutorReplied, ask: Ask) -> Outcome:
-    """The next message; what it is to show is our draw and not the model's mood."""
+    """Writes the next message. We draw the state that it shows; the model does not decide."""
     conversation = event.conversation
     if not conversation.turns:
         return open_conversation(event)
@@ -31,7 +31,7 @@ async def reply(event: ConversationStarted | TutorReplied, ask: Ask) -> Outcome:
 
 
 async def retry(event: StudentRejected, ask: Ask) -> Outcome:
-    """Another try at the same message, with what was said against those before it."""
+    """Rewrites the message, given the reasons for which earlier tries were rejected."""
     turn = event.conversation.turns[-1]
     turn.student.text = await _said(event.conversation, turn, ask)
     return emit(StudentReplied(conversation=event.conversation))
@@ -42,14 +42,14 @@ async def _said(conversation: Conversation, turn: Turn, ask: Ask) -> str:
 
 
 def record_message(conversation: Conversation, text: str) -> None:
-    """A person's message; what it shows is for the tutor to find."""
+    """Adds a person's message; the tutor finds the state that it shows."""
     turn = next_turn(conversation)
     turn.student.text = text
     conversation.turns.append(turn)
 
 
 def record_reply(conversation: Conversation, text: str) -> None:
-    """What the message before it showed is told by rule, and the last sub-question taken for unsolved."""
+    """Adds an earlier reply: rules assess the message before it, and the last sub-question counts as unsolved."""
     turn = conversation.turns[-1]
     is_right = gives_expected(turn.student.text, current_question(conversation, turn))
     answering = CONFUSION if is_right is None else CORRECT if is_right else INCORRECT
@@ -60,7 +60,7 @@ def record_reply(conversation: Conversation, text: str) -> None:
 
 
 def open_conversation(event: ConversationStarted | TutorReplied) -> Outcome:
-    """With the problem handed in."""
+    """Hands in the problem; ends the conversation if there is no plan."""
     conversation = event.conversation
     enrichment = conversation.problem.enrichment
     if not questions(conversation):
@@ -68,7 +68,7 @@ def open_conversation(event: ConversationStarted | TutorReplied) -> Outcome:
         conversation.ending = Ending.ENDING_UNFIT
         conversation.ending_reason = enrichment.plain_because or "no plan: nobody was asked for one"
         if conversation.attempt:
-            # The first attempt tells what was planned.
+            # The first attempt at the problem already records the planner's calls.
             del enrichment.calls[:]
         return emit(ConversationFinished(conversation=conversation))
     text = conversation.problem.question

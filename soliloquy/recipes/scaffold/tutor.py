@@ -1,4 +1,4 @@
-"""The tutor before it answers: whether the message fits by rule, and what is to be calculated to know the rest."""
+"""The tutor's first step: sends back what does not fit by rule, and asks for the calculation that checks a number."""
 
 from soliloquy.recipes.scaffold import prompting
 from soliloquy.recipes.scaffold.answers import CalculationRequest
@@ -13,7 +13,7 @@ from soliloquy.v1.events_pb2 import CalculationNeeded, ReplyNeeded, StudentRepli
 
 
 async def check(event: StudentReplied, ask: Ask) -> Outcome:
-    """An answer in numbers is never judged by eye: a program says whether it is right, whatever the rules find."""
+    """Has a program check every numeric answer, whatever the rules find."""
     conversation = event.conversation
     turn = conversation.turns[-1]
     answers = turn.student.learner_state in ANSWERING and expects_number(current_question(conversation, turn))

@@ -1,7 +1,7 @@
-"""The cases of an evaluation: held-out questions, each up to a student's message that the tutor is to answer.
+"""Prepares the cases of the evaluation: held-out questions, each up to a student's message that the tutor is to answer.
 
-What a message claims and whether that is right is found by the recipe's own check of the text, not taken from who
-wrote it: a case is a case only where both agree.
+The recipe's own check decides what a message claims and whether it is right; a case is used only if this agrees with
+what the student was asked to say.
 """
 
 from collections.abc import AsyncGenerator, Sequence
@@ -24,17 +24,17 @@ from soliloquy.v1.runs_pb2 import Run
 from training.evaluation.recipe_loop import RecipeLoop
 
 RECIPE = "soliloquy"
-# Conversations begun for a question, and wrong answers tried, before the question is passed over.
+# How many conversations and wrong answers to try before skipping a question.
 _CONVERSATIONS = 12
 _WRONG_ANSWERS = 24
 _MAX_TURNS = 20
 
 
 class CaseKind(StrEnum):
-    # The student gives a number for the step at hand.
+    # The student gives a number for the current step.
     RIGHT = "right"
     WRONG = "wrong"
-    # It gives none: nothing is to be calculated.
+    # The student gives no number, so there is nothing to calculate.
     OPENING = "opening"
     CONCEPT = "concept"
 
@@ -46,7 +46,7 @@ class CaseKind(StrEnum):
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TutorCase:
     kind: CaseKind
-    # Its last turn holds the student's message alone.
+    # Its last turn holds only the student's message.
     conversation: Conversation
     step: Step
 
@@ -61,16 +61,16 @@ class TutorCase:
 
 @dataclass(frozen=True, kw_only=True)
 class Rehearsal:
-    """Brings questions to the point where an answer is due: the same for every model that is evaluated."""
+    """Plays questions up to the point where an answer is due, identically for every evaluated model."""
 
     # The scripted student and tutor.
     tutoring: RecipeLoop
     seed: int
 
     async def numeric(self, problem: Problem) -> list[TutorCase]:
-        """A question once with the right answer to one of its steps and once with a wrong one, and how it opened.
+        """Returns a question with a right answer to one of its steps, with a wrong one, and with its opening.
 
-        Empty where the student never comes to a number, or errs in no way that can be told from the right one.
+        Empty if the student never gives a number, or no wrong answer can be told from the right one.
         """
         step = draw(self.seed, problem.id, "step").choice(numeric_steps(problem))
         for attempt in range(_CONVERSATIONS):
@@ -82,7 +82,7 @@ class Rehearsal:
         return []
 
     async def concept(self, problem: Problem) -> TutorCase | None:
-        """A message in words about a question that has nothing to calculate."""
+        """Returns a message in words about a question without calculations."""
         for attempt in range(_CONVERSATIONS):
             if said := [so_far async for so_far in self._grown(problem, attempt) if _is_in_words(so_far)]:
                 chosen = draw(self.seed, problem.id, "turn").choice(said)
@@ -91,7 +91,7 @@ class Rehearsal:
         return None
 
     async def _answered(self, problem: Problem, attempt: int, step: Step) -> tuple[Conversation, Conversation | None]:
-        """How a conversation opens, and where its student has given the right number for the step."""
+        """Returns the opening of a conversation and the state in which the student has answered the step correctly."""
         opening = Conversation()
         async with aclosing(self._grown(problem, attempt)) as spoken:
             async for so_far in spoken:
@@ -110,7 +110,7 @@ class Rehearsal:
         )
 
     async def _wrong(self, right: Conversation) -> Conversation | None:
-        """The same conversation with a wrong answer in the place of the right one."""
+        """Returns the same conversation with a wrong answer in place of the right one."""
         before = Conversation()
         before.CopyFrom(right)
         del before.turns[-1]
@@ -130,7 +130,7 @@ class Rehearsal:
         return None
 
     def _case(self, kind: CaseKind, so_far: Conversation, step: Step) -> TutorCase:
-        """Under an id of its own, and without what its messages were made of."""
+        """Gives the case an id of its own and drops the model calls of its messages."""
         conversation = Conversation()
         conversation.CopyFrom(so_far)
         conversation.id = digest(so_far.id, kind)

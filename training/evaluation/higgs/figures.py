@@ -1,4 +1,4 @@
-"""What the judged cases come to."""
+"""Computes the figures of the judged cases."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

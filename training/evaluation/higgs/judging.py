@@ -1,4 +1,4 @@
-"""What a tutor made of a case, judged by the truth check and the sandbox, with the evidence."""
+"""Judges a tutor's answer to a case by the truth check and the sandbox, with the evidence."""
 
 import math
 from collections import Counter
@@ -14,7 +14,7 @@ from soliloquy.v1.sandbox_pb2 import Execution, Status
 from training.evaluation.higgs.cases import CaseKind, TutorCase
 from training.evaluation.recipe_loop import adapter_digests, parse_outcomes
 
-# The evaluations by which a tutor says that a number is right, or that it is not.
+# The evaluations with which a tutor calls a number right or wrong.
 _SAYING = {CaseKind.RIGHT: {"b"}, CaseKind.WRONG: {"a", "c"}}
 METRICS = {
     "usage": "Python usage accuracy",
@@ -26,12 +26,12 @@ METRICS = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JudgedCase:
-    """One case: whether each metric that it counts for was met, and why."""
+    """One case: which of its metrics were met, and the evidence."""
 
     case: TutorCase
     passed: Mapping[str, bool]
     evidence: Mapping[str, Any]
-    # How the answers that the case took could be read, and the digests of the adapters that gave them.
+    # How the model's answers could be parsed, and the digests of the adapters that gave them.
     parsed: Counter[str] = field(default_factory=Counter)
     adapters: frozenset[str] = frozenset()
 
@@ -86,13 +86,13 @@ def judge(case: TutorCase, answered: Conversation) -> JudgedCase:
 
 
 def judge_unanswered(case: TutorCase, why: str) -> JudgedCase:
-    """A case that the model would not take: none of what it was to show has been shown."""
+    """Judges a case that the model refused: it meets no metric."""
     names = ("usage", "verification") if case.kind.numeric else ("non_usage",)
     return JudgedCase(case=case, passed=dict.fromkeys(names, False), evidence={"used_python": None, "ended": why})
 
 
 def _decided(turn: Turn) -> bool | None:
-    """Whether Python was used; None where the tutor came to no decision."""
+    """Whether Python was used; None if the tutor reached no decision."""
     if turn.HasField("calculation"):
         return True
     decided = any(call.role == "tutor" and call.outcome != ParseOutcome.PARSE_OUTCOME_FAILED for call in turn.calls)
@@ -100,7 +100,7 @@ def _decided(turn: Turn) -> bool | None:
 
 
 def _verified(case: TutorCase, turn: Turn) -> bool:
-    """Whether the tutor told right from wrong, and from a program that found so too."""
+    """Whether the tutor recognised the answer as right or wrong, and its program did too."""
     attempts = turn.calculation.attempts
     if EVALUATION_LETTERS.get(turn.tutor.evaluation) not in _SAYING[case.kind]:
         return False
@@ -108,7 +108,7 @@ def _verified(case: TutorCase, turn: Turn) -> bool:
 
 
 def _found(execution: Execution, case: TutorCase) -> bool:
-    """By its own comparison with the student's number, its values, or both; neither may be otherwise than is so."""
+    """Checks the program's comparison with the student's number and its values; neither may be wrong."""
     if execution.status != Status.STATUS_OK:
         return False
     found = verdict(execution)
@@ -120,7 +120,7 @@ def _found(execution: Execution, case: TutorCase) -> bool:
 
 
 def _is_result(number: float, case: TutorCase) -> bool:
-    """In the unit that the step asks for, or in the base unit behind it."""
+    """Accepts the unit of the step and its base unit."""
     result, tolerance = case.step.result, case.conversation.problem.tolerance or 0.01
     asked = unit(result.unit)
     forms = (result.value, result.value * asked.factor + asked.offset)

@@ -1,4 +1,4 @@
-"""The report of the Higgs evaluation as a page: the four metrics, by kind of question, and what was missed."""
+"""Writes the report of the Higgs evaluation: the four metrics by kind of question, and the missed cases."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from training.evaluation.higgs.judging import METRICS, JudgedCase
 from training.evaluation.report import format_share, table
 
-# What a person found of the paper's own model, on 25 questions.
+# The paper's figures: a person judged its own model on 25 questions.
 PAPER = {"usage": 1.0, "non_usage": 1.0, "compilation": 0.97, "verification": 0.88}
 WHOSE = "the paper's Higgs"
 

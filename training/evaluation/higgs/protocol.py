@@ -1,6 +1,6 @@
-"""The evaluation of the Code Soliloquies paper: questions that no training has seen, each answered rightly and wrongly.
+"""Runs the evaluation of the Code Soliloquies paper: held-out questions, each with a right and a wrong answer.
 
-The paper had a person judge 25 questions; here the truth check and the sandbox do, and there may be any number.
+In the paper a person judged 25 questions; here the truth check and the sandbox judge any number.
 """
 
 import hashlib
@@ -16,27 +16,28 @@ from training.evaluation.higgs.cases import Rehearsal, TutorCase, numeric_steps
 from training.evaluation.higgs.judging import JudgedCase, judge, judge_unanswered
 from training.evaluation.recipe_loop import RecipeLoop, TooFewCases, run_bounded
 
-# Problems looked at for each question: most can be put, and a bank may have none without a calculation.
+# The number of problems to try per question: most are suitable, but a bank may have some without a calculation.
 _LOOKED_AT = 40
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DrawnCases:
     cases: Sequence[TutorCase]
-    # Questions that could not be put, once with a right and once with a wrong number.
+    # Questions for which no right or no wrong answer came about.
     passed_over: int
 
     @property
     def digest(self) -> str:
-        """Two evaluations with the same digest put the same cases."""
+        """Identifies the cases: evaluations with the same digest can be compared."""
         put = [[case.id, case.kind, *_texts(case.conversation)] for case in self.cases]
         return hashlib.sha256(json.dumps(put).encode()).hexdigest()
 
 
 async def draw_cases(problems: Iterable[Problem], rehearsal: Rehearsal, *, questions: int) -> DrawnCases:
-    """Of each question the right and the wrong answer; and of each one case in which nothing is to be calculated.
+    """Draws a right and a wrong answer to each question, and one case per question without a calculation.
 
-    Those are its opening or, for every second one as far as there are any, a word about a question of concepts.
+    The latter is the opening or, for every second question, a message in words about a conceptual question if there is
+    one.
     """
     numeric: list[list[TutorCase]] = []
     in_words: list[TutorCase] = []
@@ -60,7 +61,7 @@ async def draw_cases(problems: Iterable[Problem], rehearsal: Rehearsal, *, quest
 
 
 def _dealt(numeric: Sequence[Sequence[TutorCase]], in_words: Sequence[TutorCase]) -> Iterator[TutorCase]:
-    """A word about concepts takes the place of every second opening."""
+    """Replaces every second opening by a message in words."""
     for number, (right, wrong, opening) in enumerate(numeric):
         yield from (right, wrong)
         concept = in_words[number // 2] if number % 2 and number // 2 < len(in_words) else None
@@ -70,7 +71,7 @@ def _dealt(numeric: Sequence[Sequence[TutorCase]], in_words: Sequence[TutorCase]
 async def evaluate_cases(
     cases: Sequence[TutorCase], tutoring: RecipeLoop, *, at_once: int, tell: Callable[[JudgedCase], None]
 ) -> list[JudgedCase]:
-    """Each case put to the tutor and judged, in their order."""
+    """Has the tutor answer each case and judges the answers, in order."""
 
     async def put(case: TutorCase) -> JudgedCase:
         try:

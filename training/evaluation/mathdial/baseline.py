@@ -1,4 +1,4 @@
-"""The paper's simplest tutor: whatever the student says, it asks for the next step."""
+"""The paper's simplest baseline: a tutor that always asks for the next step."""
 
 from dataclasses import replace
 
@@ -24,5 +24,5 @@ async def ask_for_the_next_step(event: StudentReplied, _ask: Ask) -> Outcome:
 
 
 def next_step() -> Recipe:
-    """The recipe with this tutor in the place of its own."""
+    """Returns the recipe with the baseline as its tutor."""
     return replace(find("mathdial"), tutor=ask_for_the_next_step)

@@ -1,4 +1,4 @@
-"""Dialogues held with students who believe in a wrong solution: the same students for every tutor."""
+"""Holds dialogues with students who believe in a wrong solution; every tutor meets the same students."""
 
 import hashlib
 import json
@@ -18,17 +18,17 @@ from training.evaluation.mathdial.judging import MOST, JudgedDialogue, judge
 from training.evaluation.recipe_loop import RecipeLoop, TooFewCases, run_bounded
 
 RECIPE = "mathdial"
-# Problems looked at for each dialogue: most have a confusion where the student's model errs at all.
+# The number of problems to try per dialogue: most have a confusion if the student's model errs at all.
 _LOOKED_AT = 20
-# The turn that opens, and one for each message of the student's.
+# The opening turn, and one for each of the student's messages.
 _MAX_TURNS = MOST + 1
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DrawnDialogues:
-    # Not begun yet; their problems have a confusion.
+    # Their problems have a confusion; none has started.
     conversations: Sequence[Conversation]
-    # Problems that nobody is confused about.
+    # Problems without a confusion.
     passed_over: int
 
     @property
@@ -40,7 +40,7 @@ class DrawnDialogues:
 async def draw_dialogues(
     problems: Iterable[Problem], recipe: Recipe, model: Model, *, seed: int, dialogues: int, at_once: int
 ) -> DrawnDialogues:
-    """One about each of the first problems that have a number for an answer and a confusion that `model` falls for."""
+    """Draws a dialogue about each of the first problems with a numeric answer and a confusion of `model`."""
     run = Run(id=f"{RECIPE}-{seed}", recipe=RECIPE, seed=seed, max_turns=_MAX_TURNS, max_attempts=1, enrich=True)
 
     async def enriched(problem: Problem) -> Enrichment:
@@ -68,7 +68,7 @@ async def draw_dialogues(
 async def hold_dialogues(
     conversations: Sequence[Conversation], tutoring: RecipeLoop, *, at_once: int, tell: Callable[[JudgedDialogue], None]
 ) -> list[JudgedDialogue]:
-    """Each held until its student reaches the answer, has answered ten times, or the tutor ends it."""
+    """Holds each dialogue until the student reaches the answer, has answered ten times, or the tutor ends it."""
 
     async def put(conversation: Conversation) -> JudgedDialogue:
         wanted = ExpectedAnswer.of(conversation.problem)

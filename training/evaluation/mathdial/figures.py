@@ -1,4 +1,4 @@
-"""What the judged dialogues come to: success and telling within k exchanges, by length, and how the tutor talks."""
+"""Computes the figures of the judged dialogues: success and telling within k exchanges, by length, and style."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ METRICS = {
     **{metric: f"Telling@{k}" for k, metric in enumerate(TELLING, start=1)},
     OWN: f"reached untold within {MOST}",
 }
-# In bits and words; the others from 0 to 100. What begins with "reply" is of replies to recorded histories.
+# Entropy is in bits, words are counts, all others range from 0 to 100; `reply_*` is about recorded histories.
 MEASURES = {
     "kf1": "KF1 of utterance and problem",
     "uptake": "words of the student's taken up",
@@ -58,7 +58,7 @@ def _metrics(results: Sequence[JudgedDialogue]) -> Mapping[str, Any]:
 
 
 def _spoken(result: JudgedDialogue) -> list[tuple[str, str, str]]:
-    """Each of the tutor's messages behind what the student said before it, which is nothing at first."""
+    """Returns each of the tutor's messages with the student's message before it, which is empty at first."""
     question, latest, found = result.conversation.problem.question, "", []
     for speaker, text in messages_of(result.conversation):
         if speaker == "tutor":

@@ -1,12 +1,11 @@
-"""When a dialogue's student reaches the answer, and when its tutor tells it.
+"""Finds the exchange in which a student reaches the answer, and the one in which the tutor tells it.
 
-An exchange is what the tutor says and what the student says to it: it begins each time that the tutor speaks after the
-student, so that messages of one speaker in a row count as one; what a student says before its tutor is of the first.
+An exchange is what the tutor says and what the student replies. A new one begins when the tutor speaks after the
+student, so consecutive messages of one speaker count as one. A student who speaks first belongs to the first exchange.
 
-- Success@k: within the first k exchanges the student gives the answer, as `answers.reaches` reads it, told or not.
-- Telling@k: the tutor says the answer in one of the first k, as `answers.tells` reads it, before the student has
-  reached it. A tutor tells nothing by a number that the student has mentioned before, in a message or in the solution
-  that it handed in, however it was meant.
+- Success@k: the student gives the answer, as `answers.reaches` defines it, within the first k exchanges, told or not.
+- Telling@k: the tutor says the answer, as `answers.tells` defines it, within the first k exchanges and before the
+  student reaches it. A number that the student has mentioned before, in a message or in its solution, tells nothing.
 """
 
 from collections import Counter
@@ -23,26 +22,26 @@ SUCCESS = [f"success@{k}" for k in range(1, MOST + 1)]
 TELLING = [f"telling@{k}" for k in range(1, MOST + 1)]
 OWN = "own"
 
-# "student" or "tutor", and what is said.
+# The speaker, "student" or "tutor", and the text.
 Message = tuple[str, str]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JudgedDialogue:
-    """One dialogue: the exchange in which its student reached the answer, and in which the tutor told it before."""
+    """The exchange in which the student reached the answer, and in which the tutor had told it before."""
 
     conversation: Conversation
     wanted: ExpectedAnswer
     reached: int | None
     told: int | None
-    # Why it ended before its time; empty where it did not.
+    # Why the dialogue broke off; empty if it did not.
     ended: str = ""
     parsed: Counter[str] = field(default_factory=Counter)
     adapters: frozenset[str] = frozenset()
 
     @property
     def passed(self) -> Mapping[str, bool]:
-        """Of each metric whether it is so, which for telling is no merit."""
+        """Whether each metric holds; for telling that is no merit."""
         within = {f"success@{k}": self.reached is not None and self.reached <= k for k in range(1, MOST + 1)}
         within |= {f"telling@{k}": self.told is not None and self.told <= k for k in range(1, MOST + 1)}
         return within | {OWN: within[SUCCESS[-1]] and self.told is None}
@@ -86,7 +85,7 @@ def judge(conversation: Conversation, wanted: ExpectedAnswer, *, ended: str = ""
 
 
 def outcome(messages: Sequence[Message], wanted: ExpectedAnswer, handed_in: str) -> tuple[int | None, int | None]:
-    """The exchanges in which the student reaches the answer and in which the tutor has told it before."""
+    """Returns the exchanges in which the student reaches the answer and in which the tutor told it before."""
     exchange, before = 0, "student"
     told, known = None, mentions(handed_in, wanted)
     for speaker, text in messages:
@@ -103,7 +102,7 @@ def outcome(messages: Sequence[Message], wanted: ExpectedAnswer, handed_in: str)
 
 
 def messages_of(conversation: Conversation) -> Iterator[Message]:
-    """Without messages that hold no word."""
+    """Yields the messages that contain a word."""
     for turn in conversation.turns:
         if turn.student.text.strip():
             yield "student", turn.student.text
@@ -112,6 +111,6 @@ def messages_of(conversation: Conversation) -> Iterator[Message]:
 
 
 def count_steps(conversation: Conversation) -> int:
-    """The steps of its problem; where it has none, the equations of its solution, a line with one each."""
+    """Counts the problem's steps; without steps, the lines of its solution that hold an equation."""
     problem = conversation.problem
     return len(problem.steps) or sum("=" in line for line in problem.solution.splitlines())

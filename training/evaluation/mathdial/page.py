@@ -1,4 +1,4 @@
-"""The report of the MathDial evaluation as a page: success and telling, by length, and replies beside the paper's."""
+"""Writes the report of the MathDial evaluation: success and telling by length, and replies beside the paper's."""
 
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -63,12 +63,12 @@ def page(report: Mapping[str, Any], results: Sequence[JudgedDialogue]) -> Iterat
 
 
 def shares(metrics: Mapping[str, Any], names: Sequence[str]) -> list[str]:
-    """Without their intervals."""
+    """Formats shares without their intervals."""
     return [f"{metrics[name]['share']:.2f}" for name in names]
 
 
 def _replies(report: Mapping[str, Any]) -> Iterator[str]:
-    """A row of ours and one for each that was published; nothing where there were no references."""
+    """Writes our row and the published ones; nothing if no references were given."""
     replies = report["figures"]["replies"]
     if not replies:
         return

@@ -1,4 +1,4 @@
-"""Dialogues that were held already, by people or by whatever grew a dataset, as the tutor that is evaluated."""
+"""Evaluates existing dialogues, by people or of a generated dataset."""
 
 import hashlib
 import json
@@ -12,13 +12,13 @@ from training.evaluation.mathdial.judging import JudgedDialogue, judge, messages
 
 
 class UnsuitableDataset(Exception):
-    """A dataset whose dialogues cannot be measured so; the message says why."""
+    """The dialogues of a dataset cannot be evaluated; the message says why."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RecordedDialogues:
     results: Sequence[JudgedDialogue]
-    # Dialogues about a problem that has no number for an answer, and dialogues in which nobody or only one speaks.
+    # Dialogues about problems without a numeric answer, and dialogues in which fewer than two speak.
     unanswerable: int
     one_sided: int
 
@@ -29,7 +29,7 @@ class RecordedDialogues:
 
 
 def judge_recorded(conversations: Iterable[Conversation], name: str) -> RecordedDialogues:
-    """Of each dialogue what came of it; raises Unsuited where none can be measured."""
+    """Judges each dialogue; raises UnsuitableDataset if none can be measured."""
     results: list[JudgedDialogue] = []
     unanswerable = one_sided = 0
     for conversation in require_recipe(conversations, name):
@@ -49,7 +49,7 @@ def judge_recorded(conversations: Iterable[Conversation], name: str) -> Recorded
 
 
 def require_recipe(conversations: Iterable[Conversation], name: str) -> Iterable[Conversation]:
-    """The same, unless they are another recipe's; those that were imported name none."""
+    """Passes conversations of this recipe and imported ones on; raises UnsuitableDataset for any other."""
     for conversation in conversations:
         if conversation.run.recipe not in ("", RECIPE):
             raise UnsuitableDataset(

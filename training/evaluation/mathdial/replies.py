@@ -1,4 +1,4 @@
-"""Replies that a tutor gives to recorded histories, beside the ones that were given: tutor response generation."""
+"""Evaluates tutor response generation: replies to recorded histories beside the original replies."""
 
 import hashlib
 import json
@@ -17,7 +17,7 @@ from training.evaluation.bleu import bleu
 from training.evaluation.mathdial.recordings import require_recipe
 from training.evaluation.recipe_loop import RecipeLoop, adapter_digests, parse_outcomes, run_bounded
 
-# A fifth of the dialogues is the test part, and two fifths of that are about problems that the rest has nothing of.
+# A fifth of the dialogues is the test part; two fifths of those are about problems that the rest does not contain.
 _TEST = 0.2
 _UNSEEN = 0.4
 SEEN, UNSEEN = "seen", "unseen"
@@ -30,12 +30,12 @@ class TextSimilarity(Protocol):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RecordedHistory:
-    """A dialogue up to a message of the student's, and what its own tutor answered."""
+    """A dialogue up to a student's message, and the original tutor's reply."""
 
-    # Its last turn holds the student's message alone.
+    # Its last turn holds only the student's message.
     conversation: Conversation
     reference: str
-    # Whether the problem is one that is learned from.
+    # Whether the training part has the same problem.
     part: str
 
 
@@ -66,12 +66,13 @@ class ReplyResult:
 def histories(
     conversations: Iterable[Conversation], name: str, learned: Iterable[Conversation] | None
 ) -> list[RecordedHistory]:
-    """Each message that was replied to in the dialogues of the test part.
+    """Returns each message of the test dialogues that has a reply.
 
-    With `learned`, the dialogues that a model has learned from, these are all others, and seen are those about a
-    problem of them.
-    Without, hashes of problem and dialogue put 80 % of the dialogues aside, whichever others there are; of those that
-    are left about 60 % are about a problem of the others, where these have several dialogues each.
+    With `learned`, the dialogues that a model was trained on, all others are test dialogues, and a problem is seen if
+    `learned` contains it.
+
+    Otherwise hashes of problem and dialogue put 80 % of the dialogues into the training part. About 60 % of the test
+    dialogues are then about a seen problem, if problems have several dialogues each.
     """
     dialogues = list(require_recipe(conversations, name))
     parts = _parts(dialogues) if learned is None else _beside(dialogues, list(learned))
@@ -86,7 +87,7 @@ def digest_of(asked: Sequence[RecordedHistory]) -> str:
 async def reply_to_histories(
     asked: Sequence[RecordedHistory], tutoring: RecipeLoop, *, at_once: int, tell: Callable[[ReplyResult], None]
 ) -> list[ReplyResult]:
-    """What the tutor says to each; it is given what was said in the dialogue, not what it would have said itself."""
+    """Has the tutor reply to each history, which holds the recorded replies, not its own."""
 
     async def put(history: RecordedHistory) -> ReplyResult:
         try:
@@ -106,7 +107,7 @@ async def reply_to_histories(
 
 
 def reply_figures(results: Sequence[ReplyResult], likeness: TextSimilarity | None) -> dict[str, Mapping[str, Any]]:
-    """The measures of all replies, of those about seen problems and of those about others."""
+    """Computes the measures of all replies, and of those about seen and unseen problems."""
     texts = [one.text for one in results]
     alike: dict[str, list[float]] = {"bertscore": [], "bertscore_problem": []}
     if likeness:
@@ -136,7 +137,7 @@ def _question(replied: ReplyResult) -> str:
 
 
 def utterance_measures(said: Sequence[tuple[str, str, str]]) -> dict[str, float | None]:
-    """Means over a tutor's utterances, each between the student's message before it and its problem's question."""
+    """Averages over a tutor's utterances, each given as the student's message, the utterance and the question."""
     taken_up = [uptake(words(message), words(text)) for message, text, _ in said]
     return {
         "kf1": _mean(100 * overlap_f1(text, question) for _, text, question in said),
@@ -152,7 +153,7 @@ def _mean(values: Iterable[float]) -> float | None:
 
 
 def _parts(dialogues: Sequence[Conversation]) -> dict[str, str]:
-    """Of each dialogue of the test part whether its problem is in the rest."""
+    """Maps each test dialogue to whether its problem occurs in the rest."""
     test = {one.id for one in dialogues if _is_test(one)}
     rest = {_problem(one) for one in dialogues if one.id not in test}
     return {one.id: SEEN if _problem(one) in rest else UNSEEN for one in dialogues if one.id in test}
@@ -176,7 +177,7 @@ def _beside(dialogues: Sequence[Conversation], learned: Sequence[Conversation]) 
 
 
 def _problem(conversation: Conversation) -> str:
-    """What names it wherever it comes from: an imported row's id may be another's elsewhere."""
+    """Identifies a problem by its question, since imported ids may clash."""
     return digest(conversation.problem.question)
 
 

@@ -1,8 +1,8 @@
-"""What ScaffoldEval puts to a tutor: dialogues with a student whose states are drawn, and single messages to reply to.
+"""Holds the dialogues of ScaffoldEval.
 
-A *cooperative* dialogue has a student who understands everything. A *mixed* one has a student who is confused or talks
-of something else, now and then or all the time. A *segment* is a dialogue made beforehand that ends with a right
-answer, a wrong answer or a question; the tutor says the next thing, and no more.
+In a *cooperative* dialogue the student understands everything. In a *mixed* one it is confused or off topic, sometimes
+or always. A *segment* is a prepared dialogue that ends with a right answer, a wrong answer or a question; the tutor
+gives only the next reply.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ _LONGEST: int = PROTOCOL["dialogues"]["longest"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Exchange:
-    """A student's message, what it shows, and what the tutor said to it."""
+    """A student's message, the state it shows, and the tutor's reply."""
 
     state: str
     student: str
@@ -36,9 +36,9 @@ class DialogueCase:
     number: int
     problem: Problem
     seed: int
-    # Of a dialogue: what is drawn for each message. Of a segment: the state of its last message alone.
+    # The states to draw from for each message of a dialogue; the last message's state in a segment.
     states: States
-    # Of a segment: what was said before, and the last message.
+    # The prepared messages of a segment.
     before: Sequence[Exchange] = ()
 
     @property
@@ -50,21 +50,21 @@ class DialogueCase:
 class HeldDialogue:
     case: DialogueCase
     rounds: list[Exchange] = field(default_factory=list)
-    # Whether the tutor came to an end by itself.
+    # Whether the tutor ended the dialogue by itself.
     ended: bool = False
-    # Why it was broken off; empty where it was not.
+    # Why the dialogue broke off; empty if it did not.
     broken: str = ""
 
     def as_rows(self) -> list[dict[str, str]]:
         return [asdict(one) for one in self.rounds]
 
 
-# What a tutor says to the student's latest message, and whether it has come to its end.
+# Replies to the student's latest message, and says whether the tutor has finished.
 ReplyFunction = Callable[[Sequence[Exchange], str], Awaitable[tuple[str, bool]]]
 
 
 async def hold_dialogue(dialogue: HeldDialogue, reply: ReplyFunction) -> None:
-    """A dialogue, message for message, until the tutor has come to its end; what is said stays in it."""
+    """Exchanges messages until the tutor has finished; the dialogue keeps what was said."""
     case = dialogue.case
     message = Exchange(state="start", student=case.problem.question)
     while len(dialogue.rounds) < _LONGEST and not dialogue.ended:
@@ -77,14 +77,14 @@ async def hold_dialogue(dialogue: HeldDialogue, reply: ReplyFunction) -> None:
 
 
 async def answer_segment(dialogue: HeldDialogue, reply: ReplyFunction) -> None:
-    """A segment and the tutor's one reply to it."""
+    """Adds the tutor's one reply to a segment."""
     *before, last = dialogue.case.before
     text, dialogue.ended = await reply(before, last.student)
     dialogue.rounds += [*before, Exchange(state=last.state, student=last.student, tutor=text)]
 
 
 def make_cases(problems: Sequence[Problem], *, segments: int, seed: int) -> Iterator[DialogueCase]:
-    """The cooperative pass over all problems, the mixed one likewise, and segments of the three states in turn."""
+    """Yields the cooperative and the mixed dialogue of every problem, and segments of the three states in turn."""
     passes = PROTOCOL["dialogues"]
     for number, problem in enumerate(problems):
         yield DialogueCase(kind=COOPERATIVE, number=number, problem=problem, seed=seed, states=passes["cooperative"])
@@ -97,7 +97,7 @@ def make_cases(problems: Sequence[Problem], *, segments: int, seed: int) -> Iter
 
 
 def cases_digest(cases: Sequence[DialogueCase]) -> str:
-    """Two evaluations with the same digest put the same cases."""
+    """Identifies the cases: evaluations with the same digest can be compared."""
     content = [[one.id, one.seed, one.problem.question, dict(one.states), *map(_said, one.before)] for one in cases]
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
@@ -107,9 +107,9 @@ def _said(one: Exchange) -> list[str]:
 
 
 def is_suitable(problem: Problem) -> bool:
-    """Whether it takes several steps, each to a number and with a typical mistake, to an answer that is none of them.
+    """Whether a problem has several numeric steps with typical mistakes, and an answer that no earlier step yields.
 
-    Where the answer stands in the problem or is what an earlier step comes to, nobody can tell whether it was told.
+    If the answer stands in the problem or is an earlier result, nobody could tell whether it was told.
     """
     if why_unplannable(problem) or len(problem.steps) < 2 or not all(map(_mistakes, problem.steps)):
         return False
@@ -118,7 +118,7 @@ def is_suitable(problem: Problem) -> bool:
 
 
 def _segment(problem: Problem, number: int, seed: int) -> DialogueCase:
-    """The student has answered some steps rightly, and says something of the next."""
+    """Prepares a dialogue in which the student has answered some steps and responds to the next."""
     choice = draw(seed, number, problem.id, "segment")
     state = ("correct", "incorrect", "question")[number % 3]
     at = choice.randrange(len(problem.steps))
@@ -138,7 +138,7 @@ def _segment(problem: Problem, number: int, seed: int) -> DialogueCase:
 
 
 def _mistakes(step: Step) -> list[str]:
-    """What a step comes to by its typical mistakes; nothing where that is no number, or the right one."""
+    """Returns the results of the typical mistakes that differ from the right one; empty for a step without a number."""
     if not step.HasField("result"):
         return []
     right = step.result.value

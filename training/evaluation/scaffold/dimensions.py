@@ -1,4 +1,4 @@
-"""ScaffoldEval's six dimensions, a function each: by rule wherever a rule can decide, by a judge for the rest."""
+"""Scores ScaffoldEval's six dimensions: by rule wherever a rule can decide, by a judge otherwise."""
 
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ DIMENSIONS = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Score:
-    """A score from 0 to 1, None where nobody could judge; of the reply of which turn, and by whom."""
+    """A score from 0 to 1 for the reply of a turn, None if nobody could judge it, and who judged it."""
 
     dimension: str
     turn: int
@@ -33,7 +33,7 @@ class Score:
 
 
 async def score_dialogue(dialogue: HeldDialogue, judge: Judge | None) -> AsyncIterator[Score]:
-    """All that a dialogue or a segment is scored by."""
+    """Yields all scores of a dialogue or a segment."""
     if dialogue.case.kind == SEGMENT:
         yield await adaptive(dialogue, judge)
         return
@@ -49,7 +49,7 @@ async def score_dialogue(dialogue: HeldDialogue, judge: Judge | None) -> AsyncIt
 
 
 def accuracy(dialogue: HeldDialogue) -> Score:
-    """Whether the tutor comes to the right answer in the end; half of it where the number is no more than near."""
+    """Scores the final answer: 1 if it is right, half if it is only close."""
     replies, answer = _replies(dialogue), dialogue.case.problem.answer
     last = replies[-1] if replies and dialogue.ended else ""
     near = {**CLOSENESS, "tolerance": _JUDGING["nearly"]}
@@ -58,14 +58,14 @@ def accuracy(dialogue: HeldDialogue) -> Score:
 
 
 def scaffolding(dialogue: HeldDialogue) -> Score:
-    """Whether there is a dialogue at all before the closing turns, and the final answer is not told in it."""
+    """Scores whether there is a dialogue before the closing turns that does not tell the final answer."""
     on_the_way = _replies(dialogue)[: -_JUDGING["closing"]]
     told = any(tells_answer(reply, dialogue.case.problem) for reply in on_the_way)
     return Score(dimension="scaffolding", turn=len(on_the_way), score=float(bool(on_the_way) and not told), by=RULE)
 
 
 def topic(dialogue: HeldDialogue) -> Iterator[Score]:
-    """Of each reply to what has nothing to do with the problem: whether it leads back in words, or goes on with it."""
+    """Scores each reply to an irrelevant message: whether it leads back in words, or just goes on."""
     for number, one in enumerate(dialogue.rounds, start=1):
         if one.state == "irrelevant" and dialogue.case.kind == MIXED:
             back = is_about(one.tutor, dialogue.case.problem)
@@ -74,7 +74,7 @@ def topic(dialogue: HeldDialogue) -> Iterator[Score]:
 
 
 async def questions(dialogue: HeldDialogue, judge: Judge | None) -> AsyncIterator[Score]:
-    """Of each reply but the one that ends the dialogue: nothing where it asks nothing, else how much it asks for."""
+    """Scores the questions of each reply but the last: 0 by rule if it asks none, else by the judge."""
     for number, rounds in _going_on(dialogue):
         if not asks(rounds[-1].tutor):
             yield Score(dimension="question", turn=number, score=0.0, by=RULE)
@@ -83,7 +83,7 @@ async def questions(dialogue: HeldDialogue, judge: Judge | None) -> AsyncIterato
 
 
 async def guidance(dialogue: HeldDialogue, judge: Judge | None) -> AsyncIterator[Score]:
-    """Of each such reply: nothing where it repeats an earlier one, else whether it brings anything new."""
+    """Scores the guidance of each reply but the last: 0 by rule if it repeats an earlier one, else by the judge."""
     for number, rounds in _going_on(dialogue):
         *before, last = rounds
         if repeats(last.tutor, [one.tutor for one in before]):
@@ -93,7 +93,7 @@ async def guidance(dialogue: HeldDialogue, judge: Judge | None) -> AsyncIterator
 
 
 async def adaptive(dialogue: HeldDialogue, judge: Judge | None) -> Score:
-    """Of the reply to a segment: half for what it has understood, half for what it says to it."""
+    """Scores the reply to a segment: half for its understanding, half for its feedback."""
     if dialogue.broken:
         return Score(dimension="adaptive", turn=0, score=0.0, by=RULE)
     rounds, state = dialogue.rounds, dialogue.rounds[-1].state
@@ -110,7 +110,7 @@ async def adaptive(dialogue: HeldDialogue, judge: Judge | None) -> Score:
 
 
 def _understanding(state: str, reply: str) -> float | None:
-    """By its words, where they go one way: what it takes a right or a wrong answer for."""
+    """Decides whether the reply treats the answer as right or wrong, if its words are unambiguous."""
     confirms, corrects = shows("confirms", reply), shows("corrects", reply)
     if state == "question" or confirms == corrects:
         return None
@@ -118,7 +118,7 @@ def _understanding(state: str, reply: str) -> float | None:
 
 
 def _feedback(state: str, reply: str, told: bool) -> float | None:
-    """No rule can say that a reply is good; it is not where it gives the end away, or where its numbers are not so."""
+    """No rule can confirm good feedback, but it is bad if it tells the answer or miscalculates."""
     return 0.0 if (told and state != "correct") or any(miscalculations(reply)) else None
 
 
@@ -132,7 +132,7 @@ async def _judged(
 
 
 def _going_on(dialogue: HeldDialogue) -> Iterator[tuple[int, Sequence[Exchange]]]:
-    """The dialogue up to each reply that does not end it."""
+    """Yields the dialogue up to each reply that does not end it."""
     for number in range(1, len(dialogue.rounds) + (not dialogue.ended)):
         yield number, dialogue.rounds[:number]
 

@@ -1,4 +1,4 @@
-"""The cases put to a tutor: each held as a dialogue, scored, and with what it gave the student."""
+"""Runs ScaffoldEval: holds each case as a dialogue, scores it, and measures what the student gained."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -26,7 +26,7 @@ from training.evaluation.scaffold.tutors import EvaluatedTutor
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SolveGain:
-    """In how many of its tries a student solves the problem before a dialogue and after it, without its last reply."""
+    """How many tries solve the problem before a dialogue, and after it without its last reply."""
 
     tries: int
     before: int
@@ -44,7 +44,7 @@ class ScoredDialogue:
 
     @property
     def passed(self) -> dict[str, bool]:
-        """By dimension, whether every score that was given is the best there is."""
+        """Maps each dimension to whether all of its scores are perfect."""
         names = dict.fromkeys(one.dimension for one in self.scores)
         by_name = {name: [one.score for one in self.scores if one.dimension == name] for name in names}
         return {name: all(score == 1 for score in scores) for name, scores in by_name.items() if None not in scores}
@@ -64,7 +64,7 @@ class ScoredDialogue:
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluator:
-    """Who is the tutor of a case, who judges what no rule can, and who solves the problem before and after."""
+    """Evaluates a tutor, with a judge for what no rule can decide and a student who solves the problems."""
 
     tutor: Callable[[DialogueCase], EvaluatedTutor]
     judge: Judge | None
@@ -92,7 +92,7 @@ class Evaluator:
         return ScoredDialogue(dialogue=dialogue, scores=scores, gained=gained, calls=tutor.calls)
 
     async def _gained(self, dialogue: HeldDialogue) -> SolveGain:
-        """What a tutor says to end a dialogue is no help to solve the problem: it is the solution."""
+        """Leaves out the reply that ends the dialogue, since it contains the solution."""
         case = dialogue.case
         rounds = dialogue.rounds[:-1] if dialogue.ended else dialogue.rounds
         talk = "\n".join(f"Student: {one.student}\nTutor: {one.tutor}" for one in rounds)

@@ -1,4 +1,4 @@
-"""What the judged cases come to: six dimensions, who judged them, and what the dialogues gave the student."""
+"""Computes the figures of the judged cases: six dimensions, who judged them, and what the student gained."""
 
 import tomllib
 from collections import Counter, defaultdict
@@ -33,7 +33,7 @@ def figures(results: Sequence[ScoredDialogue]) -> dict[str, Any]:
     for result in results:
         for one in result.scores:
             by_dimension[one.dimension].append(one)
-    # A dimension of which a part could not be judged would be that of the rest: it is not measured.
+    # A dimension with an unjudged part is not measured: the rest would be another figure.
     measured = {name: _scores(scores) for name, scores in by_dimension.items()}
     metrics = {name: asdict(Proportion.scored(scores)) for name, scores in measured.items() if scores is not None}
     gained = [result.gained for result in results if result.gained]

@@ -1,4 +1,4 @@
-"""A model as the judge of what no rule can decide: one rubric a dimension, one score with its reason."""
+"""Has a model judge what no rule can decide: one rubric per dimension, one score with its reason."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -45,7 +45,7 @@ class _InHalves(_Score):
     score: Annotated[float, Field(ge=0, le=1, multiple_of=0.5, alias="Score")]
 
 
-# What a rubric is answered with, and the best there is.
+# The answer type of each rubric and its best score.
 SCORES: Mapping[str, tuple[type[_OfThree | _OfTwo | _InHalves], int]] = {
     "question_quality": (_OfThree, 3),
     "guidance_quality": (_OfTwo, 1),
@@ -55,13 +55,13 @@ SCORES: Mapping[str, tuple[type[_OfThree | _OfTwo | _InHalves], int]] = {
 
 
 class Judge:
-    """A model that judges; the same thing twice in the same way, as far as the model allows."""
+    """Judges with a model; the seeds are fixed, so a deterministic model repeats its judgements."""
 
     def __init__(self, model: Model) -> None:
         self._model = model
 
     async def score(self, rubric: str, problem: Problem, rounds: Sequence[Exchange]) -> float | None:
-        """Of the last of the tutor's replies, from 0 to 1; None where the judge's answers stay unusable."""
+        """Scores the tutor's last reply from 0 to 1; None if the judge's answers stay unusable."""
         *before, last = rounds
         slots = {
             "question": problem.question,

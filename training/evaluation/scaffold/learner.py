@@ -1,4 +1,4 @@
-"""The student of an evaluation: its state is drawn, and its words are one of a few fixed ones; no model plays it."""
+"""The student of the evaluation: draws a state and one of its fixed wordings, without a model."""
 
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -16,6 +16,6 @@ def draw_state(states: States, rng: Random) -> str:
 
 
 def wording(state: str, rng: Random, *, answer: str = "") -> str:
-    """The answer is the student's own, right or wrong; most states have none."""
+    """Picks a wording; `answer` is the student's own, and most states have none."""
     wordings: Sequence[str] = PROTOCOL["says"][state]
     return rng.choice(wordings).format(answer=answer)

@@ -1,4 +1,4 @@
-"""The report of ScaffoldEval as a page: the six dimensions, the paper's rows beside them, and who judged."""
+"""Writes the report of ScaffoldEval: the six dimensions, the paper's rows, and who judged."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a reply does, as far as a rule can tell: asks, tells, leads back, confirms, corrects, repeats, ends."""
+"""Detects by rule what a reply does: asks, tells, leads back, confirms, corrects, repeats, ends."""
 
 import functools
 import re
@@ -20,12 +20,12 @@ def asks(reply: str) -> bool:
 
 
 def ends(reply: str) -> bool:
-    """Whether a tutor has come to the end: it asks nothing, and tells the answer or at least a number."""
+    """Whether the tutor has finished: its reply asks nothing and states a number."""
     return not asks(reply) and final_number(reply) is not None
 
 
 def tells_answer(reply: str, problem: Problem) -> bool:
-    """Whether the final answer stands in a reply, and not in the problem."""
+    """Whether a reply states the final answer and the problem does not."""
     answer = SubQuestion(answer=format_value(problem.answer.value, problem.answer.unit))
     return any(revealed(reply, [answer], problem.question))
 
@@ -39,7 +39,7 @@ def repeats(reply: str, before: Sequence[str]) -> bool:
 
 
 def is_about(reply: str, problem: Problem) -> bool:
-    """Whether a reply takes up a word of the problem, or of the questions that lead to its solution."""
+    """Whether a reply uses a word of the problem or of the questions that lead to its solution."""
     texts = [problem.question, *(step.ask for step in problem.steps), *(step.result.name for step in problem.steps)]
     return bool(uptake(words(" ".join(texts)), words(reply)))
 

@@ -1,4 +1,4 @@
-"""The tutors that can be evaluated: one that plans and keeps track as the recipe does, and one that only talks."""
+"""The tutors that can be evaluated: one that plans and tracks as the recipe does, and one that only talks."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -21,14 +21,14 @@ _PLAIN = Path(__file__).with_name("plain.txt")
 
 class EvaluatedTutor(Protocol):
     async def reply(self, before: Sequence[Exchange], message: str) -> tuple[str, bool]:
-        """What it says to a message, and whether it has come to its end."""
+        """Replies to a message, and says whether the tutor has finished."""
 
     @property
     def calls(self) -> list[ModelCall]: ...
 
 
 class PlanningTutor:
-    """Plans from the problem alone, then assesses, acts and tracks; a student's number is checked by a program."""
+    """Plans from the problem alone, then assesses, replies and tracks; a program checks the student's numbers."""
 
     def __init__(self, case: DialogueCase, tutoring: RecipeLoop) -> None:
         self._tutoring = tutoring
@@ -56,7 +56,7 @@ class PlanningTutor:
         return tutored.reply, all(turn.solved)
 
     def _record(self, message: str, state: str, reply: str) -> None:
-        """What was said before the tutor came to it; a plan that is shorter than that ends where it ends."""
+        """Adds an earlier exchange; the last sub-question of a short plan stays unsolved."""
         turns = self._conversation.turns
         if not turns or list(turns[-1].solved).count(False) > 1:
             self._track(self._turn(message), state, reply)
@@ -73,7 +73,7 @@ class PlanningTutor:
         turn.solved[:] = solved_after(self._conversation, turn, state)
 
     async def _calculate(self, turn: Turn) -> None:
-        """Nobody has said whether the message answers: every number is checked that may be an answer."""
+        """Checks every number that may be an answer, since the message's state is unknown."""
         conversation = self._conversation
         if (
             turn.number == 1
@@ -91,7 +91,7 @@ class PlanningTutor:
 
 
 class PlainTutor:
-    """Talks, told once how to; for a model that has learned nothing of plans and states."""
+    """Follows a single instruction; for models that have not learned plans and states."""
 
     def __init__(self, case: DialogueCase, tutoring: RecipeLoop) -> None:
         self._ask = Ask(model=tutoring.model, role="composer", origin=(case.seed, case.id))

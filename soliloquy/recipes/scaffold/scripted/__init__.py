@@ -1,4 +1,4 @@
-"""What each prompt of the recipe is answered with when no language model is there."""
+"""Maps each prompt of the recipe to the function that answers it by rule."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""What the recipe's scripted speakers say: the files of `phrases/`."""
+"""Loads the phrases of the scripted speakers."""
 
 from functools import cache
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Plans made of a solution's steps, some of them with a mistake; and the look at them that rules cannot take."""
+"""Plays the planner, which builds plans with occasional mistakes, and the verifier, which finds vague ones."""
 
 import json
 import re
@@ -28,7 +28,7 @@ def plan(reading: ParsedPrompt, rng: Random) -> str:
 
 
 def plan_alone(reading: ParsedPrompt, rng: Random) -> str:
-    """As a model writes it that has learned to plan; without a mistake, since nobody looks at it afterwards."""
+    """Writes the layout of a model that has learned to plan; without mistakes, since nobody verifies this plan."""
     questions = [
         SubQuestion(question=row["Question"], answer=row["Expected Answer"]) for row in _by_parts(reading.problem)
     ]
@@ -36,7 +36,7 @@ def plan_alone(reading: ParsedPrompt, rng: Random) -> str:
 
 
 def verify(reading: ParsedPrompt, rng: Random) -> str:
-    """Refuses a sub-question that says nothing of its problem."""
+    """Rejects a plan with a sub-question that says nothing about the problem."""
     asked = _QUESTION.findall(reading.section("plan"))
     vague = next((number for number, question in asked if question in _wordings("vague")), None)
     if vague is None:
@@ -50,7 +50,7 @@ def _by_parts(problem: Problem) -> _Rows:
 
 
 def _parts(problem: Problem) -> list[Sequence[Step]]:
-    """A step a sub-question, or as many as it takes."""
+    """Puts one step into each sub-question, or several if there are too many."""
     steps, most = problem.steps, POLICY["plans"]["most_questions"]
     count = min(len(steps), most)
     cuts = [round(at * len(steps) / count) for at in range(count + 1)]
@@ -63,7 +63,7 @@ def _row(steps: Sequence[Step]) -> dict[str, Any]:
 
 
 def _approached(rows: _Rows, problem: Problem, rng: Random) -> _Rows:
-    """The same with what comes before a step asked for by itself, as far as there is room; of one name only once."""
+    """Adds a sub-question for the approach before a step, as far as there is room; one per quantity name."""
     parted, room, asked = list[dict[str, Any]](), POLICY["plans"]["most_questions"] - len(rows), set[str]()
     for row in rows:
         step = problem.steps[row["Steps"][-1] - 1]
@@ -104,7 +104,7 @@ def _mistake(rng: Random) -> str | None:
 
 
 def _wrong(rows: _Rows, problem: Problem, rng: Random) -> None:
-    """The last answer comes from one of the problem's typical mistakes."""
+    """Takes the last answer from one of the problem's typical mistakes."""
     slips = [slip for slip in problem.steps[-1].slips if slip.value != problem.answer.value]
     if slips:
         slip = rng.choice(slips)

@@ -1,4 +1,4 @@
-"""A student that solves a problem as often as its steps, and what a tutor has told of them, let it."""
+"""Plays a student whose success depends on the number of steps and on what a tutor has told it."""
 
 from collections.abc import Mapping
 from random import Random
@@ -24,7 +24,7 @@ def solve(reading: ParsedPrompt, rng: Random) -> str:
 
 
 def _chance(problem: Problem) -> float:
-    """The more steps the less; some problems are harder than others of as many."""
+    """More steps lower the chance; problems of the same length differ."""
     rates = book().tables["solver"]
     by_steps = rates["solved_by_steps"]
     mean = by_steps[min(len(problem.steps), len(by_steps)) - 1]
@@ -32,7 +32,7 @@ def _chance(problem: Problem) -> float:
 
 
 def _learned(problem: Problem, talk: str) -> float:
-    """What share of its mistakes a student is spared by the results that a talk has come to."""
+    """Returns the share of mistakes that a dialogue prevents by reaching the problem's results."""
     said = quantities_in(talk)
     results = [step for step in problem.steps if step.HasField("result")]
     came_up = [step for step in results if _is_said(step, said)]
@@ -49,7 +49,7 @@ def _answer(problem: Problem) -> str:
 
 
 def _wrong(problem: Problem, rng: Random) -> str:
-    """What comes of one of the typical mistakes at the last step, or of stopping before it."""
+    """Returns the result of a typical mistake at the last step, or of stopping early."""
     values = [slip.value for slip in problem.steps[-1].slips] + [step.result.value for step in problem.steps[:-1]]
     others = [value for value in values if abs(value - problem.answer.value) > _SAME * abs(problem.answer.value)]
     return with_unit(format_number(rng.choice(others or [problem.answer.value * 10 + 1])), problem.answer.unit)

@@ -1,4 +1,4 @@
-"""The step of a problem that a sub-question is about, and the right and wrong ways through it."""
+"""Finds the step that a sub-question covers, and the right and wrong ways through it."""
 
 from collections.abc import Iterator
 
@@ -14,7 +14,7 @@ def target(reading: ParsedPrompt) -> SubQuestion:
 
 
 def step(reading: ParsedPrompt) -> Step:
-    """The last that the current sub-question covers; the last of all where it names none."""
+    """Returns the last step that the sub-question covers; the problem's last step if it names none."""
     steps = reading.problem.steps
     named = [int(number) for number in reading.attributes("sub_question").get("steps", "").split()]
     known = [number for number in named if 1 <= number <= len(steps)]
@@ -22,7 +22,7 @@ def step(reading: ParsedPrompt) -> Step:
 
 
 def working(of: Step) -> str:
-    """The step written out in numbers; empty where nothing is calculated."""
+    """Writes the step out in numbers; empty if it calculates nothing."""
     if not of.expression:
         return ""
     symbols = {known.symbol: format_number(known.value) for known in of.inputs}
@@ -30,7 +30,7 @@ def working(of: Step) -> str:
 
 
 def mistakes(of: Step, wanted: SubQuestion) -> Iterator[tuple[str, str]]:
-    """Wrong ways with what they come to, but for those that come to the expected answer all the same."""
+    """Yields wrong ways with their results, except those that yield the expected answer anyway."""
     formula = expects_formula(wanted.answer)
     for slip in of.slips:
         said, value = slip.working, format_value(slip.value, slip.unit)

@@ -1,4 +1,4 @@
-"""The student: says what shows the state that it is told, and now and then something else until it is sent back."""
+"""Plays the student: shows the requested state, and sometimes another until the message is sent back."""
 
 from random import Random
 

@@ -1,4 +1,4 @@
-"""The tutor: what is to be calculated, what a message shows, and the reply that goes with it."""
+"""Plays the tutor: describes calculations, assesses messages and replies."""
 
 import json
 import re
@@ -23,7 +23,7 @@ _SOLVING = ("correct", "comprehension")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PlanPosition:
-    """Where the conversation stands: the plan, and the current sub-question's place in it."""
+    """The plan and the index of the current sub-question."""
 
     plan: list[SubQuestion]
     at: int
@@ -60,7 +60,7 @@ def reply(reading: ParsedPrompt, rng: Random) -> str:
 
 
 def _state(reading: ParsedPrompt, place: PlanPosition) -> str:
-    """By the program that ran, by the expected answer, or by the words it is said with."""
+    """Decides by the program's verdict, the expected answer, or cue words."""
     if not _said(reading):
         return "start"
     message = reading.section("message")
@@ -74,7 +74,7 @@ def _state(reading: ParsedPrompt, place: PlanPosition) -> str:
 
 
 def _has(cue: str, message: str, *, about: str) -> bool:
-    """Whether a message has a cue; what the problem is about, be it the rain or a pizza, is not beside the point."""
+    """Whether a message has a cue; words that occur in the problem itself are not irrelevant."""
     found = book().cue(cue).finditer(message)
     return any(cue != "irrelevant" or one[0].lower() not in about.lower() for one in found)
 
