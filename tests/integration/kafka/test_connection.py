@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 from aiokafka import errors
-from faststream.kafka import KafkaBroker
 
+from soliloquy.runtime.events import first_event
 from soliloquy.runtime.transports.kafka.connection import described, reach
 from soliloquy.runtime.transports.kafka.layout import apply, check, plan
-from soliloquy.runtime.transports.kafka.security import faststream_security
 from soliloquy.runtime.transports.kafka.settings import KafkaSettings, KafkaUnavailable
+from soliloquy.runtime.transports.opening import open_transport
+from soliloquy.v1.conversation_pb2 import Conversation
+from soliloquy.v1.events_pb2 import ConversationStarted
 from tests.e2e.runs import SOLILOQUY, said
 from tests.kafka.certificates import Authority
 from tests.kafka.cluster import KafkaCluster
@@ -72,15 +74,14 @@ def strangers_ca(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 async def works(settings: KafkaSettings) -> None:
-    """Topics are laid out, and FastStream's broker gets an event through."""
+    """Topics are laid out, and a transport publishes and reads an event."""
     await apply(settings, replication=1)
     assert await plan(settings, replication=1) == []
     await check(settings, [TOPIC])
-    async with KafkaBroker(
-        settings.bootstrap.split(","), security=faststream_security(settings), logger=None
-    ) as broker:
-        sent = await broker.publish(b"event", topic=TOPIC)
-        assert sent.offset >= 0
+    event = first_event(ConversationStarted(conversation=Conversation(id="c")), source="test", time=time.time())
+    async with open_transport(settings) as transport:
+        await transport.publish([event])
+        assert [delivery.event.key async for delivery in transport.read(TOPIC)][-1] == "c"
 
 
 async def refused(settings: KafkaSettings) -> str:

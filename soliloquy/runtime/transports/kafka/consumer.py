@@ -1,4 +1,4 @@
-"""A member of a Kafka group, fed by a FastStream subscriber; commits at the contiguous watermark."""
+"""A member of a Kafka group: fetches with aiokafka and commits at the contiguous watermark."""
 
 import asyncio
 import contextlib
@@ -8,21 +8,20 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from functools import partial
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, TopicPartition
 from aiokafka.coordinator.assignors.range import RangePartitionAssignor
 from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
-from faststream import AckPolicy
-from faststream.kafka import KafkaBroker
 
 from soliloquy.runtime.events import Event
 from soliloquy.runtime.topics import is_retry
-from soliloquy.runtime.transports.kafka.batches import undecoded, unparsed
+from soliloquy.runtime.transports.kafka.batch_metrics import BatchMetrics
+from soliloquy.runtime.transports.kafka.connection import client_options
 from soliloquy.runtime.transports.kafka.held import Held
 from soliloquy.runtime.transports.kafka.names import Names
 from soliloquy.runtime.transports.kafka.positions import position_of
-from soliloquy.runtime.transports.kafka.reader import ANSWER_SECONDS, Reader, patiently
+from soliloquy.runtime.transports.kafka.reader import ANSWER_SECONDS, PAUSE_SECONDS, Reader, patiently
 from soliloquy.runtime.transports.kafka.records import Record, delivery_of
 from soliloquy.runtime.transports.kafka.settings import KafkaSettings, KafkaUnavailable
 from soliloquy.runtime.transports.port import Delivery, Lag, Listener, Partition, Result
@@ -44,9 +43,9 @@ SILENT_SECONDS = 3 * ANSWER_SECONDS
 class KafkaConsumer(ConsumerRebalanceListener):
     def __init__(
         self,
-        broker: KafkaBroker,
         reader: Reader,
         publish: Publish,
+        metrics: BatchMetrics,
         settings: KafkaSettings,
         *,
         group: str,
@@ -56,7 +55,10 @@ class KafkaConsumer(ConsumerRebalanceListener):
         self._reader = reader
         self._names = Names(settings.prefix)
         self._publish = publish
+        self._metrics = metrics
+        self._settings = settings
         self._group = group
+        self._topics = topics
         self._listener = listener
         self._held: dict[Partition, Held] = {}
         self._woken = asyncio.Event()
@@ -66,30 +68,32 @@ class KafkaConsumer(ConsumerRebalanceListener):
         self._moved: set[Partition] = set()
         self._any_moved = asyncio.Event()
         self._commit_turn = asyncio.Lock()
-        self._broker = broker
-        self._subscriber = broker.subscriber(
-            *[settings.prefix + topic for topic in topics],
+        # Why nothing can be fetched at the moment.
+        self._fetch_fault = ""
+
+    async def __aenter__(self) -> Self:
+        settings, group = self._settings, self._group
+        self._consumer = AIOKafkaConsumer(
+            **client_options(settings),
+            request_timeout_ms=int(1000 * settings.request_seconds),
             group_id=settings.prefix + group,
             group_instance_id=f"{group}-{settings.instance}" if settings.instance else None,
-            batch=True,
             auto_offset_reset="earliest",
-            ack_policy=AckPolicy.MANUAL,
+            enable_auto_commit=False,
             # The partitions of one number go together: a retry topic's with its origin's.
             partition_assignment_strategy=[RangePartitionAssignor],
             session_timeout_ms=int(1000 * settings.session_seconds),
             heartbeat_interval_ms=int(1000 * settings.session_seconds / 5),
             max_poll_interval_ms=int(1000 * settings.poll_seconds),
             rebalance_timeout_ms=int(1000 * settings.rebalance_seconds),
-            listener=self,
-            persistent=False,
-            parser=unparsed,
-            decoder=undecoded,
         )
-        self._subscriber(self._receive)
-        self._subscriber.get_msg = self._batch  # type: ignore[method-assign]
-
-    async def __aenter__(self) -> Self:
-        await self._subscriber.start()
+        self._consumer.subscribe([settings.prefix + topic for topic in self._topics], listener=self)
+        try:
+            await self._consumer.start()
+        except BaseException:
+            await self._consumer.stop()
+            raise
+        self._fetching = asyncio.create_task(self._fetch())
         self._committing = asyncio.create_task(self._commit_regularly())
         return self
 
@@ -97,11 +101,12 @@ class KafkaConsumer(ConsumerRebalanceListener):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._committing.cancel()
+        self._fetching.cancel()
         # What cannot be committed is left to the next member.
         with contextlib.suppress(*[KafkaUnavailable] if error else []):
             await self._commit_positions()
         self._held.clear()
-        await self._subscriber.stop()
+        await self._consumer.stop()
 
     @property
     def fault(self) -> str:
@@ -111,9 +116,7 @@ class KafkaConsumer(ConsumerRebalanceListener):
             return f"{self._group} has not joined its group"
         if (seconds := time.monotonic() - self._answered_at) > SILENT_SECONDS:
             return f"no broker has answered {self._group} for {seconds:.0f} s"
-        if all(task.done() for task in self._subscriber.tasks):
-            return f"the subscriber of {self._group} has ended"
-        return ""
+        return self._fetch_fault
 
     async def poll(self, limit: int, seconds: float) -> list[Delivery]:
         deadline = asyncio.get_running_loop().time() + seconds
@@ -239,15 +242,22 @@ class KafkaConsumer(ConsumerRebalanceListener):
             self._held[partition].ready = True
         self._woken.set()
 
-    async def _batch(self, consumer: AIOKafkaConsumer) -> tuple[Record, ...]:
-        """FastStream's own sleeps after a wait for nothing, as long as it waited: events would lie there meanwhile."""
+    async def _fetch(self) -> None:
         while True:
-            found = await consumer.getmany(timeout_ms=int(1000 * WAIT_SECONDS), max_records=BATCH_RECORDS)
-            if found:
-                return tuple(itertools.chain.from_iterable(found.values()))
+            try:
+                found = await self._consumer.getmany(timeout_ms=int(1000 * WAIT_SECONDS), max_records=BATCH_RECORDS)
+                if found:
+                    records = list(itertools.chain.from_iterable(found.values()))
+                    await self._metrics.count_received(records, self._receive)
+                self._fetch_fault = ""
+            except KafkaError as error:
+                self._fetch_fault = f"{self._group} cannot fetch: {error}"
+                await asyncio.sleep(PAUSE_SECONDS)
+            except Exception as error:
+                self._fail(error)
+                return
 
-    async def _receive(self, _: object) -> None:
-        records: Sequence[Record] = self._broker.context.get_local("message").raw_message
+    def _receive(self, records: Sequence[Record]) -> None:
         for record in records:
             partition = self._names.here(record.topic, record.partition)
             held = self._held.get(partition)
@@ -282,7 +292,10 @@ class KafkaConsumer(ConsumerRebalanceListener):
         stop = held.paused or held.empty or len(held.waiting) >= FETCHED_AHEAD
         if stop != held.stopped:
             held.stopped = stop
-            (self._consumer.pause if stop else self._consumer.resume)(self._names.there(partition))
+            if stop:
+                self._consumer.pause(self._names.there(partition))
+            else:
+                self._consumer.resume(self._names.there(partition))
 
     def _expect_retries(self, results: Sequence[Result]) -> None:
         """What a stage puts off is in the retry partition of the same number, which goes to the same member."""
@@ -331,12 +344,9 @@ class KafkaConsumer(ConsumerRebalanceListener):
 
     def _is_member(self) -> bool:
         """False after a session that expired: aiokafka has no other word for it, and revokes what others have."""
-        return bool(self._consumer._coordinator.generation > 0)
+        coordinator = self._consumer._coordinator
+        return coordinator is not None and coordinator.generation > 0
 
     def _fail(self, error: BaseException) -> None:
         self._failure = error
         self._woken.set()
-
-    @property
-    def _consumer(self) -> Any:
-        return self._subscriber.consumer

@@ -9,23 +9,20 @@ from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
-from aiokafka import AIOKafkaConsumer
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka.errors import KafkaError
-from faststream.kafka import KafkaBroker
-from faststream.kafka.prometheus import KafkaPrometheusMiddleware
-from prometheus_client import REGISTRY
 
 from soliloquy.runtime.events import Event, checked
 from soliloquy.runtime.topics import DLQ, TOPICS, origin
+from soliloquy.runtime.transports.kafka.batch_metrics import BatchMetrics
 from soliloquy.runtime.transports.kafka.connection import client_options, connecting, described
 from soliloquy.runtime.transports.kafka.consumer import KafkaConsumer
 from soliloquy.runtime.transports.kafka.names import Names
 from soliloquy.runtime.transports.kafka.positions import position_of
-from soliloquy.runtime.transports.kafka.publishing import EventProducer, Unpublished
 from soliloquy.runtime.transports.kafka.reader import PAUSE_SECONDS, Reader, patiently
-from soliloquy.runtime.transports.kafka.security import faststream_security
+from soliloquy.runtime.transports.kafka.records import headers_of
 from soliloquy.runtime.transports.kafka.settings import KafkaSettings, KafkaUnavailable
 from soliloquy.runtime.transports.port import Backlog, Delivery, Listener, Partition, Unanswered
 from soliloquy.runtime.transports.watermark import Watermark
@@ -35,34 +32,36 @@ DEAD_LETTER_TOPICS = [topic.name + DLQ for topic in TOPICS.values() if topic.kee
 REPLAYED = "soliloquy-replayed"
 
 
+class _Unpublished(Exception):
+    """Some events of a batch are not known to be durable."""
+
+    def __init__(self, faults: Mapping[str, BaseException]) -> None:
+        super().__init__(next(map(str, faults.values())))
+        # By the events' keys.
+        self.faults = faults
+
+
 class KafkaTransport:
     """Shared by all stages of a process."""
 
     def __init__(self, settings: KafkaSettings) -> None:
         self._settings = settings
-        self.broker = KafkaBroker(
-            settings.bootstrap.split(","),
-            security=faststream_security(settings),
-            request_timeout_ms=int(1000 * settings.request_seconds),
-            enable_idempotence=True,
-            acks="all",
-            compression_type="lz4",
-            allow_auto_create_topics=False,
-            # Our handlers take no injected parameters: each costs a thread hop an event.
-            apply_types=False,
-            logger=None,
-            # Its telemetry would make a second tree, of batches: the spans of events are the stage's.
-            middlewares=[KafkaPrometheusMiddleware(registry=REGISTRY)],
-        )
-        self.broker.config.broker_config.producer = EventProducer(parser=None, decoder=None)
+        self._metrics = BatchMetrics()
         self._reader = Reader(settings)
 
     async def __aenter__(self) -> Self:
         async with contextlib.AsyncExitStack() as stack:
             async with connecting(self._settings):
                 await stack.enter_async_context(self._reader)
-                stack.push_async_callback(self.broker.stop)
-                await self.broker.start()
+                self._producer = AIOKafkaProducer(
+                    **client_options(self._settings),
+                    request_timeout_ms=int(1000 * self._settings.request_seconds),
+                    enable_idempotence=True,
+                    acks="all",
+                    compression_type="lz4",
+                )
+                stack.push_async_callback(self._producer.stop)
+                await self._producer.start()
             self._open = stack.pop_all()
         return self
 
@@ -78,9 +77,9 @@ class KafkaTransport:
 
     def consumer(self, group: str, topics: Sequence[str], listener: Listener) -> KafkaConsumer:
         return KafkaConsumer(
-            self.broker,
             self._reader,
             self._publish,
+            self._metrics,
             self._settings,
             group=group,
             topics=topics,
@@ -179,17 +178,31 @@ class KafkaTransport:
             if events:
                 await asyncio.sleep(PAUSE_SECONDS)
 
-    async def _send_batch(self, topic: str, batch: Sequence[Event]) -> dict[str, BaseException]:
-        """What came of the events that are not durable, by their keys."""
+    async def _send_batch(self, topic: str, batch: Sequence[Event]) -> Mapping[str, BaseException]:
+        """Returns why events are not durable, by their keys."""
+        name = self._settings.prefix + topic
         try:
-            await self.broker.publish_batch(*batch, topic=self._settings.prefix + topic)
-        except Unpublished as unpublished:
-            return {
-                event.key: answer
-                for event, answer in zip(batch, unpublished.answers, strict=True)
-                if isinstance(answer, BaseException)
-            }
+            await self._metrics.count_published(name, batch, partial(self._produce, name, batch))
+        except _Unpublished as unpublished:
+            return unpublished.faults
         return {}
+
+    async def _produce(self, topic: str, batch: Sequence[Event]) -> None:
+        """Raises _Unpublished. aiokafka packs the events of a batch into as few requests as it takes."""
+        sent: list[tuple[str, asyncio.Future[Any]]] = []
+        faults: dict[str, BaseException] = {}
+        for event in batch:
+            key = event.key
+            try:
+                future = await self._producer.send(topic, event.payload, key=key.encode(), headers=headers_of(event))
+            except Exception as error:
+                faults[key] = error
+            else:
+                sent.append((key, future))
+        await asyncio.gather(*[future for _, future in sent], return_exceptions=True)
+        faults |= {key: fault for key, future in sent if (fault := future.exception())}
+        if faults:
+            raise _Unpublished(faults)
 
     async def _backlog_of(self, group: str) -> list[Backlog]:
         watermarks = {
