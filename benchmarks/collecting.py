@@ -19,11 +19,17 @@ from soliloquy.dataset.rows import SCHEMA, rows
 from soliloquy.dataset.shards import GROUP_ROWS
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.verify import findings
-from soliloquy.runtime.events import run_key
+from soliloquy.runtime.events import first_event, run_key
+from soliloquy.runtime.transports.port import Delivery, Partition
 from soliloquy.v1.conversation_pb2 import Conversation
+from soliloquy.v1.dataset_pb2 import Origin
 from soliloquy.v1.events_pb2 import ConversationFinished
 
 _AT_ONCE = CollectorSettings().max_in_flight
+# The collector notes where a conversation was read; here that is one place for all.
+_PARTITION = Partition("conversation.finished", 0)
+_ORIGIN = Origin(topic=_PARTITION.topic)
+_EVENT = first_event(ConversationFinished(), source="benchmark", time=0.0)
 # Memory is sampled this often over a long run.
 SAMPLES = 40
 # Small enough for a short run to write several shards of each kind.
@@ -113,6 +119,6 @@ async def _take(events: Iterator[bytes], store: Store, *, judged: bool) -> None:
     for event in events:
         message = ConversationFinished.FromString(event)
         if judged:
-            await collect(message, store)
+            await collect(message, Delivery(event=_EVENT, partition=_PARTITION, offset=0), store)
         else:
-            await store.add(message.conversation, [])
+            await store.add(message.conversation, [], _ORIGIN)

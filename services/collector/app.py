@@ -11,7 +11,7 @@ from soliloquy.v1.events_pb2 import ConversationCollected, ConversationFinished
 def service(settings: CollectorSettings, store: Store) -> Service:
     return Service(
         name="collector",
-        handlers={ConversationFinished: partial(collect, store=store)},
+        delivery_handlers={ConversationFinished: partial(collect, store=store)},
         emits=(ConversationCollected,),
         max_in_flight=settings.max_in_flight,
     )

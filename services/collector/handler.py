@@ -3,27 +3,30 @@
 from typing import Protocol
 
 from services.collector import metrics
-from services.collector.origin import read_from
 from services.collector.summary import summary_of
 from soliloquy.dataset.manifest import UnreadableManifest
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.events import Outcome, emit
 from soliloquy.runtime.retry import CannotServe
+from soliloquy.runtime.transports.port import Delivery
 from soliloquy.v1.conversation_pb2 import Conversation
+from soliloquy.v1.dataset_pb2 import Origin
 from soliloquy.v1.events_pb2 import ConversationCollected, ConversationFinished
 
 
 class Store(Protocol):
-    async def add(self, conversation: Conversation, faults: list[str]) -> None: ...
+    async def add(self, conversation: Conversation, faults: list[str], origin: Origin) -> None: ...
 
 
-async def collect(event: ConversationFinished, store: Store) -> Outcome:
+async def collect(event: ConversationFinished, delivery: Delivery, store: Store) -> Outcome:
     """Stored first, announced after: whoever hears of it finds it."""
     conversation = event.conversation
+    topic, partition = delivery.partition
+    origin = Origin(topic=topic, partition=partition, offset=delivery.offset)
     checked = find(conversation.run.recipe).review(conversation)
     faults = list(checked.faults)
     try:
-        await store.add(conversation, faults)
+        await store.add(conversation, faults, origin)
     except (OSError, UnreadableManifest) as error:
         raise CannotServe(f"what is finished cannot be kept: {error}") from error
     metrics.finished(conversation, checked)
@@ -40,6 +43,6 @@ async def collect(event: ConversationFinished, store: Store) -> Outcome:
         accepted=not faults,
         reasons=faults,
         summary=summary_of(conversation, checked),
-        finished=read_from(),
+        finished=origin,
     )
     return emit(collected)

@@ -8,12 +8,12 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Self
 
 from services.collector import metrics
-from services.collector.origin import read_from
 from services.collector.settings import LiveSettings
 from soliloquy.dataset.lock import write_lock
 from soliloquy.dataset.storage import Storage
 from soliloquy.runtime.events import run_key
 from soliloquy.v1.conversation_pb2 import Conversation
+from soliloquy.v1.dataset_pb2 import Origin
 from soliloquy.v1.runs_pb2 import Run
 
 if TYPE_CHECKING:
@@ -67,10 +67,10 @@ class LiveDatasets:
             dataset.close()
         self._held.close()
 
-    async def add(self, conversation: Conversation, faults: list[str]) -> None:
+    async def add(self, conversation: Conversation, faults: list[str], origin: Origin | None = None) -> None:
         with self._added_to(run_key(conversation.run)):
             dataset = await self._dataset(conversation.run)
-            await dataset.add(conversation, faults, read_from())
+            await dataset.add(conversation, faults, origin)
 
     @contextmanager
     def _added_to(self, growing: str) -> Iterator[None]:

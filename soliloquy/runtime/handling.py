@@ -3,7 +3,6 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,10 +29,9 @@ from soliloquy.runtime.traces import spans
 from soliloquy.runtime.transports.port import Delivery
 from soliloquy.v1.events_pb2 import RunCancelled
 
-# Where the event that is being handled was read; nothing where it comes from no stage.
-READ_FROM: ContextVar[Delivery | None] = ContextVar("read_from", default=None)
-
 Handler = Callable[[Any], Awaitable[AnyOutcome]]
+# Also receives the delivery that carried its message.
+DeliveryHandler = Callable[[Any, Delivery], Awaitable[AnyOutcome]]
 
 # What can never work, whatever the handler or the services behind it do.
 HOPELESS = (Refused, Undecodable, EventTooLarge, UnknownTopic)
@@ -56,7 +54,8 @@ class Service:
     """A service's name, its handler of each message it reads, and how many it runs at once."""
 
     name: str
-    handlers: Mapping[type[Message], Handler]
+    handlers: Mapping[type[Message], Handler] = field(default_factory=dict)
+    delivery_handlers: Mapping[type[Message], DeliveryHandler] = field(default_factory=dict)
     max_in_flight: int = 64
     # Events of one partition that may be fetched and not finished; those that wait for something long need room.
     max_fetched: int | None = None
@@ -68,7 +67,7 @@ class Service:
 
     @property
     def topics(self) -> list[str]:
-        return [TOPIC_OF[message].name for message in self.handlers]
+        return [TOPIC_OF[message].name for message in (*self.handlers, *self.delivery_handlers)]
 
 
 class Handling:
@@ -77,16 +76,20 @@ class Handling:
         self._cancelled = cancelled
         self._policy = service.retry
         self._metrics = metrics
-        self._handlers = dict(zip(service.topics, service.handlers.values(), strict=True))
+        self._handlers = {TOPIC_OF[message].name: handler for message, handler in service.handlers.items()}
+        self._delivery_handlers = {
+            TOPIC_OF[message].name: handler for message, handler in service.delivery_handlers.items()
+        }
 
-    async def outputs(self, event: Event) -> list[Event]:
-        """The events that follow from one, fit to be published."""
+    async def outputs(self, delivery: Delivery) -> list[Event]:
+        """Returns the events that follow from one, fit to be published."""
+        event = delivery.event
         now = time.time()
         with self._span(event, now):
             self._measure_wait(event, now)
             began = time.perf_counter()
             try:
-                outcome = await self._outcome(event)
+                outcome = await self._outcome(delivery)
             finally:
                 seconds = time.perf_counter() - began
                 self._metrics[origin(event.topic)].seconds.observe(seconds, spans.exemplar())
@@ -118,7 +121,8 @@ class Handling:
             if what in event.began:
                 TOOK[what].labels(self._name).observe(max(0.0, now - event.began[what]), exemplar)
 
-    async def _outcome(self, event: Event) -> AnyOutcome:
+    async def _outcome(self, delivery: Delivery) -> AnyOutcome:
+        event = delivery.event
         message = message_of(event)
         assert isinstance(message, ConversationEvent | RunEvent)
         run = run_of(message)
@@ -130,17 +134,17 @@ class Handling:
             self._metrics[origin(event.topic)].cancelled.inc()
             return ()
         with self._cancelled.interrupting(run):
-            return await self._tried(event, message)
+            return await self._tried(delivery, message)
         self._metrics[origin(event.topic)].cancelled.inc()
         return ()
 
-    async def _tried(self, event: Event, message: Message) -> AnyOutcome:
-        handler = self._handlers[origin(event.topic)]
+    async def _tried(self, delivery: Delivery, message: Message) -> AnyOutcome:
+        event = delivery.event
         tries = 0
         while True:
             tries += 1
             try:
-                return await _undisturbed(handler(message))
+                return await _undisturbed(self._begin(message, delivery))
             except Transient as fault:
                 spans.event("tried again", error=type(fault).__name__)
                 if tries == self._policy.tries_in_place:
@@ -149,6 +153,12 @@ class Handling:
             await asyncio.sleep(self._policy.pause_after(event, tries))
             # A handler may have changed the one that it was given.
             message = message_of(event)
+
+    def _begin(self, message: Message, delivery: Delivery) -> Awaitable[AnyOutcome]:
+        topic = origin(delivery.event.topic)
+        if handler := self._delivery_handlers.get(topic):
+            return handler(message, delivery)
+        return self._handlers[topic](message)
 
 
 def _told(event: Event, now: float) -> dict[str, spans.Attribute]:

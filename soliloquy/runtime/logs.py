@@ -14,12 +14,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 from soliloquy.runtime.events import ConversationEvent, Event, RunEvent, Undecodable, message_of, run_of
-from soliloquy.runtime.handling import READ_FROM
 
 TEXT, JSON = "text", "json"
 FORMATS = (TEXT, JSON)
-# Of whose stage a line is; the process' own name where it is of none.
+# What a stage says about the lines that are logged within it. Nothing but this module reads them.
 SERVICE: ContextVar[str] = ContextVar("service")
+EVENT: ContextVar[Event | None] = ContextVar("event", default=None)
 OURS = ("soliloquy", "services", "training")
 
 Entry = dict[str, Any]
@@ -76,7 +76,7 @@ class _Lines(logging.Handler):
 
 
 def _entry(record: logging.LogRecord, service: str) -> Entry:
-    delivery = READ_FROM.get()
+    event = EVENT.get()
     fields = dict(getattr(record, "fields", {}))
     if record.name.partition(".")[0] not in OURS:
         fields["logger"] = record.name
@@ -88,7 +88,7 @@ def _entry(record: logging.LogRecord, service: str) -> Entry:
         "ts": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
         "level": record.levelname.lower(),
         "service": SERVICE.get(service),
-        **(_subject(delivery.event) if delivery else {}),
+        **(_subject(event) if event else {}),
         "message": record.getMessage(),
         **({"fields": fields} if fields else {}),
     }

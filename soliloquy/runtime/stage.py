@@ -11,9 +11,9 @@ from dataclasses import replace
 from soliloquy.runtime import metrics
 from soliloquy.runtime.cancelled import CancelledRuns
 from soliloquy.runtime.events import Event
-from soliloquy.runtime.handling import HOPELESS, READ_FROM, Handling, NotYet, Service
+from soliloquy.runtime.handling import HOPELESS, Handling, NotYet, Service
 from soliloquy.runtime.lanes import Hold, Lanes
-from soliloquy.runtime.logs import SERVICE
+from soliloquy.runtime.logs import EVENT, SERVICE
 from soliloquy.runtime.passing import messages
 from soliloquy.runtime.retry import CannotServe, dead, failed, parked
 from soliloquy.runtime.topics import DLQ, RETRY, TOPIC_OF, is_retry, origin
@@ -189,8 +189,8 @@ class Stage:
         await self._cancelled.follow(self._transport)
 
     async def _run(self, delivery: Delivery) -> Hold | None:
-        READ_FROM.set(delivery)
         event = delivery.event
+        EVENT.set(event)
         if is_retry(event.topic):
             if (seconds := event.not_before - time.time()) > 0:
                 return Hold(delivery=delivery, seconds=seconds)
@@ -203,7 +203,7 @@ class Stage:
             self._finish(delivery, [])
             return None
         try:
-            outputs = await self._handling.outputs(event)
+            outputs = await self._handling.outputs(delivery)
         except NotYet as waiting:
             return Hold(delivery=delivery, until=waiting.until)
         except HOPELESS as error:

@@ -22,6 +22,7 @@ from soliloquy.runtime.retry import CannotServe
 from soliloquy.v1.events_pb2 import ConversationFinished
 from tests.unit.collector.collecting import numbered, ordinals_in, until
 from tests.unit.dataset.small import dataset, small
+from tests.unit.runtime.deliveries import delivered
 
 RUN = numbered(0).run
 # More than the small disk holds.
@@ -49,7 +50,7 @@ def remount(disk: Path, options: str) -> None:
 
 async def all_collected(finished: list[ConversationFinished], datasets: LiveDatasets) -> None:
     for event in finished:
-        await collect(event, datasets)
+        await collect(event, delivered(event), datasets)
 
 
 async def test_a_full_disk_stops_the_collector_and_room_lets_it_go_on(disk: Path) -> None:

@@ -17,8 +17,7 @@ from soliloquy.dataset.manifest import read_manifest
 from soliloquy.dataset.shards import DatasetWriter
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.verify import findings
-from soliloquy.runtime.handling import READ_FROM
-from soliloquy.runtime.transports.port import Delivery, Partition
+from soliloquy.v1.dataset_pb2 import Origin
 from tests.unit.collector.collecting import numbered, ordinals_in, until
 
 RUN = numbered(0).run
@@ -156,12 +155,10 @@ async def test_what_has_waited_long_enough_is_rolled_though_little(settings: Liv
 
 
 async def test_the_manifest_says_how_far_each_partition_was_read(settings: LiveSettings) -> None:
-    event: Any = None
     async with LiveDatasets(settings) as datasets:
         for ordinal, (partition, offset) in enumerate([(0, 7), (1, 3), (0, 5)]):
-            at = Partition("conversation.finished", partition)
-            READ_FROM.set(Delivery(event=event, partition=at, offset=offset))
-            await datasets.add(numbered(ordinal), [])
+            origin = Origin(topic="conversation.finished", partition=partition, offset=offset)
+            await datasets.add(numbered(ordinal), [], origin)
     manifest = read_manifest(Storage(settings.data / RUN.id))
     assert manifest is not None
     assert manifest["arrival"]["topics"] == {"conversation.finished": {"0": 8, "1": 4}}

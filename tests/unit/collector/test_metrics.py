@@ -3,12 +3,14 @@
 from services.collector.handler import collect
 from services.collector.metrics import VERDICTS
 from soliloquy.v1.conversation_pb2 import Conversation, Ending
+from soliloquy.v1.dataset_pb2 import Origin
 from soliloquy.v1.events_pb2 import ConversationFinished
 from tests.unit.recipes.conversations import conversation, sound_conversation, sound_turns, turn
+from tests.unit.runtime.deliveries import delivered
 
 
 class Anywhere:
-    async def add(self, conversation: Conversation, faults: list[str]) -> None:
+    async def add(self, conversation: Conversation, faults: list[str], origin: Origin) -> None:
         pass
 
 
@@ -24,7 +26,8 @@ def verdicts() -> dict[str, float]:
 async def counted(finished: Conversation) -> dict[str, float]:
     """What a conversation adds to the verdicts."""
     before = verdicts()
-    await collect(ConversationFinished(conversation=finished), Anywhere())
+    event = ConversationFinished(conversation=finished)
+    await collect(event, delivered(event), Anywhere())
     return {outcome: more for outcome, count in verdicts().items() if (more := count - before.get(outcome, 0.0))}
 
 

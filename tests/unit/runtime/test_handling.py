@@ -13,7 +13,9 @@ from soliloquy.runtime.events import Event, Outcome, emit, first_event
 from soliloquy.runtime.handling import Handler, Handling, Interrupted, Service
 from soliloquy.runtime.metrics import topic_metrics
 from soliloquy.runtime.retry import RetryPolicy, Transient
+from soliloquy.runtime.transports.port import Delivery, Partition
 from soliloquy.v1 import events_pb2
+from soliloquy.v1.conversation_pb2 import Conversation
 
 Started = events_pb2.ConversationStarted
 
@@ -22,6 +24,10 @@ def started() -> Event:
     message = Started()
     message.conversation.id = "c1"
     return first_event(message, source="test", time=time.time())
+
+
+def at(event: Event) -> Delivery:
+    return Delivery(event=event, partition=Partition(event.topic, 0), offset=7)
 
 
 def handling(handler: Handler) -> Handling:
@@ -35,7 +41,7 @@ async def test_the_same_event_yields_the_same_outputs() -> None:
         return emit(events_pb2.StudentReplied(conversation=message.conversation))
 
     event = started()
-    (first,), (second,) = await handling(reply).outputs(event), await handling(reply).outputs(event)
+    (first,), (second,) = await handling(reply).outputs(at(event)), await handling(reply).outputs(at(event))
     assert (first.id, first.payload) == (second.id, second.payload)
     assert (first.topic, first.key, first.source) == ("student.replied", "c1", "handling")
 
@@ -50,11 +56,11 @@ async def test_what_ends_with_an_event_is_measured_from_where_it_began() -> None
     async def nothing(_: events_pb2.ConversationFinished) -> Outcome:
         return emit()
 
-    (replied,) = await handling(reply).outputs(start)
+    (replied,) = await handling(reply).outputs(at(start))
     assert replied.began == {"conversation": start.time, "turn": replied.time}
     service = Service(name="ending", handlers={finished: nothing})
     end = replace(replied, topic="conversation.finished", payload=finished().SerializeToString(), time=time.time())
-    await Handling(service, topic_metrics(service.name, service.topics), CancelledRuns()).outputs(end)
+    await Handling(service, topic_metrics(service.name, service.topics), CancelledRuns()).outputs(at(end))
     for what in ("conversation", "turn"):
         assert REGISTRY.get_sample_value(f"soliloquy_{what}_seconds_count", {"service": "ending"}) == 1
     assert (
@@ -74,7 +80,7 @@ async def test_each_try_gets_the_message_as_it_came() -> None:
         raise Transient("busy")
 
     with pytest.raises(Transient, match="busy"):
-        await handling(meddle).outputs(started())
+        await handling(meddle).outputs(at(started()))
     assert seen == ["c1", "c1", "c1"]
 
 
@@ -83,7 +89,7 @@ async def test_a_handler_that_is_cancelled_from_within_has_failed() -> None:
         raise asyncio.CancelledError
 
     with pytest.raises(Interrupted, match="not by its stage"):
-        await handling(cancelled).outputs(started())
+        await handling(cancelled).outputs(at(started()))
 
 
 @pytest.mark.parametrize("escape", ["returns", "raises"])
@@ -99,7 +105,7 @@ async def test_a_cancelled_handler_has_no_outcome_whatever_it_does(escape: str) 
                 raise ValueError("disguised") from None
         return emit()
 
-    task = asyncio.create_task(handling(stubborn).outputs(started()))
+    task = asyncio.create_task(handling(stubborn).outputs(at(started())))
     await begun.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -111,4 +117,15 @@ async def test_what_is_no_outcome_is_a_fault() -> None:
         return None
 
     with pytest.raises(TypeError):
-        await handling(nothing).outputs(started())
+        await handling(nothing).outputs(at(started()))
+
+
+async def test_a_handler_that_asks_for_the_delivery_receives_it() -> None:
+    async def place(_: Started, delivery: Delivery) -> Outcome:
+        return emit(events_pb2.StudentReplied(conversation=Conversation(id=f"{delivery.offset}")))
+
+    service = Service(name="placing", delivery_handlers={Started: place})
+    (replied,) = await Handling(service, topic_metrics(service.name, service.topics), CancelledRuns()).outputs(
+        at(started())
+    )
+    assert replied.key == "7"
