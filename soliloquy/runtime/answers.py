@@ -3,12 +3,15 @@
 import ast
 import functools
 import json
+import re
 from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
-from pydantic_core import to_json
+from pydantic_core import from_json, to_json
 
 MAX_ANSWER_CHARACTERS = 64_000
+# A JSON string; one that is still being written has no closing quote.
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"?', re.DOTALL)
 
 
 class Unreadable(Exception):
@@ -74,6 +77,21 @@ def read_object(text: str) -> tuple[dict[str, Any], bool]:
     if data is None:
         raise Unreadable("the answer is not valid JSON")
     return data, False
+
+
+def partial_field(text: str, field: str) -> str:
+    """Returns as much of a text field as an unfinished object holds; empty where the object cannot be read yet."""
+    try:
+        data = from_json(_STRING.sub(_escaped, text[text.find("{") :]), allow_partial="trailing-strings")
+    except ValueError:
+        return ""
+    value = data.get(field) if isinstance(data, dict) else None
+    return value if isinstance(value, str) else ""
+
+
+def _escaped(string: re.Match[str]) -> str:
+    """Escapes line breaks and tabs, which models do not always do."""
+    return string[0].replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
 
 
 def _completed(text: str) -> str:

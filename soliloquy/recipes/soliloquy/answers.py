@@ -8,8 +8,7 @@ from pydantic import AliasChoices, BeforeValidator, ConfigDict, Field, StringCon
 
 from soliloquy.recipes.answers import Text, any_of, without_speaker
 from soliloquy.recipes.soliloquy.codes import ACTIONS
-from soliloquy.runtime.answers import Answer
-from soliloquy.runtime.partial import field_so_far
+from soliloquy.runtime.answers import Answer, partial_field
 
 # Leaves room for a dozen steps in words; every event of a conversation carries the text.
 _Solution = Annotated[str, StringConstraints(min_length=1, max_length=8000, strip_whitespace=True)]
@@ -112,7 +111,7 @@ class Reply(Answer):
 
     @staticmethod
     def text_so_far(raw: str) -> str:
-        return str(without_speaker(field_so_far(raw, "Tutorbot Response")))
+        return str(without_speaker(partial_field(raw, "Tutorbot Response")))
 
     @model_validator(mode="after")
     def _fitting_action(self) -> Self:

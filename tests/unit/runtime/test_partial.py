@@ -7,7 +7,7 @@ import pytest
 
 from soliloquy.recipes.scaffold.answers import Tutored
 from soliloquy.recipes.soliloquy.answers import Reply
-from soliloquy.runtime.partial import field_so_far
+from soliloquy.runtime.answers import partial_field
 
 SECRET = "The answer is 42, and I do not say so."
 SAID = 'Look at "F = m·a" once more:\n\\frac is no word, “quotes” are.\tWhat is m? 🙂'
@@ -25,7 +25,7 @@ def test_wherever_an_answer_stops_only_the_field_that_is_for_the_student_shows(
 ) -> None:
     for order in list(permutations(FIELDS))[::7]:
         raw = written(order, ascii_only=ascii_only, indent=indent)
-        shown = [field_so_far(raw[:end], "Said") for end in range(len(raw) + 1)]
+        shown = [partial_field(raw[:end], "Said") for end in range(len(raw) + 1)]
         assert shown[-1] == SAID
         assert all(later.startswith(earlier) for earlier, later in pairwise(shown))
 
@@ -36,7 +36,8 @@ def test_wherever_an_answer_stops_only_the_field_that_is_for_the_student_shows(
         "",
         "I would say",
         "{'Said': 'in Python'}",
-        '{"Thoughts": {"Said": "inside"}, "Said": "x"}',
+        '{"Thoughts": {"Said": "inside"}, "Sa',
+        '{"Said": "an escape that JSON lacks: \\q',
         '{"Thoughts": "he says \\"Said\\": \\"x\\"',
         '{"Thoughts": "unfinished, \\"Said',
         '{"Said',
@@ -46,11 +47,15 @@ def test_wherever_an_answer_stops_only_the_field_that_is_for_the_student_shows(
     ],
 )
 def test_what_can_only_be_read_whole_shows_nothing(raw: str) -> None:
-    assert field_so_far(raw, "Said") == ""
+    assert partial_field(raw, "Said") == ""
+
+
+def test_a_line_break_that_the_model_did_not_escape_shows_as_one() -> None:
+    assert partial_field('{\n"Thoughts": "a\nb",\n"Said": "Well\n\tdo', "Said") == "Well\n\tdo"
 
 
 def test_what_stands_around_the_object_is_passed_over() -> None:
-    assert field_so_far('Here it is:\n```json\n{"Said": "Well do', "Said") == "Well do"
+    assert partial_field('Here it is:\n```json\n{"Said": "Well do', "Said") == "Well do"
 
 
 def test_a_speaker_in_front_of_a_reply_is_no_part_of_it() -> None:

@@ -8,7 +8,7 @@ from services.gateway.chat.showing import Showing
 from soliloquy.recipes.recipe import find
 from soliloquy.v1.model_pb2 import GenerateRequest
 
-SHOWN = find("soliloquy").person.shown  # type: ignore[union-attr]
+SHOWN = find("soliloquy").person.visible_text  # type: ignore[union-attr]
 COMPOSING = GenerateRequest(prompt="soliloquy/no_python")
 
 
