@@ -1,4 +1,4 @@
-"""What a model answers, read tolerantly and then held against a schema."""
+"""Reads a model's answers tolerantly and validates them against a schema."""
 
 import ast
 import functools
@@ -10,23 +10,23 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import from_json, to_json
 
 MAX_ANSWER_CHARACTERS = 64_000
-# A JSON string; one that is still being written has no closing quote.
+# The closing quote is missing while the model still writes the string.
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"?', re.DOTALL)
 
 
 class Unreadable(Exception):
-    """The answer cannot be used; the message tells the model what to mend."""
+    """The answer cannot be used; the message tells the model what to fix."""
 
 
 class Answer(BaseModel):
-    """An answer in JSON. Validators accept the slips of real models and write the canonical form."""
+    """An answer in JSON. Validators accept the slips of real models and return the canonical form."""
 
-    # A model that can be held to the schema adds no field of its own; of another, what it adds is passed over.
+    # A model that is constrained by the schema adds no fields; we ignore the fields that other models add.
     model_config = ConfigDict(frozen=True, populate_by_name=True, json_schema_extra={"additionalProperties": False})
 
     @classmethod
     def read(cls, text: str) -> tuple[Self, bool]:
-        """The answer in a text, and whether the text was exactly what had been asked for."""
+        """Returns the answer in a text, and whether the text was exactly what the prompt asked for."""
         data, strict = read_object(text)
         try:
             answer = cls.model_validate(data)
@@ -36,14 +36,14 @@ class Answer(BaseModel):
 
     @classmethod
     def written(cls, **values: Any) -> str:
-        """What a model is to write: the canonical form, with no more whitespace than a grammar lets through."""
+        """Returns the canonical text of an answer, with only the whitespace that a grammar allows."""
         told = {key: values[name] for name, key in _keys(cls).items() if values[name] is not None}
-        # Five times as fast as json's own, byte for byte the same.
+        # Five times as fast as `json.dumps`, and the bytes are the same.
         return to_json(told).decode()
 
     @classmethod
     def json_schema(cls) -> str:
-        """What the model is held to where it can be; empty for free text."""
+        """Returns the schema that constrains the model where an engine supports that; empty for free text."""
         return _json_schema(cls)
 
 
@@ -58,11 +58,10 @@ def _json_schema(answer: type[Answer]) -> str:
 
 
 def read_object(text: str) -> tuple[dict[str, Any], bool]:
-    """The object that a text holds, and whether the text was strict JSON.
+    """Returns the object that a text holds, and whether the text was strict JSON.
 
-    Accepted besides strict JSON: prose or fences around the object, Python literals, trailing commas, missing closing
-    braces, line breaks inside strings. Refused: a text that stops inside a string, because what is missing there is
-    content and not punctuation.
+    Besides strict JSON, accepts prose or fences around the object, Python literals, trailing commas, missing closing
+    braces and line breaks inside strings. Rejects a text that stops inside a string: it lacks content, not punctuation.
     """
     if len(text) > MAX_ANSWER_CHARACTERS:
         raise Unreadable(f"the answer is {len(text)} characters long; {MAX_ANSWER_CHARACTERS} are allowed")
@@ -95,7 +94,7 @@ def _escaped(string: re.Match[str]) -> str:
 
 
 def _completed(text: str) -> str:
-    """The object that starts the text, without trailing commas and with every bracket closed."""
+    """Returns the object at the start of the text, with trailing commas removed and all brackets closed."""
     kept: list[str] = []
     open_brackets: list[str] = []
     quote = ""

@@ -1,4 +1,4 @@
-"""Asking a model: render, generate, read, and ask again with the error shown."""
+"""Asks a model, parses its answer, and asks again with the error shown where the answer is unusable."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -18,11 +18,11 @@ MAX_ASKS = 3
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Prompt:
-    """What is sent to a model: "<recipe>/<state>" and what each role says in that state."""
+    """The messages for a model. The name is "<recipe>/<state>"."""
 
     name: str
     said: Sequence[tuple[str, str]]
-    # What the recipe wants it sampled at; 0 where that is left to the settings of the role.
+    # 0 leaves the temperature to the settings of the role.
     temperature: float = 0.0
 
     @property
@@ -31,11 +31,11 @@ class Prompt:
 
 
 class BrokenPrompt(Exception):
-    """A prompt file cannot be filled in; the message names the file and what to mend."""
+    """A prompt file cannot be rendered; the message names the file and what to fix."""
 
 
 class Unusable(Exception):
-    """No answer could be used, however often it was asked for."""
+    """The model gave no usable answer in any of its attempts."""
 
 
 A = TypeVar("A", bound=Answer)
@@ -43,16 +43,16 @@ A = TypeVar("A", bound=Answer)
 
 @dataclass(kw_only=True)
 class Ask:
-    """One role's questions to the model while it handles one event; keeps every raw answer."""
+    """Asks the model on behalf of one role while one event is handled, and records every raw answer."""
 
     model: Model
     role: str
-    # What the sampling seeds are drawn from: the same event asks with the same seeds.
+    # Sampling seeds derive from this, so the same event always asks with the same seeds.
     origin: tuple[object, ...]
     calls: list[ModelCall] = field(default_factory=list)
 
     async def __call__(self, prompt: Prompt, answer: type[A], check: Callable[[A], None] | None = None) -> A:
-        """`check` raises Unreadable for an answer that has the right shape and cannot be used all the same."""
+        """`check` raises Unreadable for an answer that has the right shape but is still unusable."""
         call = ModelCall(role=self.role, prompt=prompt.name)
         self.calls.append(call)
         messages = prompt.messages

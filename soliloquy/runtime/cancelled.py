@@ -1,4 +1,4 @@
-"""Runs that were cancelled: their events are dropped, and handlers that are at one of them are interrupted."""
+"""Cancelled runs: stages drop their events and interrupt the handlers that work on them."""
 
 import asyncio
 from collections import defaultdict
@@ -19,7 +19,7 @@ class CancelledRuns:
         self._at_work: defaultdict[str, set[asyncio.Task[object]]] = defaultdict(set)
 
     async def follow(self, transport: Transport) -> None:
-        """Learns of every cancelled run there is, and of each that comes."""
+        """Adds every run that was cancelled before, and each one that is cancelled later."""
         async for _, message in messages(transport.follow(TOPIC_OF[RunCancelled].name)):
             assert isinstance(message, RunCancelled)
             self.add(message.run)
@@ -35,7 +35,7 @@ class CancelledRuns:
 
     @contextmanager
     def interrupting(self, run: Run) -> Iterator[None]:
-        """Within it, this task is interrupted when the run is cancelled; it then ends here, without an error."""
+        """Cancels the work inside when the run is cancelled, and then exits without an error."""
         task = asyncio.current_task()
         assert task
         growing = run_key(run)
@@ -44,7 +44,7 @@ class CancelledRuns:
         try:
             yield
         except asyncio.CancelledError:
-            # A stage that stops cancels too, and goes before.
+            # A stage that stops cancels the task too, and that takes precedence.
             if run not in self or task.uncancel():
                 raise
         finally:

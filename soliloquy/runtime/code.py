@@ -1,10 +1,10 @@
-"""Code and variable names as models and people write them: fenced in any way, listed in one string."""
+"""Cleans up code and variable names as models and people write them."""
 
 import re
 import unicodedata
 
 _FENCE = r"(?:`{1,3}|~{3})"
-# A block with an info word of any language, or a fence with the code beside it.
+# A fenced block with any info string, or a fence with code on the same line.
 _BLOCK = re.compile(
     r"^\s*(?:`{3,}|~{3,})[^\S\n]*[\w.+#-]*[^\S\n]*\n(.*?)\s*(?:`{3,}|~{3,})\s*(?:python)?\s*$", re.S | re.I
 )
@@ -16,17 +16,17 @@ _BETWEEN_NAMES = re.compile(r"[\s,;`\"'\[\]()]+")
 
 
 def unfenced(code: str) -> str:
-    """Code without its fence: backticks or tildes, any language, at both ends, at one, or not at all."""
+    """Strips the fence from code: backticks or tildes, any language, at both ends, one end or neither."""
     inner = _BLOCK.match(code) or _FENCED.match(code)
     bare = inner[1] if inner else _STRAY.sub("", code)
     return bare.strip("\r\n").rstrip()
 
 
 def names(listed: str) -> list[str]:
-    """The names of a list such as "a, b" or "['a', 'b']"."""
+    """Splits a list of names such as "a, b" or "['a', 'b']"."""
     return [name for name in _BETWEEN_NAMES.split(listed) if name]
 
 
 def identifier(name: str) -> str:
-    """The name as Python spells it, which takes "µ" (the sign) and "μ" (the letter) for one."""
+    """Normalises a name as Python does: "µ" (the sign) and "μ" (the letter) become the same."""
     return unicodedata.normalize("NFKC", name)

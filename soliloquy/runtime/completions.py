@@ -1,4 +1,4 @@
-"""What OpenAI's chat completions say: what is asked, and an answer in their words, whole or in chunks."""
+"""Requests and responses of OpenAI's chat completions API, shared by every server that speaks it."""
 
 import json
 import time
@@ -15,7 +15,7 @@ _KINDS = {429: "rate_limit_error", 500: "server_error", 503: "server_error"}
 _FINISH = {Finish.FINISH_STOP: "stop", Finish.FINISH_LENGTH: "length"}
 
 
-# What would change the answer and is not offered; clients send some of them with the value that changes nothing.
+# Unsupported options, with the values that have no effect, because some clients always send those.
 _NOT_OFFERED: dict[str, tuple[Any, ...]] = {
     "n": (1,),
     "stop": ([], ""),
@@ -47,7 +47,7 @@ class _StreamOptions(BaseModel):
 
 
 class ChatAsked(BaseModel, extra="allow"):
-    """What is read of every request; a server may read more."""
+    """The fields that every server reads."""
 
     model: str
     messages: list[ChatMessage] = Field(min_length=1)
@@ -59,7 +59,7 @@ class ChatAsked(BaseModel, extra="allow"):
         return self.stream_options is not None and self.stream_options.include_usage
 
     def not_offered(self) -> str:
-        """What it asks for and nobody here does; empty where there is nothing."""
+        """Names an option of the request that we do not support; empty if there is none."""
         for name, value in (self.model_extra or {}).items():
             if value is not None and name in _NOT_OFFERED and value not in _NOT_OFFERED[name]:
                 return f"{name} is {json.dumps(value)}, which is not offered here: leave it out"
@@ -67,7 +67,7 @@ class ChatAsked(BaseModel, extra="allow"):
 
 
 class Answer:
-    """One answer in OpenAI's words, whole or in chunks."""
+    """A response, complete or in chunks."""
 
     def __init__(self, model: str) -> None:
         self._common = {"id": f"chatcmpl-{uuid.uuid4().hex}", "created": int(time.time()), "model": model}
@@ -86,7 +86,7 @@ class Answer:
 
 
 def event(content: Mapping[str, Any]) -> str:
-    """One of a stream."""
+    """Formats one server-sent event."""
     return f"data: {json.dumps(content, ensure_ascii=False)}\n\n"
 
 
@@ -95,13 +95,13 @@ def listed(model: str) -> dict[str, Any]:
 
 
 def told(status: int, line: str, name: str) -> dict[str, Any]:
-    """An error as the body of an answer."""
+    """Returns the body of an error response."""
     kind = _KINDS.get(status, "invalid_request_error")
     return {"error": {"message": line, "type": kind, "param": None, "code": name or None}}
 
 
 def first_flaw(error: ValidationError) -> str:
-    """The first thing that is wrong, by its place."""
+    """Describes the first validation error and where it is."""
     first = error.errors()[0]
     place = ".".join(str(part) for part in first["loc"])
     return f"{place}: {first['msg']}" if place else f"the body is no JSON object: {first['msg']}"

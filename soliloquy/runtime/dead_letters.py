@@ -1,4 +1,4 @@
-"""Events that were given up: find them, see why, send them back."""
+"""Finds and replays dead letters: events that were given up."""
 
 from collections.abc import AsyncGenerator, Collection
 from contextlib import aclosing
@@ -11,7 +11,7 @@ class NoSuchLetter(Exception):
 
 
 async def letters(transport: Transport) -> AsyncGenerator[Delivery, None]:
-    """Every dead letter, topic by topic, oldest first."""
+    """Yields every dead letter, topic by topic, oldest first."""
     for topic in await transport.dead_letters():
         async with aclosing(transport.read(topic)) as found:
             async for letter in found:
@@ -27,7 +27,7 @@ async def letter(transport: Transport, event_id: str) -> Delivery:
 
 
 async def replay(transport: Transport, event_ids: Collection[str]) -> int:
-    """Send dead letters back to where they came from, the same ids on them; all of them if none is named."""
+    """Publishes dead letters to their original topics under their ids; all of them if no id is given."""
     if event_ids:
         chosen = [await letter(transport, event_id) for event_id in event_ids]
     else:

@@ -1,4 +1,4 @@
-"""An event as it travels, and how messages become events and come back."""
+"""Events, and how messages become events and back."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -46,7 +46,7 @@ ConversationEvent = (
 
 RunEvent = ProblemSubmitted | RunStanding | RunChanged | RunCancelled
 
-# What a handler returns: the messages that follow from the one it was given.
+# The messages that a handler returns.
 Outcome = Sequence[ConversationEvent]
 AnyOutcome = Sequence[ConversationEvent | RunEvent]
 E = TypeVar("E", bound=ConversationEvent | RunEvent)
@@ -58,7 +58,7 @@ def emit(*messages: E) -> Sequence[E]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Event:
-    """One record of a topic. Everything but the payload travels as CloudEvents headers."""
+    """One record of a topic. Everything except the payload travels as CloudEvents headers."""
 
     id: str
     topic: str
@@ -66,31 +66,31 @@ class Event:
     payload: bytes
     source: str
     time: float
-    # The root of its conversation's trace; empty for one that is of no conversation.
+    # The root of the conversation's trace; empty for an event without a conversation.
     traceparent: str = ""
-    # When that began which this event is part of: its conversation, its turn.
+    # When the conversation and the turn of this event began.
     began: dict[str, float] = field(default_factory=dict)
-    # How often its handler has failed, when it may be tried again, and on what it failed last.
+    # How often the handler has failed, when it may be retried, and its last error.
     attempt: int = 0
     not_before: float = 0.0
     error: str = ""
-    # Whether it was among the dead letters and a person sent it back.
+    # Whether a person replayed it from the dead letters.
     replayed: bool = False
-    # Why its record is no event of ours, and the type that the record gives itself; empty where it is one.
+    # Why the record is not one of our events, and the type it claims to have; empty for a valid event.
     flaw: str = ""
     type: str = ""
 
 
 class Undecodable(Exception):
-    """The payload is not the message that its topic carries."""
+    """The payload is not a message of the event's topic."""
 
 
 class EventTooLarge(Exception):
-    """The event is above what a topic takes."""
+    """The event exceeds the size limit of a topic."""
 
 
 class UnknownTopic(Exception):
-    """Nothing in topics.toml says where it travels."""
+    """topics.toml assigns no topic."""
 
 
 def message_of(event: Event) -> Message:
@@ -111,7 +111,7 @@ def topic_of(message: Message) -> Topic:
 
 
 def checked(event: Event) -> Event:
-    """The event itself, if a topic takes it."""
+    """Returns the event if its topic accepts it."""
     if origin(event.topic) not in TOPICS:
         raise UnknownTopic(f"event {event.id}: there is no topic {event.topic!r} in soliloquy/runtime/topics.toml")
     if len(event.payload) > MAX_EVENT_BYTES:
@@ -123,7 +123,7 @@ def checked(event: Event) -> Event:
 
 
 def first_event(message: ConversationEvent | RunEvent, *, source: str, time: float) -> Event:
-    """An event that no other event caused; its id follows from its content."""
+    """Makes an event that no other event caused; its id derives from its content."""
     payload = message.SerializeToString(deterministic=True)
     topic = topic_of(message)
     event_id = digest(topic.name, payload.hex())
@@ -140,7 +140,7 @@ def first_event(message: ConversationEvent | RunEvent, *, source: str, time: flo
 
 
 def caused_events(cause: Event, outcome: AnyOutcome, *, source: str, time: float) -> list[Event]:
-    """The events of a handler's outcome. Ids follow from the cause, so a redelivery repeats them."""
+    """Makes the events of a handler's outcome. Their ids derive from the cause, so a redelivery repeats them."""
     return [
         Event(
             id=digest(cause.id, topic.name, position),

@@ -1,4 +1,4 @@
-"""A service served over gRPC: its calls, health and reflection on one address."""
+"""Serves a gRPC service with health checks and reflection on one address."""
 
 import asyncio
 import socket
@@ -25,7 +25,7 @@ class GrpcServer:
         interceptors: Sequence[grpc.aio.ServerInterceptor] = (),
         credentials: grpc.ServerCredentials | None = None,
     ) -> None:
-        """`add` gives the server its calls. A request of more than `most_bytes` is refused unread."""
+        """`add` registers the service. The server rejects requests above `most_bytes` without reading them."""
         self._service = service
         self._add = add
         self._fault = fault
@@ -37,12 +37,12 @@ class GrpcServer:
         self._following: asyncio.Task[None] | None = None
 
     async def start(self, address: str) -> str:
-        """Listens, and says where: port 0 takes any that is free."""
+        """Starts listening and returns the bound address; port 0 picks a free port."""
         host, _, port = address.rpartition(":")
         await _check(host.strip("[]"), int(port))
         options = (
             ("grpc.max_receive_message_length", self._most_bytes),
-            # Two servers on one port would each get some of the calls.
+            # Otherwise two servers could share the port and split the calls.
             ("grpc.so_reuseport", 0),
         )
         server = self._server = grpc.aio.server(options=options, interceptors=self._interceptors)
@@ -60,11 +60,11 @@ class GrpcServer:
         return f"{host}:{bound}"
 
     async def leave(self) -> None:
-        """Is not healthy any longer, and goes on answering."""
+        """Reports itself unhealthy but keeps answering."""
         await self._health.enter_graceful_shutdown()
 
     async def stop(self) -> None:
-        """Stops listening; calls that are under way have a moment left."""
+        """Stops listening and gives running calls a moment to finish."""
         if self._following:
             self._following.cancel()
         if self._server:
@@ -82,7 +82,7 @@ class GrpcServer:
 
 
 async def _check(host: str, port: int) -> None:
-    """Says why an address cannot be had, which gRPC does not."""
+    """Raises CannotListen with the reason, which gRPC does not tell."""
     try:
         addresses = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
         for family, kind, protocol, _, address in addresses:

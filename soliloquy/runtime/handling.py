@@ -1,4 +1,4 @@
-"""One event through its handler: short faults are tried again on the spot."""
+"""Runs the handler of one event and retries short faults in place."""
 
 import asyncio
 import time
@@ -33,16 +33,16 @@ Handler = Callable[[Any], Awaitable[AnyOutcome]]
 # Also receives the delivery that carried its message.
 DeliveryHandler = Callable[[Any, Delivery], Awaitable[AnyOutcome]]
 
-# What can never work, whatever the handler or the services behind it do.
+# Retrying cannot help, whatever the handler or the services behind it do.
 HOPELESS = (Refused, Undecodable, EventTooLarge, UnknownTopic)
 
 
 class Interrupted(Exception):
-    """The handler was cancelled by something of its own."""
+    """The handler was cancelled by something other than its stage."""
 
 
 class NotYet(Exception):
-    """The event has to wait, in its place and without a worker, until a future is done."""
+    """The event waits in place, without occupying a worker, until a future is done."""
 
     def __init__(self, until: asyncio.Future[None]) -> None:
         super().__init__("not yet")
@@ -51,17 +51,17 @@ class NotYet(Exception):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Service:
-    """A service's name, its handler of each message it reads, and how many it runs at once."""
+    """What a stage needs to know about a service."""
 
     name: str
     handlers: Mapping[type[Message], Handler] = field(default_factory=dict)
     delivery_handlers: Mapping[type[Message], DeliveryHandler] = field(default_factory=dict)
     max_in_flight: int = 64
-    # Events of one partition that may be fetched and not finished; those that wait for something long need room.
+    # Limits the unfinished events of one partition; services whose events wait long need more room.
     max_fetched: int | None = None
-    # What its handlers return.
+    # The types that its handlers return.
     emits: Sequence[type[Message]] = ()
-    # What is told the latest event of each key of a topic, before any event of the same partition is handled.
+    # Each receives the latest event of every key in a topic before the stage handles events of that partition.
     tables: Mapping[type[Message], Callable[[Any], None]] = field(default_factory=dict)
     retry: RetryPolicy = field(default_factory=RetryPolicy)
 
@@ -82,7 +82,7 @@ class Handling:
         }
 
     async def outputs(self, delivery: Delivery) -> list[Event]:
-        """Returns the events that follow from one, fit to be published."""
+        """Handles an event and returns the events to publish."""
         event = delivery.event
         now = time.time()
         with self._span(event, now):
@@ -107,14 +107,14 @@ class Handling:
         return spans.joined(self._name, name, "consumer", event.traceparent, now, **_told(event, now))
 
     def _begin_traces(self, event: Event, outcome: AnyOutcome, outputs: Sequence[Event], now: float) -> None:
-        """Where a conversation begins, be it by a problem or by the end of an earlier attempt, its trace does."""
+        """Starts a trace for every conversation that begins with this event, including further attempts."""
         for message, output in zip(outcome, outputs, strict=True):
             if output.traceparent not in ("", event.traceparent):
                 name = f"{self._name} {origin(event.topic)}"
                 spans.begun(self._name, name, output.traceparent, now, **_told(event, now), **_of(message))
 
     def _measure_wait(self, event: Event, now: float) -> None:
-        """How long the event waited, and how long what ends with it took."""
+        """Observes how long the event queued, and the duration of the turn or conversation that it ends."""
         exemplar = spans.exemplar()
         self._metrics[origin(event.topic)].queued.observe(max(0.0, now - event.time), exemplar)
         for what in TOPICS[origin(event.topic)].ends:
@@ -151,7 +151,7 @@ class Handling:
                     raise
             self._metrics[origin(event.topic)].retries.inc()
             await asyncio.sleep(self._policy.pause_after(event, tries))
-            # A handler may have changed the one that it was given.
+            # The failed handler may have changed its message.
             message = message_of(event)
 
     def _begin(self, message: Message, delivery: Delivery) -> Awaitable[AnyOutcome]:
@@ -179,7 +179,7 @@ def _of(message: ConversationEvent | RunEvent) -> dict[str, spans.Attribute]:
 
 
 async def _undisturbed(run: Awaitable[AnyOutcome]) -> AnyOutcome:
-    """Its outcome, unless this task is to end: then a handler that goes on regardless has none."""
+    """Returns the outcome. If the stage cancels the task, a handler that ignores it has no outcome."""
     task = asyncio.current_task()
     assert task
     try:

@@ -1,4 +1,4 @@
-"""What a service tells a probe and a scraper: `/healthz`, `/readyz` and `/metrics` on one address."""
+"""Serves `/healthz`, `/readyz` and `/metrics` on one address."""
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -9,7 +9,7 @@ from prometheus_client import make_asgi_app
 
 from soliloquy.runtime.http_server import http_server
 
-# Bounds for clients: so many at once, and so long for one that does not take its answer when the service stops.
+# At shutdown, a client gets LAST_WORDS_SECONDS to read its response.
 MAX_CONNECTIONS = 64
 LAST_WORDS_SECONDS = 1
 IDLE_SECONDS = 5
@@ -18,7 +18,7 @@ Faults = Callable[[], Sequence[str]]
 
 
 def application(faults: Faults) -> AsgiFastStream:
-    """Alive while the event loop turns; ready while nothing keeps a stage from consuming."""
+    """Healthy while the event loop runs; ready while no stage reports a fault."""
 
     @get(include_in_schema=False)
     async def healthz() -> AsgiResponse:
@@ -34,7 +34,7 @@ def application(faults: Faults) -> AsgiFastStream:
 
 
 def answering(address: str, faults: Faults) -> AbstractAsyncContextManager[str]:
-    """Answers probes on an address, and says where: port 0 takes any that is free."""
+    """Serves probes and yields the bound address; port 0 picks a free port."""
     return http_server(
         address,
         application(faults),

@@ -1,4 +1,4 @@
-"""An HTTP server on one address, for as long as it is wanted."""
+"""Runs an HTTP server on one address."""
 
 import asyncio
 import logging
@@ -13,14 +13,14 @@ from soliloquy.runtime.listening import listening
 
 @asynccontextmanager
 async def http_server(address: str, application: Any, **settings: Any) -> AsyncIterator[str]:
-    """Says where it answers: port 0 takes any that is free; the settings are uvicorn's."""
+    """Yields the bound address; port 0 picks a free port. `settings` go to uvicorn."""
     with listening(address) as listener:
         config = uvicorn.Config(
             application,
             ws="none",
             lifespan="off",
             log_config=None,
-            # What goes wrong in an answer is logged where it does.
+            # The application logs its own errors.
             log_level=logging.CRITICAL,
             access_log=False,
             **settings,
@@ -37,5 +37,5 @@ async def http_server(address: str, application: Any, **settings: Any) -> AsyncI
 class _Server(uvicorn.Server):
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Signals are the service's own business."""
+        """Leaves signal handling to the service."""
         yield

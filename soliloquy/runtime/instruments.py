@@ -1,4 +1,4 @@
-"""Instruments by their names in `metrics.toml`: what a service exports is there, and nothing else can be exported."""
+"""Creates metrics from `metrics.toml`. A service can export only what that file describes."""
 
 import functools
 import tomllib
@@ -16,22 +16,22 @@ FILE = Path(__file__).with_name("metrics.toml")
 class Metric:
     name: str
     type: str
-    # Which services export it, in words.
+    # The services that export it, in words.
     by: str
     labels: Sequence[str]
     help: str
-    # What one of it is.
+    # The unit of one count.
     unit: str
-    # The bounds of a histogram.
+    # Bucket bounds of a histogram.
     buckets: Sequence[float] = ()
-    # Whether no dashboard shows it and no rule asks for it; `help` says what it is for.
+    # No dashboard and no rule uses it; `help` says what it is for.
     raw: bool = False
-    # What a gauge is of the processes that count together.
+    # How processes that count together combine a gauge.
     together: Literal["livesum", "livemax"] = "livesum"
 
 
 class NotInSchema(LookupError):
-    """No metric of this name and type is in metrics.toml."""
+    """metrics.toml has no metric of this name and type."""
 
 
 @functools.cache
@@ -42,7 +42,7 @@ def schema() -> Mapping[str, Metric]:
 
 
 def _whole(name: str, row: dict[str, Any], bounds: Mapping[str, Sequence[float]]) -> dict[str, Any]:
-    """A row with what follows from its name, and the bounds that it names."""
+    """Completes a row with the unit that its name implies and its bucket bounds."""
     unit = "seconds" if name.endswith("_seconds") else "count"
     return {"name": name, "unit": unit, **row, "buckets": bounds[row["buckets"]] if "buckets" in row else ()}
 

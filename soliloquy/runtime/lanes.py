@@ -1,4 +1,4 @@
-"""Lanes: events of one key of a topic run in order, lanes run side by side."""
+"""Lanes: events of one key of a topic run in order; different lanes run concurrently."""
 
 import asyncio
 from collections import Counter, deque
@@ -11,7 +11,7 @@ from soliloquy.runtime.transports.port import Delivery, Partition
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Hold:
-    """Keep a delivery at the head of its lane for so many seconds, or until a future is done."""
+    """Keeps a delivery at the head of its lane for some seconds, or until a future is done."""
 
     delivery: Delivery
     seconds: float = 0.0
@@ -20,20 +20,20 @@ class Hold:
 
 @dataclass(kw_only=True, slots=True, eq=False)
 class Lane:
-    """The events of one key of a topic that are fetched and not begun, the first of them next."""
+    """The queued events of one key of a topic."""
 
     key: tuple[str, str]
     partition: Partition
     waiting: deque[Delivery]
     worker: asyncio.Task[None] | None = None
-    # Ends the wait of a delivery that is held.
+    # Cancels the wait of a held delivery.
     unhold: Callable[[], object] | None = None
-    # Set once the lane takes no more; resolved when what it runs has ended.
+    # Set once the lane accepts no more events; resolved when its running event has ended.
     ended: asyncio.Future[None] | None = None
 
 
 class Lanes:
-    """Runs at most `width` events at once, one a lane. `run` finishes an event or asks to hold it."""
+    """Runs at most `width` events at once, one per lane. `run` finishes an event or asks to hold it."""
 
     def __init__(self, width: int, run: Callable[[Delivery], Awaitable[Hold | None]], tasks: asyncio.TaskGroup) -> None:
         self._width = width
@@ -43,7 +43,7 @@ class Lanes:
         self._ready: deque[Lane] = deque()
         self._workers: set[asyncio.Task[None]] = set()
         self._starting = 0
-        # Events of each partition that are fetched and not finished.
+        # Unfinished events of each partition.
         self.load: Counter[Partition] = Counter()
 
     @property
@@ -64,7 +64,7 @@ class Lanes:
             self._make_ready(lane)
 
     def retire(self, partitions: Collection[Partition]) -> list[asyncio.Future[None]]:
-        """Forget what is not begun; a future for each lane that still runs an event."""
+        """Drops queued events and returns a future for each lane that still runs one."""
         running = []
         for lane in self._of(partitions):
             self.load[lane.partition] -= len(lane.waiting)
@@ -77,7 +77,7 @@ class Lanes:
         return running
 
     def cancel(self, partitions: Collection[Partition]) -> None:
-        """End what runs and forget the rest."""
+        """Cancels running events and drops the rest."""
         self.retire(partitions)
         for lane in self._of(partitions):
             if lane.worker:
@@ -104,7 +104,7 @@ class Lanes:
         self._employ()
 
     def _employ(self) -> None:
-        """As many workers as there are lanes for; a worker goes from lane to lane while it finds any."""
+        """Starts workers for ready lanes. A worker moves from lane to lane while any is ready."""
         while len(self._workers) < self._width and self._starting < len(self._ready):
             self._starting += 1
             self._workers.add(self._tasks.create_task(self._work()))
@@ -135,7 +135,7 @@ class Lanes:
         else:
             self.load[lane.partition] -= 1
             if lane.waiting:
-                # Behind the other lanes, so that a long one does not keep its worker.
+                # Queue it behind the other lanes, so that a long lane does not keep its worker.
                 self._ready.append(lane)
             else:
                 del self._lanes[lane.key]

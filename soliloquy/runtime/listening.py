@@ -1,4 +1,4 @@
-"""An address to listen on."""
+"""Binds an address to listen on."""
 
 import socket
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from contextlib import ExitStack, contextmanager
 
 
 class CannotListen(Exception):
-    """The address is taken, or is none of this machine's."""
+    """The address is in use or does not belong to this machine."""
 
 
 @contextmanager

@@ -1,7 +1,7 @@
-"""What a process logs: a JSON object a line where a program reads it, and readable where a person does.
+"""Log lines: JSON for programs, text for people.
 
-A line says of which run, conversation and trace it is. It never holds what was said: of an error it has the type and
-the place, not the words, which may quote a student, a prompt or a key.
+Each line names its run, conversation and trace. A line never contains dialogue: for an error it has the type and the
+location but not the message, which may quote a student, a prompt or a key.
 """
 
 import json
@@ -17,7 +17,7 @@ from soliloquy.runtime.events import ConversationEvent, Event, RunEvent, Undecod
 
 TEXT, JSON = "text", "json"
 FORMATS = (TEXT, JSON)
-# What a stage says about the lines that are logged within it. Nothing but this module reads them.
+# A stage sets these for the lines that are logged while it works. Only this module reads them.
 SERVICE: ContextVar[str] = ContextVar("service")
 EVENT: ContextVar[Event | None] = ContextVar("event", default=None)
 OURS = ("soliloquy", "services", "training")
@@ -26,7 +26,7 @@ Entry = dict[str, Any]
 
 
 def set_up(service: str, style: str | None = None, level: int = logging.INFO) -> None:
-    """From a level on what is ours, and the warnings of libraries; in JSON where standard error is no terminal."""
+    """Logs our own records from `level` on and warnings of libraries; as JSON unless stderr is a terminal."""
     style = style or (TEXT if sys.stderr.isatty() else JSON)
     root = logging.getLogger()
     for handler in [*root.handlers]:
@@ -39,7 +39,7 @@ def set_up(service: str, style: str | None = None, level: int = logging.INFO) ->
 
 
 def relay(line: bytes) -> bool:
-    """Writes what a worker process logged as this process writes its own lines; False for what is no such line."""
+    """Rewrites a worker's JSON log line in this process's format; returns False for any other line."""
     try:
         entry = json.loads(line)
     except ValueError:
@@ -68,10 +68,10 @@ class _Lines(logging.Handler):
     def write(self, entry: Entry) -> None:
         line = json.dumps(entry, ensure_ascii=False, default=str) if self._style == JSON else _text(entry)
         try:
-            # Whatever it is at the moment: a progress bar puts itself before it.
+            # Look up sys.stderr each time: a progress bar replaces it.
             print(line, file=sys.stderr, flush=True)
         except BrokenPipeError:
-            # Whoever read it is gone, which is no reason to stop.
+            # The reader of the log is gone, but the work goes on.
             return
 
 
@@ -95,7 +95,7 @@ def _entry(record: logging.LogRecord, service: str) -> Entry:
 
 
 def _subject(event: Event) -> Entry:
-    """Of which run, conversation and trace an event is, as far as it says."""
+    """Returns the run, conversation and trace of an event, as far as it names them."""
     found: Entry = {"trace": event.traceparent.split("-")[1]} if event.traceparent else {}
     try:
         message = message_of(event)

@@ -1,4 +1,4 @@
-"""What a stage exports, with every label set's handle looked up once."""
+"""The metrics of a stage. Labels are resolved once, not for every event."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -25,13 +25,13 @@ DEAD_LETTERS = gauge("soliloquy_dead_letters")
 LANES_IN_USE = gauge("soliloquy_lanes_in_use")
 LANES = gauge("soliloquy_lanes")
 SERVICE_READY = gauge("soliloquy_service_ready")
-# What ends with an event, by the name that the topics give it.
+# Durations that end with an event, by their names in topics.toml.
 TOOK = {"conversation": histogram("soliloquy_conversation_seconds"), "turn": histogram("soliloquy_turn_seconds")}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TopicMetrics:
-    """The handles of one service and topic; a retry topic's events count for its origin."""
+    """The metrics of one service and topic; events of a retry topic count for the original topic."""
 
     received: Counter
     succeeded: Counter

@@ -1,4 +1,4 @@
-"""What becomes of an event whose handler fails."""
+"""Decides what happens to an event whose handler fails."""
 
 from dataclasses import dataclass, replace
 
@@ -10,20 +10,20 @@ MAX_ERROR_CHARACTERS = 2000
 
 
 class Transient(Exception):
-    """A fault that is likely to pass within seconds: the event is tried again in place."""
+    """A fault that is likely to pass within seconds: the stage retries the event in place."""
 
 
 class Refused(Exception):
-    """Will never work, however often it is tried: the event goes to the dead letters."""
+    """Retrying would never help: the event goes to the dead letters."""
 
 
 class CannotServe(Exception):
-    """No event can be handled until a person mends something: the service stops, and its events stay where they are."""
+    """No event can be handled until a person fixes something: the service stops and its events stay in place."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RetryPolicy:
-    """How often and after how many seconds; each wait doubles up to its cap."""
+    """How often to retry, and after how many seconds; each wait doubles up to its cap."""
 
     tries_in_place: int = 3
     pause: float = 0.2
@@ -31,7 +31,7 @@ class RetryPolicy:
     attempts: int = 5
     backoff: float = 5.0
     backoff_cap: float = 300.0
-    # The share of a wait that is drawn at random, so that what failed together does not return together.
+    # The random share of a wait, so that events that failed together do not return together.
     jitter: float = 0.5
 
     def pause_after(self, event: Event, tries: int) -> float:
@@ -45,7 +45,7 @@ class RetryPolicy:
 
 
 def failed(event: Event, error: Exception, policy: RetryPolicy, now: float) -> Event:
-    """The event as it waits for its next attempt, or as a dead letter after its last."""
+    """Returns the event parked for its next attempt, or as a dead letter after the last."""
     attempt = event.attempt + 1
     if attempt >= policy.attempts:
         return dead(event, error)

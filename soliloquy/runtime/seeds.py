@@ -1,11 +1,11 @@
-"""Ids and random draws that follow from what they are for, so that a rerun repeats them."""
+"""Derives ids and random draws from their purpose, so that a rerun repeats them."""
 
 import hashlib
 import random
 
 
 def digest(*parts: object) -> str:
-    """A short stable id of its parts."""
+    """Returns a short, stable id of its parts."""
     return hashlib.blake2b(_joined(parts), digest_size=12).hexdigest()
 
 
@@ -14,7 +14,7 @@ def seed(*parts: object) -> int:
 
 
 def draw(*parts: object) -> random.Random:
-    """The source of every random choice: the same parts draw the same values, anywhere, in any order."""
+    """Returns the generator for a random choice: the same parts draw the same values anywhere, in any order."""
     return random.Random(seed(*parts))
 
 

@@ -1,4 +1,4 @@
-"""A stage: one service's handlers between the topics they read and the topics they write."""
+"""A stage runs the handlers of one service between the topics it reads and the topics it writes."""
 
 import asyncio
 import contextlib
@@ -21,10 +21,10 @@ from soliloquy.runtime.transports.port import Delivery, Lag, Partition, Result, 
 
 POLL_SECONDS = 1.0
 SAMPLE_SECONDS = 5.0
-# How long running handlers may take when their partition goes to another member.
+# How long handlers may keep running when their partition moves to another member.
 REVOKE_SECONDS = 5.0
 REMEMBERED_IDS = 10_000
-# A loop that has not come round for so long is stuck.
+# A poll loop that is silent for this long is stuck.
 STUCK_SECONDS = 10 * POLL_SECONDS
 
 _log = logging.getLogger(__name__)
@@ -39,7 +39,7 @@ class Stage:
         self._handling = Handling(service, self._metrics, self._cancelled)
         topics = [topic + suffix for topic in service.topics for suffix in ("", RETRY)]
         self._consumer = transport.consumer(service.name, topics, self)
-        # Per partition held, the events of each key in its retry partition; both partitions share one counter.
+        # Counts the parked events of each key, per partition held. A partition and its retry partition share a counter.
         self._parked: dict[Partition, Counter[str]] = {}
         self._paused: set[Partition] = set()
         self._completed: OrderedDict[str, None] = OrderedDict()
@@ -55,7 +55,7 @@ class Stage:
 
     @property
     def fault(self) -> str:
-        """Why it does not serve; empty while it does."""
+        """Why the stage does not serve; empty while it does."""
         name = self._service.name
         if not self._polled_at:
             return f"{name} has not begun to read"
@@ -66,7 +66,7 @@ class Stage:
         return self._consumer.fault
 
     async def run(self) -> None:
-        """Serve until stopped; raises what makes the transport unusable, and a handler's CannotServe."""
+        """Serves until stopped. Raises when the transport fails or a handler raises CannotServe."""
         SERVICE.set(self._service.name)
         try:
             async with asyncio.TaskGroup() as tasks:
@@ -87,7 +87,7 @@ class Stage:
             loop.cancel()
 
     def stop(self, grace: float) -> None:
-        """Take nothing more; what runs may finish for `grace` seconds, then its events are left to others."""
+        """Takes no more events. Running handlers get `grace` seconds; what remains is left to other members."""
         self._grace = grace
         self._stopping.set()
 
@@ -118,7 +118,7 @@ class Stage:
         self._paused.difference_update(partitions)
 
     async def _settle(self, partitions: Collection[Partition], seconds: float) -> None:
-        """Let what runs end within so many seconds, and commit it."""
+        """Waits for running events, cancels what remains, and commits."""
         if running := self._lanes.retire(partitions):
             await asyncio.wait(running, timeout=seconds)
         self._lanes.cancel(partitions)
@@ -133,7 +133,7 @@ class Stage:
             self._throttle()
 
     def _throttle(self) -> None:
-        """Pause what has enough on its hands and resume the rest; polling goes on either way."""
+        """Pauses partitions with enough queued events and resumes the rest; polling goes on either way."""
         limit = self._service.max_in_flight
         most = self._service.max_fetched or limit
         full = self._lanes.ready + len(self._outbox) + self._committing >= 2 * limit
@@ -157,14 +157,14 @@ class Stage:
                 self._committing = len(results)
                 for result in await self._consumer.commit(results):
                     self._metrics[origin(result.delivery.partition.topic)].fenced.inc()
-                    # Whoever holds the partition does it again; so may this stage, if it gets it back.
+                    # The next holder of the partition repeats the event; it may be this stage again.
                     self._completed.pop(result.delivery.event.id, None)
                 self._committing = 0
                 self._throttle()
 
     async def _sample(self) -> None:
         while True:
-            # The consumer's fault tells of a transport that stays silent.
+            # The consumer reports a transport that stays silent as its fault.
             with contextlib.suppress(Unanswered):
                 self._tell_lag(await self._consumer.lag())
                 counts = await self._transport.dead_letters()
@@ -179,7 +179,7 @@ class Stage:
             metrics.LAG.labels(*labels).set(lag.events)
             metrics.OLDEST.labels(*labels).set(lag.oldest_seconds)
             held.add(labels)
-        # Whoever holds them is asked about the others.
+        # Other members report the partitions that they hold.
         for labels in self._sampled - held:
             metrics.LAG.remove(*labels)
             metrics.OLDEST.remove(*labels)
@@ -194,7 +194,7 @@ class Stage:
         if is_retry(event.topic):
             if (seconds := event.not_before - time.time()) > 0:
                 return Hold(delivery=delivery, seconds=seconds)
-        # What is no event of ours is given up where it is found: published again it might pass for one.
+        # Bury foreign records at once: republished, one might look like a valid event.
         elif not event.flaw and self._parked[delivery.partition][event.key]:
             self._forward(delivery, parked(event))
             return None
@@ -228,7 +228,7 @@ class Stage:
         _log.warning("an event failed and is tried again later", extra=_failure(event, error))
         behind = self._parked[delivery.partition][event.key]
         if behind > 1 and is_retry(delivery.partition.topic):
-            # Published again it would come after the events that wait behind it.
+            # Republished, it would move behind the events that wait for it.
             return Hold(delivery=replace(delivery, event=event), seconds=event.not_before - now)
         self._forward(delivery, event)
         return None
@@ -252,7 +252,7 @@ class Stage:
         self._outbox_filled.set()
 
     def _is_done(self, event: Event) -> bool:
-        """Whether another delivery of it was seen to; one that was parked or given up is still to be done."""
+        """Whether the event was already completed; a parked or replayed one was not."""
         if event.id in self._completed:
             return True
         return event.id in self._recalled and not is_retry(event.topic) and not event.replayed
@@ -265,6 +265,6 @@ def _remember(ids: OrderedDict[str, None], event_id: str) -> None:
 
 
 def _failure(event: Event, error: Exception) -> dict[str, object]:
-    """What a log line says of it; the error's words stay with the event."""
+    """Returns the log fields of a failure; the error message stays with the event."""
     told = {"topic": origin(event.topic), "event": event.id, "attempt": event.attempt, "error": type(error).__name__}
     return {"fields": told}

@@ -1,4 +1,4 @@
-"""The topics of `topics.toml`, and which message travels on which."""
+"""The topics of `topics.toml` and the messages they carry."""
 
 import functools
 import tomllib
@@ -22,21 +22,21 @@ class Topic:
     message: type[Message]
     key: str
     keep: str
-    # Of what an event of it is the beginning, and of what the end.
+    # What an event of this topic begins and ends: a turn, a conversation.
     begins: str
     ends: Sequence[str]
-    # In what a Kafka's differs from those kept alike.
+    # Kafka settings that differ from topics with the same retention.
     kafka: Row
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Shape:
-    """What a Kafka is to have of a topic."""
+    """The desired state of a topic in Kafka."""
 
     topic: str
     partitions: int
     replication: int
-    # Settings by Kafka's own names.
+    # Topic configs by Kafka's names.
     configs: Mapping[str, str]
 
 
@@ -64,7 +64,7 @@ TOPIC_OF: dict[type[Message], Topic] = {topic.message: topic for topic in TOPICS
 
 @functools.cache
 def origin(topic: str) -> str:
-    """The topic an event was first sent to, for a retry or dead-letter topic."""
+    """Returns the original topic of a retry or dead-letter topic."""
     return topic.removesuffix(RETRY).removesuffix(DLQ)
 
 
@@ -73,7 +73,7 @@ def is_retry(topic: str) -> bool:
 
 
 def shapes(replication: int | None = None) -> list[Shape]:
-    """Of every topic there is to be, with as many copies of each as the data says where none are named."""
+    """Returns the desired state of every topic; `replication` overrides topics.toml."""
     every = _LAYERS["every"]
     wanted: dict[str, Row] = {}
     for topic in TOPICS.values():
@@ -88,6 +88,6 @@ def shapes(replication: int | None = None) -> list[Shape]:
 def _shape(topic: str, row: Row, replication: int | None) -> Shape:
     copies = replication or int(row["replication"])
     configs = {name: str(value) for name, value in row.items() if name not in ("partitions", "replication")}
-    # Fewer copies than must be written would take no event at all.
+    # With fewer replicas than this, the topic would reject every write.
     configs["min.insync.replicas"] = str(min(int(row["min.insync.replicas"]), copies))
     return Shape(topic=topic, partitions=int(row["partitions"]), replication=copies, configs=configs)

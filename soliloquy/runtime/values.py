@@ -1,15 +1,15 @@
-"""What comes from the sandbox, shown as Python would print it and turned into JSON."""
+"""Formats values from the sandbox as Python prints them, and as JSON."""
 
 from typing import Any
 
 from soliloquy.v1.sandbox_pb2 import Execution, Lane, Status, Value
 
-# Python reads and writes no longer integer.
+# Python refuses to convert longer integers.
 _MOST_DIGITS = 4_300
 
 
 def shown(value: Value) -> str:
-    """The value as `repr` would write it."""
+    """Formats a value as `repr` does."""
     kind = value.WhichOneof("kind")
     match kind:
         case "boolean":
@@ -33,7 +33,7 @@ def shown(value: Value) -> str:
 
 
 def plain(value: Value) -> Any:
-    """The value for a JSON record: what JSON cannot hold is written as Python would print it."""
+    """Converts a value for a JSON record; values that JSON cannot hold are printed as in Python."""
     kind = value.WhichOneof("kind")
     match kind:
         case "boolean":
@@ -63,7 +63,7 @@ def lane_name(execution: Execution) -> str:
 
 
 def verdict(execution: Execution) -> bool | None:
-    """What the code found of the student's answer: the one boolean among its values, if there is one."""
+    """Returns the only boolean among the values: the code's judgement of the student's answer."""
     if execution.status != Status.STATUS_OK:
         return None
     found = [value.boolean for named in execution.values if (value := named.value).HasField("boolean")]

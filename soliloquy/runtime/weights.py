@@ -1,4 +1,4 @@
-"""The digests by which weights are known, and the base that an adapter's card names."""
+"""Digests that identify weights, and the base model that an adapter's card names."""
 
 import hashlib
 import json
@@ -7,24 +7,24 @@ from collections.abc import Sequence
 from pathlib import Path
 
 CARD = "README.md"
-# In the front matter of an adapter's card.
+# Matches the front matter of an adapter's card.
 _BASE_DIGEST = re.compile(r"\A---\n(?:(?!---).*\n)*?base_model_digest:\s*[\"']?([0-9a-f]{64})\b")
 
 
 def base_digest(folder: Path) -> str:
-    """Of the weights and the tokenizer: what both an answer and an adapter depend on."""
+    """Hashes the weights and the tokenizer, on which both answers and adapters depend."""
     return digest_of([*sorted(folder.glob("*.safetensors")), folder / "tokenizer.json"])
 
 
 def named_base(adapter: Path) -> str:
-    """The digest of the base that an adapter was trained on; empty where its card does not say."""
+    """Returns the digest of the base model of an adapter; empty if its card does not name one."""
     card = adapter / CARD
     named = _BASE_DIGEST.match(card.read_text("utf-8")) if card.is_file() else None
     return named[1] if named else ""
 
 
 def digest_of(files: Sequence[Path]) -> str:
-    """Of one file, its SHA-256; of several, that of their names and digests."""
+    """Returns the SHA-256 of one file, or of the names and digests of several."""
     digests = {path.name: _sha256(path) for path in files}
     if len(digests) == 1:
         return digests.popitem()[1]
