@@ -1,38 +1,51 @@
-"""`soliloquy adapters`: the adapters that were trained, and which of them answers."""
+"""`soliloquy adapters`: keeps trained adapters, and puts one into service."""
 
 import asyncio
 import json
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from rich.console import Console
 from rich.table import Column, Table
 
 from soliloquy.cli.addresses import ADDRESS
+from soliloquy.cli.errors import reporting
+from soliloquy.cli.options import AS_JSON, EXISTING_FOLDER, NEW_FOLDER, count_option
 from soliloquy.cli.service_options import option
 from soliloquy.problems.bank.bank import load_bank
 from soliloquy.runs.failure import Failure
 from soliloquy.runtime.weights import base_digest
-from training.adapters.activation import Activation, NotActivated
-from training.adapters.canary import Canary, canaries
-from training.adapters.registry import Active, ConcurrentActivation, Registry, UnknownVersion
-from training.adapters.serving import ModelService, ServiceError
-from training.adapters.version import InvalidAdapter, Version, read_version
+
+if TYPE_CHECKING:
+    from training.adapters.canary import Canary
+    from training.adapters.registry import Active, Registry
+    from training.adapters.version import Version
 
 T = TypeVar("T")
 _BANK = "physics"
-MISTAKES = (InvalidAdapter, UnknownVersion, ConcurrentActivation, NotActivated, ServiceError)
 
-REGISTRY = option("--registry", required=True, metavar="DIR|URL", help="Where they are kept: a folder or s3://..")
-SERVICE = option("--model-address", required=True, metavar="HOST:PORT", type=ADDRESS, help="Of the model service.")
+REGISTRY = option("--registry", required=True, metavar="DIR|URL", help="The registry: a folder or s3://bucket/folder.")
+SERVICE = option("--model-address", required=True, metavar="HOST:PORT", type=ADDRESS, help="The model service.")
 CACHE = click.option(
     "--cache",
     metavar="DIR",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="A folder that all replicas read, for copies; needed where the registry is none.",
+    type=NEW_FOLDER,
+    help="A folder that all replicas can read, for copies; required unless the registry is a folder.",
 )
+
+
+@contextmanager
+def reporting_adapter_errors() -> Iterator[None]:
+    from training.adapters.activation import NotActivated
+    from training.adapters.registry import ConcurrentActivation, UnknownVersion
+    from training.adapters.serving import ServiceError
+    from training.adapters.version import InvalidAdapter
+
+    with reporting(InvalidAdapter, UnknownVersion, ConcurrentActivation, NotActivated, ServiceError, OSError):
+        yield
 
 
 @click.group()
@@ -42,16 +55,15 @@ def adapters() -> None:
 
 @adapters.command(name="list")
 @REGISTRY
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@AS_JSON
 def list_(*, registry: str, as_json: bool) -> None:
-    """What was pushed, and which version of each is active."""
-    kept = _opened(registry)
-    found, active = _read(kept)
+    """List the versions of all adapters, and which of them are active."""
+    versions, active = _read(_opened(registry))
     if as_json:
-        click.echo(json.dumps(_as_json(found, active)))
+        click.echo(json.dumps(_as_json(versions, active)))
         return
     table = Table(Column("adapter", no_wrap=True), "active", "base", "trained on", "held-out loss", "note")
-    for version in found:
+    for version in versions:
         entry = active.get(version.name)
         since = f"since {entry.since}" if entry and entry.version == version.id else ""
         validation = version.metrics.get("validation") or {}
@@ -61,49 +73,49 @@ def list_(*, registry: str, as_json: bool) -> None:
 
 
 @adapters.command()
-@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, exists=True, file_okay=False))
-@click.option("--name", required=True, metavar="NAME", help="What requests will call it, whichever version it is.")
-@click.option(
-    "--base",
-    metavar="DIR",
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="Refuse it unless it was trained on this model.",
-)
+@click.argument("folder", metavar="DIR", type=EXISTING_FOLDER)
+@click.option("--name", required=True, metavar="NAME", help="The name that requests use for all its versions.")
+@click.option("--base", metavar="DIR", type=EXISTING_FOLDER, help="Refuse an adapter of any other base model.")
 @REGISTRY
 def push(*, folder: Path, name: str, base: Path | None, registry: str) -> None:
-    """Keep an adapter, from its folder or from that of the training which made it."""
-    try:
+    """Add an adapter to the registry, from its own folder or from that of its training."""
+    from training.adapters.version import read_version
+
+    with reporting_adapter_errors():
         version, files = read_version(folder, name, base=base_digest(base) if base else "")
         pushed = _opened(registry).push(version, files)
-    except (*MISTAKES, OSError) as error:
-        raise Failure(str(error)) from error
-    click.echo(version.id if pushed else f"{version.id} is there already")
+    click.echo(version.id if pushed else f"{version.id} is already in the registry")
 
 
 @adapters.command()
-@click.argument("asked", metavar="NAME[@DIGEST]")
-@click.option("--canaries", "count", default=6, show_default=True, type=click.IntRange(min=1), help="Prompts to try.")
+@click.argument("wanted", metavar="NAME[@DIGEST]")
+@count_option("--canaries", 6, "Prompts to try.")
 @click.option(
     "--readable",
     default=0.8,
     show_default=True,
     type=click.FloatRange(0, 1),
-    help="The share of their answers that must be of use.",
+    help="The share of the answers that must be readable.",
 )
 @CACHE
 @SERVICE
 @REGISTRY
-def activate(*, asked: str, count: int, readable: float, cache: Path | None, model_address: str, registry: str) -> None:
+def activate(
+    *, wanted: str, canaries: int, readable: float, cache: Path | None, model_address: str, registry: str
+) -> None:
     """Have the model service answer with an adapter, on every replica and without losing a request.
 
-    It is tried on a few of the tutor's prompts first; where that goes wrong, what answers goes on answering.
+    A few of the tutor's prompts are tried first. If they fail, the active version stays active.
     """
-    kept, prompts = _opened(registry), canaries_of(count)
+    from training.adapters.activation import Activation
+    from training.adapters.serving import ModelService
 
-    async def activated() -> Active:
+    kept, prompts = _opened(registry), canary_prompts(canaries)
+
+    async def activated() -> "Active":
         async with ModelService(model_address) as service:
             activation = Activation(registry=kept, service=service, cache=cache)
-            return await activation.activate(kept.find(asked), prompts, readable=readable)
+            return await activation.activate(kept.find(wanted), prompts, readable=readable)
 
     click.echo(f"active: {_run(activated()).version}")
 
@@ -114,44 +126,47 @@ def activate(*, asked: str, count: int, readable: float, cache: Path | None, mod
 @SERVICE
 @REGISTRY
 def rollback(*, name: str, cache: Path | None, model_address: str, registry: str) -> None:
-    """Have the version before the active one answer again."""
+    """Activate the version that was active before."""
+    from training.adapters.activation import Activation
+    from training.adapters.serving import ModelService
+
     kept = _opened(registry)
 
-    async def rolled_back() -> Active:
+    async def rolled_back() -> "Active":
         async with ModelService(model_address) as service:
             return await Activation(registry=kept, service=service, cache=cache).roll_back(name)
 
     click.echo(f"active: {_run(rolled_back()).version}")
 
 
-def canaries_of(count: int) -> list[Canary]:
+def canary_prompts(count: int) -> "list[Canary]":
+    from training.adapters.canary import canaries
+
     bank = load_bank(_BANK)
     return canaries([bank.draw(number) for number in range(count)], count)
 
 
-def _opened(registry: str) -> Registry:
-    try:
+def _opened(registry: str) -> "Registry":
+    from training.adapters.registry import Registry
+
+    with reporting(OSError):
         return Registry(registry)
-    except OSError as error:
-        raise Failure(str(error)) from error
 
 
-def _read(registry: Registry) -> tuple[list[Version], dict[str, Active]]:
+def _read(registry: "Registry") -> "tuple[list[Version], dict[str, Active]]":
     try:
         return registry.versions(), registry.active()
     except (OSError, ValueError, TypeError, KeyError) as error:
-        raise Failure(f"{registry} holds no registry that could be read ({error})") from error
+        raise Failure(f"{registry} is not a readable registry ({error})") from error
 
 
-def _as_json(found: Sequence[Version], active: dict[str, Active]) -> dict[str, Any]:
+def _as_json(versions: "Sequence[Version]", active: "dict[str, Active]") -> dict[str, Any]:
     return {
-        "versions": [{"id": version.id, **version.as_json()} for version in found],
+        "versions": [{"id": version.id, **version.as_json()} for version in versions],
         "active": {name: {"version": entry.version, "since": entry.since} for name, entry in active.items()},
     }
 
 
-def _run(doing: Coroutine[Any, Any, T]) -> T:
-    try:
-        return asyncio.run(doing)
-    except (*MISTAKES, OSError) as error:
-        raise Failure(str(error)) from error
+def _run(work: Coroutine[Any, Any, T]) -> T:
+    with reporting_adapter_errors():
+        return asyncio.run(work)

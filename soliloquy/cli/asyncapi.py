@@ -5,7 +5,6 @@ from importlib.metadata import version
 
 import click
 
-from services.gateway.state import RECALLED
 from soliloquy.runs.assembly import declared
 from soliloquy.runtime.handling import Service
 from soliloquy.runtime.transports.kafka.asyncapi import document
@@ -19,6 +18,8 @@ def asyncapi(kafka: str) -> None:
 
     Every topic is a channel; what a service receives and sends are its operations. Nothing is connected.
     """
+    from services.gateway.state import RECALLED
+
     command = Service(name="soliloquy", handlers={}, emits=(ProblemSubmitted, RunCancelled))
     # What it only follows it reads outside any group, as tables are.
     gateway = Service(

@@ -1,4 +1,4 @@
-"""`soliloquy model`: serves models."""
+"""`soliloquy model`."""
 
 import click
 
@@ -9,4 +9,4 @@ _MODULES = {"serve": "soliloquy.cli.model_serve", "fake": "soliloquy.cli.model_f
 
 @click.group(cls=LazyGroup, modules=_MODULES)
 def model() -> None:
-    """Serve models to the roles of a conversation."""
+    """Serve models."""

@@ -1,4 +1,4 @@
-"""`soliloquy model serve`: a model on Ray Serve, over gRPC and HTTP."""
+"""`soliloquy model serve`: serves a model on Ray Serve, over gRPC and HTTP."""
 
 import contextlib
 import signal
@@ -8,17 +8,13 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from queue import SimpleQueue
+from typing import TYPE_CHECKING
 
 import click
 
-from services.model.backend import ModelBackend, ScriptedBackend
-from services.model.engines.engine import EngineRefused
-from services.model.engines.settings import EngineSettings
-from services.model.engines.weights import check_base, read_adapter
-from services.model.serving import CannotStart, deploy, serving
-from services.model.settings import ServingSettings
 from soliloquy.cli.addresses import ADDRESS
 from soliloquy.cli.durations import DURATION
+from soliloquy.cli.errors import reporting
 from soliloquy.cli.observing import observing
 from soliloquy.cli.service_options import SCRIPTED, with_options
 from soliloquy.runs.failure import Failure
@@ -28,11 +24,14 @@ from soliloquy.runtime.traces.opening import CannotTrace, recorded
 from soliloquy.runtime.traces.settings import TraceSettings
 from soliloquy.v1.model_pb2 import Adapter
 
-_DEFAULTS = ServingSettings()
+if TYPE_CHECKING:
+    from services.model.backend import ModelBackend
+    from services.model.settings import ServingSettings
+
 _SCRIPTED = "scripted"
 VLLM = "vllm"
 _SERVE = "pip install 'soliloquy[serve]'"
-# What each engine of weights imports, and how one comes by it.
+# The libraries that each engine needs, and how to install them.
 _LIBRARIES = {
     "transformers": {"torch": _SERVE, "transformers": _SERVE},
     VLLM: {"vllm": "pip install 'soliloquy[vllm]' on a machine with a GPU"},
@@ -44,9 +43,9 @@ def _adapters(_: click.Context, __: click.Parameter, listed: Sequence[str]) -> d
     for each in listed:
         name, _equals, path = each.partition("=")
         if not name or not path:
-            raise click.BadParameter(f"{each!r} is no adapter: write NAME=PATH")
+            raise click.BadParameter(f"{each!r} is not an adapter: use NAME=PATH")
         if name in adapters:
-            raise click.BadParameter(f"{name!r} is there twice: give each adapter a name of its own")
+            raise click.BadParameter(f"duplicate adapter name {name!r}")
         adapters[name] = str(Path(path).resolve())
     return adapters
 
@@ -57,14 +56,14 @@ def _adapters(_: click.Context, __: click.Parameter, listed: Sequence[str]) -> d
     default=_SCRIPTED,
     show_default=True,
     type=click.Choice([_SCRIPTED, *_LIBRARIES]),
-    help="What answers.",
+    help="The engine that runs the model.",
 )
 @click.option(
     "--model",
     "weights",
     metavar="PATH",
     type=click.Path(path_type=Path, exists=True, file_okay=False, resolve_path=True),
-    help="The folder of the model's weights and tokenizer; the scripted engine has none.",
+    help="The folder with weights and tokenizer; not for the scripted engine.",
 )
 @click.option(
     "--adapter",
@@ -72,7 +71,7 @@ def _adapters(_: click.Context, __: click.Parameter, listed: Sequence[str]) -> d
     multiple=True,
     metavar="NAME=PATH",
     callback=_adapters,
-    help="A LoRA adapter that requests may name; may be given several times.",
+    help="A LoRA adapter that requests may name; may be repeated.",
 )
 @click.option(
     "--grpc",
@@ -80,7 +79,7 @@ def _adapters(_: click.Context, __: click.Parameter, listed: Sequence[str]) -> d
     show_default=True,
     metavar="HOST:PORT",
     type=ADDRESS,
-    help="Port 0 takes any that is free.",
+    help="Address for gRPC; port 0 picks a free port.",
 )
 @click.option(
     "--http",
@@ -88,27 +87,15 @@ def _adapters(_: click.Context, __: click.Parameter, listed: Sequence[str]) -> d
     show_default=True,
     metavar="HOST:PORT",
     type=ADDRESS,
-    help="Of OpenAI's routes; on the same host.",
+    help="Address for OpenAI's API, on the same host.",
 )
-@click.option("--replicas", type=click.IntRange(min=1), help="So many, whatever the load.  [default: 1]")
-@click.option("--min-replicas", type=click.IntRange(min=1), help="As many as the load asks for, from this number.")
-@click.option("--max-replicas", type=click.IntRange(min=1), help="And up to this.")
-@click.option("--gpus", type=click.FloatRange(min=0), help="Of each replica.  [default: 1 for vllm, else 0]")
+@click.option("--replicas", type=click.IntRange(min=1), help="A fixed number of replicas.  [default: 1]")
+@click.option("--min-replicas", type=click.IntRange(min=1), help="Scale with the load, from this number of replicas.")
+@click.option("--max-replicas", type=click.IntRange(min=1), help="Scale with the load, up to this number of replicas.")
+@click.option("--gpus", type=click.FloatRange(min=0), help="GPUs of each replica.  [default: 1 for vllm, else 0]")
 @click.option(
-    "--max-ongoing",
-    default=_DEFAULTS.max_ongoing,
-    show_default=True,
-    type=click.IntRange(min=1),
-    help="Requests with the engine of a replica at a time.",
+    "--grace", default="20s", show_default=True, type=DURATION, help="Time for running requests to finish at the end."
 )
-@click.option(
-    "--max-queued",
-    default=_DEFAULTS.max_queued,
-    show_default=True,
-    type=click.IntRange(min=0),
-    help="Requests that wait for a replica; further ones are refused.",
-)
-@click.option("--grace", default="20s", show_default=True, type=DURATION, help="For requests under way at the end.")
 @with_options(SCRIPTED)
 @observing("model")
 def serve(
@@ -122,8 +109,6 @@ def serve(
     min_replicas: int | None,
     max_replicas: int | None,
     gpus: float | None,
-    max_ongoing: int,
-    max_queued: int,
     grace: float,
     problems: Sequence[str],
     latency: float,
@@ -132,19 +117,21 @@ def serve(
 ) -> None:
     """Serve a model over gRPC and, for OpenAI's clients, over HTTP.
 
-    An interrupt or a SIGTERM ends it, once the requests under way are answered. A SIGHUP replaces the replicas one
-    after the other.
+    Ctrl-C or SIGTERM stops the service after the running requests are answered. SIGHUP replaces the replicas one after
+    the other.
 
-    There is neither encryption nor a password, and what serves the two addresses listens on further ports of all
-    interfaces: on a machine that others reach, put a firewall or a network policy before it.
+    The service has neither encryption nor authentication, and Ray listens on further ports of all interfaces. On a
+    machine that others can reach, protect it with a firewall or a network policy.
     """
+    from services.model.settings import ServingSettings
+
     _check(engine, weights, adapters)
     _check_traces(traces)
     scripted = ModelSettings(problems=problems, latency=latency, noise=noise)
     least, most = _replicas(replicas, min_replicas, max_replicas)
     (host, grpc_port), (http_host, http_port) = _bindable(grpc), _bindable(http)
     if host != http_host:
-        raise Failure(f"--grpc is on {host} and --http on {http_host}: Ray Serve binds both on one host")
+        raise Failure(f"--grpc {grpc} and --http {http} must be on the same host")
     settings = ServingSettings(
         host=host,
         grpc_port=grpc_port,
@@ -152,36 +139,37 @@ def serve(
         min_replicas=least,
         max_replicas=most,
         gpus=float(engine == VLLM) if gpus is None else gpus,
-        max_ongoing=max_ongoing,
-        max_queued=max_queued,
         grace=grace,
         adapters=adapters,
         traces=traces,
     )
-    run(partial(answering, engine, weights, scripted), settings)
+    run(partial(backend, engine, weights, scripted), settings)
 
 
-def run(build: Callable[[], ModelBackend], settings: ServingSettings) -> None:
-    """Serves until it is told to end, and replaces its replicas whenever it is told to."""
-    told: SimpleQueue[int] = SimpleQueue()
-    own = sys.stdout
-    try:
-        # Ray tells on standard output which of its processes died.
-        with contextlib.redirect_stdout(sys.stderr), serving(build, settings):
-            # Only here: Ray has set handlers of its own.
-            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-                signal.signal(number, lambda number, _: told.put(number))
-            grpc, http = (f"{settings.host}:{port}" for port in (settings.grpc_port, settings.http_port))
-            click.echo(f"serving on {grpc} (gRPC) and http://{http}/v1 (HTTP)", file=own)
-            while told.get() == signal.SIGHUP:
-                deploy(build, settings)
-                click.echo("replicas replaced", file=own)
-    except (CannotStart, CannotListen) as error:
-        raise Failure(str(error)) from error
+def run(build: "Callable[[], ModelBackend]", settings: "ServingSettings") -> None:
+    """Serves until SIGINT or SIGTERM, and replaces the replicas on SIGHUP."""
+    from services.model.serving import CannotStart, deploy, serving
+
+    signals: SimpleQueue[int] = SimpleQueue()
+    own_output = sys.stdout
+    # Ray reports on standard output which of its processes died.
+    redirected = contextlib.redirect_stdout(sys.stderr)
+    with reporting(CannotStart, CannotListen), redirected, serving(build, settings):
+        # Set after the start, since Ray sets handlers of its own.
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, lambda number, _: signals.put(number))
+        grpc, http = (f"{settings.host}:{port}" for port in (settings.grpc_port, settings.http_port))
+        click.echo(f"serving on {grpc} (gRPC) and http://{http}/v1 (HTTP)", file=own_output)
+        while signals.get() == signal.SIGHUP:
+            deploy(build, settings)
+            click.echo("replicas replaced", file=own_output)
 
 
-def answering(engine: str, weights: Path | None, scripted: ModelSettings) -> ModelBackend:
-    """What a replica answers with; called in each of them, which alone imports what runs weights."""
+def backend(engine: str, weights: Path | None, scripted: ModelSettings) -> "ModelBackend":
+    """Returns what answers in a replica; called there, so that only replicas import the engines' libraries."""
+    from services.model.backend import ScriptedBackend
+    from services.model.engines.settings import EngineSettings
+
     if weights is None:
         return ScriptedBackend(scripted_model(scripted))
     from services.model.engines.chat import ChatBackend
@@ -199,44 +187,40 @@ def answering(engine: str, weights: Path | None, scripted: ModelSettings) -> Mod
 
 
 def _check(engine: str, weights: Path | None, adapters: Mapping[str, str]) -> None:
+    from services.model.engines.engine import EngineRefused
+    from services.model.engines.weights import check_base, read_adapter
+
     if engine == _SCRIPTED:
         if weights or adapters:
-            raise Failure("the scripted engine has no weights: leave out --model and --adapter, or name another engine")
+            raise Failure("--model and --adapter cannot be used with the scripted engine: choose another --engine")
         return
     for library, remedy in _LIBRARIES[engine].items():
         if find_spec(library) is None:
             raise Failure(f"{library} is not installed: {remedy}")
     if weights is None:
-        raise Failure(f"the {engine} engine needs weights: name their folder with --model")
-    try:
+        raise Failure(f"--engine {engine} requires --model")
+    with reporting(EngineRefused):
         check_base(weights)
         for name, path in adapters.items():
             read_adapter(Adapter(name=name, path=path))
-    except EngineRefused as error:
-        raise Failure(str(error)) from error
 
 
 def _check_traces(traces: TraceSettings) -> None:
-    """Here, because what a replica raises is told after a minute."""
-    try:
+    """Fails at once; Ray would take a minute to report the same error in a replica."""
+    with reporting(CannotTrace):
         recorded(traces)
-    except CannotTrace as error:
-        raise Failure(str(error)) from error
 
 
 def _replicas(fixed: int | None, least: int | None, most: int | None) -> tuple[int, int]:
     if fixed is not None and (least or most):
-        raise Failure("--replicas is a fixed number: leave it out, or --min-replicas and --max-replicas")
+        raise Failure("--replicas cannot be used with --min-replicas or --max-replicas")
     least, most = (fixed, fixed) if fixed else (least or 1, most or least or 1)
     if least > most:
-        raise Failure(f"--min-replicas is {least} and --max-replicas {most}: the first must not be the larger one")
+        raise Failure(f"--min-replicas {least} is larger than --max-replicas {most}")
     return least, most
 
 
 def _bindable(address: str) -> tuple[str, int]:
-    """Its host and a port that is free there."""
-    try:
-        with listening(address) as listener:
-            return address.rpartition(":")[0], listener.getsockname()[1]
-    except CannotListen as error:
-        raise Failure(str(error)) from error
+    """Returns the host and a free port on it."""
+    with reporting(CannotListen), listening(address) as listener:
+        return address.rpartition(":")[0], listener.getsockname()[1]

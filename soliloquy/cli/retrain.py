@@ -1,4 +1,4 @@
-"""`soliloquy retrain`: an adapter trained on as conversations come in, and put into service where it is not worse."""
+"""`soliloquy retrain`: trains an adapter as conversations come in, and activates versions that are not worse."""
 
 import json
 from collections.abc import Mapping
@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Any, Self
 import click
 from rich.console import Console
 
-from soliloquy.cli.adapters import CACHE, MISTAKES, REGISTRY, SERVICE, canaries_of
-from soliloquy.cli.evaluate.putting import Putting
+from soliloquy.cli.adapters import CACHE, REGISTRY, SERVICE, canary_prompts, reporting_adapter_errors
+from soliloquy.cli.errors import reporting
+from soliloquy.cli.evaluate.higgs_run import HiggsEvaluation
 from soliloquy.cli.evaluate.tutor import Tutor, at_most
 from soliloquy.cli.evaluate.weights import Weights
 from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.cli.launching import CONFIG, METRICS, Launch, end_when_asked, launch_options
 from soliloquy.cli.main import INTERRUPTED
-from soliloquy.cli.training_view import ShownTraining, exported
+from soliloquy.cli.options import AS_JSON, EXISTING_FILE, QUIET, count_option
+from soliloquy.cli.training_view import ObservedTraining, serving_metrics
 from soliloquy.dataset.storage import Storage
-from soliloquy.runs.failure import Failure
 from soliloquy.runtime.model.settings import shipped_models
 from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
 from soliloquy.runtime.transports.port import Unanswered
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from training.continuous.folder import RoundOutcome
     from training.continuous.policy import EvaluationPolicy
 
-# Cases that are put at once.
+# Cases to evaluate at once.
 _IN_FLIGHT = 16
 
 
@@ -38,33 +39,31 @@ _IN_FLIGHT = 16
     required=True,
     metavar="DIR",
     type=click.Path(path_type=Path, exists=True, file_okay=False, resolve_path=True),
-    help="The model that is served: its weights and tokenizer.",
+    help="The served model's weights and tokenizer.",
 )
-@click.option("--name", required=True, metavar="NAME", help="What requests call the adapter, whichever version it is.")
-@click.option("--data", metavar="DIR|URL", help="A dataset that grows; or name a Kafka.")
-@click.option("--every", default=500, show_default=True, type=click.IntRange(min=1), help="Conversations of a round.")
-@click.option(
-    "--rounds", type=click.IntRange(min=1), help="End when there are so many in the folder.  [default: never]"
-)
+@click.option("--name", required=True, metavar="NAME", help="The adapter's name in requests.")
+@click.option("--data", metavar="DIR|URL", help="A growing dataset; alternatively use --kafka.")
+@count_option("--every", 500, "Conversations in a round.")
+@click.option("--rounds", type=click.IntRange(min=1), help="End after this many rounds in total.  [default: never]")
 @click.option(
     "--policy",
     metavar="FILE",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="What is evaluated, and how much worse an adapter may be, as TOML.",
+    type=EXISTING_FILE,
+    help="TOML: what is evaluated, and how much worse an adapter may be.",
 )
 @click.option(
     "--state",
     default="retraining",
     show_default=True,
     type=click.Path(path_type=Path, file_okay=False, resolve_path=True),
-    help="The folder of all rounds.",
+    help="The folder for all rounds.",
 )
 @REGISTRY
 @SERVICE
 @CACHE
 @METRICS
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
-@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+@AS_JSON
+@QUIET
 @kafka_options()
 @launch_options
 def retrain(
@@ -85,16 +84,16 @@ def retrain(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Train an adapter on whenever enough conversations have come in, and put it into service unless it is worse.
+    """Keep training an adapter on new conversations, and activate each version unless it is worse.
 
-    A round freezes what came since the last one, trains on top of the version in service, puts the same held-out
-    questions to both, and activates or keeps what came of it. The same command goes on where it stopped, also after
-    `kill -9`; STATE/rounds.md has a line a round.
+    A round starts when enough conversations have come in. It freezes them, trains on top of the active version,
+    evaluates both versions on the same held-out questions, and activates or rejects the result. STATE/rounds.md has a
+    line for each round. Run the same command again to resume, even after `kill -9`.
     """
     if (data is None) == (kafka is None):
-        raise click.UsageError("where do conversations come from? Name either --data or --kafka")
+        raise click.UsageError("retrain requires either --data or --kafka")
     if cache is None and Storage(registry).folder is None:
-        raise click.UsageError(f"{registry} is no folder: name one that all replicas read, for copies, with --cache")
+        raise click.UsageError(f"--registry {registry} requires --cache, a folder that all replicas can read")
     from training.adapters.registry import Registry
     from training.continuous.folder import RetrainingFolder
     from training.continuous.policy import SHIPPED, read_policy
@@ -103,36 +102,37 @@ def retrain(
     from training.settings import CannotTrain, read_settings
 
     source: Source = TopicSource(kafka=kafka) if kafka else DatasetSource(data=str(data))
-    display = _Lines(every, quiet=quiet or as_json)
+    display = _RoundDisplay(every, quiet=quiet or as_json)
     try:
-        chosen = read_policy(policy or SHIPPED)
-        retraining = Retraining(
-            rounds=RetrainingFolder(state),
-            source=source,
-            every=every,
-            served=Served(name=name, base=base, registry=Registry(registry), model_address=model_address, cache=cache),
-            settings=read_settings(launch.file),
-            policy=chosen,
-            canaries=canaries_of(chosen.canaries.count),
-            train=ShownTraining(launch=launch, quiet=quiet or as_json).train,
-            evaluate=_Evaluating(base=base, evaluation=chosen.evaluation, quiet=quiet or as_json).evaluate,
-            display=display,
-        )
-        end_when_asked()
-        with exported(metrics), display:
-            done = retraining.run(rounds)
-    except (CannotTrain, KafkaUnavailable, Unanswered, *MISTAKES, OSError) as error:
-        raise Failure(str(error)) from error
+        with reporting(CannotTrain, KafkaUnavailable, Unanswered), reporting_adapter_errors():
+            chosen = read_policy(policy or SHIPPED)
+            retraining = Retraining(
+                rounds=RetrainingFolder(state),
+                source=source,
+                every=every,
+                served=Served(
+                    name=name, base=base, registry=Registry(registry), model_address=model_address, cache=cache
+                ),
+                settings=read_settings(launch.file),
+                policy=chosen,
+                canaries=canary_prompts(chosen.canaries.count),
+                train=ObservedTraining(launch=launch, quiet=quiet or as_json).train,
+                evaluate=_VersionEvaluation(base=base, evaluation=chosen.evaluation, quiet=quiet or as_json).evaluate,
+                display=display,
+            )
+            end_when_asked()
+            with serving_metrics(metrics), display:
+                done = retraining.run(rounds)
     except KeyboardInterrupt:
-        click.echo("soliloquy: stopped; the same command goes on where it was", err=True)
+        click.echo("soliloquy: stopped: run the same command to resume", err=True)
         raise click.exceptions.Exit(INTERRUPTED) from None
     if as_json:
         click.echo(json.dumps({"state": str(state), "rounds": [asdict(outcome) for outcome in done]}))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Evaluating:
-    """In this process, as `soliloquy evaluate higgs --weights` does it."""
+class _VersionEvaluation:
+    """Evaluates versions in this process, like `soliloquy evaluate higgs --weights`."""
 
     base: Path
     evaluation: "EvaluationPolicy"
@@ -146,16 +146,16 @@ class _Evaluating:
         weights.check()
         models = at_most(shipped_models(), self.evaluation.max_tokens)
         tutor = Tutor(models=models, cache=None, noise="none", weights=weights, problems=self.evaluation.problems)
-        putting = Putting(
+        higgs = HiggsEvaluation(
             tutor=tutor, questions=self.evaluation.questions, seed=self.evaluation.seed, in_flight=_IN_FLIGHT
         )
-        report, results = putting.report(out.name, quiet=self.quiet)
+        report, results = higgs.report(out.name, quiet=self.quiet)
         write_report(out, report, results, page(report, results))
         return report
 
 
-class _Lines:
-    """A line a step; on a terminal also how many conversations have come in by now."""
+class _RoundDisplay:
+    """Prints a line for each step; in a terminal also counts the new conversations."""
 
     def __init__(self, every: int, *, quiet: bool) -> None:
         self._every = every

@@ -1,26 +1,21 @@
-"""`soliloquy sandbox`: runs Python in gVisor, for one job or as a service."""
+"""`soliloquy sandbox`."""
 
 import asyncio
 import json
 import os
 import signal
 import time
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import click
 import uvloop
 
-from services.executor.gvisor.runsc import SandboxUnavailable
-from services.executor.launcher import open_launcher
-from services.executor.policy import KINDS
-from services.executor.pool import SandboxPool
-from services.executor.server import SandboxServer
-from services.executor.settings import SandboxSettings
-from services.executor.submission import LimitExceeded
 from soliloquy.cli import outcome
 from soliloquy.cli.addresses import ADDRESS
 from soliloquy.cli.durations import DURATION
+from soliloquy.cli.errors import reporting
 from soliloquy.cli.observing import observing
+from soliloquy.cli.options import AS_JSON
 from soliloquy.cli.sizes import SIZE
 from soliloquy.client import JobRefused, Sandbox, ServiceUnavailable
 from soliloquy.runs.failure import Failure
@@ -30,10 +25,12 @@ from soliloquy.runtime.traces.opening import CannotTrace, recorded
 from soliloquy.runtime.traces.settings import TraceSettings
 from soliloquy.v1.sandbox_pb2 import STATUS_OK, Execution, Job, Limits
 
+if TYPE_CHECKING:
+    from services.executor.settings import SandboxSettings
+
 JOB_FAILED = 1
-# For a service to be reached and to have a sandbox free.
+# Time to reach a service and to wait for a free sandbox.
 _ANSWER_SECONDS = 10.0
-_DEFAULTS = SandboxSettings()
 
 
 @click.group()
@@ -51,12 +48,12 @@ def _names(_: click.Context, __: click.Parameter, listed: str) -> list[str]:
 
 @sandbox.command()
 @click.argument("file", metavar="FILE", type=click.File("rb"))
-@click.option("--vars", "variables", default="", metavar="A,B", callback=_names, help="Variables to read afterwards.")
-@click.option("--wall", type=DURATION, help="Wall time that it may take; at most, and by default, the service's own.")
-@click.option("--memory", type=SIZE, help="Address space that it may have; likewise.")
-@click.option("--single-use", is_flag=True, help="Boot a sandbox for it alone.")
-@click.option("--address", metavar="HOST:PORT", type=ADDRESS, help="Send it to a service instead of running it here.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@click.option("--vars", "variables", default="", metavar="A,B", callback=_names, help="Variables to print afterwards.")
+@click.option("--wall", type=DURATION, help="Wall time limit.  [default: 2s, the maximum]")
+@click.option("--memory", type=SIZE, help="Address space limit.  [default: 512MiB, the maximum]")
+@click.option("--single-use", is_flag=True, help="Boot a sandbox for this job alone.")
+@click.option("--address", metavar="HOST:PORT", type=ADDRESS, help="Send the job to this sandbox service.")
+@AS_JSON
 @click.pass_context
 def run(
     context: click.Context,
@@ -72,9 +69,12 @@ def run(
 ) -> None:
     """Run a file of Python inside gVisor.
 
-    FILE may be - for standard input. The exit status is 0 if the job ended well, 1 if it did not, and 2 if it could not
-    be run at all.
+    FILE may be - for standard input. The exit status is 0 if the job succeeded, 1 if it failed, and 2 if it could not
+    be run.
     """
+    from services.executor.gvisor.runsc import SandboxUnavailable
+    from services.executor.submission import LimitExceeded
+
     job = Job(
         id=file.name,
         code=_code(file),
@@ -82,24 +82,22 @@ def run(
         limits=Limits(wall_seconds=wall, memory_bytes=memory),
         single_use=single_use,
     )
-    try:
+    with reporting(SandboxUnavailable, LimitExceeded, ServiceUnavailable, JobRefused):
         done = uvloop.run(_submit(job, address) if address else _run_here(job))
-    except (SandboxUnavailable, LimitExceeded, ServiceUnavailable, JobRefused) as error:
-        raise Failure(str(error)) from error
     click.echo(json.dumps(outcome.as_json(done)) if as_json else "\n".join(outcome.lines(done)))
     context.exit(0 if done.status == STATUS_OK else JOB_FAILED)
 
 
 @sandbox.command()
 def selftest() -> None:
-    """Show that sandboxes work here, and how.
+    """Check that sandboxes work on this machine.
 
-    One of each kind is booted, and must prove from inside that it is contained.
+    Boots a sandbox of each kind, which must prove from inside that it is contained.
     """
-    try:
+    from services.executor.gvisor.runsc import SandboxUnavailable
+
+    with reporting(SandboxUnavailable):
         uvloop.run(_boot_each_kind())
-    except SandboxUnavailable as error:
-        raise Failure(str(error)) from error
 
 
 @sandbox.command()
@@ -109,45 +107,35 @@ def selftest() -> None:
     show_default=True,
     metavar="HOST:PORT",
     type=ADDRESS,
-    help="Port 0 takes any that is free.",
+    help="Port 0 picks a free port.",
 )
 @click.option(
     "--sandboxes",
     default=os.cpu_count(),
     show_default=True,
     type=click.IntRange(min=1),
-    help="Of each lane that most jobs take.",
+    help="Sandboxes in each lane but the single-use one.",
 )
+@click.option("--wall", default="2s", show_default=True, type=DURATION, help="Maximum wall time of a job.")
+@click.option("--memory", default="512MiB", show_default=True, type=SIZE, help="Maximum address space of a job.")
 @click.option(
-    "--wall",
-    default=_DEFAULTS.wall_seconds,
-    show_default=f"{_DEFAULTS.wall_seconds:g}s",
-    type=DURATION,
-    help="The most that a job may ask for.",
+    "--grace", default="20s", show_default=True, type=DURATION, help="Time for running jobs to finish at the end."
 )
-@click.option(
-    "--memory",
-    default=_DEFAULTS.memory_bytes,
-    show_default=f"{_DEFAULTS.memory_bytes // 1024**2}MiB",
-    type=SIZE,
-    help="The most that a job may ask for.",
-)
-@click.option("--grace", default="20s", show_default=True, type=DURATION, help="For jobs under way at the end.")
 @observing("executor")
 def serve(*, listen: str, sandboxes: int, wall: float, memory: int, grace: float, traces: TraceSettings) -> None:
-    """Serve sandboxes over gRPC.
+    """Serve sandboxes over gRPC, with health checks and reflection.
 
-    Health checks and reflection come with it. An interrupt or a SIGTERM ends it, once the jobs under way are answered.
+    Ctrl-C or SIGTERM stops the service after the running jobs are answered.
 
-    There is neither encryption nor a password: whoever reaches the port can run code in the sandbox. Beyond this
-    machine, put it behind what authenticates, such as a service mesh's mTLS.
+    The service has neither encryption nor authentication: anyone who can reach the port can run code in the sandbox. To
+    serve other machines, put it behind something that authenticates, such as a service mesh's mTLS.
     """
+    from services.executor.gvisor.runsc import SandboxUnavailable
+    from services.executor.settings import SandboxSettings
+
     settings = SandboxSettings(sandboxes=sandboxes, wall_seconds=wall, memory_bytes=memory)
-    try:
-        with recorded(traces):
-            uvloop.run(_serve(listen, settings, grace))
-    except (SandboxUnavailable, CannotListen, CannotTrace) as error:
-        raise Failure(str(error)) from error
+    with reporting(SandboxUnavailable, CannotListen, CannotTrace), recorded(traces):
+        uvloop.run(_serve(listen, settings, grace))
 
 
 def _code(file: BinaryIO) -> str:
@@ -166,6 +154,9 @@ async def _submit(job: Job, address: str) -> Execution:
 
 
 async def _run_here(job: Job) -> Execution:
+    from services.executor.pool import SandboxPool
+    from services.executor.settings import SandboxSettings
+
     pool = SandboxPool(SandboxSettings(sandboxes=1, spares=0, audit=job.single_use))
     await pool.start()
     try:
@@ -175,9 +166,13 @@ async def _run_here(job: Job) -> Execution:
 
 
 async def _boot_each_kind() -> None:
+    from services.executor.launcher import open_launcher
+    from services.executor.policy import KINDS
+    from services.executor.settings import SandboxSettings
+
     site = await open_launcher(SandboxSettings())
     try:
-        # Already up, so that it would not show how long one takes.
+        # The first one is already up, so its boot would take no time.
         await site.booted.pop().close()
         click.echo(f"runsc {site.runsc.version} on {site.platform} ({site.runsc.path})")
         click.echo(f"control groups: {'memory and pids' if site.cgroup else f'none ({site.unbounded})'}")
@@ -191,13 +186,16 @@ async def _boot_each_kind() -> None:
         await asyncio.to_thread(site.close)
 
 
-async def _serve(listen: str, settings: SandboxSettings, grace_seconds: float) -> None:
+async def _serve(listen: str, settings: "SandboxSettings", grace_seconds: float) -> None:
+    from services.executor.pool import SandboxPool
+    from services.executor.server import SandboxServer
+
     stopped = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)
     pool = SandboxPool(settings)
     server = SandboxServer(pool, settings)
-    # Listening first: an address that is taken is known at once, and who asks meanwhile hears that it is too early.
+    # Listens before the pool starts: an address in use fails at once, and early callers are told to wait.
     address = await server.start(listen)
     try:
         await pool.start()

@@ -1,4 +1,4 @@
-"""`soliloquy train`: a model tuned on a dataset."""
+"""`soliloquy train`."""
 
 import json
 from pathlib import Path
@@ -8,10 +8,11 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from soliloquy.cli.errors import reporting
 from soliloquy.cli.launching import CONFIG, METRICS, Launch, launch_options
 from soliloquy.cli.main import INTERRUPTED
-from soliloquy.cli.training_view import Bar, Silent, exported, following
-from soliloquy.runs.failure import Failure
+from soliloquy.cli.options import AS_JSON, NEW_FOLDER, QUIET
+from soliloquy.cli.training_view import NoDisplay, TrainingBar, following, serving_metrics
 
 _FOLDER = click.Path(path_type=Path, exists=True, file_okay=False, resolve_path=True)
 
@@ -19,19 +20,19 @@ _FOLDER = click.Path(path_type=Path, exists=True, file_okay=False, resolve_path=
 @click.command()
 @CONFIG
 @click.option("--base", required=True, type=_FOLDER, metavar="DIR", help="The model's weights and tokenizer.")
-@click.option("--data", required=True, metavar="DIR|URL", help="A dataset, or what soliloquy freeze made.")
-@click.option("--name", required=True, help="Of the training; its folder is OUT/NAME.")
+@click.option("--data", required=True, metavar="DIR|URL", help="A dataset, or the folder of `soliloquy freeze`.")
+@click.option("--name", required=True, help="The name of the training; its folder is OUT/NAME.")
 @click.option(
     "--out",
     default="trained",
     show_default=True,
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Where trainings are kept.",
+    type=NEW_FOLDER,
+    help="The folder of all trainings.",
 )
-@click.option("--from", "adapter", type=_FOLDER, metavar="DIR", help="An adapter to go on from.")
+@click.option("--from", "adapter", type=_FOLDER, metavar="DIR", help="The adapter to start from.")
 @METRICS
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
-@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+@AS_JSON
+@QUIET
 @launch_options
 def train(
     *,
@@ -45,27 +46,25 @@ def train(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Tune a model on a dataset's conversations.
+    """Tune a model on the conversations of a dataset.
 
-    What is learned are the tutor's own words: decisions, programs and replies, each behind the very prompt that the
-    recipe asks when the model is served. The same command goes on where it stopped, also after `kill -9`, and comes to
-    the same end.
+    The model learns the tutor's own words: decisions, programs and replies, each after the prompt that the recipe uses
+    when the model is served. Run the same command again to resume, even after `kill -9`; the result is the same.
     """
     if not name or "/" in name or name.startswith("."):
-        raise click.UsageError(f"{name!r} names no folder: use letters, digits and dashes")
+        raise click.UsageError(f"invalid --name {name!r}: use letters, digits and dashes")
     from training.folder import Job
     from training.settings import CannotTrain, read_settings
 
-    shown = Silent() if quiet or as_json else Bar(Console(stderr=True))
+    shown = NoDisplay() if quiet or as_json else TrainingBar(Console(stderr=True))
     try:
-        settings = read_settings(launch.file)
-        job = Job(settings=settings, base=base, data=data, folder=out.resolve() / name, adapter=adapter)
-        with exported(metrics), following(job.folder, shown):
-            launch.train(job, shown.reading)
-    except CannotTrain as error:
-        raise Failure(str(error)) from error
+        with reporting(CannotTrain):
+            settings = read_settings(launch.file)
+            job = Job(settings=settings, base=base, data=data, folder=out.resolve() / name, adapter=adapter)
+            with serving_metrics(metrics), following(job.folder, shown):
+                launch.train(job, shown.reading)
     except KeyboardInterrupt:
-        click.echo("soliloquy: stopped; the same command goes on from the newest checkpoint", err=True)
+        click.echo("soliloquy: stopped: run the same command to resume from the newest checkpoint", err=True)
         raise click.exceptions.Exit(INTERRUPTED) from None
     report = json.loads((job.folder / "report.json").read_bytes())
     if as_json:

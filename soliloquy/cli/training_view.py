@@ -1,4 +1,4 @@
-"""How a training is going: a bar in a terminal, and gauges for Prometheus, both read from what it writes down."""
+"""Shows the progress of a training in a terminal and to Prometheus, from the steps that it logs."""
 
 import threading
 from collections.abc import Iterator
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 LOOK_SECONDS = 0.5
 
 
-class View(AbstractContextManager[Any], Protocol):
+class TrainingDisplay(AbstractContextManager[Any], Protocol):
     def reading(self, conversations: int) -> None: ...
 
     def update(self, step: dict[str, Any]) -> None: ...
 
 
-class Silent(AbstractContextManager[Any]):
+class NoDisplay(AbstractContextManager[Any]):
     def __exit__(self, *_: object) -> None:
         pass
 
@@ -37,8 +37,8 @@ class Silent(AbstractContextManager[Any]):
         pass
 
 
-class Bar(AbstractContextManager[Any]):
-    """Conversations while they are read; then steps of all, with the loss, tokens a second and the time left."""
+class TrainingBar(AbstractContextManager[Any]):
+    """Counts the conversations as they are read, then the steps, with loss, tokens a second and time left."""
 
     def __init__(self, console: Console) -> None:
         self._progress = Progress(
@@ -70,8 +70,8 @@ class Bar(AbstractContextManager[Any]):
 
 
 @contextmanager
-def exported(address: str | None) -> Iterator[None]:
-    """Serves /metrics meanwhile, where an address is given."""
+def serving_metrics(address: str | None) -> Iterator[None]:
+    """Serves /metrics if an address is given."""
     if address is None:
         yield
         return
@@ -79,7 +79,7 @@ def exported(address: str | None) -> Iterator[None]:
     try:
         server, thread = start_http_server(int(port), host)
     except OSError as error:
-        raise Failure(f"no metrics can be served on {address} ({error.strerror}): choose another --metrics") from error
+        raise Failure(f"cannot serve metrics on {address} ({error.strerror}): choose another --metrics") from error
     try:
         yield
     finally:
@@ -89,8 +89,8 @@ def exported(address: str | None) -> Iterator[None]:
 
 
 @contextmanager
-def following(folder: Path, shown: View) -> Iterator[None]:
-    """Shows and exports each step that a training in the folder writes down meanwhile, wherever it runs."""
+def following(folder: Path, shown: TrainingDisplay) -> Iterator[None]:
+    """Shows and exports each step that a training logs in its folder, wherever it runs."""
     ended = threading.Event()
     thread = threading.Thread(target=_follow, args=(folder, shown, ended))
     with shown:
@@ -102,8 +102,7 @@ def following(folder: Path, shown: View) -> Iterator[None]:
             thread.join()
 
 
-def _follow(folder: Path, shown: View, ended: threading.Event) -> None:
-    """Once more at the end."""
+def _follow(folder: Path, shown: TrainingDisplay, ended: threading.Event) -> None:
     from training import metrics
     from training.step_log import newest
 
@@ -116,20 +115,20 @@ def _follow(folder: Path, shown: View, ended: threading.Event) -> None:
             shown.update(step)
             metrics.tell(step)
         if checkpoints := sorted(folder.glob("checkpoints/[0-9]*.pt")):
-            # Only older ones are ever removed.
+            # Only older checkpoints are removed.
             metrics.CHECKPOINT.set(checkpoints[-1].stat().st_mtime)
         if last:
             return
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ShownTraining:
-    """Trains where it is to be, and shows how it goes."""
+class ObservedTraining:
+    """Runs a training and shows its progress."""
 
     launch: Launch
     quiet: bool
 
     def train(self, job: "Job") -> None:
-        shown = Silent() if self.quiet else Bar(Console(stderr=True))
+        shown = NoDisplay() if self.quiet else TrainingBar(Console(stderr=True))
         with following(job.folder, shown):
             self.launch.train(job, shown.reading)

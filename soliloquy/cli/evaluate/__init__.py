@@ -1,4 +1,4 @@
-"""`soliloquy evaluate`: how good a model is as a tutor."""
+"""`soliloquy evaluate`."""
 
 import click
 
@@ -9,4 +9,4 @@ _MODULES = {name: f"soliloquy.cli.evaluate.{name}" for name in ("higgs", "mathdi
 
 @click.group(cls=LazyGroup, modules=_MODULES)
 def evaluate() -> None:
-    """Evaluate a model as a tutor."""
+    """Evaluate models as tutors, and compare the results."""

@@ -4,33 +4,34 @@ import json
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
 from rich.table import Table
 
-from soliloquy.runs.failure import Failure
-from training.evaluation.comparison import Incomparable, SavedEvaluation, head, page, read, rows
+from soliloquy.cli.errors import reporting, writing_to
+from soliloquy.cli.options import AS_JSON, EXISTING_FOLDER, NEW_FOLDER
+
+if TYPE_CHECKING:
+    from training.evaluation.comparison import SavedEvaluation
 
 COMPARISON = "comparison"
 
 
 @click.command()
-@click.argument(
-    "folders",
-    metavar="DIR..",
-    nargs=-1,
-    required=True,
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
-)
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Write it there too: a page, a picture.")
-@click.option("--json", "as_json", is_flag=True, help="Print the reports as one JSON object and nothing else.")
+@click.argument("folders", metavar="DIR..", nargs=-1, required=True, type=EXISTING_FOLDER)
+@click.option("--out", type=NEW_FOLDER, help="Also write the comparison to this folder, as a page and a picture.")
+@AS_JSON
 def compare(*, folders: tuple[Path, ...], out: Path | None, as_json: bool) -> None:
-    """Evaluations of the same cases side by side: a base model and what was tuned from it, or several engines."""
-    try:
+    """Compare evaluations of the same cases.
+
+    For example, compare a base model with the model tuned from it, or the same model on several engines.
+    """
+    from training.evaluation.comparison import Incomparable, head, read, rows
+
+    with reporting(Incomparable):
         evaluations = read(folders)
-    except Incomparable as error:
-        raise Failure(str(error)) from error
     if out:
         _write(out, evaluations)
     if as_json:
@@ -42,13 +43,13 @@ def compare(*, folders: tuple[Path, ...], out: Path | None, as_json: bool) -> No
     Console().print(table)
 
 
-def _write(out: Path, evaluations: Mapping[str, SavedEvaluation]) -> None:
-    try:
+def _write(out: Path, evaluations: "Mapping[str, SavedEvaluation]") -> None:
+    from training.evaluation.comparison import page
+
+    with writing_to(out):
         out.mkdir(parents=True, exist_ok=True)
         (out / f"{COMPARISON}.md").write_text("\n".join(page(evaluations)) + "\n", "utf-8")
         if find_spec("matplotlib"):
             from training.evaluation.picture import draw
 
             draw(out / f"{COMPARISON}.svg", {name: evaluation.report for name, evaluation in evaluations.items()})
-    except OSError as error:
-        raise Failure(f"{out} cannot be written ({error.strerror}): choose another --out") from error

@@ -7,19 +7,17 @@ from typing import Any
 import click
 from rich.table import Table
 
-from soliloquy.cli.evaluate.delivering import deliver, figures_table
-from soliloquy.cli.evaluate.options import problems_option, put_options, report_options, tutor_options
-from soliloquy.cli.evaluate.putting import Putting
+from soliloquy.cli.evaluate.higgs_run import HiggsEvaluation
+from soliloquy.cli.evaluate.options import problems_option, question_options, report_options, tutor_options
+from soliloquy.cli.evaluate.output import deliver, figures_table
 from soliloquy.cli.evaluate.tutor import chosen_tutor
-from training.evaluation.higgs.judging import METRICS
-from training.evaluation.higgs.page import page
-from training.evaluation.report import format_share
+from soliloquy.cli.options import count_option
 
 
 @click.command()
-@click.option("--questions", default=25, show_default=True, type=click.IntRange(min=1), help="How many are put.")
+@count_option("--questions", 25, "Questions to ask.")
 @problems_option("physics")
-@put_options
+@question_options
 @report_options
 @tutor_options
 @click.pass_context
@@ -39,19 +37,24 @@ def higgs(
     quiet: bool,
     **tutor: Any,
 ) -> None:
-    """Put questions that no training has seen, each once with a right and once with a wrong number from the student.
+    """Evaluate how a tutor verifies numbers, with the four metrics of the Code Soliloquies paper.
 
-    The Code Soliloquies paper's four metrics, judged by the truth check and the sandbox: whether Python is used where
-    there is a number to verify, and only there; whether the code runs; whether right is told from wrong by it. The
-    student is the scripted one, the tutor's model the one that is named; the same seed puts the same cases to each.
+    The scripted student answers each question once with a right and once with a wrong number. The truth check and the
+    sandbox judge whether the tutor uses Python if and only if there is a number to verify, whether its code runs, and
+    whether it tells right from wrong. The same seed gives every model the same cases.
     """
+    from training.evaluation.higgs.page import page
+
     chosen = chosen_tutor(context, problems=problems, cache=model_cache, **tutor)
-    putting = Putting(tutor=chosen, questions=questions, seed=seed, in_flight=in_flight, trained=datasets)
-    report, results = putting.report(name or chosen.name, quiet=quiet or as_json)
+    evaluation = HiggsEvaluation(tutor=chosen, questions=questions, seed=seed, in_flight=in_flight, trained=datasets)
+    report, results = evaluation.report(name or chosen.name, quiet=quiet or as_json)
     deliver(out, report, results, page(report, results), tables=[_table(report)], as_json=as_json, quiet=quiet)
 
 
 def _table(report: dict[str, Any]) -> Table:
+    from training.evaluation.higgs.judging import METRICS
+    from training.evaluation.report import format_share
+
     table, made = figures_table(report, METRICS), report["figures"]
     rearranging = made["rearranging"]
     table.add_section()

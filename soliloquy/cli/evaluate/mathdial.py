@@ -8,50 +8,47 @@ import click
 from click.core import ParameterSource
 from rich.table import Table
 
-from soliloquy.cli.evaluate.delivering import deliver, figures_table
-from soliloquy.cli.evaluate.dialogues import MODEL, NEXT_STEP, Dialogues
-from soliloquy.cli.evaluate.options import problems_option, put_options, report_options, tutor_options
+from soliloquy.cli.evaluate.mathdial_run import MODEL, NEXT_STEP, MathDialEvaluation
+from soliloquy.cli.evaluate.options import problems_option, question_options, report_options, tutor_options
+from soliloquy.cli.evaluate.output import deliver, figures_table
 from soliloquy.cli.evaluate.tutor import chosen_tutor
-from training.evaluation.mathdial.figures import CURVES, MEASURES
-from training.evaluation.mathdial.judging import OWN
-from training.evaluation.mathdial.page import page, shares
-from training.evaluation.report import is_measured
+from soliloquy.cli.options import EXISTING_FOLDER, count_option
 
-# What says nothing where no model tutors, and where the dialogues were held already.
-_OF_A_MODEL = ("weights", "adapter", "free", "max_tokens", "noise")
-_OF_STUDENTS = ("dialogues", "problems", "seed", "student", "references", "bertscore")
+# Options that require a model as the tutor, and options that require dialogues to be held.
+_MODEL_OPTIONS = ("weights", "adapter", "free", "max_tokens", "noise")
+_STUDENT_OPTIONS = ("dialogues", "problems", "seed", "student", "references", "bertscore")
 
 
 @click.command()
 @click.option(
     "--tutor",
-    "who",
+    "tutored_by",
     default=MODEL,
     show_default=True,
     metavar="model|next-step|DIR",
-    help="The --model or --weights, one that only asks for the next step, or the dialogues of a dataset as they are.",
+    help="The --model or --weights, a tutor that only asks for the next step, or recorded dialogues of a dataset.",
 )
-@click.option("--dialogues", default=100, show_default=True, type=click.IntRange(min=1), help="How many are held.")
+@count_option("--dialogues", 100, "Dialogues to hold.")
 @click.option(
     "--student",
     default="scripted",
     show_default=True,
     type=click.Choice(["scripted", "model"]),
-    help="Who errs and is tutored: by rule, or the --model, as its settings have the roles planner and student.",
+    help="Who plays the students: rules, or the roles planner and student of the --model.",
 )
 @problems_option("arithmetic")
-@put_options
+@question_options
 @click.option(
     "--references",
     metavar="DIR",
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="A dataset of dialogues: the tutor also replies to their histories, and is held to the replies given there.",
+    type=EXISTING_FOLDER,
+    help="Also compare the tutor's replies with those in the dialogues of this dataset.",
 )
 @click.option(
     "--bertscore",
     metavar="DIR",
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="An encoder for BERTScore of these replies, such as deberta-large-mnli; without it they have none.",
+    type=EXISTING_FOLDER,
+    help="An encoder for the BERTScore of these replies, such as deberta-large-mnli.",
 )
 @report_options
 @tutor_options
@@ -60,7 +57,7 @@ def mathdial(
     context: click.Context,
     /,
     *,
-    who: str,
+    tutored_by: str,
     dialogues: int,
     student: str,
     problems: str,
@@ -76,17 +73,21 @@ def mathdial(
     quiet: bool,
     **tutor: Any,
 ) -> None:
-    """Tutor students who believe in a wrong solution of a word problem, ten exchanges each.
+    """Evaluate a tutor with MathDial's protocol: students believe in a wrong solution of a word problem.
 
-    MathDial's interactive evaluation: in how many dialogues the student gives the right answer within k exchanges
-    (Success@k), and in how many the tutor says it before (Telling@k), in total and by the length of the problem. With
-    --references also its tutor response generation: sBLEU, BERTScore and KF1 of replies beside those that were given,
-    for problems seen in training and for others. The same seed gives every tutor the same students.
+    Each dialogue has ten exchanges. Success@k is the share of dialogues in which the student gives the right answer
+    within k exchanges, and Telling@k the share in which the tutor gives it away before. Both are reported in total and
+    by the length of the problem. With --references, sBLEU, BERTScore and KF1 compare the tutor's replies with recorded
+    ones, for problems seen in training and for others. The same seed gives every tutor the same students.
     """
-    _refuse(context, who, bertscore=bertscore, references=references, student=student, weights=tutor["weights"])
+    from training.evaluation.mathdial.page import page
+
+    _check_options(
+        context, tutored_by, bertscore=bertscore, references=references, student=student, weights=tutor["weights"]
+    )
     chosen = chosen_tutor(context, problems=problems, cache=model_cache, **tutor)
-    held = Dialogues(
-        who=who,
+    held = MathDialEvaluation(
+        tutored_by=tutored_by,
         tutor=chosen,
         dialogues=dialogues,
         student=student,
@@ -109,7 +110,12 @@ def mathdial(
 
 
 def _tables(report: Mapping[str, Any]) -> Iterator[Table]:
-    """Success and telling by k, in total and by length; then all that is one number."""
+    """Yields a table of success and telling by k, and one of the other metrics."""
+    from training.evaluation.mathdial.figures import CURVES, MEASURES
+    from training.evaluation.mathdial.judging import OWN
+    from training.evaluation.mathdial.page import shares
+    from training.evaluation.report import is_measured
+
     made = report["figures"]
     groups = {"all": made["metrics"]}
     groups |= {f"{steps} steps": of["metrics"] for steps, of in made["by_steps"].items()}
@@ -120,26 +126,27 @@ def _tables(report: Mapping[str, Any]) -> Iterator[Table]:
     yield figures_table(report, [OWN, *(name for name in MEASURES if is_measured(report, name))])
 
 
-def _refuse(
+def _check_options(
     context: click.Context,
-    who: str,
+    tutored_by: str,
     *,
     bertscore: Path | None,
     references: Path | None,
     student: str,
     weights: Path | None,
 ) -> None:
-    """What says nothing beside what else is asked for."""
-    idle = () if who == MODEL else _OF_A_MODEL if who == NEXT_STEP else (*_OF_A_MODEL, *_OF_STUDENTS)
+    idle: tuple[str, ...] = ()
+    if tutored_by != MODEL:
+        idle = _MODEL_OPTIONS if tutored_by == NEXT_STEP else (*_MODEL_OPTIONS, *_STUDENT_OPTIONS)
     for option in idle:
         if context.get_parameter_source(option) is ParameterSource.COMMANDLINE:
-            raise click.UsageError(f"--{option.replace('_', '-')} says nothing with --tutor {who}: leave it out")
-    if idle and who != NEXT_STEP and not Path(who).is_dir():
+            raise click.UsageError(f"--{option.replace('_', '-')} cannot be used with --tutor {tutored_by}")
+    if idle and tutored_by != NEXT_STEP and not Path(tutored_by).is_dir():
         raise click.UsageError(
-            f"--tutor {who}: neither {MODEL}, {NEXT_STEP} nor the folder of a dataset; `soliloquy import` makes one of "
-            "dialogues in another format"
+            f"--tutor {tutored_by}: neither {MODEL}, {NEXT_STEP} nor the folder of a dataset; `soliloquy import` makes "
+            "a dataset of dialogues in another format"
         )
     if bertscore and not references:
-        raise click.UsageError("--bertscore says nothing without --references: name the dialogues to reply to")
+        raise click.UsageError("--bertscore requires --references")
     if student == MODEL and weights:
-        raise click.UsageError("--student model with --weights: these play the tutor alone; name a --model for both")
+        raise click.UsageError("--student model cannot be used with --weights, which play the tutor only")

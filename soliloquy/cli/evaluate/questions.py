@@ -1,38 +1,34 @@
-"""The questions of an evaluation: drawn from a bank or a file, and none that a dataset holds."""
+"""Draws the questions of an evaluation from a bank or a file, without those that the model was trained on."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
+from soliloquy.cli.errors import reporting
 from soliloquy.dataset.reading import Dataset, NoDataset
 from soliloquy.problems.bank.bank import Bank
 from soliloquy.problems.bank.sampling import SampleRequest, sample
 from soliloquy.problems.sources import BadProblemFile, ProblemSource, UnknownProblems, problem_source
-from soliloquy.runs.failure import Failure
 from soliloquy.runtime.seeds import draw
 from soliloquy.v1.conversation_pb2 import Problem
 
 
 def held_out(problems: str, *, seed: int, trained: Sequence[Path]) -> tuple[ProblemSource, Iterator[Problem]]:
-    """A bank or file, and its questions that none of these datasets holds; raises Failure."""
-    try:
+    """Returns a bank or file, and its questions that are in none of the datasets; raises Failure."""
+    with reporting(BadProblemFile, UnknownProblems):
         source = problem_source(problems)
-    except (BadProblemFile, UnknownProblems) as unusable:
-        raise Failure(str(unusable)) from unusable
     return source, questions(source, seed=seed, learned=_learned(trained))
 
 
 def questions(source: ProblemSource, *, seed: int, learned: Collection[str]) -> Iterator[Problem]:
-    """Of a bank topic after topic and family after family; of a file in an order that the seed draws."""
+    """Yields a bank's questions over all topics and families, or those of a file in random order."""
     drawn = _of_bank(source, seed) if isinstance(source, Bank) else _of_file(source, seed)
     return (problem for problem in drawn if problem.id not in learned)
 
 
 def _learned(datasets: Sequence[Path]) -> set[str]:
-    """The problems that the conversations of these datasets are about."""
-    try:
+    """Returns the ids of the problems in these datasets."""
+    with reporting(NoDataset):
         return {conversation.problem.id for folder in datasets for conversation in Dataset(folder)}
-    except NoDataset as error:
-        raise Failure(str(error)) from error
 
 
 def _of_bank(bank: Bank, seed: int) -> Iterator[Problem]:

@@ -4,46 +4,52 @@ from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from soliloquy.cli.evaluate.delivering import deliver, figures_table
-from soliloquy.cli.evaluate.options import problems_option, put_options, report_options, tutor_options
+from soliloquy.cli.errors import reporting
+from soliloquy.cli.evaluate.execution import CaseProgress, fingerprints, run_evaluation, sandboxed
+from soliloquy.cli.evaluate.options import problems_option, question_options, report_options, tutor_options
+from soliloquy.cli.evaluate.output import deliver, figures_table
 from soliloquy.cli.evaluate.questions import held_out
-from soliloquy.cli.evaluate.running import Bar, completed, fingerprints, sandboxed
 from soliloquy.cli.evaluate.tutor import Tutor, chosen_tutor
+from soliloquy.cli.options import EXISTING_FILE, count_option
 from soliloquy.recipes.recipe import find
 from soliloquy.runs.failure import Failure
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.model import Model, StreamingModel
 from soliloquy.runtime.model.opening import opened
 from soliloquy.runtime.model.settings import BadModelSettings, Models, read_models
-from training.evaluation.recipe_loop import RecipeLoop, adapter_digests
-from training.evaluation.scaffold.dialogues import DialogueCase, cases_digest, is_suitable, make_cases
-from training.evaluation.scaffold.evaluator import Evaluator, ScoredDialogue
-from training.evaluation.scaffold.figures import PAPER, TITLES, WHOSE, figures
-from training.evaluation.scaffold.judging import TEMPLATES, Judge
-from training.evaluation.scaffold.page import page
-from training.evaluation.scaffold.tutors import TUTORS
+
+if TYPE_CHECKING:
+    from training.evaluation.scaffold.dialogues import DialogueCase
+    from training.evaluation.scaffold.evaluator import ScoredDialogue
 
 _RECIPE = "scaffold"
-# Problems looked at for each that is put.
-_LOOKED_AT = 40
-_SETTINGS = click.Path(path_type=Path, exists=True, dir_okay=False)
+# Problems to try for each suitable one.
+_TRIED = 40
+_TUTORS = ("planned", "plain")
 
 
 @click.command()
-@click.option("--tutor", type=click.Choice(list(TUTORS)), default="planned", show_default=True, help="How it tutors.")
-@click.option("--dialogues", default=300, show_default=True, type=click.IntRange(min=1), help="Of each of both passes.")
-@click.option("--segments", default=210, show_default=True, type=click.IntRange(min=0), help="To give one reply to.")
-@click.option("--tries", default=8, show_default=True, type=click.IntRange(min=0), help="Of the student, at a problem.")
-@click.option("--judge", type=_SETTINGS, metavar="FILE", help="Model settings: their planner judges what no rule can.")
+@click.option("--tutor", type=click.Choice(_TUTORS), default="planned", show_default=True, help="How the model tutors.")
+@count_option("--dialogues", 300, "Dialogues to hold with each of the two students.")
 @click.option(
-    "--student", type=_SETTINGS, metavar="FILE", help="Model settings: their student solves; else a fake one."
+    "--segments", default=210, show_default=True, type=click.IntRange(min=0), help="Segments to give one reply to."
+)
+@click.option(
+    "--tries", default=8, show_default=True, type=click.IntRange(min=0), help="Tries of the student at each problem."
+)
+@click.option("--judge", type=EXISTING_FILE, metavar="FILE", help="Model settings; their planner judges.")
+@click.option(
+    "--student",
+    type=EXISTING_FILE,
+    metavar="FILE",
+    help="Model settings; their student solves problems.  [default: scripted]",
 )
 @problems_option("arithmetic")
-@put_options
+@question_options
 @report_options
 @tutor_options
 @click.pass_context
@@ -68,25 +74,31 @@ def scaffold(
     quiet: bool,
     **model: Any,
 ) -> None:
-    """Hold dialogues with a student whose states are drawn, and score the tutor in the ScaffoldLM paper's dimensions.
+    """Evaluate a tutor in the dimensions of the ScaffoldLM paper.
 
-    A cooperative student understands everything; a mixed one is confused or off the topic too. Segments end with an
-    answer or a question to reply to. --tutor planned plans by itself, from the problem alone, and keeps track as the
-    recipe does; --tutor plain is a model that is told once how to tutor. What no rule can judge is judged by --judge,
-    or reported as not measured.
+    The tutor holds dialogues with a cooperative student, who understands everything, and with a mixed one, who is also
+    confused or off the topic. It also replies to single segments, which end with an answer or a question. --tutor
+    planned makes a plan from the problem and follows it as the recipe does; --tutor plain is told once how to tutor.
+    A --judge decides what no rule can; without one those dimensions are reported as not measured.
     """
+    from training.evaluation.recipe_loop import adapter_digests
+    from training.evaluation.scaffold.dialogues import cases_digest, is_suitable, make_cases
+    from training.evaluation.scaffold.figures import PAPER, TITLES, WHOSE, figures
+    from training.evaluation.scaffold.judging import TEMPLATES
+    from training.evaluation.scaffold.page import page
+
     chosen = chosen_tutor(context, problems=problems, cache=model_cache, **model)
     engines = {endpoint.engine for endpoint in chosen.models.used.values()}
     if tutor == "plain" and chosen.weights is None and "scripted" in engines:
-        raise click.UsageError("--tutor plain: the scripted model tutors by a plan only: name another --model")
+        raise click.UsageError("--tutor plain cannot be used with the scripted model: choose another --model")
     source, questions = held_out(problems, seed=seed, trained=datasets)
-    wanted = list(islice(filter(is_suitable, islice(questions, _LOOKED_AT * dialogues)), dialogues))
+    wanted = list(islice(filter(is_suitable, islice(questions, _TRIED * dialogues)), dialogues))
     if len(wanted) < dialogues:
-        raise Failure(f"only {len(wanted)} of {dialogues} problems can be put: ask for fewer --dialogues")
+        raise Failure(f"only {len(wanted)} of {dialogues} problems are suitable: use fewer --dialogues")
     cases = list(make_cases(wanted, segments=segments, seed=seed))
     others = {role: _read(file) for role, file in (("judge", judge), ("student", student))}
     prompts = fingerprints(_RECIPE) | TEMPLATES.fingerprints()
-    results = completed(_evaluated(cases, chosen, tutor, others, tries, in_flight, quiet=quiet or as_json))
+    results = run_evaluation(_evaluate(cases, chosen, tutor, others, tries, in_flight, quiet=quiet or as_json))
     report = {
         "protocol": _RECIPE,
         "name": name or (chosen.name if tutor == "planned" else f"{chosen.name}, {tutor}"),
@@ -122,8 +134,8 @@ def scaffold(
     )
 
 
-async def _evaluated(
-    cases: Sequence[DialogueCase],
+async def _evaluate(
+    cases: "Sequence[DialogueCase]",
     chosen: Tutor,
     kind: str,
     others: Mapping[str, Models | None],
@@ -131,15 +143,20 @@ async def _evaluated(
     in_flight: int,
     *,
     quiet: bool,
-) -> list[ScoredDialogue]:
+) -> "list[ScoredDialogue]":
+    from training.evaluation.recipe_loop import RecipeLoop
+    from training.evaluation.scaffold.evaluator import Evaluator
+    from training.evaluation.scaffold.judging import Judge
+    from training.evaluation.scaffold.tutors import TUTORS
+
     def scripted() -> StreamingModel:
         return scripted_model(ModelSettings(problems=[chosen.problems]))
 
-    async with AsyncExitStack() as at_hand:
-        answering = await at_hand.enter_async_context(chosen.answering())
-        execute = await at_hand.enter_async_context(sandboxed())
+    async with AsyncExitStack() as resources:
+        answering = await resources.enter_async_context(chosen.running())
+        execute = await resources.enter_async_context(sandboxed())
         asked: dict[str, Model] = {
-            role: await at_hand.enter_async_context(opened(models, scripted, None))
+            role: await resources.enter_async_context(opened(models, scripted, None))
             for role, models in others.items()
             if models
         }
@@ -151,18 +168,16 @@ async def _evaluated(
             tries=tries,
         )
         broken = 0
-        with Bar(answering, of=len(cases), quiet=quiet) as bar:
+        with CaseProgress(answering, cases=len(cases), quiet=quiet) as bar:
 
-            def tell(result: ScoredDialogue) -> None:
+            def tell(result: "ScoredDialogue") -> None:
                 nonlocal broken
                 broken += bool(result.dialogue.broken)
-                bar.tell(f"broken off {broken}")
+                bar.advance(f"broken off {broken}")
 
             return await putting.all(cases, at_once=in_flight, tell=tell)
 
 
 def _read(file: Path | None) -> Models | None:
-    try:
+    with reporting(BadModelSettings):
         return read_models(file) if file else None
-    except BadModelSettings as error:
-        raise Failure(str(error)) from error

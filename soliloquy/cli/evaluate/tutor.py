@@ -1,4 +1,4 @@
-"""The tutor that is evaluated: a model behind an endpoint, weights in this process, or the scripted stand-in."""
+"""The tutor under evaluation: a model behind an endpoint, weights in this process, or the scripted model."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import click
 from click.core import ParameterSource
 
-from soliloquy.cli.evaluate.weights import Weights, running
+from soliloquy.cli.evaluate.weights import Weights, running_weights
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.model.by_role import ByRole
 from soliloquy.runtime.model.opening import opened
@@ -19,12 +19,12 @@ from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 ROLES = ("tutor", "codegen", "composer")
 
 
-class Answering(Protocol):
+class TutorModel(Protocol):
     async def generate(self, request: GenerateRequest) -> Completion: ...
 
     @property
     def fault(self) -> str:
-        """Why nothing is answered at the moment; empty while something is."""
+        """Why it does not answer at the moment; empty if it does."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,18 +50,18 @@ class Tutor:
         return " + ".join([self.models.identity()["model"], *adapters]) + noise
 
     @asynccontextmanager
-    async def answering(self) -> AsyncIterator[Answering]:
+    async def running(self) -> AsyncIterator[TutorModel]:
         if self.weights is None:
             noisy = ModelSettings(problems=[self.problems], noise=self.noise)
             async with opened(self.models, lambda: scripted_model(noisy), self.cache) as models:
                 yield models
             return
-        async with running(self.weights) as weights:
-            yield _Everywhere(ByRole(self.models, dict.fromkeys(self.models.used, weights)))
+        async with running_weights(self.weights) as weights:
+            yield _LocalModel(ByRole(self.models, dict.fromkeys(self.models.used, weights)))
 
 
-class _Everywhere:
-    # Nothing in this process is ever away.
+class _LocalModel:
+    # A model in this process always answers.
     fault = ""
 
     def __init__(self, by_role: ByRole) -> None:
@@ -80,23 +80,23 @@ def chosen_tutor(
     noise: str,
     problems: str,
 ) -> Tutor:
-    """As the options say; a UsageError where they say nothing together."""
+    """Returns the tutor of these options; raises UsageError if they contradict each other."""
     if max_tokens:
         models = at_most(models, max_tokens)
     if weights:
         for name in ("model", "model_settings", "noise"):
             if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-                raise click.UsageError(f"--weights are a model of their own: leave out --{name.replace('_', '-')}")
+                raise click.UsageError(f"--weights cannot be used with --{name.replace('_', '-')}")
         found = Weights(folder=weights, adapter=Path(adapter) if adapter else None, free=free)
         found.check()
         return Tutor(models=models, cache=None, noise="none", weights=found, problems=problems)
     if free:
-        raise click.UsageError("--free says nothing without --weights: an endpoint's settings have `schema`")
+        raise click.UsageError("--free requires --weights: for an endpoint, set `schema` in its settings")
     return Tutor(models=_with_adapter(models, adapter), cache=cache, noise=noise, weights=None, problems=problems)
 
 
 def at_most(models: Models, max_tokens: int) -> Models:
-    """Of an answer, where the settings allow more."""
+    """Returns models whose answers have at most this many tokens."""
     roles = {name: replace(role, max_tokens=min(max_tokens, role.max_tokens)) for name, role in models.roles.items()}
     return replace(models, roles=roles)
 
@@ -105,6 +105,6 @@ def _with_adapter(models: Models, adapter: str | None) -> Models:
     if adapter is None:
         return models
     if any(models.endpoint_of(role).engine == "scripted" for role in ROLES):
-        raise click.UsageError(f"--adapter {adapter}: the scripted model has no weights: name another --model")
+        raise click.UsageError(f"--adapter {adapter}: the scripted model has no weights: choose another --model")
     roles = {name: replace(role, adapter=adapter) if name in ROLES else role for name, role in models.roles.items()}
     return replace(models, roles=roles)

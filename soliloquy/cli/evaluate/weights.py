@@ -1,20 +1,20 @@
-"""Weights that answer in this process, for as long as they are evaluated: no service has to be up."""
+"""Runs weights in this process, so that an evaluation needs no service."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from services.model.backend import ModelBackend, final_completion
-from services.model.engines.engine import EngineFailed, EngineRefused
-from services.model.engines.settings import EngineSettings
-from services.model.engines.weights import check_base, read_adapter
+from soliloquy.cli.errors import reporting
 from soliloquy.runs.failure import Failure
 from soliloquy.runtime.model import ModelRefused, StreamListener
 from soliloquy.runtime.model.faults import ModelFailed
 from soliloquy.v1.model_pb2 import Adapter, Completion, GenerateRequest
+
+if TYPE_CHECKING:
+    from services.model.backend import ModelBackend
 
 _ADAPTER = "evaluated"
 
@@ -22,21 +22,22 @@ _ADAPTER = "evaluated"
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Weights:
     folder: Path
-    # Of an adapter on top of them.
+    # The folder of an adapter on top of them.
     adapter: Path | None
-    # Whether answers are not held to their schema: what a model writes of its own accord.
+    # Without constraining answers to their schema.
     free: bool
 
     def check(self) -> None:
+        from services.model.engines.engine import EngineRefused
+        from services.model.engines.weights import check_base, read_adapter
+
         for library in ("torch", "transformers"):
             if find_spec(library) is None:
                 raise Failure(f"{library} is not installed: pip install 'soliloquy[serve]'")
-        try:
+        with reporting(EngineRefused):
             check_base(self.folder)
             if self.adapter:
                 read_adapter(Adapter(name=_ADAPTER, path=str(self.adapter)))
-        except EngineRefused as error:
-            raise Failure(str(error)) from error
 
     def identity(self) -> dict[str, Any]:
         return {
@@ -47,21 +48,24 @@ class Weights:
         }
 
 
-class InThisProcess:
-    """One engine as the model of every role."""
+class WeightsModel:
+    """Answers every role with one engine."""
 
-    def __init__(self, answering: ModelBackend, weights: Weights) -> None:
-        self._answering = answering
+    def __init__(self, backend: "ModelBackend", weights: Weights) -> None:
+        self._backend = backend
         self._weights = weights
 
     async def generate(self, request: GenerateRequest, stream_listener: StreamListener | None = None) -> Completion:
         """Streams nothing: it tells the listener of no answer."""
+        from services.model.backend import final_completion
+        from services.model.engines.engine import EngineFailed, EngineRefused
+
         if self._weights.adapter:
             request.adapter = _ADAPTER
         if self._weights.free:
             request.schema = ""
         try:
-            return await final_completion(self._answering.stream(request))
+            return await final_completion(self._backend.stream(request))
         except EngineRefused as refused:
             raise ModelRefused(str(refused)) from refused
         except EngineFailed as failed:
@@ -69,8 +73,10 @@ class InThisProcess:
 
 
 @asynccontextmanager
-async def running(weights: Weights) -> AsyncIterator[InThisProcess]:
+async def running_weights(weights: Weights) -> AsyncIterator[WeightsModel]:
     from services.model.engines.chat import ChatBackend
+    from services.model.engines.engine import EngineRefused
+    from services.model.engines.settings import EngineSettings
     from services.model.engines.transformers.engine import TransformersEngine
 
     settings = EngineSettings(model=weights.folder)
@@ -79,7 +85,7 @@ async def running(weights: Weights) -> AsyncIterator[InThisProcess]:
         await chat.start()
         if weights.adapter:
             await chat.load_adapter(Adapter(name=_ADAPTER, path=str(weights.adapter)))
-        yield InThisProcess(chat, weights)
+        yield WeightsModel(chat, weights)
     except EngineRefused as error:
         raise Failure(str(error)) from error
     finally:

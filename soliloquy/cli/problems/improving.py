@@ -13,7 +13,6 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from services.model.engines.weights import ADAPTER_WEIGHTS
 from soliloquy.cli.durations import DURATION
 from soliloquy.cli.launching import Launch, check_installed, configuration
 from soliloquy.cli.main import INTERRUPTED
@@ -22,7 +21,7 @@ from soliloquy.cli.observing import observing
 from soliloquy.cli.problems.commissioning import commission_options, writing
 from soliloquy.cli.progress import display
 from soliloquy.cli.service_options import CLASSIFIERS
-from soliloquy.cli.training_view import ShownTraining
+from soliloquy.cli.training_view import ObservedTraining
 from soliloquy.dataset.manifest import MANIFEST
 from soliloquy.dataset.storage import Storage
 from soliloquy.problems.commission_source import CommissionSource
@@ -163,7 +162,7 @@ def _school(base: Path | None, config: str | None, start: str | None, *, quiet: 
 
     file = configuration(config)
     launch = Launch(file=file, workers=1, on_ray=False, ray_address=None)
-    train = ShownTraining(launch=launch, quiet=quiet).train
+    train = ObservedTraining(launch=launch, quiet=quiet).train
     return WriterTraining(base=base, settings=read_settings(file), train=train, start=start or "")
 
 
@@ -204,6 +203,8 @@ class _Writing:
     @contextmanager
     def _writer(self, adapter: Path | None) -> Iterator[Models]:
         """The models with the base, or the adapter on top of it, as the writer; a service is started where none is."""
+        from services.model.engines.weights import ADAPTER_WEIGHTS
+
         models = self.plan.models
         if self.base is None:
             yield models

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import islice, pairwise
 from pathlib import Path
 from statistics import fmean
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -15,7 +15,9 @@ from soliloquy.problems.files.reading.rows import UnreadableSource
 from soliloquy.problems.sifting.near_duplicates import NearDuplicates
 from soliloquy.problems.sifting.policy import DUPLICATES
 from soliloquy.runs.failure import Failure
-from training.evaluation.text_models import BertScore, NoLocalModel, Perplexity
+
+if TYPE_CHECKING:
+    from training.evaluation.text_models import BertScore, Perplexity
 
 C = TypeVar("C", bound=Callable[..., Any])
 _AT_ONCE = 1_000
@@ -40,8 +42,8 @@ def measuring_options(command: C) -> C:
 
 @dataclass(frozen=True, kw_only=True)
 class Models:
-    perplexity: Perplexity | None
-    bertscore: BertScore | None
+    perplexity: "Perplexity | None"
+    bertscore: "BertScore | None"
     # Questions of other problems.
     references: Sequence[str]
 
@@ -65,6 +67,8 @@ class Models:
 
 def models(perplexity: Path | None, bertscore: Path | None, references: Path | None) -> Models:
     """Raises Failure."""
+    from training.evaluation.text_models import BertScore, NoLocalModel, Perplexity
+
     if references and not bertscore:
         raise click.UsageError("--references says what --bertscore compares with, and goes with it")
     others = ProblemMeasures()

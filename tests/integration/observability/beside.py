@@ -12,7 +12,7 @@ from pathlib import Path
 
 from benchmarks.random_weights import make_adapter, make_base
 from services.model.engines.engine import InvalidRequest
-from soliloquy.cli.training_view import Silent, exported, following
+from soliloquy.cli.training_view import NoDisplay, following, serving_metrics
 from soliloquy.v1.model_pb2 import Adapter
 from tests.integration.model.support import answer, request, started
 from tests.integration.training.conftest import SETTINGS
@@ -41,14 +41,14 @@ def learn(folder: Path, steps: int) -> None:
     settings = SETTINGS.model_copy(update={"epochs": steps, "max_steps": steps})
     data = dataset(folder / "learned", conversations(3))
     job = Job(settings=settings, base=make_base(folder / "nano", "nano"), data=str(data), folder=folder / "training")
-    with following(job.folder, Silent()):
+    with following(job.folder, NoDisplay()):
         train(job)
 
 
 async def main(folder: Path, address: str, steps: int) -> None:
     # The pipeline is what is looked at.
     os.nice(10)
-    with exported(address):
+    with serving_metrics(address):
         await asyncio.gather(ask(folder), asyncio.to_thread(learn, folder, steps))
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from soliloquy.cli.training_view import Silent, exported, following
+from soliloquy.cli.training_view import NoDisplay, following, serving_metrics
 from soliloquy.runs.failure import Failure
 from tests.integration.model.serving import free_port
 from tests.integration.training.processes import adapter, command, losses, until_step
@@ -266,14 +266,14 @@ def test_a_full_disk_is_one_line_and_leaves_the_checkpoint_before(whole: Path, j
 
 def test_what_a_training_has_come_to_is_scraped(whole: Path) -> None:
     address = f"127.0.0.1:{free_port()}"
-    with exported(address):
-        with following(whole, Silent()):
+    with serving_metrics(address):
+        with following(whole, NoDisplay()):
             pass
         with urllib.request.urlopen(f"http://{address}/metrics", timeout=10) as answer:
             text: str = answer.read().decode()
         with (
             pytest.raises(Failure, match=f"no metrics can be served on {address}"),
-            exported(address),
+            serving_metrics(address),
         ):
             pass
     last = json.loads((whole / "metrics.jsonl").read_text().splitlines()[-1])

@@ -18,7 +18,7 @@ def test_what_is_pushed_is_listed_once_with_what_its_training_found(tmp_path: Pa
     pushed = command("push", made, "--name", "tutor", *where)
     assert pushed.exit_code == 0
     id = pushed.output.strip()
-    assert command("push", made, "--name", "tutor", *where).output == f"{id} is there already\n"
+    assert command("push", made, "--name", "tutor", *where).output == f"{id} is already in the registry\n"
     [version] = json.loads(command("list", "--json", *where).output)["versions"]
     assert (version["id"], version["metrics"]["validation"]["loss"]) == (id, 0.25)
     listed = command("list", *where)

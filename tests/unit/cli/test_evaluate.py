@@ -50,8 +50,8 @@ def test_the_questions_of_a_file_come_in_the_order_of_their_seed(tmp_path: Path)
         (["--trained", "."], "holds no conversations"),
         (["--model", "ray"], "--model ray needs --model-address"),
         (["--weights", "."], "is not a model: missing config.json"),
-        (["--weights", ".", "--model", "scripted"], "--weights are a model of their own: leave out --model"),
-        (["--free"], "--free says nothing without --weights"),
+        (["--weights", ".", "--model", "scripted"], "--weights cannot be used with --model"),
+        (["--free"], "--free requires --weights"),
     ],
 )
 def test_what_cannot_be_evaluated_is_one_line(
@@ -108,12 +108,12 @@ def test_dialogues_of_a_dataset_are_evaluated_as_they_are(tmp_path: Path) -> Non
         (["--tutor", "physics"], "physics holds conversations of the recipe soliloquy: name a dataset of mathdial"),
         (["--tutor", "wordy"], "wordy has no dialogue to measure: 1 are about a problem without a number"),
         (["--tutor", "."], "holds no conversations"),
-        (["--tutor", "wordy", "--dialogues", "3"], "--dialogues says nothing with --tutor wordy"),
-        (["--tutor", "next-step", "--free"], "--free says nothing with --tutor next-step"),
+        (["--tutor", "wordy", "--dialogues", "3"], "--dialogues cannot be used with --tutor wordy"),
+        (["--tutor", "next-step", "--free"], "--free cannot be used with --tutor next-step"),
         (["--references", "physics"], "physics holds conversations of the recipe soliloquy"),
-        (["--bertscore", "."], "--bertscore says nothing without --references"),
+        (["--bertscore", "."], "--bertscore requires --references"),
         (["--references", "wordy", "--bertscore", "."], "holds no encoder: it lacks config.json"),
-        (["--weights", ".", "--student", "model"], "--student model with --weights: these play the tutor alone"),
+        (["--weights", ".", "--student", "model"], "--student model cannot be used with --weights"),
         (["--problems", "algebra"], "'algebra' is neither an existing file nor a bank"),
     ],
 )

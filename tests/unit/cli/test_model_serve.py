@@ -13,19 +13,19 @@ from soliloquy.runtime.listening import listening
 def refusal(*arguments: str) -> str:
     result = CliRunner().invoke(commands, ["model", "serve", *arguments])
     assert result.exit_code == 2
-    return result.stderr.removeprefix("soliloquy: ").rstrip()
+    return result.stderr.removeprefix("soliloquy: ").strip()
 
 
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["--model", "."], "the scripted engine has no weights: leave out --model and --adapter"),
-        (["--adapter", "tutor"], "'tutor' is no adapter: write NAME=PATH"),
-        (["--adapter", "a=x", "--adapter", "a=y"], "'a' is there twice"),
+        (["--model", "."], "--model and --adapter cannot be used with the scripted engine"),
+        (["--adapter", "tutor"], "'tutor' is not an adapter: use NAME=PATH"),
+        (["--adapter", "a=x", "--adapter", "a=y"], "duplicate adapter name 'a'"),
         (["--model", "nowhere"], "Directory 'nowhere' does not exist"),
-        (["--grpc", "127.0.0.1:0", "--http", "127.0.0.2:0"], "Ray Serve binds both on one host"),
-        (["--replicas", "2", "--max-replicas", "3"], "--replicas is a fixed number"),
-        (["--min-replicas", "3", "--max-replicas", "2"], "--min-replicas is 3 and --max-replicas 2"),
+        (["--grpc", "127.0.0.1:0", "--http", "127.0.0.2:0"], "must be on the same host"),
+        (["--replicas", "2", "--max-replicas", "3"], "--replicas cannot be used with"),
+        (["--min-replicas", "3", "--max-replicas", "2"], "--min-replicas 3 is larger than --max-replicas 2"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

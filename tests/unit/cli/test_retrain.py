@@ -15,9 +15,9 @@ SERVED = ["--base", ".", "--name", "tutor", "--registry", "registry", "--model-a
 @pytest.mark.parametrize(
     ("options", "line"),
     [
-        ([], "where do conversations come from? Name either --data or --kafka"),
-        (["--data", "grown", "--kafka", "127.0.0.1:9092"], "Name either --data or --kafka"),
-        (["--data", "grown", "--registry", "memory://kept"], "memory://kept is no folder: name one"),
+        ([], "retrain requires either --data or --kafka"),
+        (["--data", "grown", "--kafka", "127.0.0.1:9092"], "requires either --data or --kafka"),
+        (["--data", "grown", "--registry", "memory://kept"], "--registry memory://kept requires --cache"),
         (["--data", "grown", "--ray-address", "auto"], "--ray-address says nothing without --ray"),
         (["--data", "grown", "--policy", "policy.toml"], "policy.toml: evaluation: Field required"),
         (["--data", "grown", "--config", "smallest"], "there is no configuration 'smallest'"),

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from services.executor.handler import run
 from services.model.engines.scripted import ScriptedEngine
-from soliloquy.cli.evaluate.running import completed
+from soliloquy.cli.evaluate.execution import run_evaluation
 from soliloquy.cli.main import commands
 from soliloquy.problems.bank.bank import load_bank
 from soliloquy.problems.bank.sampling import SampleRequest, sample
@@ -194,7 +194,7 @@ def test_a_judge_that_refuses_ends_the_evaluation_with_its_reason() -> None:
     asking = Saying(lambda _: "What would you do first?")
     tutoring = RecipeLoop(recipe=find("scaffold"), model=asking, execute=partial(run, sandbox=DESK))
     with pytest.raises(Failure, match="the key is not valid"):
-        completed(putting())
+        run_evaluation(putting())
 
 
 def test_a_tutor_that_tells_the_answer_at_once_scaffolds_nothing() -> None:
@@ -289,10 +289,10 @@ def test_a_report_is_written_drawn_beside_the_papers_and_compared(tmp_path: Path
 @pytest.mark.parametrize(
     ("options", "line"),
     [
-        (["--tutor", "plain"], "the scripted model tutors by a plan only"),
+        (["--tutor", "plain"], "--tutor plain cannot be used with the scripted model"),
         (["--tutor", "loud"], "'loud' is not one of"),
         (["--problems", "chemistry"], "'chemistry' is neither an existing file nor a bank"),
-        (["--problems", "{one}", "--dialogues", "3"], "only 0 of 3 problems can be put"),
+        (["--problems", "{one}", "--dialogues", "3"], "only 0 of 3 problems are suitable"),
         (["--judge", "{one}"], "one.jsonl"),
     ],
 )

@@ -1,34 +1,36 @@
-"""An evaluation's report as a user gets it: written into a folder, and as a table or an object on the terminal."""
+"""Writes an evaluation's report into a folder, and prints it as tables or as JSON."""
 
 import json
 from collections.abc import Iterable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
 from rich.table import Table
 
-from soliloquy.runs.failure import Failure
-from training.evaluation.report import PICTURE, CaseResult, format_figure, format_published, write_report
+from soliloquy.cli.errors import writing_to
+
+if TYPE_CHECKING:
+    from training.evaluation.report import CaseResult
 
 
 def deliver(
     out: Path,
     report: Mapping[str, Any],
-    results: Iterable[CaseResult],
+    results: "Iterable[CaseResult]",
     page: Iterable[str],
     *,
     tables: Iterable[Table],
     as_json: bool,
     quiet: bool,
 ) -> None:
-    try:
+    from training.evaluation.report import write_report
+
+    with writing_to(out):
         write_report(out, report, results, page)
         _draw(out, report, quiet=quiet or as_json)
-    except OSError as error:
-        raise Failure(f"{out} cannot be written ({error.strerror}): choose another --out") from error
     if as_json:
         click.echo(json.dumps(report))
     elif not quiet:
@@ -38,7 +40,9 @@ def deliver(
 
 
 def figures_table(report: Mapping[str, Any], names: Iterable[str]) -> Table:
-    """A row each of these metrics and measures; a command may add its own below."""
+    """Returns a table with a row for each metric; a command may add rows of its own."""
+    from training.evaluation.report import format_figure, format_published
+
     table = Table("metric", "share of cases, with its 95 % interval", report["whose"], title=report["name"])
     for name in names:
         table.add_row(report["titles"][name], format_figure(report, name), format_published(report, name))
@@ -46,9 +50,11 @@ def figures_table(report: Mapping[str, Any], names: Iterable[str]) -> Table:
 
 
 def _draw(out: Path, report: Mapping[str, Any], *, quiet: bool) -> None:
+    from training.evaluation.report import PICTURE
+
     if find_spec("matplotlib") is None:
         if not quiet:
-            click.echo(f"no {PICTURE}: matplotlib is missing: pip install 'soliloquy[train]'", err=True)
+            click.echo(f"no {PICTURE}: matplotlib is not installed: pip install 'soliloquy[train]'", err=True)
         return
     from training.evaluation.picture import draw
 

@@ -1,0 +1,34 @@
+"""Options that many commands share."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+Command = Callable[..., Any]
+
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+QUIET = click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+SEED = click.option(
+    "--seed", default=0, show_default=True, type=click.IntRange(min=0), help="Seed of all random draws."
+)
+NOISE = click.option(
+    "--noise",
+    default="none",
+    show_default=True,
+    type=click.Choice(["none", "real"]),
+    help="Imitate the errors in the output of real models.",
+)
+EXISTING_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
+EXISTING_FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
+NEW_FILE = click.Path(path_type=Path, dir_okay=False)
+NEW_FOLDER = click.Path(path_type=Path, file_okay=False)
+
+
+def count_option(flag: str, default: int, text: str) -> Callable[[Command], Command]:
+    """Returns an option whose value is at least one."""
+    return click.option(flag, default=default, show_default=True, type=click.IntRange(min=1), help=text)
+
+
+PROBLEM_FILE_OUT = click.option("--out", required=True, type=NEW_FILE, help="The problem file to write.")
