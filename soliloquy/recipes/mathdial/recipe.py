@@ -7,7 +7,7 @@ from soliloquy.recipes.mathdial import (
     planner,
     prompting,
     records,
-    responding,
+    response_generation,
     restoring,
     rules,
     student,
@@ -40,7 +40,7 @@ RECIPE = Recipe(
     prompts=prompting.given_prompts,
     lessons=lessons.lessons,
     dialogue=lessons.dialogue,
-    replies=responding.replies,
+    replies=response_generation.replies,
     speakers=SPEAKERS,
     person=Person(
         visible_text={"mathdial/replying": str},

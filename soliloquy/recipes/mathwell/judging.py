@@ -9,9 +9,8 @@ from soliloquy.recipes.judges import Judge
 from soliloquy.recipes.mathwell.criteria import model_judge, verdicts
 from soliloquy.recipes.mathwell.criteria.operations import operations_in
 from soliloquy.recipes.mathwell.criteria.scoring import score
-from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, Scores
+from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, Scores, WordProblem
 from soliloquy.recipes.mathwell.policy import POLICY
-from soliloquy.recipes.mathwell.word_problem import as_word_problem
 from soliloquy.runtime.ask import Ask
 from soliloquy.truth.numbers import numbers_in_digits
 from soliloquy.truth.phrases import shared_words
@@ -30,7 +29,7 @@ class ClassifierJudge:
     classifiers: "Classifiers"
 
     def opinions(self, problem: Problem) -> Iterable[Opinion]:
-        return map(_opinion, self.classifiers.opinions(as_word_problem(problem)))
+        return map(_opinion, self.classifiers.opinions(WordProblem.from_problem(problem)))
 
 
 def load_judge(path: Path) -> ClassifierJudge:
@@ -43,7 +42,7 @@ def load_judge(path: Path) -> ClassifierJudge:
 
 async def judge(problem: Problem, ask: Ask, classifiers: Judge | None) -> None:
     """Records the opinions and measures of a problem; asks a model only if no other judge objects."""
-    word_problem = as_word_problem(problem)
+    word_problem = WordProblem.from_problem(problem)
     scores = score(word_problem)
     opinions = problem.authorship.opinions
     opinions.extend(map(_opinion, scores.opinions))

@@ -11,7 +11,6 @@ from typing import Any
 
 from soliloquy.recipes.mathwell.commissions import allowed_operations, join_names
 from soliloquy.recipes.mathwell.criteria.verdicts import WordProblem
-from soliloquy.recipes.mathwell.word_problem import as_word_problem
 from soliloquy.recipes.templates import Templates, fill
 from soliloquy.runtime.ask import Prompt
 from soliloquy.truth.number_format import format_exact
@@ -44,7 +43,7 @@ def given_prompts(conversation: Conversation) -> list[tuple[int, Prompt]]:
     asked = {call.prompt for turn in conversation.turns for call in turn.calls}
     given = [(1, writing(conversation.problem))]
     if "mathwell/judging" in asked:
-        given.append((1, judging(as_word_problem(conversation.problem))))
+        given.append((1, judging(WordProblem.from_problem(conversation.problem))))
     return given
 
 

@@ -4,7 +4,7 @@ import json
 from random import Random
 
 from soliloquy.recipes.mathdial.scripted.phrases import book
-from soliloquy.recipes.mathdial.scripted.workings import WorkedLine, mistakes, pupil_solution, work_through
+from soliloquy.recipes.mathdial.scripted.worked_solutions import WorkedLine, mistakes, pupil_solution, work_through
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.truth.expressions import UNWORKABLE
 from soliloquy.truth.number_format import format_number, format_quantity

@@ -3,7 +3,7 @@
 from random import Random
 
 from soliloquy.recipes.mathdial.scripted.phrases import book
-from soliloquy.recipes.mathdial.scripted.workings import pupil_solution, work_through
+from soliloquy.recipes.mathdial.scripted.worked_solutions import pupil_solution, work_through
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.recipes.scripted.phrasebook import Part, capitalised, rephrase
 from soliloquy.runtime.model import ModelRefused

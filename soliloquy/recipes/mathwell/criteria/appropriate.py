@@ -9,7 +9,7 @@ from typing import Any
 
 from soliloquy.recipes.mathwell.criteria.cues import asks_for
 from soliloquy.recipes.mathwell.criteria.mentions import Mention
-from soliloquy.recipes.mathwell.criteria.understood import Objections, ParsedProblem, is_measure
+from soliloquy.recipes.mathwell.criteria.parsed_problem import Objections, ParsedProblem, is_measure
 from soliloquy.recipes.mathwell.criteria.words import stems
 from soliloquy.truth.readability import flesch_kincaid
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from soliloquy.recipes.mathwell.criteria.links import missing_conversion, substituted
 from soliloquy.recipes.mathwell.criteria.mentions import Mention
-from soliloquy.recipes.mathwell.criteria.understood import Objections, ParsedProblem, is_measure
+from soliloquy.recipes.mathwell.criteria.parsed_problem import Objections, ParsedProblem, is_measure
 
 _COUNTED_WITH = re.compile(r"\s*[a-z]+ (?:and|,)\s*$", re.IGNORECASE)
 

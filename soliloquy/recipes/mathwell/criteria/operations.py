@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from soliloquy.recipes.mathwell.criteria.terms import CannotTrace, Term
-from soliloquy.recipes.mathwell.criteria.working import trace_solution
+from soliloquy.recipes.mathwell.criteria.tracing import trace_solution
 from soliloquy.truth.numbers import numbers_in
 
 _NAMES = {"+": "addition", "-": "subtraction", "*": "multiplication", "/": "division", "//": "division"}

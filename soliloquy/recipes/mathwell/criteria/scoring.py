@@ -7,15 +7,15 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
-from soliloquy.recipes.mathwell.criteria import appropriate, asked_for, numbers_used, solvable, steps
+from soliloquy.recipes.mathwell.criteria import appropriate, goal, numbers_used, solvable, steps
+from soliloquy.recipes.mathwell.criteria.parsed_problem import Objections, ParsedProblem, parse_problem
 from soliloquy.recipes.mathwell.criteria.question import MOST_CHARACTERS
-from soliloquy.recipes.mathwell.criteria.understood import Objections, ParsedProblem, parse_problem
 from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, Opinion, Scores, WordProblem
 from soliloquy.recipes.mathwell.criteria.words import WORD, singular, stems
 
 Rule = Callable[[ParsedProblem], Objections]
 
-_MODULES = (solvable, numbers_used, asked_for, steps, appropriate)
+_MODULES = (solvable, numbers_used, goal, steps, appropriate)
 _RULES: Mapping[Criterion, Mapping[str, Rule]] = {
     Criterion(criterion): {
         name: next(getattr(each, name) for each in _MODULES if hasattr(each, name)) for name in rules

@@ -5,8 +5,8 @@ import re
 from soliloquy.recipes.mathwell.criteria.cues import asks_for
 from soliloquy.recipes.mathwell.criteria.links import missing_conversion, substituted
 from soliloquy.recipes.mathwell.criteria.mentions import Mention
+from soliloquy.recipes.mathwell.criteria.parsed_problem import Objections, ParsedProblem
 from soliloquy.recipes.mathwell.criteria.terms import Term
-from soliloquy.recipes.mathwell.criteria.understood import Objections, ParsedProblem
 from soliloquy.recipes.mathwell.criteria.words import SAYS_LITTLE, UNITS, VAGUE, WORD, singular, stems
 
 _EVENT = re.compile(

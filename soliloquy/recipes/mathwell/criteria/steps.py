@@ -5,8 +5,8 @@ import re
 
 from soliloquy.recipes.mathwell.criteria.cues import asks_for, happens, may_take_away
 from soliloquy.recipes.mathwell.criteria.mentions import Mention
+from soliloquy.recipes.mathwell.criteria.parsed_problem import Objections, ParsedProblem, is_measure
 from soliloquy.recipes.mathwell.criteria.terms import Term
-from soliloquy.recipes.mathwell.criteria.understood import Objections, ParsedProblem, is_measure
 from soliloquy.recipes.mathwell.criteria.words import convertible
 
 _MORE = re.compile(r"# more\b(?!.*\bthan\b)", re.IGNORECASE)

@@ -3,6 +3,9 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Self
+
+from soliloquy.v1.conversation_pb2 import Problem
 
 
 class Criterion(StrEnum):
@@ -25,6 +28,17 @@ class WordProblem:
     topic: str = ""
     # The school year that was asked for; None where none was.
     grade: int | None = None
+
+    @classmethod
+    def from_problem(cls, problem: Problem) -> Self:
+        commission = problem.authorship.commission
+        return cls(
+            question=problem.question,
+            code=problem.solution,
+            answer=problem.answer.value if problem.HasField("answer") else None,
+            topic=commission.topic,
+            grade=commission.grade or None,
+        )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -8,9 +8,9 @@ from soliloquy.recipes.mathwell.criteria.links import Links, link_numbers
 from soliloquy.recipes.mathwell.criteria.mentions import Mention
 from soliloquy.recipes.mathwell.criteria.question import MOST_CHARACTERS, Question, parse_question
 from soliloquy.recipes.mathwell.criteria.terms import DECIDED, CannotTrace, Term
+from soliloquy.recipes.mathwell.criteria.tracing import trace_solution
 from soliloquy.recipes.mathwell.criteria.verdicts import WordProblem
 from soliloquy.recipes.mathwell.criteria.words import UNITS
-from soliloquy.recipes.mathwell.criteria.working import trace_solution
 
 # Why a rule objects; nothing where it does not.
 Objections = Iterator[str]

@@ -27,13 +27,13 @@ _TEMPLATES = Templates(
 def replies(conversation: Conversation, given: ReplyContext) -> list[Lesson]:
     """Each of the tutor's messages; where its move is to be given, those whose move somebody knows."""
     return [
-        Lesson(turn=turn.number, prompt=responding(conversation, conversation.turns[:number], given), answer=text)
+        Lesson(turn=turn.number, prompt=_prompt(conversation, conversation.turns[:number], given), answer=text)
         for number, turn in enumerate(conversation.turns, start=1)
         if (text := turn.tutor.text) and (move_name(turn.tutor) or not given.move)
     ]
 
 
-def responding(conversation: Conversation, turns: Sequence[Turn], given: ReplyContext) -> Prompt:
+def _prompt(conversation: Conversation, turns: Sequence[Turn], given: ReplyContext) -> Prompt:
     """What the last of these turns is replied to with."""
     told = grounded(conversation, turns)
     asked, said = [_TEMPLATES.fill("asked")], [_TEMPLATES.fill("said", conversation=told["conversation"])]

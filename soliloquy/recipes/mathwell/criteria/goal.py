@@ -4,8 +4,8 @@ import math
 import re
 
 from soliloquy.recipes.mathwell.criteria.cues import asks_for, happens
+from soliloquy.recipes.mathwell.criteria.parsed_problem import Objections, ParsedProblem, is_measure
 from soliloquy.recipes.mathwell.criteria.terms import Term
-from soliloquy.recipes.mathwell.criteria.understood import Objections, ParsedProblem, is_measure
 from soliloquy.recipes.mathwell.criteria.words import CONVERSIONS, convertible
 
 _REST = re.compile(r"\b(?:the rest|the others|the remaining)\b", re.IGNORECASE)
