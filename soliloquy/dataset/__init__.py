@@ -1,1 +1,1 @@
-"""Finished conversations as files: shards, their manifest, what is read and exported from them."""
+"""Datasets of finished conversations: written as shards with a manifest, read, counted, shown and exported."""

@@ -1,4 +1,4 @@
-"""What the word problems of a dataset come to, in the terms of the paper's table 2."""
+"""Counts the word problems that were written to order, as table 2 of the MATHWELL paper does."""
 
 import tomllib
 from collections import Counter
@@ -11,7 +11,7 @@ from soliloquy.dataset.problem_measures import ProblemMeasures
 from soliloquy.dataset.reading import Dataset
 
 CRITERIA = ("solvable", "accurate", "appropriate")
-# By model, the same figures as the paper has them.
+# The figures that the paper published, by model.
 PUBLISHED: Mapping[str, Mapping[str, float]] = tomllib.loads(
     Path(__file__).with_name("published.toml").read_text("utf-8")
 )
@@ -23,15 +23,15 @@ _COLUMNS = [
 
 @dataclass(kw_only=True)
 class AuthoredProblems:
-    """Counts of problems, kept or not."""
+    """Counts of problems, accepted or not."""
 
     written: int = 0
-    # Whose function returned a number: only those are judged.
+    # Problems whose function returned a number; only those are judged.
     ran: int = 0
-    # By criterion; accuracy and appropriateness are asked of what is solvable.
+    # By criterion; only solvable problems count for accuracy and appropriateness.
     meets: Counter[str] = field(default_factory=Counter)
     meets_all: int = 0
-    # Those for which a topic was asked for, and those that name it.
+    # Problems with a requested topic, and problems that name it.
     topics: int = 0
     named: int = 0
     measured: ProblemMeasures = field(default_factory=ProblemMeasures)
@@ -59,17 +59,17 @@ class AuthoredProblems:
         )
 
     def _judge(self, opinions: Iterable[Mapping[str, str]]) -> None:
-        """One "no" is enough for a no, and somebody has to say yes."""
-        said: dict[str, set[str]] = {criterion: set() for criterion in CRITERIA}
+        """A criterion is met if at least one judge says yes and none says no."""
+        rulings_by: dict[str, set[str]] = {criterion: set() for criterion in CRITERIA}
         for opinion in opinions:
-            said[opinion["criterion"]].add(opinion["ruling"])
-        met = {name for name, rulings in said.items() if "RULING_NO" not in rulings and "RULING_YES" in rulings}
+            rulings_by[opinion["criterion"]].add(opinion["ruling"])
+        met = {name for name, rulings in rulings_by.items() if "RULING_NO" not in rulings and "RULING_YES" in rulings}
         if "solvable" in met:
             self.meets.update(met)
         self.meets_all += len(met) == len(CRITERIA)
 
     def shares(self) -> dict[str, float | None]:
-        """In per cent, as the paper has them; None where nothing could be counted."""
+        """Returns percentages as the paper has them; None for a share of nothing."""
         solvable = self.meets["solvable"]
         return {
             "ran": _percent(self.ran, self.written),
@@ -90,7 +90,7 @@ class AuthoredProblems:
 
 
 def count_authored(dataset: Dataset) -> AuthoredProblems:
-    """Of all that was written, kept or not."""
+    """Counts all problems written to order, accepted or not."""
     counted = AuthoredProblems()
     for rejected in (False, True):
         if dataset.count(rejected=rejected):

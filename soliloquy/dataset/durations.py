@@ -1,4 +1,4 @@
-"""What a clock said of a dataset: how fast it grew, how long its programs and its model's answers took."""
+"""Histograms of a dataset's times: how fast it grew, how long its programs and its model's answers took."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from soliloquy.dataset.columns import below, named, value_counts
 
-# Durations are counted in bins of 6 %, so that what is kept does not grow with the conversations.
+# Durations are counted in bins 6 % wide, so that memory does not grow with the conversations.
 BINS_A_DECADE = 40
 
 Histogram = Counter[int]
@@ -19,14 +19,13 @@ Histogram = Counter[int]
 class Durations:
     # How many conversations were collected in each second since 1970.
     collected: Counter[int] = field(default_factory=Counter)
-    # By lane.
+    # By lane, and below by role.
     executions: dict[str, Histogram] = field(default_factory=dict)
     waits: Histogram = field(default_factory=Counter)
-    # By role.
     calls: dict[str, Histogram] = field(default_factory=dict)
 
     def add(self, batch: pa.RecordBatch) -> None:
-        """Counts the rows of a shard of timings."""
+        """Counts a batch of a shard of timings."""
         self.collected += value_counts(pc.floor(batch["collected_at"]).cast(pa.int64()))
         executions = pc.list_flatten(batch["executions"])
         _add(self.executions, below(executions, "seconds"), by=named(below(executions, "lane"), "LANE_"))
@@ -36,44 +35,44 @@ class Durations:
 
     @property
     def programs(self) -> Histogram:
-        """Of all lanes."""
+        """The durations of all programs, whatever their lane."""
         return sum(self.executions.values(), Counter())
 
     @property
     def seconds(self) -> int:
-        """From the first conversation to the last."""
+        """The seconds from the first conversation to the last."""
         return max(self.collected) - min(self.collected) + 1 if self.collected else 0
 
     @property
     def per_second(self) -> float:
-        """Conversations that came in, those not kept included."""
+        """Conversations collected per second, including rejected ones."""
         return self.collected.total() / self.seconds if self.collected else 0.0
 
 
 def _add(histograms: dict[str, Histogram], seconds: pa.Array, *, by: pa.Array) -> None:
-    # Of a dataset from before lanes were told, they are unset.
+    # Datasets of earlier versions have no lanes.
     by = pc.fill_null(by, "")
     for key in sorted(value_counts(by)):
         histograms[key] = histograms.get(key, Counter()) + _binned(seconds.filter(pc.equal(by, key)))
 
 
 def quantile(histogram: Histogram, share: float) -> float:
-    """The duration that this share of them does not exceed; 0 where there are none."""
+    """Returns the duration that this share does not exceed; 0 for an empty histogram."""
     wanted, reached = share * histogram.total(), 0
-    for place in sorted(histogram):
-        reached += histogram[place]
+    for number in sorted(histogram):
+        reached += histogram[number]
         if reached >= wanted:
-            return bin_start(place + 0.5)
+            return bin_start(number + 0.5)
     return 0.0
 
 
-def bin_start(place: float) -> float:
-    """The seconds at which a bin begins."""
-    return float(10 ** (place / BINS_A_DECADE))
+def bin_start(number: float) -> float:
+    """Returns the duration at which a bin begins."""
+    return float(10 ** (number / BINS_A_DECADE))
 
 
 def _binned(seconds: pa.Array) -> Histogram:
-    """What took no time was not measured."""
+    """Leaves out zeros: those durations were not measured."""
     measured = seconds.filter(pc.greater(seconds, 0))
-    places = np.floor(np.log10(np.asarray(measured)) * BINS_A_DECADE)
-    return value_counts(pa.array(places.astype(np.int64)))
+    bins = np.floor(np.log10(np.asarray(measured)) * BINS_A_DECADE)
+    return value_counts(pa.array(bins.astype(np.int64)))

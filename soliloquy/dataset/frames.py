@@ -1,4 +1,4 @@
-"""A file that grows by whole frames: what was appended and flushed is there after any crash, and checked when read."""
+"""An append-only file of checksummed frames: a flushed frame survives any crash."""
 
 import asyncio
 import os
@@ -7,22 +7,22 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-# The payload's length, and a checksum over both.
+# The payload's length, and a checksum of length and payload.
 _HEAD = struct.Struct("<II")
-# No event is a tenth of it: a longer frame is a damaged head.
+# Ten times the longest event: a head that claims more is damaged.
 _LONGEST = 4 * 1024 * 1024
 
 
 class DamagedFrames(OSError):
-    """A frame is not what was written; the message names the file and the place."""
+    """A frame differs from what was written; the message names the file and the offset."""
 
 
 class Frames:
-    """Appended to by one process; a frame counts once it is on the disk."""
+    """One process appends; a frame counts once it is on the disk."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        # Unbuffered: after a failed write nothing is left behind that a later one would append.
+        # Unbuffered, so that a failed write leaves no bytes behind for the next write to append.
         self._file = path.open("a+b", buffering=0)
         self._flushed = 0
         self._flushing: asyncio.Task[None] | None = None
@@ -32,7 +32,7 @@ class Frames:
         self._file.close()
 
     def recover(self) -> Iterator[tuple[int, bytes]]:
-        """The place and payload of each frame of an earlier start; half a last one is cut off behind them."""
+        """Yields the offset and payload of each frame of an earlier start, then cuts off an incomplete last frame."""
         end = 0
         try:
             for start, payload in _frames(self.path):
@@ -45,7 +45,7 @@ class Frames:
         self.size = end
 
     async def append(self, payload: bytes) -> int:
-        """Its place, once it is on the disk."""
+        """Returns the offset of the frame once it is on the disk."""
         start = self.size
         frame = _HEAD.pack(len(payload), _checksum(payload)) + payload
         try:
@@ -56,7 +56,7 @@ class Frames:
             self._file.truncate(start)
             raise OSError(error.errno, error.strerror, str(self.path)) from error
         self.size += len(frame)
-        await self._on_disk(self.size)
+        await self._wait_for_disk(self.size)
         return start
 
     def payload(self, start: int) -> bytes:
@@ -67,8 +67,8 @@ class Frames:
             raise DamagedFrames(f"{self.path} is damaged at byte {start}")
         return payload
 
-    async def _on_disk(self, end: int) -> None:
-        """Waits for the disk. Whoever arrives during a flush shares the next one; all who share one wake together."""
+    async def _wait_for_disk(self, end: int) -> None:
+        """Waits for a flush. Callers that arrive during one flush share the next."""
         while self._flushed < end:
             if self._flushing is None:
                 self._flushing = asyncio.create_task(self._flush())
@@ -84,7 +84,7 @@ class Frames:
 
 
 def read_payloads(path: Path) -> Iterator[bytes]:
-    """Of a file that another process may be appending to."""
+    """Yields the payloads of a file to which another process may be appending."""
     for _, payload in _frames(path):
         yield payload
 
@@ -107,5 +107,5 @@ def _frames(path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def _checksum(payload: bytes) -> int:
-    # Never that of a disk's zeros.
+    # Seeded with the length, so that a run of zeros on the disk is no valid frame.
     return zlib.crc32(payload, len(payload) ^ 0xFFFFFFFF)

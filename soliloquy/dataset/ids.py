@@ -1,16 +1,16 @@
-"""The conversations that are known, by their ids."""
+"""A set of ids in little memory."""
 
 from hashlib import blake2b
 
 
 class IdSet:
-    """A million take a tenth of a gigabyte: of each only a digest is kept, long enough to be the only one."""
+    """Keeps a digest of each id, long enough to be unique: a million ids take 100 MB."""
 
     def __init__(self) -> None:
         self._digests: set[bytes] = set()
 
     def add(self, conversation_id: str) -> bool:
-        """False where it was known."""
+        """Returns whether the id is new."""
         before = len(self._digests)
         self._digests.add(_digest(conversation_id))
         return len(self._digests) > before

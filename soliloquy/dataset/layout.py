@@ -1,4 +1,4 @@
-"""What a dataset's shards are called, and what one holds at most."""
+"""The kinds of shards, and their limits; apart from shards.py, which loads Arrow."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ ACCEPTED, REJECTED, TIMED = KINDS = ("accepted", "rejected", "timings")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ShardLimits:
-    """What a shard holds at most, before it is compressed."""
+    """The largest shard, before compression."""
 
     rows: int = 10_000
     bytes: int = 256 * 1024**2

@@ -1,4 +1,4 @@
-"""One writer a dataset, whoever else tries."""
+"""Lets one process at a time write a dataset."""
 
 import fcntl
 import json
@@ -16,52 +16,52 @@ LOCK = "lock.json"
 
 
 class Locked(Exception):
-    """Another process writes there; the message says which, as far as it is known."""
+    """Another process is writing the dataset; the message names it if it is known."""
 
 
 @contextmanager
-def write_lock(place: Storage, working: Path) -> Iterator[None]:
-    """Held by one process of all that share the working folder, and in an object store by one working folder of all.
+def write_lock(storage: Storage, working: Path) -> Iterator[None]:
+    """Locks the working folder for this process and, in an object store, the dataset for this working folder.
 
-    The first ends with its process, however that ends. The second is an object that only the first to ask can create
-    (as far as the store keeps that promise: S3 does); a process that was killed leaves it behind, for the next start on
-    the same working folder to find.
+    The lock of the folder ends with its process. The lock in a store is an object that only one caller can create (S3
+    guarantees that; other stores may not). A killed process leaves it behind, and the next start with the same working
+    folder takes it over.
     """
     lock = os.open(working / "lock", os.O_RDWR | os.O_CREAT, 0o644)
     try:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise Locked(f"another process writes {place}") from None
-        if place.folder is not None:
+            raise Locked(f"another process is writing {storage}") from None
+        if storage.folder is not None:
             yield
             return
-        _take(place, working)
+        _take(storage, working)
         try:
             yield
         finally:
-            # Where the store is gone, the next start finds the lock to be its own.
+            # If the store is away, the lock stays, and the next start recognises it as its own.
             with suppress(StorageUnavailable):
-                place.remove(LOCK)
+                storage.remove(LOCK)
     finally:
         os.close(lock)
 
 
-def _take(place: Storage, working: Path) -> None:
+def _take(storage: Storage, working: Path) -> None:
     owner = _owner(working)
     claim = {"owner": owner, "host": platform.node(), "process": os.getpid(), "since": time.ctime()}
-    if place.create(LOCK, json.dumps(claim).encode()):
+    if storage.create(LOCK, json.dumps(claim).encode()):
         return
-    held = json.loads(place.read(LOCK) or b"{}")
+    held = json.loads(storage.read(LOCK) or b"{}")
     if held.get("owner") != owner:
         raise Locked(
-            f"process {held.get('process')} of {held.get('host')} writes {place} since {held.get('since')}; "
-            f"if it is no more, remove {place}/{LOCK}"
+            f"process {held.get('process')} of {held.get('host')} is writing {storage} since {held.get('since')}; "
+            f"if it no longer runs, remove {storage}/{LOCK}"
         )
 
 
 def _owner(working: Path) -> str:
-    """The name of the working folder, the same at each start."""
+    """Returns the id of the working folder, which it keeps across restarts."""
     path = working / "owner"
     if not path.exists():
         unfinished = path.with_suffix(".unfinished")

@@ -1,4 +1,4 @@
-"""A dataset's manifest, the truth of what is there: a shard that it does not name does not count."""
+"""Reads and writes the manifest, which decides what a dataset holds: a shard that it does not name does not count."""
 
 import json
 from collections.abc import Iterable
@@ -14,17 +14,17 @@ MANIFEST = "manifest.json"
 FORMAT = 2
 _PARTS = ("format", "run", "counts", "cost", "arrival", "shards")
 _CONTRACT = (runs_pb2, sandbox_pb2, conversation_pb2, dataset_pb2)
-# What a dataset of the first format was.
+# The file of a dataset of format 1.
 _FIRST_FORMAT = "conversations.jsonl"
 
 
 class UnreadableManifest(Exception):
-    """It is damaged, or of another version than this one reads; the message says what to do."""
+    """The manifest is damaged, or of another format; the message says what to do."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Shard:
-    """One file of rows, as it was when it was written."""
+    """One file of rows, as it was written."""
 
     name: str
     rows: int
@@ -36,39 +36,43 @@ class Shard:
         return self.name.partition("/")[0]
 
 
-def read_manifest(place: Storage) -> dict[str, Any] | None:
-    """None where there is none."""
-    text = place.read(MANIFEST)
+def read_manifest(storage: Storage) -> dict[str, Any] | None:
+    """Returns None if there is no manifest."""
+    text = storage.read(MANIFEST)
     if text is None:
         return None
     try:
         manifest = json.loads(text)
-        form = manifest["format"]
-        if form == FORMAT:
-            whole = {name: manifest[name] for name in _PARTS}
-            shards_of(whole)
-            return whole
+        version_read = manifest["format"]
+        if version_read == FORMAT:
+            parts = {name: manifest[name] for name in _PARTS}
+            shards_of(parts)
+            return parts
     except (ValueError, TypeError, KeyError) as error:
-        raise UnreadableManifest(f"{place}/{MANIFEST} is not readable ({error!r})") from error
-    if form == 1:
-        raise UnreadableManifest(f"{place} holds a dataset of format 1 ({_FIRST_FORMAT}), of an earlier version")
-    raise UnreadableManifest(f"{place}/{MANIFEST} is of format {form!r}; this version reads {FORMAT}: update it")
+        raise UnreadableManifest(f"{storage}/{MANIFEST} cannot be read ({error!r})") from error
+    if version_read == 1:
+        raise UnreadableManifest(
+            f"{storage} holds a dataset of format 1 ({_FIRST_FORMAT}), which this version cannot read"
+        )
+    raise UnreadableManifest(
+        f"{storage}/{MANIFEST} has format {version_read!r}; this version reads format {FORMAT}: update soliloquy"
+    )
 
 
-def write_manifest(place: Storage, manifest: dict[str, Any], shards: Iterable[Shard]) -> None:
-    """From then on its shards count, and no others."""
-    whole = {"format": FORMAT, **manifest, "shards": [asdict(shard) for shard in shards]}
-    place.write(MANIFEST, json.dumps(whole, ensure_ascii=False, indent=2).encode() + b"\n")
+def write_manifest(storage: Storage, manifest: dict[str, Any], shards: Iterable[Shard]) -> None:
+    """Writes the manifest last: from then on exactly these shards count."""
+    content = {"format": FORMAT, **manifest, "shards": [asdict(shard) for shard in shards]}
+    storage.write(MANIFEST, json.dumps(content, ensure_ascii=False, indent=2).encode() + b"\n")
 
 
 def shards_of(manifest: dict[str, Any], *kinds: str) -> list[Shard]:
-    """In the order of their rows."""
+    """Returns the shards of these kinds, in the order of their rows."""
     shards = [Shard(**shard) for shard in manifest["shards"]]
     return [shard for shard in shards if shard.kind in kinds]
 
 
 def versions() -> dict[str, Any]:
-    """Of the code and of the contract that a dataset is written with."""
+    """Returns the version of the code and the hashes of the contract that a dataset is written with."""
     return {
         "soliloquy": version("soliloquy"),
         "protos_sha256": {

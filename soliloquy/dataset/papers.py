@@ -1,4 +1,4 @@
-"""The figures of a dataset in the terms of the papers, beside theirs."""
+"""Compares the figures of a dataset with those that the papers published."""
 
 from soliloquy.dataset.authored import PUBLISHED, AuthoredProblems
 from soliloquy.dataset.statistics import Statistics
@@ -6,33 +6,33 @@ from soliloquy.dataset.tables import share
 
 Beside = list[tuple[str, str, str]]
 
-_WRITTEN = {
-    "ran": "functions that returned a number, in %",
-    "solvable": "of these solvable",
-    "accurate": "of the solvable accurate",
-    "appropriate": "of the solvable appropriate",
-    "all": "of those with a number all three",
-    "named": "that name their topic",
+_MATHWELL = {
+    "ran": "functions that returned a number, %",
+    "solvable": "of those, solvable, %",
+    "accurate": "of the solvable, accurate, %",
+    "appropriate": "of the solvable, appropriate, %",
+    "all": "of those with a number, all three, %",
+    "named": "problems that name their topic, %",
     "reading_grade": "Flesch-Kincaid grade",
     "dale_chall": "New Dale-Chall",
     "tokens": "tokens a question",
     "distinct_operations": "operations a problem",
-    "self_similarity": "words that two questions share, in %",
+    "self_similarity": "words that two questions share, %",
 }
 
 
 def mathdial(kept: Statistics) -> Beside:
-    """Those of its table 1; nothing where nobody says anything."""
+    """Returns the rows of MathDial's table 1; none for a dataset without utterances."""
     if not kept.words:
         return []
     return [
-        ("pairs of a message and its reply", f"{kept.pairs:,}", "14,197 in 2,861 conversations"),
+        ("message-reply pairs", f"{kept.pairs:,}", "14,197 in 2,861 conversations"),
         ("words an utterance", f"{kept.words_per_utterance('student', 'tutor'):.1f}", "17.3"),
         ("bigram entropy", f"{kept.bigram_entropy:.2f}", "3.54"),
         ("uptake", f"{kept.uptake:.2f}", "0.83"),
-        *((words, here, there) for words, here, there in _solved(kept)),
+        *_solved(kept),
         *(
-            [("replies that make the move focus", share(kept.moves["focus"], kept.moves.total()), "37 %")]
+            [("replies with the move focus", share(kept.moves["focus"], kept.moves.total()), "37 %")]
             if kept.moves
             else []
         ),
@@ -40,17 +40,19 @@ def mathdial(kept: Statistics) -> Beside:
 
 
 def _solved(kept: Statistics) -> Beside:
-    """Of conversations that say whether the student came to the answer, and how."""
+    """Returns rows only for conversations that record whether the student reached the answer."""
     resolved = kept.resolutions.total()
-    of = {
-        "solved": ("solved by the student itself", "75 %"),
-        "revealed": ("solved after the tutor had told the answer", "14 %"),
+    outcomes = {
+        "solved": ("solved by the student alone", "75 %"),
+        "revealed": ("solved after the tutor revealed the answer", "14 %"),
     }
-    return [(words, share(kept.resolutions[name], resolved), there) for name, (words, there) in of.items() if resolved]
+    return [
+        (words, share(kept.resolutions[name], resolved), there) for name, (words, there) in outcomes.items() if resolved
+    ]
 
 
 def scaffold(kept: Statistics) -> Beside:
-    """What its conversations come to; nothing for one that has no learner states."""
+    """Returns ScaffoldLM's figures; none for a dataset without learner states."""
     if not kept.learner_states:
         return []
     drawn = {"correct": 50, "comprehension": 10, "incorrect": 20, "confusion": 5, "question": 10, "irrelevant": 5}
@@ -65,10 +67,10 @@ def scaffold(kept: Statistics) -> Beside:
 
 
 def mathwell(written: AuthoredProblems) -> Beside:
-    """Those of its tables, of all that was written to order; nothing where nothing was."""
+    """Returns the figures of MATHWELL's tables for all problems written to order; none if there are none."""
     here, published = written.as_json(), PUBLISHED["MATHWELL"]
     return [
         (words, "not measured" if here[name] is None else f"{here[name]:g}", f"{published.get(name, '')}")
-        for name, words in _WRITTEN.items()
+        for name, words in _MATHWELL.items()
         if written.ran
     ]

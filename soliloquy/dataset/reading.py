@@ -16,7 +16,7 @@ from soliloquy.dataset.layout import ACCEPTED, REJECTED, TIMED
 from soliloquy.dataset.manifest import Shard, UnreadableManifest, read_manifest, shards_of
 from soliloquy.dataset.rows import REASONS, SCHEMA, TIMINGS, completed, messages, rows
 from soliloquy.dataset.storage import Storage
-from soliloquy.dataset.timings import timeless
+from soliloquy.dataset.timings import without_timings
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Collected
 
@@ -46,12 +46,12 @@ class Dataset:
         """Raises NoDataset."""
         self.folder = str(folder)
         try:
-            self._place = Storage(self.folder)
-            manifest = read_manifest(self._place)
+            self._storage = Storage(self.folder)
+            manifest = read_manifest(self._storage)
         except (UnreadableManifest, OSError) as error:
             raise NoDataset(_one_line(error)) from error
-        self._files, self._root = self._place.for_arrow()
-        self._journals = sorted(self._place.folder.glob(".run/journal*")) if self._place.folder else []
+        self._files, self._root = self._storage.for_arrow()
+        self._journals = sorted(self._storage.folder.glob(".run/journal*")) if self._storage.folder else []
         if manifest is None and not self._journals:
             raise NoDataset(f"{folder} holds no conversations: grow some with soliloquy generate --out {folder}")
         # Nothing is listed of a run that has not come to its end.
@@ -65,7 +65,7 @@ class Dataset:
         yield from (conversation for _, conversation in self.placed(rejected=rejected))
         kept = (one.conversation for one in self._unsharded() if bool(one.reasons) == rejected)
         while group := list(islice(kept, ROWS_AT_ONCE)):
-            yield from map(Conversation.FromString, messages(timeless(rows(group))))
+            yield from map(Conversation.FromString, messages(without_timings(rows(group))))
 
     def count(self, *, rejected: bool = False) -> int:
         return sum(shard.rows for shard in self._shards(rejected))
@@ -139,7 +139,7 @@ class Dataset:
                 return next(found for _, found in self.placed(rejected=rejected, after=f"{name}:{before}"))
         for kept in self._unsharded():
             if kept.id == conversation_id:
-                [found] = messages(timeless(rows([kept.conversation])))
+                [found] = messages(without_timings(rows([kept.conversation])))
                 return Conversation.FromString(found)
         return None
 

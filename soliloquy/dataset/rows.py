@@ -1,4 +1,4 @@
-"""A conversation as an Arrow row: the protobuf message field by field, and back to the very same bytes."""
+"""Converts protobuf messages to Arrow rows, field by field, and back to the same bytes."""
 
 from collections.abc import Iterable
 
@@ -11,7 +11,7 @@ from soliloquy.v1 import conversation_pb2, dataset_pb2, runs_pb2, sandbox_pb2
 
 
 def _files() -> list[FileDescriptorProto]:
-    """The contract, but for the values inside values: rows cannot recurse, and on the wire a message is bytes."""
+    """Returns the contract with nested values as bytes, the same on the wire: Arrow rows cannot recurse."""
     files = []
     for module in (runs_pb2, sandbox_pb2, conversation_pb2, dataset_pb2):
         module.DESCRIPTOR.CopyToProto(file := FileDescriptorProto())
@@ -33,32 +33,33 @@ _CONVERSATIONS = _HANDLERS.get_for_message(
 )
 _TIMINGS = _HANDLERS.get_for_message(_DESCRIPTORS.FindMessageTypeByName(dataset_pb2.Timings.DESCRIPTOR.full_name))
 SCHEMA: pa.Schema = _CONVERSATIONS.list_to_record_batch([]).schema
-_FROM_THE_FIRST = ["id", "run", "problem", "turns"]
-# Of a rejected conversation: why it is.
+_REQUIRED = ["id", "run", "problem", "turns"]
+# Why a conversation was rejected; only rejected shards have the column.
 REASONS = pa.field("reasons", pa.list_(pa.string()))
 TIMINGS: pa.Schema = _TIMINGS.list_to_record_batch([]).schema
 
 
 def rows(serialised: Iterable[bytes]) -> pa.RecordBatch:
-    """One row a serialised Conversation; enums under the names that the contract gives them."""
+    """Returns a row for each serialised Conversation; an enum is its name in the contract."""
     return _CONVERSATIONS.list_to_record_batch(list(serialised))
 
 
 def timing_rows(serialised: Iterable[bytes]) -> pa.RecordBatch:
-    """One row a serialised Timings."""
+    """Returns a row for each serialised Timings."""
     return _TIMINGS.list_to_record_batch(list(serialised))
 
 
 def completed(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Rows that were written before the contract had all its columns, with all of them; KeyError for other rows."""
+    """Adds the columns that an earlier contract lacked; raises KeyError for rows that are no conversations."""
     if "collected_at" in batch.schema.names:
         return timing_rows(_TIMINGS.record_batch_to_array(batch).to_pylist())
-    batch.select(_FROM_THE_FIRST)
-    made = rows(messages(batch))
-    return made.append_column(REASONS, batch[REASONS.name]) if REASONS.name in batch.schema.names else made
+    batch.select(_REQUIRED)
+    complete = rows(messages(batch))
+    has_reasons = REASONS.name in batch.schema.names
+    return complete.append_column(REASONS, batch[REASONS.name]) if has_reasons else complete
 
 
 def messages(batch: pa.RecordBatch) -> list[bytes]:
-    """The serialised Conversation of each row."""
+    """Returns the serialised Conversation of each row."""
     serialised: list[bytes] = _CONVERSATIONS.record_batch_to_array(batch).to_pylist()
     return serialised

@@ -1,4 +1,4 @@
-"""Collected conversations as Parquet files of a bounded size: accepted, rejected, and their timings apart."""
+"""Writes collected conversations as Parquet shards: accepted ones, rejected ones, and their timings."""
 
 import hashlib
 from collections.abc import Callable, Sequence
@@ -12,37 +12,37 @@ from soliloquy.dataset.manifest import Shard
 from soliloquy.dataset.rows import REASONS, SCHEMA, TIMINGS, rows
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.tally import Tally
-from soliloquy.dataset.timings import timeless, timings
+from soliloquy.dataset.timings import timings, without_timings
 from soliloquy.v1.dataset_pb2 import Collected
 
 SCHEMAS = {ACCEPTED: SCHEMA, REJECTED: SCHEMA.append(REASONS), TIMED: TIMINGS}
-# Rows that are compressed and read together.
+# The largest row group.
 GROUP_ROWS = 1000
 GROUP_BYTES = 16 * 1024**2
 
 
 class DatasetWriter:
-    """Writes conversations in the order in which they come; each shard appears whole, under the next free number."""
+    """Writes conversations in the order of their arrival; each shard appears complete, under the next free number."""
 
     def __init__(
-        self, place: Storage, scratch: Path, present: Sequence[Shard], limits: ShardLimits, tally: Tally
+        self, storage: Storage, scratch: Path, present: Sequence[Shard], limits: ShardLimits, tally: Tally
     ) -> None:
-        """What it writes is added to the tally."""
+        """Adds what it writes to the tally."""
         self._limits = limits
         self._tally = tally
         self._shards = {
-            kind: _Shards(kind, place, scratch, sum(shard.kind == kind for shard in present)) for kind in KINDS
+            kind: _ShardFiles(kind, storage, scratch, sum(shard.kind == kind for shard in present)) for kind in KINDS
         }
         self._kinds = {
-            kind: _Kind(self._shards[kind], limits, made)
-            for kind, made in ((ACCEPTED, self._accepted), (REJECTED, self._rejected))
+            kind: _RowBuffer(self._shards[kind], limits, to_rows)
+            for kind, to_rows in ((ACCEPTED, self._accepted), (REJECTED, self._rejected))
         }
 
     def add(self, collected: Collected) -> None:
         self._kinds[REJECTED if collected.reasons else ACCEPTED].add(collected)
 
     def close(self) -> list[Shard]:
-        """Those that it has written, which count once a manifest names them."""
+        """Returns the shards written, which count once a manifest names them."""
         for kind in self._kinds.values():
             kind.finish()
         self._shards[TIMED].finish()
@@ -57,26 +57,26 @@ class DatasetWriter:
 
     def _counted(self, group: Sequence[Collected], *, accepted: bool) -> pa.RecordBatch:
         grown = rows(one.conversation for one in group)
-        # What was imported was never collected.
+        # Imported conversations have no timings.
         if group[0].HasField("timings"):
             timed = self._shards[TIMED]
             if timed.rows + len(grown) > self._limits.rows:
                 timed.finish()
             timed.write(timings(grown, [one.timings.collected_at for one in group]))
-        kept = timeless(grown)
+        kept = without_timings(grown)
         self._tally.add(kept, accepted=accepted)
         return kept
 
 
-class _Kind:
-    """Conversations that are all accepted, or all rejected: on their way into shards."""
+class _RowBuffer:
+    """Collects the conversations of one kind, accepted or rejected, into row groups and shards."""
 
     def __init__(
-        self, shards: "_Shards", limits: ShardLimits, made: Callable[[Sequence[Collected]], pa.RecordBatch]
+        self, shards: "_ShardFiles", limits: ShardLimits, to_rows: Callable[[Sequence[Collected]], pa.RecordBatch]
     ) -> None:
         self._shards = shards
         self._limits = limits
-        self._made = made
+        self._to_rows = to_rows
         self._group: list[Collected] = []
         self._group_bytes = self._rows = self._bytes = 0
 
@@ -98,20 +98,20 @@ class _Kind:
         self._rows = self._bytes = 0
 
     def _write(self) -> None:
-        self._shards.write(self._made(self._group))
+        self._shards.write(self._to_rows(self._group))
         self._group, self._group_bytes = [], 0
 
 
-class _Shards:
-    """The files of one kind."""
+class _ShardFiles:
+    """The shards of one kind."""
 
-    def __init__(self, kind: str, place: Storage, scratch: Path, first: int) -> None:
+    def __init__(self, kind: str, storage: Storage, scratch: Path, first: int) -> None:
         self._kind = kind
-        self._place = place
+        self._storage = storage
         self._scratch = scratch / f"{kind}.unfinished"
         self._first = first
         self._writer: pq.ParquetWriter | None = None
-        # Of the one that is being written.
+        # The rows of the shard being written.
         self.rows = 0
         self.finished: list[Shard] = []
 
@@ -131,14 +131,14 @@ class _Shards:
         name = f"{self._kind}/{self._first + len(self.finished):05}.parquet"
         size = self._scratch.stat().st_size
         self.finished.append(Shard(name=name, rows=self.rows, bytes=size, sha256=digest))
-        self._place.put(name, self._scratch)
+        self._storage.put(name, self._scratch)
         self._writer, self.rows = None, 0
 
 
-def remove_leftovers(place: Storage, counting: Sequence[Shard]) -> None:
-    """Shards that no manifest names: of a start that ended before it could write one."""
+def remove_leftovers(storage: Storage, counting: Sequence[Shard]) -> None:
+    """Removes shards that the manifest does not name; a start that was killed before its manifest left them."""
     counted = {shard.name for shard in counting}
     for kind in KINDS:
-        for name in place.names(kind):
+        for name in storage.names(kind):
             if name not in counted:
-                place.remove(name)
+                storage.remove(name)

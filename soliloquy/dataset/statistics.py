@@ -1,8 +1,8 @@
-"""What the conversations of a dataset come to, in the terms of the papers; counted one batch after the other."""
+"""Counts what the card and the report show of a dataset, batch by batch."""
 
 import re
 from collections import Counter
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
@@ -15,7 +15,7 @@ from soliloquy.recipes.recipe import DEFAULT, Recipe, find
 from soliloquy.truth.utterances import bigram_entropy, uptake, words
 from soliloquy.v1.conversation_pb2 import Evaluation, StepState
 
-# By the names that the columns have.
+# By the words that `named` returns.
 LETTERS = {word(Evaluation.Name(code), "EVALUATION_"): letter for letter, code in EVALUATIONS.items()}
 STATE_LETTERS = {word(StepState.Name(code), "STEP_STATE_"): letter for letter, code in STATES.items()}
 _EXCEPTION = re.compile(r"[A-Za-z_.]+(?=: |$)")
@@ -24,61 +24,61 @@ _KINDS_OF_TOKENS = ("prompt", "completion")
 
 @dataclass(kw_only=True)
 class Statistics:
-    """Counts of conversations; those of two parts of a dataset add up to those of the whole."""
+    """Counts of conversations."""
 
     conversations: int = 0
     recipes: Counter[str] = field(default_factory=Counter)
     endings: Counter[str] = field(default_factory=Counter)
     topics: Counter[str] = field(default_factory=Counter)
     personas: Counter[str] = field(default_factory=Counter)
-    # In which a person was the student.
+    # Conversations with a person as the student.
     persons: int = 0
-    # By id, or by question where they have none.
+    # By id, or by question for problems without an id.
     problems: Counter[str] = field(default_factory=Counter)
-    # The banks and files that the problems are from.
+    # The banks and files from which the problems come.
     origins: Counter[str] = field(default_factory=Counter)
-    # How many conversations have so many turns, and how many utterances of a speaker so many words.
+    # Conversations by number of turns, and utterances by speaker and number of words.
     lengths: Counter[int] = field(default_factory=Counter)
     words: Counter[tuple[str, int]] = field(default_factory=Counter)
-    # A student's message with the tutor's reply to it.
+    # Messages of the student that the tutor replied to.
     pairs: int = 0
-    # Of pairs whose message has words that can be taken up, how many there are, and their shares of words together.
+    # Pairs whose message has words to take up, and the sum of the shares taken up.
     uptakes: int = 0
     taken_up: float = 0.0
-    # In bits, of the tutor's utterances together.
+    # In bits, summed over the tutor's utterances.
     entropy: float = 0.0
     intents: Counter[str] = field(default_factory=Counter)
     strategies: Counter[str] = field(default_factory=Counter)
-    # What is wrong in the solutions that students believe in, and what a message is to believe of its own.
+    # Errors in the solutions that students believe in, and what each message still believes.
     confusions: Counter[str] = field(default_factory=Counter)
     beliefs: Counter[str] = field(default_factory=Counter)
-    # What messages show; and by whom those that showed something else were sent back.
+    # What messages show, and who sent messages back that showed something else.
     learner_states: Counter[str] = field(default_factory=Counter)
     sent_back: Counter[str] = field(default_factory=Counter)
-    # By evaluation and what the tutor does about it: one of the numbered actions, or a move.
+    # By evaluation and response, which is a numbered action or a move.
     codes: Counter[tuple[str, str]] = field(default_factory=Counter)
     states: Counter[str] = field(default_factory=Counter)
-    # Of the tutor's replies, where the recipe has them chosen, with what each is for; how conversations were resolved.
+    # Moves of the tutor's replies with their intents, and how conversations were resolved, for recipes that have them.
     moves: Counter[str] = field(default_factory=Counter)
     move_intents: Counter[tuple[str, str]] = field(default_factory=Counter)
     resolutions: Counter[str] = field(default_factory=Counter)
     python_turns: int = 0
-    # How many calculations took so many attempts.
+    # Calculations by number of attempts.
     attempts: Counter[int] = field(default_factory=Counter)
     statuses: Counter[str] = field(default_factory=Counter)
     lanes: Counter[str] = field(default_factory=Counter)
-    # Of the programs that failed, by exception or status.
+    # Failed programs, by exception or status.
     errors: Counter[str] = field(default_factory=Counter)
-    # By what the code found of the student's number, and the tutor's evaluation of it.
+    # By the code's verdict on the student's number and the tutor's evaluation.
     verdicts: Counter[tuple[str, str]] = field(default_factory=Counter)
     parse: Counter[str] = field(default_factory=Counter)
-    # By role and kind.
+    # By role, and prompt or completion.
     tokens: Counter[tuple[str, str]] = field(default_factory=Counter)
-    # By role, engine, model and adapter's digest, how many calls they answered.
+    # Calls by role, engine, model and adapter's digest.
     models: Counter[tuple[str, ...]] = field(default_factory=Counter)
-    # Of problems that were written to order.
+    # Problems that were written to order.
     authored: AuthoredProblems = field(default_factory=AuthoredProblems)
-    # Why conversations were not kept: one may have broken several rules.
+    # Reasons for rejection; a conversation may have several.
     reasons: Counter[str] = field(default_factory=Counter)
 
     def add(self, batch: pa.RecordBatch) -> None:
@@ -119,14 +119,9 @@ class Statistics:
         self._add_calls(below(turns, "calls"))
         self._add_calls(below(batch["problem"], "enrichment", "calls"))
 
-    def merge(self, other: "Statistics") -> None:
-        for counted in fields(self):
-            mine, theirs = getattr(self, counted.name), getattr(other, counted.name)
-            setattr(self, counted.name, mine + theirs)
-
     @property
     def recipe(self) -> Recipe:
-        """Whose words its codes are to be told in: a dataset is grown by one."""
+        """The recipe whose words describe the codes; a dataset normally has one recipe."""
         return find(next((name for name, _ in self.recipes.most_common(1)), "") or DEFAULT)
 
     @property
@@ -135,22 +130,22 @@ class Statistics:
 
     @property
     def replies(self) -> int:
-        """The student's messages but for those that open a conversation."""
+        """The student's messages, except those that open a conversation."""
         return self.intents.total() - self.intents["opening"]
 
     @property
     def bigram_entropy(self) -> float:
-        """As in MathDial's table 1: the mean over the tutor's utterances of that of their own pairs of words."""
+        """As in MathDial's table 1: the mean over the tutor's utterances of the entropy of their word pairs."""
         return self.entropy / max(self.utterances("tutor"), 1)
 
     @property
     def uptake(self) -> float:
-        """Where table 1 has a trained model's: the mean share of a message's words that its reply takes up."""
+        """The mean share of a message's words that its reply takes up; in table 1, a trained model estimates it."""
         return self.taken_up / max(self.uptakes, 1)
 
     @property
     def agreeing(self) -> int:
-        """The evaluations that agree with what the code found."""
+        """The number of evaluations that agree with the code's verdict."""
         agreeing = self.recipe.agreeing
         return sum(n for (found, evaluation), n in self.verdicts.items() if LETTERS.get(evaluation) in agreeing[found])
 
@@ -200,7 +195,7 @@ class Statistics:
 
 
 def kinds_of_reasons(reasons: pa.Array) -> pa.Array:
-    """The rule that each reason begins with."""
+    """Returns the rule that each reason begins with."""
     return pc.list_element(pc.split_pattern(reasons, ":", max_splits=1), 0)
 
 
@@ -209,7 +204,7 @@ def _is_said(texts: pa.Array) -> pa.Array:
 
 
 def _kinds_of_errors(errors: pa.Array, statuses: pa.Array) -> pa.Array:
-    """The exception that ended a program, or how else it ended; null where it ran."""
+    """Returns the exception of each failed program, or its status."""
     failed = pc.not_equal(statuses, "ok")
     kinds: list[Any] = []
     for error, status in zip(errors.filter(failed).to_pylist(), statuses.filter(failed).to_pylist(), strict=True):

@@ -1,4 +1,4 @@
-"""Where a dataset lies: a folder of this machine, or one of an object store (any URL that fsspec knows)."""
+"""Reads and writes files in a local folder or in an object store (any URL that fsspec knows)."""
 
 import os
 import shutil
@@ -18,22 +18,22 @@ T = TypeVar("T")
 
 
 class StorageUnavailable(OSError):
-    """The place does not take or give what it should; the message names it and what it says."""
+    """The storage failed; the message names it and its error."""
 
 
 class Storage:
-    """Every file appears whole or not at all: renamed into a folder, put as one object elsewhere."""
+    """Every file appears complete or not at all: renamed into a folder, or put as one object."""
 
-    def __init__(self, where: str | Path) -> None:
-        self._files, self._root = _opened(str(where))
+    def __init__(self, location: str | Path) -> None:
+        self._files, self._root = _file_system(str(location))
         self.folder = Path(self._root) if isinstance(self._files, LocalFileSystem) else None
-        self.url = str(where).rstrip("/") or "/"
+        self.url = str(location).rstrip("/") or "/"
 
     def __str__(self) -> str:
         return self.url
 
     def read(self, name: str) -> bytes | None:
-        """None where there is no such file."""
+        """Returns None if there is no such file."""
 
         def read() -> bytes | None:
             try:
@@ -41,33 +41,33 @@ class Storage:
             except FileNotFoundError:
                 return None
 
-        return self._tried(read)
+        return self._attempt(read)
 
     def write(self, name: str, content: bytes) -> None:
         if self.folder is None:
-            self._tried(lambda: self._files.pipe_file(self._path(name), content))
+            self._attempt(lambda: self._files.pipe_file(self._path(name), content))
             return
         unfinished = self.folder / f".{name}.unfinished"
         unfinished.write_bytes(content)
         self.put(name, unfinished)
 
     def put(self, name: str, file: Path) -> None:
-        """Takes a file of this machine away and there; on the disk when this returns."""
+        """Moves a local file there; it is on the disk when this returns."""
         if self.folder is None:
-            self._tried(lambda: self._files.put_file(str(file), self._path(name)))
+            self._attempt(lambda: self._files.put_file(str(file), self._path(name)))
             file.unlink()
             return
         target = self.folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
         if file.stat().st_dev != target.parent.stat().st_dev:
-            # Only on one disk can it be renamed.
+            # A rename works only within one file system.
             file = Path(shutil.move(file, target.parent / f".{target.name}.unfinished"))
         _flush(file)
         file.replace(target)
         _flush(target.parent)
 
     def create(self, name: str, content: bytes) -> bool:
-        """Writes a file that is not there; False where it is."""
+        """Writes the file unless it exists; returns whether it was written."""
 
         def create() -> bool:
             try:
@@ -76,16 +76,16 @@ class Storage:
                 return False
             return True
 
-        return self._tried(create)
+        return self._attempt(create)
 
     def remove(self, name: str) -> None:
-        self._tried(lambda: self._files.rm_file(self._path(name)))
+        self._attempt(lambda: self._files.rm_file(self._path(name)))
 
     def names(self, folder: str) -> list[str]:
-        """Of the files in one of its folders, with the folder."""
+        """Returns the sorted paths of the files in one of its folders."""
 
         def names() -> list[str]:
-            # An object store may remember what it listed.
+            # fsspec caches the listings of object stores.
             self._files.invalidate_cache()
             try:
                 found = self._files.ls(self._path(folder), detail=False)
@@ -93,15 +93,15 @@ class Storage:
                 return []
             return sorted(f"{folder}/{path.rpartition('/')[2]}" for path in found)
 
-        return self._tried(names)
+        return self._attempt(names)
 
     @contextmanager
     def opened(self, name: str) -> Iterator[BinaryIO]:
-        with self._tried(lambda: self._files.open(self._path(name), "rb")) as file:
+        with self._attempt(lambda: self._files.open(self._path(name), "rb")) as file:
             yield file
 
     def for_arrow(self) -> tuple["fs.FileSystem", str]:
-        """The same as Arrow sees it, which reads a file of this machine by itself."""
+        """Returns the file system and root for Arrow, which reads local files itself."""
         from pyarrow import fs
 
         if self.folder is not None:
@@ -111,21 +111,21 @@ class Storage:
     def _path(self, name: str) -> str:
         return f"{self._root.rstrip('/')}/{name}"
 
-    def _tried(self, act: Callable[[], T]) -> T:
-        """Each file system has errors of its own kind; what is said of them is the same."""
+    def _attempt(self, act: Callable[[], T]) -> T:
+        """Turns the errors of the object stores, which each have their own, into StorageUnavailable."""
         try:
             return act()
         except Exception as error:
             if self.folder is not None:
                 raise
-            raise StorageUnavailable(f"{self.url} does not answer as it should ({error})") from error
+            raise StorageUnavailable(f"{self.url} failed ({error})") from error
 
 
-def _opened(where: str) -> tuple[AbstractFileSystem, str]:
+def _file_system(location: str) -> tuple[AbstractFileSystem, str]:
     try:
-        files, root = url_to_fs(where)
+        files, root = url_to_fs(location)
     except (ImportError, ValueError) as error:
-        raise StorageUnavailable(f"{where} cannot be opened ({error})") from error
+        raise StorageUnavailable(f"{location} cannot be opened ({error})") from error
     return files, root
 
 

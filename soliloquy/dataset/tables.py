@@ -1,15 +1,15 @@
-"""Counts as people read them: shares, and tables in Markdown."""
+"""Formats counts as shares and as Markdown tables."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-# Of a table: imported conversations may have a student each.
+# Imported conversations may each have a persona of their own.
 _MOST_ROWS = 50
 
 
 def share(part: int, whole: int) -> str:
-    """Rounded down: all is said only of all."""
+    """Rounds down, so that only all of them make 100 %."""
     return f"{part * 1_000 // whole / 10:g} % ({part:,} of {whole:,})" if whole else "none"
 
 
@@ -18,7 +18,7 @@ def percent(part: float, whole: float) -> str:
 
 
 def counts(name: str, counted: Mapping[Any, int]) -> str:
-    """A row a value with its share: the most frequent first, or as they come in a dict that is no Counter."""
+    """Returns a table of values and shares: most frequent first, or in the order of a dict that is no Counter."""
     whole = sum(counted.values())
     ordered = list(counted.items())
     if isinstance(counted, Counter):
@@ -30,7 +30,7 @@ def counts(name: str, counted: Mapping[Any, int]) -> str:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Empty where there are no rows."""
+    """Returns an empty string if there are no rows."""
     lines = ["| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in row) + " |" for row in rows]
     rule = "| --- " + "| ---: " * (len(head) - 1) + "|"
     return "\n".join(["| " + " | ".join(head) + " |", rule, *lines]) if lines else ""

@@ -1,4 +1,4 @@
-"""Counts over the rows of a dataset."""
+"""Counts the rows of a dataset for its manifest."""
 
 from collections import Counter
 from collections.abc import Container
@@ -21,13 +21,13 @@ _LETTERS = {Evaluation.Name(code): letter for letter, code in EVALUATIONS.items(
 
 @dataclass
 class Tally:
-    """Everything but the time a run took; the same dataset always has the same tally."""
+    """Counts everything except times; the same dataset always has the same tally."""
 
     accepted: int = 0
     rejected: int = 0
-    # How many have a detailed solution, and how many were to have one and have the plain one.
+    # Problems with a detailed solution, and problems that kept the plain one although enrichment was asked for.
     enrichment: Counter[str] = field(default_factory=Counter)
-    # What the planner made of problems and did not take; and why problems were no use to the recipe.
+    # Samples that the planner discarded, and reasons why problems were unfit for the recipe.
     discarded: Counter[str] = field(default_factory=Counter)
     unfit: Counter[str] = field(default_factory=Counter)
     turns: int = 0
@@ -35,18 +35,18 @@ class Tally:
     executions: Counter[str] = field(default_factory=Counter)
     parse: Counter[str] = field(default_factory=Counter)
     verdicts: Counter[str] = field(default_factory=lambda: Counter(agree=0, contradict=0))
-    # Of problems written to order that have an answer: how many, their tokens, and how many take each operation.
+    # Problems written to order that have an answer: their number, tokens, and how many use each operation.
     measures: Counter[str] = field(default_factory=Counter)
-    # By role and kind; and by role, engine, model and adapter's digest, how many calls they answered.
+    # Tokens by role and kind, and the number of calls by role, engine, model and adapter's digest.
     tokens: Counter[tuple[str, str]] = field(default_factory=Counter)
     answered: Counter[tuple[str, ...]] = field(default_factory=Counter)
-    # Problems whose enrichment was counted before, and is among them: their conversations share it.
+    # Problems whose enrichment was counted before: all conversations about a problem share it.
     known: Container[str] = ()
     enriched: set[str] = field(default_factory=set)
 
     @classmethod
     def from_json(cls, counts: dict[str, Any], known: Container[str]) -> Self:
-        """That which `as_json` told of, to go on from."""
+        """Restores a tally from `as_json`, to continue counting."""
         tally = cls(known=known)
         tokens = {(role, kind): n for role, used in counts["tokens"].items() for kind, n in used.items()}
         answered = {tuple(row[name] for name in ANSWERED_BY): row["calls"] for row in counts["models"]}
@@ -93,8 +93,9 @@ class Tally:
 
     def _add_measures(self, measures: pa.Array) -> None:
         for one in measures.to_pylist():
-            told = one or {"tokens": 0, "operations": ()}
-            self.measures.update({"problems": 1, "tokens": told["tokens"], **dict.fromkeys(told["operations"], 1)})
+            measured = one or {"tokens": 0, "operations": ()}
+            operations = dict.fromkeys(measured["operations"], 1)
+            self.measures.update({"problems": 1, "tokens": measured["tokens"], **operations})
 
     def _add_calculations(self, turns: pa.Array, recipes: pa.Array) -> None:
         calculations = below(turns, "calculation")
@@ -103,7 +104,7 @@ class Tally:
         self.executions.update({_plain(name, "STATUS_"): count for name, count in value_counts(statuses).items()})
         evaluations = below(turns, "tutor", "evaluation").fill_null("EVALUATION_UNSPECIFIED")
         for (recipe, found, evaluation), count in value_counts(recipes, verdicts(calculations), evaluations).items():
-            # What was imported may have no recipe, and so no rules.
+            # Imported conversations may have no recipe, and then have no rules.
             if recipe and (agreeing := find(recipe).agreeing):
                 agrees = _LETTERS.get(evaluation, "") in agreeing[found]
                 self.verdicts["agree" if agrees else "contradict"] += count

@@ -1,4 +1,4 @@
-"""What a clock or a machine said of conversations, apart from what the run made of them."""
+"""Separates the times of conversations, which differ from run to run, from all that a run repeats."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,27 +10,29 @@ import pyarrow.compute as pc
 from soliloquy.dataset.columns import below
 from soliloquy.dataset.rows import TIMINGS
 
-# Fields, and those below them.
+# Fields with their subfields.
 _Fields = Mapping[str, Any]
-_OF_CALLS: _Fields = {"calls": {"seconds": {}}}
-_OF_EXECUTIONS: _Fields = {"execution": {"seconds": {}, "waited_seconds": {}, "runsc_version": {}}}
-_OF_CALCULATIONS: _Fields = {"calculation": {"attempts": _OF_EXECUTIONS}}
-_TOLD: _Fields = {
-    # A matter of speed, and of who grew it.
+_CALLS: _Fields = {"calls": {"seconds": {}}}
+_EXECUTIONS: _Fields = {"execution": {"seconds": {}, "waited_seconds": {}, "runsc_version": {}}}
+_CALCULATIONS: _Fields = {"calculation": {"attempts": _EXECUTIONS}}
+_VARYING: _Fields = {
+    # How fast the run was executed, and which execution it was.
     "run": {"in_flight": {}, "growing": {}},
-    "problem": {"enrichment": _OF_CALLS},
-    "turns": {"student": {"rejected": _OF_CALCULATIONS}, **_OF_CALCULATIONS, **_OF_CALLS},
+    "problem": {"enrichment": _CALLS},
+    "turns": {"student": {"rejected": _CALCULATIONS}, **_CALCULATIONS, **_CALLS},
 }
 
 
-def timeless(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Conversations as the same run always makes them."""
-    columns = [_cleared(batch[name], _TOLD[name]) if name in _TOLD else batch[name] for name in batch.schema.names]
+def without_timings(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Clears every field that may differ between two executions of the same run."""
+    columns = [
+        _cleared(batch[name], _VARYING[name]) if name in _VARYING else batch[name] for name in batch.schema.names
+    ]
     return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
 
 
 def timings(batch: pa.RecordBatch, at: Sequence[float]) -> pa.RecordBatch:
-    """What differs each time: a row for each conversation, and when it was collected."""
+    """Returns a row of times for each conversation; `at` is when each was collected."""
     turns = batch["turns"]
     ends, turns = _ends(turns), turns.flatten()
     attempts = pc.struct_field(turns, ["calculation", "attempts"])
@@ -47,21 +49,21 @@ def timings(batch: pa.RecordBatch, at: Sequence[float]) -> pa.RecordBatch:
 def _executions(turns: pa.Array, attempts: pa.Array) -> dict[str, Any]:
     ends = _ends(attempts)
     executions = below(attempts.flatten(), "execution")
-    told = {name: below(executions, name) for name in ("seconds", "waited_seconds", "runsc_version", "lane")}
+    columns = {name: below(executions, name) for name in ("seconds", "waited_seconds", "runsc_version", "lane")}
     attempt = np.arange(1, ends[-1] + 1) - np.repeat(ends[:-1], np.diff(ends))
-    return told | {"turn": np.repeat(below(turns, "number"), np.diff(ends)), "attempt": attempt}
+    return columns | {"turn": np.repeat(below(turns, "number"), np.diff(ends)), "attempt": attempt}
 
 
 def _calls(turns: pa.Array, ends: Any, planned: pa.Array, asked: pa.Array) -> dict[str, Any]:
-    """Each conversation's own side by side: of its problem, of its turns."""
+    """Joins the calls of each conversation's problem with those of its turns."""
     of_problems, of_turns = _ends(planned), _ends(asked)
     rows = [np.repeat(np.arange(len(ends) - 1), np.diff(of)) for of in (of_problems, of_turns[ends])]
     order = np.argsort(np.concatenate(rows), kind="stable")
     numbers = np.repeat(below(turns, "number"), np.diff(of_turns))
-    told = {"turn": pa.array(np.concatenate([np.zeros(of_problems[-1], np.int32), numbers]))}
+    columns = {"turn": pa.array(np.concatenate([np.zeros(of_problems[-1], np.int32), numbers]))}
     for name in ("role", "seconds"):
-        told[name] = pa.concat_arrays([below(calls.flatten(), name) for calls in (planned, asked)])
-    return {name: column.take(pa.array(order)) for name, column in told.items()}
+        columns[name] = pa.concat_arrays([below(calls.flatten(), name) for calls in (planned, asked)])
+    return {name: column.take(pa.array(order)) for name, column in columns.items()}
 
 
 def _listed(name: str, ends: Any, columns: Mapping[str, Any]) -> pa.Array:
@@ -72,7 +74,7 @@ def _listed(name: str, ends: Any, columns: Mapping[str, Any]) -> pa.Array:
 
 
 def _ends(lists: pa.Array) -> Any:
-    """Where each list ends among the values of all, from the first one's beginning on."""
+    """Returns the offsets of lists among their flattened values, beginning with 0."""
     return np.concatenate([[0], np.cumsum(pc.list_value_length(lists).fill_null(0))])
 
 

@@ -1,4 +1,4 @@
-"""What programs came to, as Python would print it: each kind of value is taken out of its column at once."""
+"""Formats the values of programs as Python prints them, one kind of value at a time."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +11,7 @@ from soliloquy.v1.sandbox_pb2 import Value
 
 
 def shown_values(values: pa.Array) -> list[str]:
-    """Of an array of the contract's values; what is unset is None."""
+    """Formats an array of the contract's Value messages; an unset value becomes "None"."""
     texts = ["None"] * len(values)
     for kind, text in _KINDS.items():
         column = pc.struct_field(values, kind)

@@ -99,7 +99,7 @@ def test_a_dataset_without_a_manifest_is_left_alone(tmp_path: Path) -> None:
     [
         ("manifest.json", '{"format": 1, "counts": {}}', "a dataset of format 1"),
         ("manifest.json", '{"format": 3}', "is of format 3; this version reads 2"),
-        ("manifest.json", "{", "is not readable"),
+        ("manifest.json", "{", "cannot be read"),
         (".run/journal.jsonl", "{}", "an unfinished run of an earlier version"),
     ],
 )

@@ -92,7 +92,7 @@ def test_a_wrong_verdict_is_named_although_the_record_agrees_with_itself(referen
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
-        (b"not json\n", "manifest.json is not readable"),
+        (b"not json\n", "manifest.json cannot be read"),
         (b'{"format": 1}', "of an earlier version"),
         (None, "holds no conversations"),
     ],

@@ -182,7 +182,7 @@ async def test_what_another_process_holds_is_said_so(topics: KafkaSettings, tmp_
     async with running("service", "collector", "--data", tmp_path, *ANY_PORT, kafka=topics) as collector:
         address = await collector.address("collector")
         for command, complaint in (
-            (("collector", "--data", tmp_path), "another process writes"),
+            (("collector", "--data", tmp_path), "another process is writing"),
             (("tutor", "--http", address), f"cannot listen on {address}"),
         ):
             async with running("service", *command, kafka=topics) as second:

@@ -182,7 +182,7 @@ async def test_each_growing_has_a_dataset_and_few_are_open(
 
 async def test_two_collectors_cannot_write_one_folder(settings: LiveSettings) -> None:
     async with LiveDatasets(settings):
-        with pytest.raises(Locked, match="another process writes"):
+        with pytest.raises(Locked, match="another process is writing"):
             await LiveDatasets(settings).__aenter__()
 
 

@@ -51,8 +51,8 @@ def test_a_card_tells_how_many_came_to_the_answer_and_lists_no_more_than_a_perso
     made.accepted.resolutions.update(solved=7, revealed=1, unsolved=2)
     made.accepted.personas = Counter({f"student {number:03}": 1 for number in range(60)})
     text = card(made)
-    assert "| solved by the student itself | 70 % (7 of 10) |" in text
-    assert "| solved after the tutor had told the answer | 10 % (1 of 10) |" in text
+    assert "| solved by the student alone | 70 % (7 of 10) |" in text
+    assert "| solved after the tutor revealed the answer | 10 % (1 of 10) |" in text
     assert "| student 048 | 1 | 1.7 % |" in text
     assert "| 11 others | 11 | 18.3 % |" in text
     assert "student 049" not in text
@@ -70,7 +70,7 @@ def test_a_card_tells_what_its_recipe_has_and_nothing_that_it_has_not() -> None:
     assert [title for title in OF_SOME_RECIPES if title in text] == OF_SOME_RECIPES
     for row in (
         "| messages that show: correct | 75 % (3 of 4) | 50 % |",
-        "| replies that make the move focus | 25 % (1 of 4) | 37 % |",
+        "| replies with the move focus | 25 % (1 of 4) | 37 % |",
         "| held | 2 | 100.0 % |",
         "| focus | guide focus | 1 |",
     ):

@@ -124,9 +124,9 @@ def test_what_is_no_dataset_says_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(NoDataset, match="cannot be opened"):
         Dataset("nonsense://x")
     for manifest, said in [
-        ("{", "manifest.json is not readable"),
-        ('{"format": 7}', r"is of format 7; this version reads 2: update it"),
-        ('{"format": 1}', "of an earlier version"),
+        ("{", "manifest.json cannot be read"),
+        ('{"format": 7}', r"has format 7; this version reads format 2: update soliloquy"),
+        ('{"format": 1}', "which this version cannot read"),
         ("[]", "is not readable"),
     ]:
         (tmp_path / "manifest.json").write_text(manifest, "utf-8")

@@ -1,7 +1,7 @@
 """What a clock or a machine said of a conversation is apart from what the run made of it."""
 
 from soliloquy.dataset.rows import messages, rows
-from soliloquy.dataset.timings import timeless, timings
+from soliloquy.dataset.timings import timings, without_timings
 from soliloquy.v1.conversation_pb2 import Conversation
 from tests.unit.recipes.conversations import enriched_conversation
 
@@ -22,7 +22,7 @@ def grown(seconds: float) -> Conversation:
 
 
 def test_the_same_run_is_the_same_on_any_machine() -> None:
-    one, other = (timeless(rows([grown(seconds).SerializeToString()])) for seconds in (1.0, 3.0))
+    one, other = (without_timings(rows([grown(seconds).SerializeToString()])) for seconds in (1.0, 3.0))
     assert messages(one) == messages(other)
 
 

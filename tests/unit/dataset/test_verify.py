@@ -64,7 +64,7 @@ def test_a_byte_that_changed_is_found(folder: Path) -> None:
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
     path.write_bytes(content)
-    assert f"{ACCEPTED} has another checksum than the manifest says" in found(folder)
+    assert f"{ACCEPTED} does not match the checksum in the manifest" in found(folder)
 
 
 def test_a_shard_that_is_cut_off_or_gone_is_found(folder: Path) -> None:
@@ -85,9 +85,9 @@ def test_rows_twice_missing_and_out_of_order_are_found(folder: Path) -> None:
     assert f"{ACCEPTED} holds id-0-0 again" in found(folder)
     assert f"{ACCEPTED} holds id-0-0 out of order" in found(folder)
     assert f"{ACCEPTED} has 5 rows; the manifest says 4" in found(folder)
-    assert "5 are accepted; 4 were asked for" in found(folder)
+    assert "5 are accepted; the run asked for 4" in found(folder)
     rewritten(folder, ACCEPTED, lambda table: table.slice(1, 2))
-    assert f"{TIMED} times id-0-0, which is not there" in found(folder)
+    assert f"{TIMED} times id-0-0, which the dataset does not hold" in found(folder)
     assert "the manifest counts 4 accepted; there are 2" in found(folder)
 
 
@@ -98,7 +98,7 @@ def test_the_same_conversation_accepted_and_rejected_is_found(folder: Path) -> N
 
 def test_other_columns_than_the_contract_has_are_found(folder: Path) -> None:
     rewritten(folder, ACCEPTED, lambda table: table.append_column("more", pa.array([1] * 4)))
-    assert f"{ACCEPTED} has other columns than the contract" in found(folder)
+    assert f"{ACCEPTED} has columns that differ from the contract" in found(folder)
 
 
 def test_a_count_that_is_not_so_is_found(folder: Path) -> None:
@@ -109,11 +109,11 @@ def test_a_count_that_is_not_so_is_found(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
-        ('{"format": 1}', "holds a dataset of format 1 (conversations.jsonl), of an earlier version"),
-        ('{"format": 9}', "is of format 9; this version reads 2: update it"),
-        ('{"format": 2, "run": {}}', "is not readable"),
-        ("[]", "is not readable"),
-        ("\xff", "is not readable"),
+        ('{"format": 1}', "holds a dataset of format 1 (conversations.jsonl), which this version cannot read"),
+        ('{"format": 9}', "has format 9; this version reads format 2: update soliloquy"),
+        ('{"format": 2, "run": {}}', "cannot be read"),
+        ("[]", "cannot be read"),
+        ("\xff", "cannot be read"),
     ],
 )
 def test_a_manifest_of_another_version_or_none_at_all_is_one_line(folder: Path, content: str, complaint: str) -> None:
@@ -125,4 +125,4 @@ def test_a_manifest_of_another_version_or_none_at_all_is_one_line(folder: Path, 
 
 
 def test_a_folder_without_a_manifest_is_one_line(tmp_path: Path) -> None:
-    assert found(tmp_path) == [f"there is no {MANIFEST}: the dataset is not finished, or never was one"]
+    assert found(tmp_path) == [f"no {MANIFEST}: the dataset is unfinished, or this is not a dataset"]

@@ -8,7 +8,7 @@ import pytest
 
 from soliloquy.dataset.reading import Dataset
 from soliloquy.dataset.rows import messages, rows
-from soliloquy.dataset.timings import timeless
+from soliloquy.dataset.timings import without_timings
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.events import first_event
 from soliloquy.runtime.transports.embedded import EmbeddedTransport
@@ -32,7 +32,7 @@ async def finish(transport: Transport, *finished: Conversation) -> None:
 def test_a_frozen_dataset_holds_the_same_conversations_in_the_same_order(tmp_path: Path) -> None:
     made = conversations(4)
     freeze_dataset(str(dataset(tmp_path / "grown", made)), tmp_path / "frozen")
-    kept = timeless(rows(one.SerializeToString() for one in made))
+    kept = without_timings(rows(one.SerializeToString() for one in made))
     assert list(Dataset(tmp_path / "frozen").messages()) == messages(kept)
 
 

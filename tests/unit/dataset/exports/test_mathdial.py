@@ -161,7 +161,7 @@ def test_what_was_imported_is_shown_checked_and_counted(tmp_path: Path) -> None:
     text = (folder / "README.md").read_text("utf-8")
     for figure in (
         "| problems | 3 |",
-        "| pairs of a message and its reply | 2 |",
+        "| message-reply pairs | 2 |",
         "| probing | 16 |",
         "| revealed | 20 |",
     ):

@@ -49,11 +49,11 @@ def test_one_working_folder_of_all_writes_to_an_object_store(bucket: str, workin
     place = Storage(f"{bucket}/dataset")
     with write_lock(place, working):
         with (
-            pytest.raises(Locked, match=f"if it is no more, remove {place}/{LOCK}"),
+            pytest.raises(Locked, match=f"if it no longer runs, remove {place}/{LOCK}"),
             write_lock(place, tmp_path / "two"),
         ):
             pass
-        with pytest.raises(Locked, match="another process writes"), write_lock(place, working):
+        with pytest.raises(Locked, match="another process is writing"), write_lock(place, working):
             pass
     with write_lock(place, tmp_path / "two"):
         pass
@@ -72,7 +72,7 @@ def test_whoever_was_killed_comes_back_to_its_lock(bucket: str, working: Path) -
 def test_a_store_that_is_gone_is_named(bucket: str, working: Path) -> None:
     place = Storage(f"{bucket}/dataset")
     s3fs.S3FileSystem().rm(bucket, recursive=True)
-    with pytest.raises(StorageUnavailable, match=f"{bucket}/dataset does not answer as it should"):
+    with pytest.raises(StorageUnavailable, match=f"{bucket}/dataset failed"):
         place.write("manifest.json", b"")
     with pytest.raises(StorageUnavailable, match="bucket does not exist"), write_lock(place, working):
         pass
