@@ -28,7 +28,7 @@ class Offered:
 class Planning(Protocol):
     """May take long: problem files are read."""
 
-    def run(self, request: RunRequest, growing: str) -> Run:
+    def run(self, request: RunRequest, execution: str) -> Run:
         """Raises BadRequest."""
 
     def problems(self, request: RunRequest) -> Problems:

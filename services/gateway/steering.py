@@ -18,7 +18,7 @@ from soliloquy.v1.events_pb2 import RunCancelled, RunChanged
 from soliloquy.v1.gateway_pb2 import StartRunRequest
 from soliloquy.v1.runs_pb2 import Run, RunRequest, RunState
 
-_GROWING_DIGITS = 8
+_EXECUTION_DIGITS = 8
 
 
 class Steering:
@@ -97,7 +97,7 @@ class Steering:
 
     async def _planned(self, request_id: str, request: RunRequest) -> Run:
         try:
-            return await asyncio.to_thread(self._planning.run, request, digest(request_id)[:_GROWING_DIGITS])
+            return await asyncio.to_thread(self._planning.run, request, digest(request_id)[:_EXECUTION_DIGITS])
         except BadRequest as error:
             raise Refusal(Code.INVALID, str(error)) from error
 

@@ -1,6 +1,6 @@
-"""A process at its assignment: one of its own, `python -m soliloquy.runs.worker NAME`, or that of `soliloquy service`.
+"""Serves an assignment, in a process of its own (`python -m soliloquy.runs.worker NAME`) or in `soliloquy service`.
 
-One of its own has its standard input as a lifeline: the assignment comes in by it, and when it closes the worker ends.
+A process of its own reads its assignment from standard input, and exits when that closes.
 """
 
 import asyncio
@@ -18,11 +18,8 @@ from typing import TYPE_CHECKING
 
 import uvloop
 
-from services.collector.live_datasets import LiveDatasets
-from services.executor.gvisor.runsc import SandboxUnavailable
-from services.executor.pool import SandboxPool
 from soliloquy.problems.sources import BadProblemFile, UnknownProblems
-from soliloquy.runs.assembly import assembled
+from soliloquy.runs.assembly import Assembly, assembled
 from soliloquy.runs.assignment import Assignment, GatewayAssignment
 from soliloquy.runs.failure import Broken, Failure
 from soliloquy.runs.supervision import READY
@@ -30,7 +27,6 @@ from soliloquy.runtime.handling import Service
 from soliloquy.runtime.listening import CannotListen
 from soliloquy.runtime.logs import JSON, set_up
 from soliloquy.runtime.metrics import SERVICE_READY
-from soliloquy.runtime.model.opening import OpenModels
 from soliloquy.runtime.model.settings import BadModelSettings
 from soliloquy.runtime.retry import CannotServe
 from soliloquy.runtime.stage import Stage
@@ -42,19 +38,20 @@ from soliloquy.runtime.transports.opening import open_transport
 from soliloquy.runtime.transports.port import Transport, Unanswered
 
 if TYPE_CHECKING:
+    from services.executor.pool import SandboxPool
     from services.gateway.service import Gateway
 
 LOOK_SECONDS = 0.1
-# What is over sooner is not worth a line: a start, and a fault.
+# A start or a fault that is over sooner is not logged.
 START_SECONDS = 30.0
 LASTING_SECONDS = 5.0
-# Between two tries to reach a broker that does not answer.
+# The pause between two attempts to reach a broker that does not answer.
 PAUSE_SECONDS = 1.0
-# Beyond the grace period, for what closes connections.
+# Added to the grace period for closing connections.
 CLOSE_SECONDS = 1.0
 
+# A restart does not help against these.
 _HOPELESS = (
-    SandboxUnavailable,
     KafkaUnavailable,
     LogUnavailable,
     CannotListen,
@@ -67,35 +64,33 @@ _HOPELESS = (
 
 
 async def work(assignment: Assignment, stopped: asyncio.Event, tell: Callable[[str], None]) -> None:
-    """Until it is stopped; raises Failure where it cannot go on. Tells when it serves, and what keeps it from it."""
+    """Serves until it is stopped, and tells when it is ready and which faults keep it from serving; raises Failure."""
     try:
         async with asyncio.TaskGroup() as group:
             worker = Worker(assignment)
             serving = group.create_task(worker.serve())
-            standing = group.create_task(_tell_standing(worker, tell))
+            watching = group.create_task(_tell_changes(worker, tell))
             await stopped.wait()
-            # A client that waits for a broker which is gone waits for ever, cancelled or not.
+            # A Kafka client may wait for a broker for ever, even when it is cancelled.
             last = assignment.grace + 2 * CLOSE_SECONDS
             asyncio.get_running_loop().call_later(last, os._exit, Broken.exit_code)
-            standing.cancel()
+            watching.cancel()
             worker.stop()
             await asyncio.wait([serving], timeout=assignment.grace + CLOSE_SECONDS if worker.at_work else 0.0)
             serving.cancel()
     except ExceptionGroup as faults:
-        raise _said(faults) from faults
+        raise _failure(faults) from faults
 
 
 class Worker:
     def __init__(self, assignment: Assignment) -> None:
         self._assignment = assignment
         self._stages: Sequence[Stage] = ()
-        self._sandboxes: SandboxPool | None = None
-        self._models: OpenModels | None = None
-        self._datasets: LiveDatasets | None = None
+        self._assembly: Assembly | None = None
         self._gateway: Gateway | None = None
         self._stopping = asyncio.Event()
         self._delay = "is starting"
-        # Where others reach it.
+        # Where others reach the worker.
         self.addresses: list[str] = []
 
     @property
@@ -104,19 +99,12 @@ class Worker:
 
     @property
     def faults(self) -> list[str]:
-        """What keeps it from serving; nothing where it serves."""
+        """Returns what keeps it from serving; nothing while it serves."""
         if not self.at_work:
             return [f"{', '.join(self._assignment.names)} {self._delay}"]
-        found = [stage.fault for stage in self._stages]
-        if self._gateway:
-            found.append(self._gateway.fault)
-        if self._sandboxes:
-            found.append(self._sandboxes.fault or "")
-        if self._models:
-            found.append(self._models.fault)
-        if self._datasets:
-            found.append(self._datasets.fault)
-        return [fault for fault in found if fault]
+        assert self._assembly
+        parts = (self._gateway, self._assembly.sandboxes, self._assembly.models, self._assembly.datasets)
+        return [part.fault for part in (*self._stages, *parts) if part and part.fault]
 
     async def serve(self) -> None:
         for name in self._assignment.names:
@@ -124,32 +112,30 @@ class Worker:
         async with AsyncExitStack() as opened:
             opened.enter_context(recorded(self._assignment.traces))
             if self._assignment.http:
-                # It loads a web server, which most workers are without.
+                # It loads a web server, which most workers do without.
                 from soliloquy.runtime.health import answering
 
                 address = await opened.enter_async_context(answering(self._assignment.http, lambda: self.faults))
                 self.addresses.append(f"http on {address}")
             assembly = await opened.enter_async_context(assembled(self._assignment))
-            self._sandboxes = assembly.sandboxes
-            self._models = assembly.models
-            self._datasets = assembly.datasets
+            self._assembly = assembly
             async with asyncio.TaskGroup() as group:
-                if self._assignment.grpc and self._sandboxes:
-                    group.create_task(self._answer_calls(self._sandboxes, self._assignment.grpc))
+                if self._assignment.grpc and assembly.sandboxes:
+                    group.create_task(self._serve_jobs(assembly.sandboxes, self._assignment.grpc))
                 transport = await self._transport(assembly.services, opened)
                 self._stages = [Stage(service, transport) for service in assembly.services]
                 for stage in self._stages:
                     group.create_task(_run(stage))
-                if orders := self._assignment.gateway:
-                    group.create_task(self._receive(orders, transport))
+                if assigned := self._assignment.gateway:
+                    group.create_task(self._serve_gateway(assigned, transport))
 
     def stop(self) -> None:
-        """Take nothing more; what runs may finish within the grace period."""
+        """Takes no further events; unfinished ones have the grace period to finish."""
         self._stopping.set()
         for stage in self._stages:
             stage.stop(self._assignment.grace)
 
-    async def _answer_calls(self, sandboxes: SandboxPool, address: str) -> None:
+    async def _serve_jobs(self, sandboxes: "SandboxPool", address: str) -> None:
         # It loads gRPC.
         from services.executor.server import SandboxServer
         from services.executor.settings import SandboxSettings
@@ -161,13 +147,13 @@ class Worker:
         finally:
             await server.stop(self._assignment.grace)
 
-    async def _receive(self, orders: GatewayAssignment, transport: Transport) -> None:
+    async def _serve_gateway(self, assigned: GatewayAssignment, transport: Transport) -> None:
         # It loads what serves a browser and gRPC.
-        from soliloquy.runs.gateway.reception import receiving
+        from soliloquy.runs.gateway import served
 
-        async with receiving(orders, self._assignment.model, transport) as reception:
-            self._gateway = reception.gateway
-            self.addresses += reception.addresses
+        async with served(assigned, self._assignment.model, transport) as gateway:
+            self._gateway = gateway.gateway
+            self.addresses += gateway.addresses
             await self._stopping.wait()
 
     async def _transport(self, services: Sequence[Service], opened: AsyncExitStack) -> Transport:
@@ -175,13 +161,13 @@ class Worker:
         if isinstance(where, Path):
             return await opened.enter_async_context(open_transport(where))
         patience = self._assignment.patience
-        given_up_at = math.inf if patience is None else time.monotonic() + patience
+        deadline = math.inf if patience is None else time.monotonic() + patience
         while True:
             try:
                 return await self._kafka(where, services, opened)
             except Exception as error:
-                passing = isinstance(error, (KafkaUnavailable, *_passing()))
-                if not passing or time.monotonic() >= given_up_at:
+                may_pass = isinstance(error, (KafkaUnavailable, *_transient()))
+                if not may_pass or time.monotonic() >= deadline:
                     raise
                 self._delay = f"waits for Kafka: {error}"
             await asyncio.sleep(PAUSE_SECONDS)
@@ -190,7 +176,7 @@ class Worker:
         from soliloquy.runtime.transports.kafka.layout import check
 
         read = [topic + suffix for service in services for topic in service.topics for suffix in ("", RETRY)]
-        # Every topic there is has a place in the gateway's picture.
+        # The gateway shows every topic.
         await check(settings, [shape.topic for shape in shapes()] if self._assignment.gateway else read)
         return await opened.enter_async_context(open_transport(settings))
 
@@ -202,61 +188,63 @@ async def _run(stage: Stage) -> None:
         raise Broken(str(error)) from error
 
 
-async def _tell_standing(worker: Worker, tell: Callable[[str], None]) -> None:
-    """One line when it serves, one for a fault that lasts, one when it serves again."""
-    told, worth_a_line_at = "", time.monotonic() + START_SECONDS
+async def _tell_changes(worker: Worker, tell: Callable[[str], None]) -> None:
+    """Tells one line when it serves, one for a fault that lasts, and one when it serves again."""
+    last_told, tell_at = "", time.monotonic() + START_SECONDS
     while True:
         faults = worker.faults
         if not faults:
-            worth_a_line_at = time.monotonic() + LASTING_SECONDS
-            if told != READY:
+            tell_at = time.monotonic() + LASTING_SECONDS
+            if last_told != READY:
                 tell(", ".join([READY, *worker.addresses]))
-                told = READY
-        elif told in ("", READY) and time.monotonic() >= worth_a_line_at:
-            tell(told := "; ".join(faults))
+                last_told = READY
+        elif last_told in ("", READY) and time.monotonic() >= tell_at:
+            tell(last_told := "; ".join(faults))
         await asyncio.sleep(LOOK_SECONDS)
 
 
-def _passing() -> tuple[type[Exception], type[Exception]]:
-    """What may be over when it is tried again; aiokafka is loaded where there is a Kafka, or a fault."""
+def _transient() -> tuple[type[Exception], type[Exception]]:
+    """Returns the errors that may be gone at the next try. Workers without Kafka never load aiokafka otherwise."""
     from aiokafka.errors import KafkaError
 
     return Unanswered, KafkaError
 
 
-def _said(error: Exception) -> Exception:
-    """The first of what went wrong, in one line where a person can mend it."""
+def _failure(error: Exception) -> Exception:
+    """Returns the first error, as one line if a person can fix it."""
+    from services.executor.gvisor.runsc import SandboxUnavailable
+
     while isinstance(error, ExceptionGroup):
         error = error.exceptions[0]
-    if isinstance(error, _passing()):
+    if isinstance(error, _transient()):
         return Broken(str(error))
-    return Failure(str(error)) if isinstance(error, _HOPELESS) else error
+    return Failure(str(error)) if isinstance(error, (SandboxUnavailable, *_HOPELESS)) else error
 
 
 async def _main() -> None:
     lifeline = asyncio.StreamReader(limit=2**20)
     loop = asyncio.get_running_loop()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lifeline), sys.stdin)
-    if orders := await lifeline.readline():
+    if line := await lifeline.readline():
         stopped = asyncio.Event()
         loop.add_signal_handler(signal.SIGTERM, stopped.set)
         closed = asyncio.create_task(lifeline.read())
         closed.add_done_callback(lambda _: stopped.set())
-        await work(Assignment.from_json(orders), stopped, _tell)
+        await work(Assignment.from_json(line), stopped, _tell)
         closed.cancel()
 
 
 def _tell(line: str) -> None:
-    # Whoever heard it may have been killed; the lifeline says so too.
+    # The supervisor may be gone; the lifeline ends this process then.
     with contextlib.suppress(BrokenPipeError):
         print(line, flush=True)
 
 
 def main() -> int:
-    # What the terminal sends reaches every process; the first of them decides what follows.
+    # The terminal sends these to every process; the supervisor decides what follows.
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
-    # Whoever keeps it writes its lines as its own are written.
+    # The supervisor relays the lines in its own format.
     set_up(re.sub(r"-\d+$", "", sys.argv[1]), JSON)
     try:
         uvloop.run(_main())

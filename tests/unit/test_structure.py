@@ -77,6 +77,33 @@ def test_no_service_and_no_training_imports_the_composition_root() -> None:
     assert not wrong
 
 
+def test_the_run_engine_imports_neither_the_command_line_nor_click() -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)} imports {name}"
+        for path in modules(LIBRARY / "runs")
+        for name in sorted(set(_imported(ast.parse(path.read_text("utf-8")))))
+        if name.split(".")[0] == "click" or f"{name}.".startswith("soliloquy.cli.")
+    ]
+    assert not wrong
+
+
+# Parts of the composition root whose modules load services and training only in the function that needs them.
+LIGHT = ("runs",)
+
+
+def test_the_composition_root_loads_services_and_training_where_they_are_needed() -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)} imports {name}"
+        for part in LIGHT
+        for path in modules(LIBRARY / part)
+        for statement in ast.parse(path.read_text("utf-8")).body
+        if isinstance(statement, ast.Import | ast.ImportFrom)
+        for name in _imported(statement)
+        if name.split(".")[0] in ("services", "training")
+    ]
+    assert not wrong
+
+
 def test_services_holds_the_ten_services_and_none_imports_another() -> None:
     assert {path.name for path in SERVICES.iterdir() if path.is_dir() and path.name != "__pycache__"} == SERVICE_NAMES
     wrong = [

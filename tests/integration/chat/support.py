@@ -11,7 +11,7 @@ from services.gateway.chat.settings import ChatSettings
 from services.gateway.refusals import Refusal
 from services.planner.enrichment_cache import EnrichmentCache
 from soliloquy.recipes.recipe import find
-from soliloquy.runs.gateway.chatting import ChatProblems, tutoring
+from soliloquy.runs.chat import ChatProblems, tutoring
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.events import Event
 from soliloquy.v1.conversation_pb2 import Problem, Step

@@ -15,7 +15,7 @@ from services.gateway.chat.settings import ChatSettings
 from services.gateway.http.application import application
 from services.gateway.http.serving import serving
 from services.gateway.settings import GatewaySettings
-from soliloquy.runs.gateway.chatting import chat_routes
+from soliloquy.runs.chat import chat_routes
 from soliloquy.runtime.transports.embedded import EmbeddedTransport
 from tests.integration.chat.support import BANK, BEGINNING, MODEL, PROBLEMS, answers
 from tests.integration.executor.support import needs_runsc

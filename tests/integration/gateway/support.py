@@ -8,7 +8,7 @@ import services.curriculum.app
 from services.curriculum.settings import CurriculumSettings
 from services.gateway.service import Gateway
 from services.gateway.settings import GatewaySettings
-from soliloquy.runs.gateway.plans import Plans
+from soliloquy.runs.gateway import Plans
 from soliloquy.runtime.events import Outcome, emit
 from soliloquy.runtime.handling import Service
 from soliloquy.runtime.model.settings import shipped_models

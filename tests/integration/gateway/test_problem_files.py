@@ -13,7 +13,7 @@ from services.gateway.refusals import Code, Refusal
 from services.gateway.service import Gateway
 from services.gateway.settings import GatewaySettings
 from soliloquy.problems.bank.bank import load_bank
-from soliloquy.runs.gateway.plans import Plans
+from soliloquy.runs.gateway import Plans
 from soliloquy.runtime.model.settings import shipped_models
 from soliloquy.v1.conversation_pb2 import Problem
 from soliloquy.v1.gateway_pb2 import ResumeRunRequest, StartRunRequest
@@ -96,7 +96,7 @@ async def test_a_problem_that_cannot_be_drawn_holds_up_its_own_run_and_no_other(
             await until(lambda: stands(gateway, spoilt.id, RunState.RUN_STATE_PAUSED))
             await until(lambda: stands(gateway, sound.id, RunState.RUN_STATE_FINISHED))
             because = (await status_of(gateway, spoilt.id)).because
-    assert because == "problem 2 cannot be drawn (a triangle of no height): mend it and resume the run"
+    assert because == "problem 2 cannot be drawn (a triangle of no height): correct it and resume the run"
 
 
 async def stands(gateway: Gateway, run_id: str, state: RunState) -> bool:

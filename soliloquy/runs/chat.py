@@ -1,27 +1,12 @@
-"""Puts together the tutor that talks with persons: the services' own handlers, in the gateway's process."""
+"""Builds the tutor that chats with people from the services' own handlers, in the gateway's process."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-import services.codegen.app
-import services.composer.app
-import services.executor.app
-import services.planner.app
-import services.tutor.app
-from services.codegen.settings import CodegenSettings
-from services.composer.settings import ComposerSettings
-from services.executor.settings import SandboxSettings
-from services.gateway.chat.chats import Chats
-from services.gateway.chat.completions import Completions
-from services.gateway.chat.routes import ChatRoutes
-from services.gateway.chat.settings import ChatSettings
-from services.gateway.chat.tutor import Handlers, Tutor
-from services.gateway.http.routes import Own
-from services.planner.settings import PlannerSettings
-from services.tutor.settings import TutorSettings
 from soliloquy.client import JobRefused, Sandbox, ServiceUnavailable
 from soliloquy.problems.bank.bank import bank_names, load_bank
 from soliloquy.problems.files.problem_from_row import problem_from_row
@@ -35,13 +20,19 @@ from soliloquy.runtime.transports.port import Transport
 from soliloquy.v1.conversation_pb2 import Problem
 from soliloquy.v1.sandbox_pb2 import Execution, Job
 
-# A person does not wait for a sandbox as long as a run does.
+if TYPE_CHECKING:
+    from services.gateway.chat.settings import ChatSettings
+    from services.gateway.chat.tutor import Handlers, Tutor
+    from services.gateway.http.routes import Own
+
+
+# A person waits for a sandbox less long than a run does.
 SANDBOX_SECONDS = 10.0
 _UNSOLVED = "Nobody has written a solution down. Work it out with the student, and calculate what is to be calculated."
 
 
 class RemoteSandbox:
-    """A `SandboxService` as the executor knows a sandbox."""
+    """Runs the jobs of an executor in a `SandboxService`."""
 
     def __init__(self, client: Sandbox) -> None:
         self._client = client
@@ -62,7 +53,7 @@ class ChatProblems:
         return load_bank(bank).problem(seed, 0)
 
     def of_ones_own(self, question: str, solution: str) -> Problem:
-        """A bank's own problem where it is one, so that its steps are known."""
+        """Returns the bank's problem if the question is one of a bank, because its steps are known."""
         if not solution:
             known = (load_bank(bank).book.recognise(question) for bank in bank_names())
             if problem := next(filter(None, known), None):
@@ -75,9 +66,9 @@ class ChatProblems:
 
 @asynccontextmanager
 async def tutoring(
-    model: ModelSettings, sandbox: str, settings: ChatSettings, *, sandbox_seconds: float = SANDBOX_SECONDS
-) -> AsyncIterator[Tutor]:
-    """`sandbox` is the address of a `SandboxService`. No answer is kept in a cache: it may be to a person's words."""
+    model: ModelSettings, sandbox: str, settings: "ChatSettings", *, sandbox_seconds: float = SANDBOX_SECONDS
+) -> AsyncIterator["Tutor"]:
+    """`sandbox` is the address of a `SandboxService`. Completions are not cached: they may answer a person's words."""
     # A chat may be about a problem of any bank.
     known = replace(model, problems=list(dict.fromkeys([*model.problems, *bank_names()])))
     async with (
@@ -87,8 +78,20 @@ async def tutoring(
         yield tutor(models, client, settings, lambda: models.fault)
 
 
-def tutor(model: StreamingModel, sandbox: Sandbox, settings: ChatSettings, fault: Callable[[], str]) -> Tutor:
-    def handlers(model: Model) -> Handlers:
+def tutor(model: StreamingModel, sandbox: Sandbox, settings: "ChatSettings", fault: Callable[[], str]) -> "Tutor":
+    import services.codegen.app
+    import services.composer.app
+    import services.executor.app
+    import services.planner.app
+    import services.tutor.app
+    from services.codegen.settings import CodegenSettings
+    from services.composer.settings import ComposerSettings
+    from services.executor.settings import SandboxSettings
+    from services.gateway.chat.tutor import Tutor
+    from services.planner.settings import PlannerSettings
+    from services.tutor.settings import TutorSettings
+
+    def handlers(model: Model) -> "Handlers":
         made = (
             services.planner.app.service(PlannerSettings(), model),
             services.tutor.app.service(TutorSettings(), model),
@@ -103,14 +106,18 @@ def tutor(model: StreamingModel, sandbox: Sandbox, settings: ChatSettings, fault
 
 @asynccontextmanager
 async def chat_routes(
-    model: ModelSettings, sandbox: str, transport: Transport, settings: ChatSettings
-) -> AsyncIterator[tuple[Own, ...]]:
-    """What the gateway offers besides runs; what persons agree to have kept goes over the transport."""
+    model: ModelSettings, sandbox: str, transport: Transport, settings: "ChatSettings"
+) -> AsyncIterator["tuple[Own, ...]"]:
+    """Yields the routes of the chat. Conversations that people agree to share are published over the transport."""
     async with tutoring(model, sandbox, settings) as talking:
         yield routes(talking, transport, settings)
 
 
-def routes(talking: Tutor, transport: Transport, settings: ChatSettings) -> tuple[Own, ...]:
+def routes(talking: "Tutor", transport: Transport, settings: "ChatSettings") -> "tuple[Own, ...]":
+    from services.gateway.chat.chats import Chats
+    from services.gateway.chat.completions import Completions
+    from services.gateway.chat.routes import ChatRoutes
+
     problems = ChatProblems()
     chats = Chats(talking, problems, transport.publish, settings)
     return ChatRoutes(chats=chats, completions=Completions(talking, problems, settings)).all()

@@ -1,0 +1,115 @@
+"""Puts the gateway together: how it plans runs, who may call it, and what it serves."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from soliloquy.problems.bank.bank import bank_names
+from soliloquy.problems.sources import BadProblemFile, ProblemSource
+from soliloquy.runs.assignment import GatewayAssignment
+from soliloquy.runs.chat import chat_routes
+from soliloquy.runs.failure import Failure
+from soliloquy.runs.model import ModelSettings
+from soliloquy.runs.plan import Plan, problems_of
+from soliloquy.runtime.ask import BrokenPrompt
+from soliloquy.runtime.model.settings import Models
+from soliloquy.runtime.transports.port import Transport
+from soliloquy.v1.runs_pb2 import Run, RunRequest
+
+if TYPE_CHECKING:
+    from services.gateway.planning import Offered
+    from services.gateway.service import Gateway
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Plans:
+    """Plans a run as `soliloquy generate` would: the same settings make the same dataset."""
+
+    models: Models
+    noise: str
+    # The folder of problem files that a run may name.
+    files: Path | None
+
+    def run(self, request: RunRequest, execution: str) -> Run:
+        from services.gateway.planning import BadRequest
+
+        try:
+            plan = Plan.of(
+                request.recipe,
+                self.problems(request),
+                problems=request.problems,
+                models=self.models,
+                conversations=request.conversations,
+                seed=request.seed,
+                noise=self.noise,
+                max_turns=request.max_turns,
+                max_attempts=request.max_attempts,
+                enrich=request.enrich,
+                workers=1,
+                in_flight=request.in_flight,
+                latency=0.0,
+            )
+        except BrokenPrompt as error:
+            raise BadRequest(f"recipe {request.recipe!r} has a prompt that cannot be used ({error})") from error
+        return plan.run(execution)
+
+    def problems(self, request: RunRequest) -> ProblemSource:
+        from services.gateway.planning import BadRequest
+
+        kinds = {one.name: one.kind for one in self.offered()}
+        if request.problems not in kinds:
+            raise BadRequest(f"problems cannot be {request.problems[:80]!r}: there are {', '.join(kinds)}")
+        is_file = kinds[request.problems] == "file"
+        try:
+            return problems_of(f"{self.files}/{request.problems}" if is_file else request.problems, request.recipe)
+        except (BadProblemFile, OSError) as error:
+            # Callers need not know where the folder is.
+            reason = str(error).replace(f"{self.files}/", "")
+            raise BadRequest(f"problems {request.problems!r} cannot be read ({reason}): correct the file") from error
+
+    def offered(self) -> Sequence["Offered"]:
+        from services.gateway.planning import Offered
+
+        entries = sorted(self.files.iterdir()) if self.files else []
+        files = [entry.name for entry in entries if entry.is_file() and not entry.name.startswith(".")]
+        banks = bank_names()
+        # A bank hides a file of the same name.
+        return [Offered(name=name, kind="bank") for name in banks] + [
+            Offered(name=name, kind="file") for name in files if name not in banks
+        ]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ServedGateway:
+    gateway: "Gateway"
+    # Where others reach it.
+    addresses: Sequence[str]
+
+
+@asynccontextmanager
+async def served(
+    assignment: GatewayAssignment, model: ModelSettings, transport: Transport
+) -> AsyncIterator[ServedGateway]:
+    """Serves the gateway while the context is entered; raises Failure if it is set up wrongly."""
+    from services.gateway.access.certificates import BadCertificates
+    from services.gateway.access.loopback import OpenToOthers
+    from services.gateway.access.tokens import BadTokens
+    from services.gateway.app import access, answering
+    from services.gateway.chat.settings import ChatSettings
+    from services.gateway.service import Gateway
+
+    settings = assignment.settings
+    plans = Plans(models=settings.models, noise=model.noise, files=assignment.problem_files)
+    async with AsyncExitStack() as opened:
+        try:
+            callers = access(settings)
+            gateway = Gateway(transport, plans, settings)
+            await opened.enter_async_context(gateway.at_work())
+            chat = chat_routes(model, assignment.sandbox, transport, ChatSettings())
+            more = await opened.enter_async_context(chat) if assignment.sandbox else ()
+            addresses = await opened.enter_async_context(answering(gateway, settings, callers, more))
+        except (BadTokens, OpenToOthers, BadCertificates) as error:
+            raise Failure(str(error)) from error
+        yield ServedGateway(gateway=gateway, addresses=addresses)

@@ -1,1 +1,0 @@
-"""The gateway as a process: what it is given, and what it is made of."""
