@@ -127,7 +127,7 @@ def compared(base: Path, prepared: Prepared, folder: Path, tell: Tell) -> dict[s
     tokens = 0
     for step in range(1, 2 + STEPS):
         tell(f"step {step} of {1 + STEPS}")
-        sequences = loop.schedule.of(step)
+        sequences = loop.schedule.sequences_of(step)
         taken = {name: _seconds(learn, step, sequences) for name, learn in ways.items()}
         if step > 1:
             tokens += sum(lengths[number] for one in sequences for number in one)

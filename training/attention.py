@@ -1,4 +1,4 @@
-"""Attention over packed samples: each over itself alone, token for token what it computes by itself."""
+"""Attention over packed samples: each attends only to itself, with the same result as if it were alone."""
 
 from itertools import pairwise
 from typing import Any
@@ -23,7 +23,7 @@ def packed_attention(
     sliding_window: int | None = None,
     **_: Any,
 ) -> tuple[torch.Tensor, None]:
-    """What transformers calls in each layer; `borders` is handed through to here from the model's own call."""
+    """Called by transformers in each layer; `borders` is passed through from the call of the model."""
     if query.is_cuda and query.dtype in (torch.bfloat16, torch.float16) and not dropout:
         return _varlen(query, key, value, borders, scaling, sliding_window), None
     edges = borders.tolist()
@@ -52,7 +52,7 @@ def _varlen(
     scaling: float | None,
     sliding_window: int | None,
 ) -> torch.Tensor:
-    """All samples in one kernel."""
+    """Computes all samples in one kernel."""
     from torch.nn.attention.varlen import varlen_attn
 
     flat = [states[0].transpose(0, 1).contiguous() for states in (query, key, value)]

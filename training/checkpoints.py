@@ -1,4 +1,4 @@
-"""Where a training stands, on the disk: whole or not there at all, and enough to go on to the very same end."""
+"""Checkpoints of a training: written atomically, and sufficient to resume to exactly the same result."""
 
 import os
 from collections.abc import Mapping
@@ -25,42 +25,42 @@ _BEST = "best.pt"
 
 @dataclass(kw_only=True, slots=True)
 class Progress:
-    """Draws and learning rates follow from the step; so this is all there is besides weights and optimiser."""
+    """All state besides weights and optimiser; draws and learning rates follow from the step."""
 
     step: int = 0
-    # Of the validations so far, and how many since.
+    # The best validation loss so far, its step, and the number of validations since.
     best: float | None = None
     best_step: int = 0
     stale: int = 0
 
 
 class Checkpoints:
-    """Those of a training, of which the newest and the one before are kept, and the best weights."""
+    """Keeps the newest two checkpoints, and the best weights."""
 
     def __init__(self, folder: Path, world: World) -> None:
         self.folder = folder
         self._world = world
 
     def load(self, model: Any, optimiser: torch.optim.Optimizer) -> Progress:
-        """Puts the newest into the model; a standing at step 0 where there is none."""
+        """Restores the newest checkpoint; returns a progress at step 0 if there is none."""
         self._world.wait()
         present = self._present()
         if not present:
             return Progress()
-        kept = torch.load(present[-1], map_location="cpu", weights_only=True)
-        set_model_state_dict(model, kept["weights"], options=_WHOLE)
-        set_optimizer_state_dict(model, optimiser, kept["optimiser"], options=_WHOLE)
-        return Progress(**kept["standing"])
+        checkpoint = torch.load(present[-1], map_location="cpu", weights_only=True)
+        set_model_state_dict(model, checkpoint["weights"], options=_WHOLE)
+        set_optimizer_state_dict(model, optimiser, checkpoint["optimiser"], options=_WHOLE)
+        return Progress(**checkpoint["standing"])
 
-    def save(self, model: Any, optimiser: torch.optim.Optimizer, standing: Progress) -> None:
-        """All workers gather, the first writes."""
-        kept = {
+    def save(self, model: Any, optimiser: torch.optim.Optimizer, progress: Progress) -> None:
+        """All workers take part, and the first one writes."""
+        checkpoint = {
             "weights": weights(model),
             "optimiser": get_optimizer_state_dict(model, optimiser, options=_WHOLE),
-            "standing": asdict(standing),
+            "standing": asdict(progress),
         }
         if self._world.first:
-            self._write(f"{standing.step:08d}.pt", kept)
+            self._write(f"{progress.step:08d}.pt", checkpoint)
             for old in self._present()[:-KEPT]:
                 old.unlink()
         self._world.wait()
@@ -88,16 +88,16 @@ class Checkpoints:
                 os.fsync(file.fileno())
             unfinished.replace(self.folder / name)
         except (OSError, RuntimeError) as error:
-            # What of it is there is no checkpoint, and takes the room that is lacking.
+            # A partial file is no checkpoint, and occupies the space that is missing.
             unfinished.unlink(missing_ok=True)
             raise CannotTrain(
-                f"{self.folder / name} cannot be written ({_reason(error)}): make room and run the command again; it "
-                "goes on from the checkpoint before"
+                f"cannot write {self.folder / name} ({_reason(error)}): free some space and run the command again; it "
+                "resumes from the previous checkpoint"
             ) from error
 
 
 def weights(model: Any) -> dict[str, torch.Tensor]:
-    """Those that are trained, whole, with the first worker."""
+    """Returns the trained weights, gathered on the first worker."""
     found: dict[str, torch.Tensor] = get_model_state_dict(model, options=_WHOLE)
     return found
 

@@ -1,4 +1,4 @@
-"""What a training reads: a dataset's conversations as tokens on the disk, made once and mapped into memory."""
+"""Tokenizes a dataset's conversations once, to files that a training maps into memory."""
 
 import json
 import os
@@ -26,7 +26,7 @@ _SUMMARY = "summary.json"
 
 
 class Prepared:
-    """The samples of a training, each with its tokens and which of them are learned."""
+    """The samples of a training: their tokens, and which of those are learned."""
 
     def __init__(self, folder: Path) -> None:
         self.summary: dict[str, Any] = json.loads((folder / _SUMMARY).read_bytes())
@@ -41,11 +41,11 @@ class Prepared:
         return [int(length) for length in np.diff(self._starts)]
 
     def learned(self) -> list[int]:
-        """How many tokens of each sample are learned."""
+        """Returns the number of learned tokens of each sample."""
         return [int(count) for count in self._counts]
 
     def row(self, numbers: Sequence[int]) -> Row:
-        """These samples, packed."""
+        """Packs these samples into one row."""
         spans = [slice(*self._starts[number : number + 2]) for number in numbers]
         return row([(self._ids[span], self._learned[span]) for span in spans])
 
@@ -53,7 +53,7 @@ class Prepared:
 def prepare(
     folder: Path, data: str, settings: TrainingSettings, template: Template, tell: Callable[[int], None]
 ) -> Prepared:
-    """Tells how many conversations are read; what is there already is used as it is."""
+    """Reports the number of conversations read so far; reuses files that exist already."""
     if not (folder / _SUMMARY).exists():
         unfinished = folder.with_name(f".{folder.name}.unfinished")
         unfinished.mkdir(parents=True, exist_ok=True)
@@ -68,7 +68,7 @@ def _write(
     counts: Counter[str] = Counter()
     lengths: list[int] = []
     learned_of: list[int] = []
-    # Of each sample, which conversation it is from; and of each conversation, what decides whether it is held out.
+    # The conversation of each sample, and the random draw of each conversation that decides whether it is held out.
     owners: list[int] = []
     draws: list[int] = []
     too_long = 0
@@ -97,8 +97,7 @@ def _write(
             os.fsync(file.fileno())
     if not lengths:
         raise CannotTrain(
-            f"no turn fits into a sequence of {settings.sequence_length} tokens; the longest has {too_long}: raise "
-            "sequence_length"
+            f"no turn fits into {settings.sequence_length} tokens (the longest has {too_long}): raise sequence_length"
         )
     held_out = _held_out(np.asarray(draws, dtype=np.uint64), settings.validation_share)[owners]
     np.savez(folder / "samples.npz", starts=np.cumsum([0, *lengths]), learned=learned_of, held_out=held_out)
@@ -109,9 +108,9 @@ def _write(
         "tokens": sum(lengths),
         "learned_tokens": sum(learned_of),
         "longest_sample": max(lengths),
-        # Chats longer than a sequence, and the parts that they were cut into between turns.
+        # Chats longer than a sequence, and the parts that they were split into between turns.
         "split": {"chats": counts["split"], "parts": counts["parts"]},
-        # Not cut, because a turn is whole or not at all.
+        # Turns are never split.
         "left_out": {"turn_too_long": counts["too_long"], "special_words": counts["special"]},
         "longest_left_out": too_long,
     }
@@ -119,7 +118,7 @@ def _write(
 
 
 def _marks(tokens: MarkedTokens, settings: TrainingSettings) -> np.ndarray:
-    """Which tokens are learned: the first of a sample follows from nothing."""
+    """Marks the learned tokens; the first one of a sample is never learned, because nothing precedes it."""
     if settings.learn == "everything":
         return np.arange(len(tokens.ids)) > 0
     return np.asarray(tokens.learned, dtype=np.bool_)
@@ -160,7 +159,7 @@ def _in_groups(chats: Iterator[tuple[str, Sequence[ChatMessage]]]) -> Iterator[l
 
 
 def _held_out(draws: np.ndarray, share: float) -> np.ndarray:
-    """By conversation; at least one of several where any are to be."""
+    """Chooses conversations to hold out: at least one if the share is above 0, but never all."""
     count = min(max(round(share * len(draws)), int(share > 0)), len(draws) - 1)
     chosen = np.zeros(len(draws), dtype=np.bool_)
     chosen[np.argsort(draws, kind="stable")[:count]] = True

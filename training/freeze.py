@@ -1,6 +1,6 @@
-"""Conversations as they stood at one moment, in a dataset's folder of their own: the same source gives the same bytes.
+"""Freezes conversations into a dataset of their own: the same source gives the same bytes.
 
-What is read is known by the offsets of its topic or by the digests of its shards; both are in the manifest.
+The manifest identifies the source by the offsets of its topic or the digests of its shards.
 """
 
 import json
@@ -32,41 +32,41 @@ from training.source import conversations, digest_of, opened
 FINISHED = TOPIC_OF[ConversationFinished].name
 
 Offsets = Mapping[int, int]
-# Whether a conversation is none to learn from, though it was accepted.
+# Returns whether to exclude an accepted conversation.
 LeaveOut = Callable[[Conversation], bool]
 
 
 def freeze_dataset(data: str, folder: Path) -> dict[str, Any]:
-    """The accepted conversations of a dataset; returns the manifest."""
+    """Freezes the accepted conversations of a dataset; returns the manifest."""
     source = [{"name": shard.name, "sha256": shard.sha256} for shard in shards_of(opened(data).manifest, ACCEPTED)]
-    with _frozen(folder) as made:
+    with _new_dataset(folder) as frozen:
         for conversation in conversations(data):
-            made.add(conversation)
-        made.source = {"shards": source}
-    return made.manifest
+            frozen.add(conversation)
+        frozen.source = {"shards": source}
+    return frozen.manifest
 
 
 def freeze_together(datasets: Sequence[str], folder: Path, *, leave_out: LeaveOut) -> dict[str, Any]:
-    """The accepted conversations of several datasets, one after the other."""
-    with _frozen(folder) as made:
+    """Freezes the accepted conversations of several datasets, in order."""
+    with _new_dataset(folder) as frozen:
         for data in datasets:
             for conversation in conversations(data):
                 if not leave_out(conversation):
-                    made.add(conversation)
-        made.source = {"datasets": [digest_of(data) for data in datasets]}
-    return made.manifest
+                    frozen.add(conversation)
+        frozen.source = {"datasets": [digest_of(data) for data in datasets]}
+    return frozen.manifest
 
 
 def freeze_rows(data: str, after: str | None, last: str, folder: Path, *, leave_out: LeaveOut) -> dict[str, Any]:
-    """The rows of a dataset between two of its places, the later one included."""
-    with _frozen(folder) as made:
+    """Freezes the rows of a dataset after one place up to and including another."""
+    with _new_dataset(folder) as frozen:
         for place, conversation in opened(data).placed(after=after):
             if not leave_out(conversation):
-                made.add(conversation)
+                frozen.add(conversation)
             if place == last:
                 break
-        made.source = {"after": after, "last": last}
-    return made.manifest
+        frozen.source = {"after": after, "last": last}
+    return frozen.manifest
 
 
 async def freeze_topic(
@@ -77,50 +77,50 @@ async def freeze_topic(
     begins: Offsets | None = None,
     leave_out: LeaveOut = lambda _: False,
 ) -> dict[str, Any]:
-    """The accepted ones among those that finished before these offsets, partition by partition, each once.
+    """Freezes the accepted conversations before these offsets, partition by partition, each once.
 
-    `begins` are the offsets to begin at, which are still to be there.
+    `begins` are the offsets to start at, which the topic must still hold.
     """
     counts = Counter(rejected=0, passed_over=0)
-    with _frozen(folder) as made:
+    with _new_dataset(folder) as frozen:
         starts: dict[int, int] = {}
         for number, end in sorted(offsets.items()):
-            # A conversation is always in the same partition.
-            begin, sieve = (begins or {}).get(number, 0), AcceptedFilter(leave_out)
+            # A conversation never changes its partition.
+            begin, accepted = (begins or {}).get(number, 0), AcceptedFilter(leave_out)
             async for offset, conversation in _finished(transport, number, begin, end):
                 starts.setdefault(number, offset)
                 if conversation is None:
                     counts["passed_over"] += 1
-                elif sieve.lets_through(conversation):
-                    made.add(conversation)
-            counts["rejected"] += sieve.rejected
+                elif accepted.lets_through(conversation):
+                    frozen.add(conversation)
+            counts["rejected"] += accepted.rejected
         for number, begin in (begins or {}).items():
             if (found := starts.get(number, offsets[number])) != begin:
                 raise CannotTrain(
-                    f"partition {number} of {FINISHED} begins at offset {found}, and at {begin} when it was frozen: "
-                    "what came before is gone; leave out --offsets"
+                    f"partition {number} of {FINISHED} starts at offset {found}, not at {begin} as when it was frozen: "
+                    "earlier messages are gone; leave out --offsets"
                 )
         spans = {str(number): [starts.get(number, end), end] for number, end in sorted(offsets.items())}
-        made.source = {"topic": FINISHED, "offsets": spans, **counts}
-    return made.manifest
+        frozen.source = {"topic": FINISHED, "offsets": spans, **counts}
+    return frozen.manifest
 
 
 def recorded_offsets(manifest: Path) -> tuple[Offsets, Offsets]:
-    """Those that an earlier freeze began and ended at."""
+    """Returns the offsets that an earlier freeze started and ended at."""
     try:
         spans = json.loads(manifest.read_bytes())["run"]["frozen"]["offsets"]
         begins = {int(number): int(begin) for number, (begin, _) in spans.items()}
         return begins, {int(number): int(end) for number, (_, end) in spans.items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise CannotTrain(
-            f"{manifest} holds no offsets ({error!r}): name the manifest.json of a frozen topic"
+            f"{manifest} holds no offsets ({error!r}): use the manifest.json of a frozen topic"
         ) from error
 
 
 async def _finished(
     transport: Transport, number: int, begin: int, end: int
 ) -> AsyncIterator[tuple[int, Conversation | None]]:
-    """With their offsets; None for what is no message of ours."""
+    """Yields offsets and conversations; None for a message that cannot be decoded."""
     if begin >= end:
         return
     reached = -1
@@ -131,11 +131,11 @@ async def _finished(
             reached = delivery.offset
             yield reached, finished_in(delivery)
     if reached < 0:
-        raise CannotTrain(f"partition {number} of {FINISHED} no longer holds what was before its offset {end}")
+        raise CannotTrain(f"partition {number} of {FINISHED} no longer holds the messages before offset {end}")
 
 
 class AcceptedFilter:
-    """Lets each conversation that is accepted and to be learned from through once: the first one counts."""
+    """Lets each accepted conversation through once, unless it is excluded."""
 
     def __init__(self, leave_out: LeaveOut) -> None:
         self._leave_out = leave_out
@@ -152,7 +152,7 @@ class AcceptedFilter:
 
 
 def finished_in(delivery: Delivery) -> Conversation | None:
-    """None where it is no message of ours: there is nobody here to give it up."""
+    """Returns None for a message that cannot be decoded; there is no dead-letter topic here."""
     try:
         message = message_of(delivery.event)
     except Undecodable:
@@ -162,7 +162,7 @@ def finished_in(delivery: Delivery) -> Conversation | None:
 
 
 class FrozenDataset:
-    """A dataset of accepted conversations in the order in which they come."""
+    """A dataset of accepted conversations, in the order of their arrival."""
 
     def __init__(self, folder: Path) -> None:
         self._place, self._tally = Storage(folder), Tally()
@@ -171,7 +171,7 @@ class FrozenDataset:
         self.manifest: dict[str, Any] = {}
 
     def add(self, conversation: Conversation) -> None:
-        # Without its timings: when it finished, and how long that took, is no part of what is learned.
+        # Without timings, which are not learned.
         self._writer.add(Collected(conversation=conversation.SerializeToString(deterministic=True)))
 
     def close(self) -> None:
@@ -186,19 +186,19 @@ class FrozenDataset:
 
 
 @contextmanager
-def _frozen(folder: Path) -> Iterator[FrozenDataset]:
-    """A folder that appears whole, with what is added within this block."""
+def _new_dataset(folder: Path) -> Iterator[FrozenDataset]:
+    """Creates the folder atomically at the end of the block."""
     if folder.exists():
-        raise CannotTrain(f"{folder} is there already: choose another --out")
+        raise CannotTrain(f"{folder} already exists: choose another --out")
     unfinished = folder.with_name(f".{folder.name}.unfinished")
     try:
         shutil.rmtree(unfinished, ignore_errors=True)
         unfinished.mkdir(parents=True)
-        made = FrozenDataset(unfinished)
-        yield made
-        made.close()
+        frozen = FrozenDataset(unfinished)
+        yield frozen
+        frozen.close()
         unfinished.replace(folder)
     except (OSError, pa.ArrowException) as error:
-        raise CannotTrain(f"{folder} cannot be written ({error}): make room, or choose another --out") from error
+        raise CannotTrain(f"cannot write {folder} ({error}): free some space, or choose another --out") from error
     except NoDataset as error:
         raise CannotTrain(str(error)) from error

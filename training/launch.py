@@ -1,4 +1,4 @@
-"""Has a training run by several processes of this machine, and starts them again when one is lost."""
+"""Runs a training in several local processes, and restarts them when one is lost."""
 
 import ctypes
 import os
@@ -11,18 +11,18 @@ from pathlib import Path
 from training.folder import Job, TrainingFolder
 from training.settings import CannotTrain
 
-# Starts besides the first; what was lost is learned again from the newest checkpoint.
+# Restarts resume from the newest checkpoint.
 RESTARTS = 3
 _PR_SET_PDEATHSIG = 1
 _LOG = "workers.log"
 
 
 def run_in_workers(job: Job, config: Path, workers: int) -> None:
-    """Raises CannotTrain with what the workers say, or where they are lost again and again."""
+    """Raises CannotTrain with the failure of the workers, or when they are lost too often."""
     folder = TrainingFolder(job)
     for _ in range(1 + RESTARTS):
         with (folder.path / _LOG).open("ab") as log:
-            # Torch's own launcher takes care that all end when one does.
+            # Torch's launcher ends all workers when one ends.
             process = subprocess.Popen(
                 [*_torchrun(workers), *_options(job, config)], stdout=log, stderr=log, preexec_fn=_die_with_parent
             )
@@ -37,8 +37,8 @@ def run_in_workers(job: Job, config: Path, workers: int) -> None:
         if failure := folder.failure():
             raise failure
     raise CannotTrain(
-        f"the workers ended {1 + RESTARTS} times with status {status}: {folder.path / _LOG} says why; the same command "
-        "goes on from the newest checkpoint"
+        f"the workers ended {1 + RESTARTS} times with status {status}: see {folder.path / _LOG}; the same command "
+        "resumes from the newest checkpoint"
     )
 
 
@@ -55,7 +55,7 @@ def _options(job: Job, config: Path) -> list[str]:
 
 
 def _die_with_parent() -> None:
-    """Also when that is killed, which nobody could tell it otherwise."""
+    """Ends the child when its parent dies, even by SIGKILL."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
     if os.getppid() == 1:
         os._exit(1)

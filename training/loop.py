@@ -1,4 +1,4 @@
-"""The step loop, the same in one process, under torchrun and on Ray."""
+"""The training loop, the same in one process, under torchrun and on Ray."""
 
 import contextlib
 import math
@@ -23,26 +23,26 @@ from training.world import World
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Step:
-    """What a step came to, over all workers."""
+    """The result of a step over all workers."""
 
     step: int
     steps: int
-    # Of a learned token, before the step.
+    # The mean over learned tokens, before the step.
     loss: float
     learning_rate: float
     gradient: float
     tokens: int
     learned_tokens: int
     seconds: float
-    # Of a held-out token, after the step; None where it was not measured.
+    # The mean over held-out tokens, after the step; None if it was not measured.
     validation: float | None = None
 
 
 class StepListener(Protocol):
-    """Takes down what comes; only the first worker's is written."""
+    """Records steps; only the first worker calls it."""
 
     def begin(self, step: int) -> None:
-        """The training goes on after this step: what was taken down of later ones is void."""
+        """Discards the records of later steps, since the training resumes after this one."""
 
     def add(self, step: Step) -> None: ...
 
@@ -55,13 +55,13 @@ class Loop:
         settings: TrainingSettings,
         world: World,
         folder: Path,
-        journal: StepListener,
+        listener: StepListener,
     ) -> None:
         self._model = model
         self._prepared = prepared
         self._settings = settings
         self._world = world
-        self._journal = journal
+        self._listener = listener
         self._learned = prepared.learned()
         self._lengths = prepared.lengths()
         self.schedule = Schedule(prepared, settings)
@@ -70,32 +70,32 @@ class Loop:
         self._optimiser = torch.optim.AdamW(trained, lr=0.0, weight_decay=settings.weight_decay)
 
     def run(self) -> Progress:
-        """From the newest checkpoint to the end; raises Diverged where the loss is no number."""
-        standing = self.checkpoints.load(self._model, self._optimiser)
+        """Trains from the newest checkpoint to the end; raises Diverged if the loss is not finite."""
+        progress = self.checkpoints.load(self._model, self._optimiser)
         if self._world.first:
-            self._journal.begin(standing.step)
-        while standing.step < self.schedule.steps and not self._is_over(standing):
-            self._advance(standing)
-        return standing
+            self._listener.begin(progress.step)
+        while progress.step < self.schedule.steps and not self._is_over(progress):
+            self._advance(progress)
+        return progress
 
-    def _advance(self, standing: Progress) -> None:
+    def _advance(self, progress: Progress) -> None:
         began = time.monotonic()
-        step = standing.step + 1
-        sequences = self.schedule.of(step)
+        step = progress.step + 1
+        sequences = self.schedule.sequences_of(step)
         rate = self.schedule.learning_rate(step)
         loss, gradient = self.learn(step, sequences, rate)
         if not (math.isfinite(loss) and math.isfinite(gradient)):
-            kept = f"the weights before it are in {self.checkpoints.folder}" if standing.step else "nothing was learned"
+            saved = f"earlier weights are in {self.checkpoints.folder}" if progress.step else "nothing was learned"
             raise Diverged(
-                f"the loss of step {step} is {loss} and its gradient {gradient}: {kept}; lower learning_rate "
+                f"the loss of step {step} is {loss} and its gradient {gradient}: {saved}; lower learning_rate "
                 f"({self._settings.learning_rate:g}) or raise warmup_share, under another --name"
             )
-        standing.step = step
+        progress.step = step
         seconds = time.monotonic() - began
-        validation = self._validate(standing) if self._is_due(step, self._settings.validate_every) else None
+        validation = self._validate(progress) if self._is_due(step, self._settings.validate_every) else None
         samples = [number for one in sequences for number in one]
         if self._world.first:
-            self._journal.add(
+            self._listener.add(
                 Step(
                     step=step,
                     steps=self.schedule.steps,
@@ -108,20 +108,20 @@ class Loop:
                     validation=validation,
                 )
             )
-        if self._is_due(step, self._settings.checkpoint_every) or self._is_over(standing):
-            self.checkpoints.save(self._model, self._optimiser, standing)
+        if self._is_due(step, self._settings.checkpoint_every) or self._is_over(progress):
+            self.checkpoints.save(self._model, self._optimiser, progress)
 
     def learn(self, step: int, sequences: Sequences, rate: float) -> tuple[float, float]:
-        """One step; the loss before it, and the norm of its gradient."""
+        """Takes one step; returns the loss before it and the norm of its gradient."""
         self._model.train()
         learned = sum(self._learned[number] for one in sequences for number in one)
         summed = torch.zeros((), device=self._world.device)
         rows = worker_rows(sequences, self._world.rank, self._world.size, self._settings.micro_batch)
         for number, (samples, counts) in enumerate(rows):
-            # What a layer drops follows from the place, so that nothing of it has to be kept.
+            # Dropout follows from the step, so that checkpoints need no random state.
             torch.manual_seed(seed(self._settings.seed, "dropout", step, self._world.rank, number))
             loss = self._loss(samples) * (counts / learned)
-            # Gradients are averaged over the workers.
+            # FSDP averages gradients over the workers.
             (loss * self._world.size).backward()
             summed += loss.detach()
         gradient = torch.nn.utils.clip_grad_norm_(
@@ -136,7 +136,7 @@ class Loop:
         self._optimiser.zero_grad(set_to_none=True)
         return total, norm
 
-    def _validate(self, standing: Progress) -> float | None:
+    def _validate(self, progress: Progress) -> float | None:
         held_out = self.schedule.held_out
         if not held_out:
             return None
@@ -147,15 +147,15 @@ class Loop:
             for samples, counts in rows:
                 summed += self._loss(samples) * counts
         loss = self._world.total(summed) / sum(self._learned[number] for one in held_out for number in one)
-        if standing.best is None or loss < standing.best:
-            standing.best, standing.best_step, standing.stale = loss, standing.step, 0
+        if progress.best is None or loss < progress.best:
+            progress.best, progress.best_step, progress.stale = loss, progress.step, 0
             self.checkpoints.save_best(self._model)
         else:
-            standing.stale += 1
+            progress.stale += 1
         return loss
 
     def _loss(self, samples: list[int]) -> torch.Tensor:
-        """Summed over the learned tokens of a row."""
+        """Returns the loss summed over the learned tokens of a row."""
         row = Row(*(part.to(self._world.device) for part in self._prepared.row(samples)))
         with self._calculating():
             scores = self._model(
@@ -163,7 +163,7 @@ class Loop:
                 position_ids=row.positions,
                 borders=row.borders,
                 use_cache=False,
-                # Nobody asks for the others, which would take most of the memory.
+                # The other logits are not needed, and would take most of the memory.
                 logits_to_keep=row.at,
             ).logits[0]
         return cross_entropy(scores.float(), row.targets, reduction="sum")
@@ -177,5 +177,5 @@ class Loop:
     def _is_due(self, step: int, every: int) -> bool:
         return step % every == 0 or step == self.schedule.steps
 
-    def _is_over(self, standing: Progress) -> bool:
-        return 0 < self._settings.patience <= standing.stale
+    def _is_over(self, progress: Progress) -> bool:
+        return 0 < self._settings.patience <= progress.stale

@@ -1,4 +1,4 @@
-"""What a training exports."""
+"""Metrics of a training."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,13 +13,13 @@ TOKENS_PER_SECOND = gauge("soliloquy_training_tokens_per_second")
 STEP_SECONDS = gauge("soliloquy_training_step_seconds")
 CHECKPOINT = gauge("soliloquy_training_checkpoint_timestamp_seconds")
 ROUNDS = counter("soliloquy_training_rounds_total")
-# There before the first of each, so that a dashboard shows none and not nothing at all.
+# Create the series at once, so that a dashboard shows zeros instead of no data.
 for outcome in ("activated", "worse", "refused", "diverged"):
     ROUNDS.labels(outcome)
 
 
 def tell(step: Mapping[str, Any]) -> None:
-    """Of a step as the journal has it."""
+    """Exports a step as the step log has it."""
     STEP.set(step["step"])
     STEPS.set(step["steps"])
     LOSS.set(step["loss"])

@@ -1,4 +1,4 @@
-"""The model that is trained: a base with LoRA matrices on it, or all of its weights; spread over the workers."""
+"""Builds the model to train: a base with LoRA matrices or all of its weights, sharded over the workers."""
 
 import importlib.util
 import warnings
@@ -21,7 +21,7 @@ warnings.filterwarnings("ignore", "`is_gradient_checkpointing` is deprecated", F
 
 
 def precision(settings: TrainingSettings, device: torch.device) -> torch.dtype:
-    """What is calculated in; what is tuned is kept in fp32."""
+    """Returns the precision to compute in; trained weights stay in fp32."""
     if settings.precision == "auto":
         able = device.type == "cuda" and torch.cuda.is_bf16_supported()
         return torch.bfloat16 if able else torch.float32
@@ -34,14 +34,14 @@ def check_hardware(settings: TrainingSettings) -> None:
     lacking = [] if torch.cuda.is_available() else ["a CUDA GPU"]
     lacking += [] if importlib.util.find_spec("bitsandbytes") else ["bitsandbytes"]
     if lacking:
-        raise CannotTrain(f"quantize: {settings.quantize} needs {' and '.join(lacking)}: use quantize: none here")
+        raise CannotTrain(f"quantize: {settings.quantize} requires {' and '.join(lacking)}: use quantize: none here")
 
 
 def build(base: Path, settings: TrainingSettings, world: World, adapter: Path | None = None) -> Any:
-    """`adapter` is one to go on from, instead of a fresh one."""
+    """Continues from `adapter` if one is given, otherwise from fresh matrices."""
     check_hardware(settings)
     model = _load(base, settings, world)
-    # Every worker, and every start, draws the same fresh matrices.
+    # Every worker and every restart draws the same fresh matrices.
     torch.manual_seed(settings.seed)
     if settings.tune == "lora":
         model = _with_lora(model, base, settings, adapter)
@@ -55,7 +55,7 @@ def build(base: Path, settings: TrainingSettings, world: World, adapter: Path | 
 
 
 def layers(model: Any) -> list[torch.nn.Module]:
-    """The repeated blocks, which are gathered one at a time."""
+    """Returns the repeated blocks, which FSDP gathers one at a time."""
     names = set(getattr(model, "_no_split_modules", None) or ())
     return [module for module in model.modules() if type(module).__name__ in names]
 
@@ -74,7 +74,7 @@ def _load(base: Path, settings: TrainingSettings, world: World) -> Any:
             **({} if settings.quantize == "none" else {"quantization_config": quantized}),
         )
     except (OSError, ValueError, SafetensorError) as error:
-        raise CannotTrain(f"the model in {base} cannot be loaded: {_in_a_line(error)}") from error
+        raise CannotTrain(f"cannot load the model in {base}: {_in_a_line(error)}") from error
     if settings.quantize != "none":
         return prepare_model_for_kbit_training(model, use_gradient_checkpointing=False)
     return model.to(world.device)

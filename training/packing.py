@@ -1,4 +1,4 @@
-"""Samples put together into sequences, so that next to nothing is padding; none sees another."""
+"""Packs samples into sequences with almost no padding; no sample attends to another."""
 
 import bisect
 import random
@@ -8,24 +8,24 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-# Within so many samples each is put where it fits best; over all, that would take long and fit no better.
+# Best fit runs within windows of this many samples; over all samples it would be slow and no better.
 WINDOW = 8192
 
 
 class Row(NamedTuple):
-    """Packed samples as a model takes them: one row, with where each sample begins."""
+    """Packed samples as model input: one row, and where each sample begins."""
 
     ids: torch.Tensor
     positions: torch.Tensor
-    # Positions whose next token is learned, and these tokens.
+    # The positions whose next token is learned, and those tokens.
     at: torch.Tensor
     targets: torch.Tensor
-    # Where the samples begin, and at last where the row ends.
+    # The start of each sample, and the end of the row.
     borders: torch.Tensor
 
 
 def pack(lengths: Sequence[int], capacity: int, draw: random.Random) -> list[list[int]]:
-    """Which samples go into one sequence: best fit, the longest first, within windows of a drawn order."""
+    """Assigns samples to sequences: best fit, longest first, within windows of a random order."""
     order = list(range(len(lengths)))
     draw.shuffle(order)
     packed = []
@@ -36,7 +36,7 @@ def pack(lengths: Sequence[int], capacity: int, draw: random.Random) -> list[lis
 
 def _fitted(samples: Sequence[int], lengths: Sequence[int], capacity: int) -> list[list[int]]:
     packed: list[list[int]] = []
-    # What is left in each, ascending, with its number.
+    # The free space of each sequence, ascending, with the sequence's number.
     room: list[tuple[int, int]] = []
     for sample in samples:
         at = bisect.bisect_left(room, (lengths[sample], 0))
@@ -49,12 +49,12 @@ def _fitted(samples: Sequence[int], lengths: Sequence[int], capacity: int) -> li
 
 
 def row(samples: Sequence[tuple[np.ndarray, np.ndarray]]) -> Row:
-    """Of ids and which of them are learned."""
+    """Builds a row from token ids and their learned marks."""
     lengths = [len(ids) for ids, _ in samples]
     borders = np.cumsum([0, *lengths])
     ids = np.concatenate([ids for ids, _ in samples]).astype(np.int64)
     learned = np.concatenate([learned for _, learned in samples]).astype(bool)
-    # The first of a sample follows from nothing.
+    # Nothing precedes the first token of a sample.
     learned[borders[:-1]] = False
     (targets,) = np.nonzero(learned)
     return Row(

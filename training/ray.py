@@ -1,4 +1,4 @@
-"""The same training in Ray Train's workers: Ray starts them, watches them and starts them again; the loop is ours."""
+"""Runs a training in Ray Train's workers: Ray starts, watches and restarts them; the loop is the same."""
 
 import os
 from pathlib import Path
@@ -7,24 +7,24 @@ from typing import Any
 from training.folder import Job, TrainingFolder
 from training.settings import CannotTrain
 
-# Starts besides the first of all workers, when one is lost.
+# Restarts of all workers when one is lost.
 RESTARTS = 3
-# What Ray reads when it starts; what the environment says already goes before it.
+# Read by Ray when it starts; variables that are already set take precedence.
 ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_COLOR_PREFIX": "0",
     "RAY_TRAIN_V2_ENABLED": "1",
     "RAY_TRAIN_ENABLE_PRINT_PATCH": "0",
-    # A worker that is lost is seen so soon.
+    # Detects a lost worker within this time.
     "RAY_TRAIN_HEALTH_CHECK_INTERVAL_S": "0.5",
-    # Workers see this checkout as the driver does.
+    # Workers import the same checkout as the driver.
     "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")]),
 }
 _OBJECT_STORE_BYTES = 160 * 2**20
 
 
 def run_on_ray(job: Job, workers: int, address: str = "local") -> None:
-    """Raises CannotTrain with what the workers say; `address` is a cluster's, or "local" for one of its own."""
+    """Raises CannotTrain with the failure of the workers; `address` names a cluster, or "local" starts one."""
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     import logging
@@ -35,22 +35,22 @@ def run_on_ray(job: Job, workers: int, address: str = "local") -> None:
 
     own = address == "local"
     if own:
-        # Nobody takes this machine away with a warning, and the process that would hear it takes seconds to start.
+        # This machine gets no preemption notice, and the watcher takes seconds to start.
         os.environ.setdefault("RAY_TRAIN_ENABLE_PREEMPTION_WATCHER", "0")
     local = {"include_dashboard": False, "object_store_memory": _OBJECT_STORE_BYTES, "num_cpus": workers + 1}
     try:
         ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **(local if own else {}))
-    except Exception as error:  # what Ray raises has no type of its own
+    except Exception as error:  # Ray raises no specific type
         raise CannotTrain(f"Ray does not start: {_in_a_line(error)}") from error
     try:
-        # This process may have no GPU where its workers have.
+        # The driver may lack the GPU that its workers have.
         gpus = "GPU" in ray.cluster_resources()
         trainer = TorchTrainer(
             _work,
             train_loop_config={"job": job},
             scaling_config=ScalingConfig(num_workers=workers, use_gpu=gpus),
             run_config=RunConfig(
-                # Ray's own notes; checkpoints, and what is finished, are the training's folder's matter.
+                # Only Ray's own records; checkpoints and results go to the training's folder.
                 name=f"{job.folder.name}-{os.getpid()}",
                 storage_path=str((job.folder / "ray").resolve()),
                 failure_config=FailureConfig(max_failures=RESTARTS),
@@ -59,8 +59,8 @@ def run_on_ray(job: Job, workers: int, address: str = "local") -> None:
         folder = TrainingFolder(job)
         try:
             trainer.fit()
-        except Exception as error:  # what Ray raises wraps what the workers raised
-            gave_up = CannotTrain(f"Ray gave the training up: {_in_a_line(error)}")
+        except Exception as error:  # Ray wraps the error of the workers
+            gave_up = CannotTrain(f"Ray gave up the training: {_in_a_line(error)}")
             raise folder.failure() or gave_up from error
         if failure := folder.failure():
             raise failure
@@ -69,7 +69,7 @@ def run_on_ray(job: Job, workers: int, address: str = "local") -> None:
 
 
 def _work(config: dict[str, Any]) -> None:
-    """In each worker. What cannot be done is not tried again: it is noted, and the next start finds it."""
+    """Runs in each worker; a failure that another worker has noted ends a restart at once."""
     from training.train import train
 
     job: Job = config["job"]

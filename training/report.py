@@ -1,4 +1,4 @@
-"""What a training leaves: the adapter with its card, the report, and a picture of the loss."""
+"""Writes the results of a training: the adapter with its card, the report and a plot of the loss."""
 
 import json
 import resource
@@ -25,7 +25,7 @@ def report(
     summary: Mapping[str, Any],
     packed: Mapping[str, Any],
     steps: Sequence[Mapping[str, Any]],
-    standing: Progress,
+    progress: Progress,
     workers: int,
 ) -> dict[str, Any]:
     seconds = sum(step["seconds"] for step in steps)
@@ -34,9 +34,9 @@ def report(
         "data_digest": identity["data"],
         "data": {**summary, **packed},
         "steps": len(steps),
-        "stopped_early": 0 < job.settings.patience <= standing.stale,
+        "stopped_early": 0 < job.settings.patience <= progress.stale,
         "loss": {"first": steps[0]["loss"], "last": steps[-1]["loss"]},
-        "validation": None if standing.best is None else {"loss": standing.best, "step": standing.best_step},
+        "validation": None if progress.best is None else {"loss": progress.best, "step": progress.best_step},
         "tokens": sum(step["tokens"] for step in steps),
         "learned_tokens": sum(step["learned_tokens"] for step in steps),
         "seconds": round(seconds, 2),
@@ -47,7 +47,7 @@ def report(
 
 
 def peak_memory_mib() -> dict[str, int]:
-    """Of the first worker's process, and of its GPU where it has one."""
+    """Returns the peak of the first worker's process, and of its GPU if it has one."""
     peak = {"process": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024}
     if torch.cuda.is_available():
         peak["gpu"] = torch.cuda.max_memory_allocated() // 2**20
@@ -61,7 +61,7 @@ def save(
     found: dict[str, Any],
     curve: Sequence[Mapping[str, Any]],
 ) -> None:
-    """The adapter, or the whole model, in a folder that appears whole; its digest goes into the report."""
+    """Writes the adapter or the whole model to a folder atomically, and adds its digest to the report."""
     folder = job.folder / (ADAPTER if job.settings.tune == "lora" else MODEL)
     unfinished = folder.with_name(f".{folder.name}.unfinished")
     try:
@@ -79,17 +79,17 @@ def save(
         unfinished.replace(folder)
     except OSError as error:
         raise CannotTrain(
-            f"{folder} cannot be written ({error.strerror or error}): make room and run the command again"
+            f"cannot write {folder} ({error.strerror or error}): free some space and run the command again"
         ) from error
 
 
 def _save_adapter(folder: Path, job: Job, model: Any, trained: dict[str, torch.Tensor]) -> None:
-    # Else it looks for the base in a hub, to find out what is known here.
+    # Otherwise peft would look up the base in a hub.
     adapter = get_peft_model_state_dict(model, trained, save_embedding_layers=False)
     tensors = {name: tensor.contiguous() for name, tensor in adapter.items()}
     save_file(tensors, folder / ADAPTER_WEIGHTS, metadata={"format": "pt"})
     config = model.peft_config["default"]
-    # The base is known by its digest; where it lies is this machine's matter.
+    # The digest identifies the base; its path means nothing on other machines.
     config.base_model_name_or_path = job.base.name
     config.inference_mode = True
     config.save_pretrained(folder)

@@ -1,4 +1,4 @@
-"""A conversation as samples: messages in the form of any chat API, and which of them a model is to learn."""
+"""Turns a conversation into samples: chat messages, and which of them a model learns."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ from soliloquy.v1.conversation_pb2 import Conversation
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sample:
-    # Of the conversation.
+    # The id of the conversation.
     id: str
     messages: Sequence[ChatMessage]
 
 
 def samples(conversation: Conversation, layout: str, given: ReplyContext) -> list[Sample]:
-    """`given` is for replies alone. Raises Refused for a conversation that has no such samples."""
+    """`given` only applies to replies. Raises Refused for a conversation without such samples."""
     match layout:
         case "states":
             return states(conversation)
@@ -27,22 +27,22 @@ def samples(conversation: Conversation, layout: str, given: ReplyContext) -> lis
 
 
 def states(conversation: Conversation) -> list[Sample]:
-    """One sample a prompt of the recipe's: what it asks when the model is served, and the answer to it."""
+    """Returns one sample per prompt of the recipe, worded as when the model is served, with its answer."""
     lessons = find(conversation.run.recipe).lessons(conversation)
     return [_sample(conversation, lesson) for lesson in lessons]
 
 
 def dialogue(conversation: Conversation) -> list[Sample]:
-    """The whole conversation as one chat, in which the tutor's calculations are calls of a tool."""
+    """Returns the whole conversation as one chat, with the tutor's calculations as tool calls."""
     return [Sample(id=conversation.id, messages=find(conversation.run.recipe).dialogue(conversation))]
 
 
 def replies(conversation: Conversation, given: ReplyContext) -> list[Sample]:
-    """One sample a message of the tutor's, from what was said before it and what is given besides."""
+    """Returns one sample per message of the tutor, from the dialogue before it and the given extras."""
     name = conversation.run.recipe
     learned = find(name).replies
     if learned is None:
-        raise Refused(f"the recipe {name} has no replies apart from what it asks: use layout: states")
+        raise Refused(f"the recipe {name} has no layout: replies: use layout: states")
     return [_sample(conversation, lesson) for lesson in learned(conversation, given)]
 
 

@@ -1,4 +1,4 @@
-"""Which samples a step learns from, and how fast: both follow from its number alone."""
+"""Determines samples and learning rate of a step, both from its number alone."""
 
 import math
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ Sequences = list[list[int]]
 
 
 class Schedule:
-    """The packed sequences of every step; an epoch has all of them once, in an order of its own."""
+    """The packed sequences of every step; each epoch has all of them in its own order."""
 
     def __init__(self, prepared: Prepared, settings: TrainingSettings) -> None:
         self._settings = settings
@@ -24,13 +24,13 @@ class Schedule:
         self.steps_an_epoch = math.ceil(len(self._packed) / settings.batch)
         self.steps = min(self.steps_an_epoch * settings.epochs, settings.max_steps or 2**62)
         self.sequences = len(self._packed)
-        # Of the places in packed sequences, those that hold a token.
+        # The share of positions in packed sequences that hold a token.
         self.filled = sum(lengths[number] for one in self._packed for number in one) / (
             self.sequences * settings.sequence_length
         )
 
-    def of(self, step: int) -> Sequences:
-        """Of a step, counted from 1."""
+    def sequences_of(self, step: int) -> Sequences:
+        """Returns the sequences of a step; steps count from 1."""
         epoch, place = divmod(step - 1, self.steps_an_epoch)
         if epoch != self._epoch:
             self._epoch, self._order = epoch, list(range(self.sequences))
@@ -50,9 +50,10 @@ class Schedule:
 
 
 def worker_rows(sequences: Sequences, rank: int, size: int, at_once: int) -> list[tuple[list[int], bool]]:
-    """What a worker computes, one row after the other, and whether it counts.
+    """Returns the rows of a worker, and whether each counts.
 
-    All workers have as many rows, because they exchange gradients at each: who has none left computes one in vain.
+    All workers compute equally many rows, because they exchange gradients after each: a worker with none left
+    computes one that does not count.
     """
     rounds = math.ceil(len(sequences) / (size * at_once))
     mine = sequences[rank::size]
@@ -71,6 +72,6 @@ def _packed(numbers: Sequence[int], lengths: Sequence[int], settings: TrainingSe
 def check_batch(settings: TrainingSettings, size: int) -> None:
     if settings.batch % (size * settings.micro_batch):
         raise CannotTrain(
-            f"a batch of {settings.batch} sequences cannot be shared out among {size} workers with "
-            f"{settings.micro_batch} at once: make it a multiple of {size * settings.micro_batch}"
+            f"batch is {settings.batch}, which {size} workers with micro_batch {settings.micro_batch} cannot share: "
+            f"use a multiple of {size * settings.micro_batch}"
         )

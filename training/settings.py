@@ -1,4 +1,4 @@
-"""What a training is: one YAML file, checked before anything is loaded."""
+"""Settings of a training: one YAML file, validated before anything is loaded."""
 
 import json
 from pathlib import Path
@@ -12,11 +12,11 @@ from soliloquy.runtime.seeds import digest
 
 
 class CannotTrain(Exception):
-    """The training cannot be done, or not go on; the message is the line to print."""
+    """The training cannot start or continue; the message is the line to print."""
 
 
 class Diverged(CannotTrain):
-    """The loss is no number: what goes on from here is of no use."""
+    """The loss is not finite, so continuing is useless."""
 
 
 class Lora(BaseModel):
@@ -32,27 +32,27 @@ class Lora(BaseModel):
 class TrainingSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    # "states": each prompt that the recipe asks its tutor, as it asks it. "dialogue": the conversation as one chat
-    # with tool calls. "replies": the tutor's messages alone, from what was said before and what is given besides.
+    # "states": each prompt that the recipe sends its tutor. "dialogue": the conversation as one chat with tool calls.
+    # "replies": the tutor's messages alone, from the dialogue before them and the `given` extras.
     layout: Literal["states", "dialogue", "replies"] = "states"
     given: ReplyContext = ReplyContext()
-    # "tutor": its own words. "everything": what it reads too, as a model without any knowledge is to learn to read.
+    # "tutor": its own words. "everything": its input too, for a model that knows nothing yet.
     learn: Literal["tutor", "everything"] = "tutor"
-    # Tokens of a packed sequence, into which several samples go.
+    # Tokens of a packed sequence, which holds several samples.
     sequence_length: int = Field(default=4096, ge=8)
-    # Packed sequences a step, over all workers and accumulated; and those that a worker computes at once.
+    # Packed sequences per step over all workers, and those that a worker computes at once.
     batch: int = Field(default=16, ge=1)
     micro_batch: int = Field(default=1, ge=1)
     epochs: int = Field(default=1, ge=1)
-    # Steps of all epochs where that is fewer.
+    # Ends the training early, if the epochs have more steps.
     max_steps: int | None = Field(default=None, ge=1)
     learning_rate: float = Field(default=1e-4, gt=0)
     decay: Literal["cosine", "linear"] = "cosine"
-    # Shares of all steps, and of the learning rate at the end of the decay.
+    # The share of steps to warm up, and the share of the learning rate that remains at the end.
     warmup_share: float = Field(default=0.03, ge=0, lt=1)
     final_share: float = Field(default=0.0, ge=0, le=1)
     weight_decay: float = Field(default=0.0, ge=0)
-    # The norm that a step's gradient is clipped to.
+    # Clips the norm of a step's gradient.
     clip: float = Field(default=1.0, gt=0)
     tune: Literal["lora", "full"] = "lora"
     lora: Lora = Lora()
@@ -61,10 +61,10 @@ class TrainingSettings(BaseModel):
     # "auto" is bf16 on a GPU that has it, and fp32 elsewhere.
     precision: Literal["auto", "bf16", "fp32"] = "auto"
     gradient_checkpointing: bool = False
-    # Of the conversations, held out.
+    # The share of conversations to hold out.
     validation_share: float = Field(default=0.05, ge=0, lt=1)
     validate_every: int = Field(default=50, ge=1)
-    # Validations without a better loss after which it ends; 0 for never.
+    # Stops after this many validations without a better loss; 0 for never.
     patience: int = Field(default=0, ge=0)
     checkpoint_every: int = Field(default=50, ge=1)
     seed: int = Field(default=0, ge=0)
@@ -72,11 +72,11 @@ class TrainingSettings(BaseModel):
     @model_validator(mode="after")
     def _fitting(self) -> Self:
         if self.quantize == "4bit" and self.tune == "full":
-            raise ValueError("quantize: 4bit keeps the base frozen: use tune: lora")
+            raise ValueError("quantize: 4bit requires tune: lora")
         if self.patience and not self.validation_share:
-            raise ValueError("patience needs a validation_share above 0")
+            raise ValueError("patience requires a validation_share above 0")
         if self.given != ReplyContext() and self.layout != "replies":
-            raise ValueError(f"given says nothing with layout: {self.layout}: use layout: replies")
+            raise ValueError(f"given requires layout: replies, not {self.layout}")
         return self
 
     @property
@@ -88,7 +88,7 @@ def read_settings(path: Path) -> TrainingSettings:
     try:
         read: Any = yaml.safe_load(path.read_text("utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise CannotTrain(f"{path} cannot be read: {' '.join(str(error).split())}") from error
+        raise CannotTrain(f"cannot read {path}: {' '.join(str(error).split())}") from error
     try:
         return TrainingSettings.model_validate(read or {})
     except ValidationError as error:

@@ -1,4 +1,4 @@
-"""Where the conversations of a training come from: a dataset's folder, or any URL of one."""
+"""Reads the conversations of a training from a dataset's folder or URL."""
 
 import json
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from training.settings import CannotTrain
 
 
 def digest_of(data: str) -> str:
-    """Of the dataset that a training reads: what its manifest says of its shards."""
+    """Returns a digest of the accepted shards, from the manifest."""
     shards = opened(data).manifest["shards"]
     return digest(json.dumps([shard for shard in shards if str(shard["name"]).startswith("accepted/")], sort_keys=True))
 
@@ -21,13 +21,13 @@ def digest_of(data: str) -> str:
 def opened(data: str) -> Dataset:
     try:
         dataset = Dataset(data)
-        if accepted := dataset.count():
+        if dataset.count():
             return dataset
         rejected = dataset.count(rejected=True)
     except NoDataset as error:
         raise CannotTrain(str(error)) from error
     why = f"all of its {rejected} were rejected" if rejected else "it is empty"
-    raise CannotTrain(f"{data} has {accepted} conversations to learn from: {why}; grow some that are accepted")
+    raise CannotTrain(f"{data} has no conversations to learn from: {why}; generate some that are accepted")
 
 
 def conversations(data: str) -> Iterator[Conversation]:
@@ -39,4 +39,4 @@ def conversations(data: str) -> Iterator[Conversation]:
         raise CannotTrain(str(error)) from error
     except (KeyError, pa.ArrowException, DecodeError) as error:
         lacking = " ".join(str(error).split())
-        raise CannotTrain(f"{data} has no rows of conversations ({lacking}): name the folder of a dataset") from error
+        raise CannotTrain(f"{data} has no rows of conversations ({lacking}): use the folder of a dataset") from error

@@ -1,4 +1,4 @@
-"""Chats that are longer than a sequence: cut between turns, each part behind as much of what came before as fits."""
+"""Splits chats longer than a sequence between turns; each part starts with as many earlier turns as fit."""
 
 from collections.abc import Callable, Sequence
 from itertools import groupby
@@ -7,12 +7,12 @@ from soliloquy.recipes.recipe import ChatMessage
 
 Length = Callable[[Sequence[ChatMessage]], int]
 
-# Of what a part has room for besides its first own turn, so much may be turns before it.
+# The share of a part's free space, after its first own turn, that earlier turns may take.
 _CONTEXT_SHARE = 0.5
 
 
 class TurnTooLong(Exception):
-    """One turn alone, behind what stands before the first, is longer than a sequence."""
+    """One turn, together with the messages before the first turn, is longer than a sequence."""
 
     def __init__(self, tokens: int) -> None:
         super().__init__(tokens)
@@ -20,9 +20,9 @@ class TurnTooLong(Exception):
 
 
 def split(chat: Sequence[ChatMessage], limit: int, length: Length) -> list[list[ChatMessage]]:
-    """Parts of at most `limit` tokens; what a part repeats of an earlier one is not learned again.
+    """Returns parts of at most `limit` tokens; turns that a part repeats are not learned again.
 
-    A chat of one prompt and its answer has nothing to cut between, and is one turn.
+    A chat of one prompt and its answer is one turn, and cannot be split.
     """
     head, *turns = _by_turn(chat)
     parts = []
@@ -39,7 +39,7 @@ def split(chat: Sequence[ChatMessage], limit: int, length: Length) -> list[list[
 
 
 def _by_turn(chat: Sequence[ChatMessage]) -> list[list[ChatMessage]]:
-    """What stands before the first turn comes first, empty where nothing does."""
+    """Returns the messages before the first turn, which may be none, and then the turns."""
     turns = [list(told) for _, told in groupby(chat, key=lambda told: told.turn)]
     return turns if turns[0][0].turn == 0 else [[], *turns]
 
@@ -47,7 +47,7 @@ def _by_turn(chat: Sequence[ChatMessage]) -> list[list[ChatMessage]]:
 def _with_context(
     head: list[ChatMessage], turns: list[list[ChatMessage]], start: int, limit: int, length: Length
 ) -> list[ChatMessage]:
-    """A turn behind the head and as many of the turns before it as there is room for."""
+    """Returns the head, as many earlier turns as fit, and the turn itself."""
     part = [*head, *turns[start]]
     alone = length(part)
     if alone > limit:

@@ -1,4 +1,4 @@
-"""The state of what goes on for rounds, as files that appear whole, in a folder of one undertaking and one process."""
+"""The state of a workflow that runs in rounds: atomically written files in a folder that one process locks."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -14,32 +14,32 @@ from training.settings import CannotTrain
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Workflow:
-    """What a folder is of: "retraining", and the option that names another folder."""
+    """The kind of workflow, such as "retraining", and the option that names its folder."""
 
     name: str
     option: str
 
 
 @contextmanager
-def held(folder: Path, undertaking: Workflow, identity: Mapping[str, Any]) -> Iterator[None]:
-    """Raises CannotTrain where the folder is another's, or in use."""
+def lock_folder(folder: Path, workflow: Workflow, identity: Mapping[str, Any]) -> Iterator[None]:
+    """Locks the folder; raises CannotTrain if it belongs to another workflow or is in use."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with write_lock(Storage(folder), folder):
-            _check(folder, undertaking, identity)
+            _check(folder, workflow, identity)
             yield
     except Locked as error:
-        raise CannotTrain(f"{error}: wait for it, or choose another {undertaking.option}") from error
+        raise CannotTrain(f"{error}: wait for it, or choose another {workflow.option}") from error
 
 
 def read(path: Path) -> dict[str, Any]:
-    """Nothing where it is not there."""
+    """Returns an empty dict if the file does not exist."""
     try:
         return dict(json.loads(path.read_bytes()))
     except FileNotFoundError:
         return {}
     except ValueError as error:
-        raise CannotTrain(f"{path} is not readable ({error}): remove {path.parent}") from error
+        raise CannotTrain(f"{path} is unreadable ({error}): remove {path.parent}") from error
 
 
 def write(path: Path, content: str) -> None:
@@ -49,19 +49,19 @@ def write(path: Path, content: str) -> None:
         unfinished.replace(path)
     except OSError as error:
         raise CannotTrain(
-            f"{path} cannot be written ({error.strerror}): make room and run the command again"
+            f"cannot write {path} ({error.strerror}): free some space and run the command again"
         ) from error
 
 
-def _check(folder: Path, undertaking: Workflow, identity: Mapping[str, Any]) -> None:
-    path = folder / f"{undertaking.name}.json"
-    kept = read(path)
-    if not kept:
+def _check(folder: Path, workflow: Workflow, identity: Mapping[str, Any]) -> None:
+    path = folder / f"{workflow.name}.json"
+    recorded = read(path)
+    if not recorded:
         write(path, json.dumps(identity, indent=2))
         return
     for name, value in identity.items():
-        if kept.get(name) != value:
+        if recorded.get(name) != value:
             raise CannotTrain(
-                f"{folder} holds another {undertaking.name} ({name}: {kept.get(name)}, not {value}): choose another "
-                f"{undertaking.option}"
+                f"{folder} holds another {workflow.name} ({name}: {recorded.get(name)}, not {value}): choose another "
+                f"{workflow.option}"
             )

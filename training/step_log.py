@@ -1,4 +1,4 @@
-"""What a training tells as it goes: a line a step, and TensorBoard's curves of the same."""
+"""Logs a training's steps: one JSON line per step, and the same curves for TensorBoard."""
 
 import json
 from collections.abc import Iterator
@@ -9,12 +9,12 @@ from typing import Any
 
 from training.loop import Step
 
-# More than two lines have.
+# More than two lines take.
 _LINES_BYTES = 4096
 
 
 class StepLog:
-    """Written by the first worker; `steps` may be read by anybody meanwhile."""
+    """Written by the first worker; other processes may read `steps` meanwhile."""
 
     def __init__(self, metrics: Path, curves: Path) -> None:
         self._metrics = metrics
@@ -22,7 +22,7 @@ class StepLog:
         self._opened = ExitStack()
 
     def begin(self, step: int) -> None:
-        # Takes a second to load, which who only reads steps does not have to wait for.
+        # Imported here because it takes a second, which readers of steps need not wait for.
         from torch.utils.tensorboard import SummaryWriter
 
         kept = [line for line in _lines(self._metrics) if json.loads(line)["step"] <= step]
@@ -49,7 +49,7 @@ def steps(metrics: Path) -> list[dict[str, Any]]:
 
 
 def newest(metrics: Path) -> dict[str, Any] | None:
-    """The last of the steps, without reading the others."""
+    """Returns the last step without reading the others."""
     if not metrics.exists():
         return None
     with metrics.open("rb") as file:
@@ -59,7 +59,7 @@ def newest(metrics: Path) -> dict[str, Any] | None:
 
 
 def _lines(metrics: Path) -> Iterator[str]:
-    """Whole ones only: a killed process, or one that still writes, may have left half a line."""
+    """Yields complete lines only: a writer, running or killed, may have left half a line."""
     if metrics.exists():
         with metrics.open(encoding="utf-8") as file:
             yield from (line for line in file if line.endswith("\n"))

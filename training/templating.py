@@ -1,7 +1,7 @@
-"""Samples as token ids with the learned ones marked, by any chat template.
+"""Converts samples to token ids with the learned ones marked, for any chat template.
 
-A learned message stands where it would stand were it generated: right behind the template's generation prompt, and up
-to the token that ends it. Text and tokens are cut there, as they are when the model is served.
+A learned message starts right after the template's generation prompt, as when it is generated, and ends with the token
+that ends it. Text and tokens are split there, as they are when the model is served.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ from training.settings import CannotTrain
 _MARK = "{% generation"
 
 
-# Where the template's own marks begin and end in a text.
+# The start and end of the template's own generation marks in a text.
 Marks = list[tuple[int, int]]
 
 
@@ -30,7 +30,7 @@ class MarkedTokens(NamedTuple):
 class _Piece(NamedTuple):
     text: str
     learned: bool
-    # Whether the tutor's message ends in this piece: only the token that ends it is learned.
+    # True for the end of the tutor's message, of which only the end token is learned.
     ending: bool = False
 
 
@@ -40,7 +40,7 @@ class Template:
         try:
             self._tokenizer: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True)
         except (OSError, ValueError) as error:
-            raise CannotTrain(f"the tokenizer in {folder} cannot be loaded: {' '.join(str(error).split())}") from error
+            raise CannotTrain(f"cannot load the tokenizer in {folder}: {' '.join(str(error).split())}") from error
         if not self._tokenizer.chat_template:
             raise CannotTrain(f"the tokenizer of {folder} has no chat template: add its chat_template.jinja")
         self._special = {str(token) for token in self._tokenizer.all_special_tokens}
@@ -48,20 +48,20 @@ class Template:
         self._newline = self._encoded(["\n"])[0]
 
     def tokens(self, chats: Sequence[Sequence[ChatMessage]]) -> list[MarkedTokens | None]:
-        """Of each chat; None for one that holds the words of a special token, which the template would take for it."""
+        """Tokenizes each chat; None for a chat that contains the text of a special token."""
         told = [None if self._holds_special(chat) else list(self._pieces(chat)) for chat in chats]
         first = iter(self._encoded([pieces[0].text for pieces in told if pieces]))
-        # A tokenizer that puts a space before a text would do so within a chat; behind a newline none does.
+        # Some tokenizers insert a space at the start of a text, but none does after a newline.
         rest = iter(self._encoded(["\n" + piece.text for pieces in told if pieces for piece in pieces[1:]]))
-        return [self._put_together(pieces, next(first), rest) if pieces else None for pieces in told]
+        return [self._join(pieces, next(first), rest) if pieces else None for pieces in told]
 
     def text(self, ids: Sequence[int]) -> str:
         return str(self._tokenizer.decode(ids))
 
-    def _put_together(self, pieces: Sequence[_Piece], first: list[int], rest: Iterator[list[int]]) -> MarkedTokens:
+    def _join(self, pieces: Sequence[_Piece], first: list[int], rest: Iterator[list[int]]) -> MarkedTokens:
         ids, learned = list(first), [False] * len(first)
         for piece in pieces[1:]:
-            encoded = self._behind_newline(next(rest), piece.text)
+            encoded = self._after_newline(next(rest), piece.text)
             ids += encoded
             if piece.ending:
                 last = next(at for at, id in enumerate(encoded) if id in self._special_ids)
@@ -70,8 +70,8 @@ class Template:
                 learned += [piece.learned] * len(encoded)
         return MarkedTokens(ids, learned)
 
-    def _behind_newline(self, encoded: list[int], text: str) -> list[int]:
-        """Without the newline; a tokenizer may have made one token of it and what follows."""
+    def _after_newline(self, encoded: list[int], text: str) -> list[int]:
+        """Strips the newline again, which a tokenizer may have merged with the text after it."""
         if encoded[: len(self._newline)] == self._newline:
             return encoded[len(self._newline) :]
         return self._encoded([text])[0]
@@ -86,7 +86,7 @@ class Template:
         return any(token in message.text for message in chat for token in self._special)
 
     def _pieces(self, chat: Sequence[ChatMessage]) -> Iterator[_Piece]:
-        """What stands before, the learned message and its end, in turns."""
+        """Yields, for each learned message, the text before it, the message and its end."""
         told = [{"role": message.role, "content": message.text} for message in chat]
         text, marks = self._rendered(told)
         reached = 0
@@ -96,7 +96,7 @@ class Template:
             start = self._start(told, number, text, marks)
             found = text.find(message.text.strip(), start)
             if found < 0:
-                raise self._unmarkable(f"message {number + 1} does not come out as it is written")
+                raise self._cannot_mark(f"message {number + 1} is not rendered verbatim")
             end = found + len(message.text.strip())
             yield _Piece(text[reached:start], False)
             yield _Piece(text[found:end], True)
@@ -112,13 +112,13 @@ class Template:
         if marks:
             place = sum(message["role"] == "assistant" for message in told[:number])
             return marks[place][0]
-        raise self._unmarkable(f"what it writes before message {number + 1} depends on what follows")
+        raise self._cannot_mark(f"the text before message {number + 1} depends on later messages")
 
     def _end(self, text: str, end: int) -> int:
-        """Behind the first special token that follows."""
+        """Returns the end of the next special token."""
         found = [at + len(token) for token in self._special if (at := text.find(token, end)) >= 0]
         if not found:
-            raise self._unmarkable("no special token ends a reply")
+            raise self._cannot_mark("no special token ends a reply")
         return min(found)
 
     def _rendered(self, told: list[dict[str, str]], *, prompt: bool = False) -> tuple[str, Marks | None]:
@@ -133,11 +133,11 @@ class Template:
             )
         except TemplateError as error:
             roles = ", ".join(dict.fromkeys(message["role"] for message in told))
-            raise CannotTrain(f"the chat template of {self._name} refuses a chat of {roles}: {error}") from error
+            raise CannotTrain(f"the chat template of {self._name} rejects a chat of {roles}: {error}") from error
         return text, marks[0] if marked else None
 
-    def _unmarkable(self, why: str) -> CannotTrain:
+    def _cannot_mark(self, why: str) -> CannotTrain:
         return CannotTrain(
-            f"the chat template of {self._name} cannot be marked: {why}; put {{% generation %}} around the assistant's "
-            "words in it, or use another"
+            f"cannot mark learned tokens with the chat template of {self._name}: {why}; put {{% generation %}} around "
+            "the assistant's messages in it, or use another template"
         )

@@ -1,4 +1,4 @@
-"""One training, from its job to its adapter: in this process alone, or in each of several that torchrun or Ray started.
+"""Runs one training from its job to its adapter, alone or in each of several processes of torchrun or Ray.
 
 torchrun --nproc-per-node 2 -m training.train --config FILE --base DIR --data DIR --name NAME
 """
@@ -22,24 +22,24 @@ from training.step_log import StepLog, steps
 from training.templating import Template
 from training.world import World, world
 
-Tell = Callable[[int], None]
+ReadCallback = Callable[[int], None]
 
 
 def _quiet(_: int) -> None:
     pass
 
 
-def check(job: Job, workers: int, tell: Tell = _quiet) -> None:
-    """Raises CannotTrain for what can be seen before anything is trained, and makes the data ready."""
+def check(job: Job, workers: int, report_read: ReadCallback = _quiet) -> None:
+    """Prepares the data; raises CannotTrain for problems that show before the training."""
     check_batch(job.settings, workers)
     check_hardware(job.settings)
     folder = TrainingFolder(job)
     with folder.opened():
-        _prepared(folder, job, tell)
+        _prepared(folder, job, report_read)
 
 
-def train(job: Job, tell: Tell = _quiet) -> None:
-    """Goes on from the newest checkpoint where there is one; leaves the report, which is the end of it."""
+def train(job: Job, report_read: ReadCallback = _quiet) -> None:
+    """Resumes from the newest checkpoint if there is one; the report marks a finished training."""
     folder = TrainingFolder(job)
     with world() as own, ExitStack() as held:
         check_batch(job.settings, own.size)
@@ -47,17 +47,17 @@ def train(job: Job, tell: Tell = _quiet) -> None:
             identity = held.enter_context(folder.opened())
         try:
             if own.first:
-                _prepared(folder, job, tell)
+                _prepared(folder, job, report_read)
             own.wait()
             prepared = Prepared(folder.prepared)
             model = build(job.base, job.settings, own, job.adapter)
-            journal = StepLog(folder.metrics, folder.path / "tensorboard")
-            held.callback(journal.close)
-            loop = Loop(model, prepared, job.settings, own, folder.checkpoints, journal)
-            standing = loop.run()
+            log = StepLog(folder.metrics, folder.path / "tensorboard")
+            held.callback(log.close)
+            loop = Loop(model, prepared, job.settings, own, folder.checkpoints, log)
+            progress = loop.run()
             trained = weights(model)
             if own.first:
-                _finish(folder, job, identity, loop, prepared, model, trained, standing, own)
+                _finish(folder, job, identity, loop, prepared, model, trained, progress, own)
             own.wait()
         except CannotTrain as failure:
             if own.first:
@@ -65,12 +65,12 @@ def train(job: Job, tell: Tell = _quiet) -> None:
             raise
 
 
-def _prepared(folder: TrainingFolder, job: Job, tell: Tell) -> None:
+def _prepared(folder: TrainingFolder, job: Job, report_read: ReadCallback) -> None:
     try:
-        prepare(folder.prepared, job.data, job.settings, Template(job.base), tell)
+        prepare(folder.prepared, job.data, job.settings, Template(job.base), report_read)
     except OSError as error:
         raise CannotTrain(
-            f"{folder.prepared} cannot be written ({error.strerror or error}): make room and run the command again"
+            f"cannot write {folder.prepared} ({error.strerror or error}): free some space and run the command again"
         ) from error
 
 
@@ -82,7 +82,7 @@ def _finish(
     prepared: Prepared,
     model: Any,
     trained: Any,
-    standing: Progress,
+    progress: Progress,
     own: World,
 ) -> None:
     schedule, curve = loop.schedule, steps(folder.metrics)
@@ -92,16 +92,16 @@ def _finish(
         summary=prepared.summary,
         packed={"sequences": schedule.sequences, "filled": round(schedule.filled, 4)},
         steps=curve,
-        standing=standing,
+        progress=progress,
         workers=own.size,
     )
-    best = loop.checkpoints.best() if standing.best is not None else trained
+    best = loop.checkpoints.best() if progress.best is not None else trained
     save(job, model, best, found, curve)
     folder.write(REPORT, found)
 
 
 def main() -> None:
-    """What each of torchrun's processes runs."""
+    """The entry point of torchrun's processes."""
     parser = argparse.ArgumentParser(prog="training.train", description=__doc__)
     for name in ("config", "base", "data", "name"):
         parser.add_argument(f"--{name}", required=True)

@@ -1,4 +1,4 @@
-"""The processes that train together, as each of them sees it: one alone, or those that torchrun or Ray started."""
+"""The processes that train together: one alone, or those that torchrun or Ray started."""
 
 import datetime
 import os
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import torch
 import torch.distributed as dist
 
-# While the first prepares the data the others wait.
+# The other processes wait while the first one prepares the data.
 _PATIENCE = datetime.timedelta(hours=3)
 
 
@@ -24,12 +24,12 @@ class World:
         return self.rank == 0
 
     def wait(self) -> None:
-        """For all others to come here."""
+        """Waits until all processes have reached this point."""
         if self.size > 1:
             dist.barrier()
 
     def total(self, value: torch.Tensor) -> float:
-        """The sum over all, which each of them gets."""
+        """Returns the sum over all processes."""
         if self.size > 1:
             dist.all_reduce(value)
         return float(value.item())
@@ -43,7 +43,7 @@ def device() -> torch.device:
 
 @contextmanager
 def world() -> Iterator[World]:
-    """What torchrun says in the environment, or what Ray has set up already; one alone where neither is there."""
+    """Yields the group that Ray has set up or torchrun's environment describes, or a single process."""
     own = device()
     if own.type == "cuda":
         torch.cuda.set_device(own)

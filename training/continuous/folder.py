@@ -11,10 +11,10 @@ from soliloquy.dataset.reading import Dataset
 from training.continuous.policy import Figures
 from training.continuous.sources import SourceSpan
 from training.evaluation.report import table
-from training.state import Workflow, held, read, write
+from training.state import Workflow, lock_folder, read, write
 
 TABLE = "rounds.md"
-_UNDERTAKING = Workflow(name="retraining", option="--state")
+_WORKFLOW = Workflow(name="retraining", option="--state")
 _PLAN, _OUTCOME = "plan.json", "outcome.json"
 _HEAD = ("round", "conversations", "from", "to", "loss", "held out", "evaluation before", "after", "outcome")
 
@@ -87,7 +87,7 @@ class RetrainingFolder:
     @contextmanager
     def opened(self, identity: Mapping[str, Any]) -> Iterator[None]:
         """Raises CannotTrain where the folder is another's, or in use."""
-        with held(self.folder, _UNDERTAKING, identity):
+        with lock_folder(self.folder, _WORKFLOW, identity):
             # A process that ended between the two has left an outcome that is not in it.
             self._write_table()
             yield

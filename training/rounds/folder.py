@@ -9,11 +9,11 @@ from typing import Any
 
 from training.evaluation.report import table
 from training.rounds.outcome import HEAD, RoundResult, best
-from training.state import Workflow, held, read, write
+from training.state import Workflow, lock_folder, read, write
 
 TABLE, REPORT = "rounds.md", "rounds.json"
 _OUTCOME = "outcome.json"
-_UNDERTAKING = Workflow(name="improvement", option="--out")
+_WORKFLOW = Workflow(name="improvement", option="--out")
 _LEGEND = """\
 Executable of what was asked for; the criteria as in the paper's table: solvable of what ran, accurate and appropriate
 of what is solvable, all three of what ran. Kept is what met all that was asked, of what was asked for, without what
@@ -45,7 +45,7 @@ class ImprovementFolder:
     @contextmanager
     def opened(self, identity: Mapping[str, Any]) -> Iterator[None]:
         """Raises CannotTrain where the folder is another's, or in use."""
-        with held(self.folder, _UNDERTAKING, identity):
+        with lock_folder(self.folder, _WORKFLOW, identity):
             yield
 
     def done(self) -> list[RoundResult]:

@@ -109,7 +109,7 @@ def test_of_a_dialogue_the_tutors_messages_are_learned_each_with_its_end(
     [
         ("{% for message in messages %}{{ message['content'] }}\n{% endfor %}", "no special token ends a reply"),
         (COUNTING, "depends on what follows"),
-        (CHATML.replace("| trim", "| upper"), "does not come out as it is written"),
+        (CHATML.replace("| trim", "| upper"), "is not rendered verbatim"),
     ],
 )
 def test_a_template_that_cannot_be_marked_is_one_line(
@@ -117,7 +117,7 @@ def test_a_template_that_cannot_be_marked_is_one_line(
 ) -> None:
     (sample,) = dialogue(conversations(1)[0])
     with pytest.raises(
-        CannotTrain, match=r"the chat template of other cannot be marked: .*\{% generation %\}"
+        CannotTrain, match=r"cannot mark learned tokens with the chat template of other: .*\{% generation %\}"
     ) as error:
         template_of(with_template(source)).tokens([sample.messages])
     assert told in str(error.value)
@@ -130,7 +130,7 @@ def test_a_template_that_knows_no_tools_says_so(with_template: Callable[[str], P
     (sample,) = dialogue(
         next(one for one in conversations(3) if any(turn.HasField("calculation") for turn in one.turns))
     )
-    with pytest.raises(CannotTrain, match="refuses a chat of system, user, assistant, tool: no tools"):
+    with pytest.raises(CannotTrain, match="rejects a chat of system, user, assistant, tool: no tools"):
         template_of(with_template(strict + CHATML)).tokens([sample.messages])
 
 

@@ -190,7 +190,7 @@ def test_an_adapter_of_another_base_is_refused(whole: Path, job: Make, tmp_path:
     card = other / "README.md"
     digest = json.loads((whole / "report.json").read_bytes())["base_model_digest"]
     card.write_text(card.read_text().replace(digest, "0" * 64))
-    with pytest.raises(CannotTrain, match=r"was trained on the base 000000000000, and .* is"):
+    with pytest.raises(CannotTrain, match=r"was trained on the base 000000000000, but .* is"):
         check(replace(job("mixed"), adapter=other), workers=1)
 
 
@@ -202,17 +202,17 @@ def test_what_cannot_be_done_is_one_line(job: Make, tmp_path: Path) -> None:
     empty = dataset(tmp_path / "empty", [])
     rejected = dataset(tmp_path / "rejected", [], rejected=7)
     for wrong, told in [
-        (replace(job("a"), data=str(empty)), "it is empty; grow some"),
+        (replace(job("a"), data=str(empty)), "it is empty; generate some"),
         (replace(job("b"), data=str(rejected)), "all of its 7 were rejected"),
         (replace(job("c"), data=str(tmp_path)), "holds no conversations"),
-        (replace(job("d"), base=tmp_path), "is no model: it lacks config.json"),
-        (replace(job("e"), adapter=tmp_path), "is no adapter: it lacks adapter_model.safetensors"),
-        (job("f", sequence_length=100), "no turn fits into a sequence of 100 tokens; the longest has"),
+        (replace(job("d"), base=tmp_path), "is not a model: missing config.json"),
+        (replace(job("e"), adapter=tmp_path), "is not an adapter: missing adapter_model.safetensors"),
+        (job("f", sequence_length=100), "no turn fits into 100 tokens (the longest has"),
         (
             job("g", batch=3, micro_batch=2),
-            "a batch of 3 sequences cannot be shared out among 1 workers with 2 at once",
+            "batch is 3, which 1 workers with micro_batch 2 cannot share",
         ),
-        (job("h", quantize="4bit"), "quantize: 4bit needs"),
+        (job("h", quantize="4bit"), "quantize: 4bit requires"),
     ]:
         with pytest.raises(CannotTrain) as refused:
             check(wrong, workers=1)
@@ -253,7 +253,7 @@ def test_a_full_disk_is_one_line_and_leaves_the_checkpoint_before(whole: Path, j
     resource.setrlimit(resource.RLIMIT_FSIZE, (size // 2, most))
     try:
         with pytest.raises(
-            CannotTrain, match=r"cannot be written \(.*\): make room and run the command again"
+            CannotTrain, match=r"cannot write .* \(.*\): free some space and run the command again"
         ) as error:
             train(full)
     finally:
@@ -297,5 +297,5 @@ def test_two_cannot_train_in_one_folder(job: Make) -> None:
     from training.train import check
 
     held = job("held")
-    with TrainingFolder(held).opened(), pytest.raises(CannotTrain, match="another process trains in"):
+    with TrainingFolder(held).opened(), pytest.raises(CannotTrain, match="is in use by another process"):
         check(held, workers=1)

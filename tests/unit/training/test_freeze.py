@@ -60,7 +60,7 @@ async def test_the_same_offsets_of_a_topic_give_the_same_bytes_though_it_grew(
         begins, again = recorded_offsets(tmp_path / "once" / "manifest.json")
         await freeze_topic(transport, again, tmp_path / "twice", begins=begins)
         earlier = {number: -1 for number, end in again.items() if end}
-        with pytest.raises(CannotTrain, match="what came before is gone"):
+        with pytest.raises(CannotTrain, match="earlier messages are gone"):
             await freeze_topic(transport, again, tmp_path / "gone", begins=earlier)
         await freeze_topic(transport, await transport.ends(FINISHED), tmp_path / "later")
     assert (manifest["counts"]["accepted"], manifest["run"]["frozen"]["rejected"]) == (3, 0)
@@ -86,7 +86,7 @@ async def test_what_is_delivered_twice_is_frozen_once_and_what_the_rules_reject_
 
 def test_a_folder_that_is_there_is_not_written_over(tmp_path: Path) -> None:
     grown = dataset(tmp_path / "grown", conversations(1))
-    with pytest.raises(CannotTrain, match="is there already: choose another --out"):
+    with pytest.raises(CannotTrain, match="already exists: choose another --out"):
         freeze_dataset(str(grown), grown)
 
 
@@ -96,7 +96,7 @@ def test_a_full_disk_is_one_line_and_leaves_no_folder(tmp_path: Path) -> None:
     # What no file may grow beyond.
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, most))
     try:
-        with pytest.raises(CannotTrain, match=r"frozen cannot be written \(.*\): make room") as refused:
+        with pytest.raises(CannotTrain, match=r"cannot write .*frozen \(.*\): free some space") as refused:
             freeze_dataset(grown, tmp_path / "frozen")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (unlimited, most))

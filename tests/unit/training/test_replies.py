@@ -62,5 +62,5 @@ def test_an_imported_dialogue_teaches_its_replies_and_no_states() -> None:
 
 
 def test_a_recipe_without_such_replies_says_so() -> None:
-    with pytest.raises(Refused, match="the recipe soliloquy has no replies"):
+    with pytest.raises(Refused, match="the recipe soliloquy has no layout: replies"):
         replies(conversations(1)[0], ReplyContext())

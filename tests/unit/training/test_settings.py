@@ -17,11 +17,11 @@ CONFIGS = Path(training.__file__).with_name("configs")
         ("batch: 0", "batch: Input should be greater than or equal to 1, not 0"),
         ("lora: {rank: many}", "lora.rank: "),
         ("learning_rat: 1", "learning_rat: Extra inputs are not permitted"),
-        ("quantize: 4bit\ntune: full", "quantize: 4bit keeps the base frozen"),
-        ("patience: 2\nvalidation_share: 0", "patience needs a validation_share"),
-        ("given: {move: false}", "given says nothing with layout: states"),
+        ("quantize: 4bit\ntune: full", "quantize: 4bit requires tune: lora"),
+        ("patience: 2\nvalidation_share: 0", "patience requires a validation_share"),
+        ("given: {move: false}", "given requires layout: replies, not states"),
         ("layout: replies\ngiven: {moves: false}", "given.moves: "),
-        ("[", "cannot be read"),
+        ("[", "cannot read"),
     ],
 )
 def test_what_is_wrong_with_a_configuration_is_one_line(tmp_path: Path, text: str, told: str) -> None:
