@@ -1,4 +1,4 @@
-"""What tests fetch from package registries: kept outside the tree, shared by every checkout that asks for the same."""
+"""Keeps what tests fetch from package registries outside the tree, shared by all checkouts with the same inputs."""
 
 import fcntl
 import functools
@@ -14,13 +14,13 @@ def home() -> Path:
 
 
 def place(name: str, asked: Path) -> Path:
-    """Where what the file asks for is kept; another content is another place."""
+    """Returns the folder for a file's content; other content gets another folder."""
     return home() / f"{name}-{hashlib.sha256(asked.read_bytes()).hexdigest()[:16]}"
 
 
 @functools.cache
 def failure(folder: Path, fetch: Callable[[Path], str | None]) -> str | None:
-    """None once the folder is there, whole: of several processes that need it, one fetches and the others wait.
+    """Returns None once the folder is complete: one process fetches and the others wait.
 
     A failure is remembered, so that of many tests only the first waits for a registry that cannot be reached.
     """

@@ -1,4 +1,4 @@
-"""Datasets in a folder, as a run leaves them, from conversations that are at hand."""
+"""Writes datasets in a folder, as a run leaves them, from given conversations."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -42,7 +42,7 @@ def rejected_rows(rejected: Sequence[Rejected]) -> pa.RecordBatch:
 
 
 def timing_rows(conversations: Iterable[Conversation], *, begun: float, apart: float) -> pa.RecordBatch:
-    """One conversation after the other, as many seconds apart; each program took a millisecond, each answer ten."""
+    """Spaces conversations by so many seconds; each program took a millisecond, each answer ten."""
     return pa.RecordBatch.from_pylist(
         [
             {
@@ -73,7 +73,7 @@ def timing_rows(conversations: Iterable[Conversation], *, begun: float, apart: f
 
 
 def written(folder: Path, shards: Iterable[tuple[str, pa.RecordBatch]], **run: Any) -> Path:
-    """Each shard by its name, and a manifest that lists them."""
+    """Writes each shard by its name, and a manifest that lists them."""
     listed = []
     for name, batch in shards:
         path = folder / name

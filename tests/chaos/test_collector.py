@@ -1,4 +1,4 @@
-"""A collector that is killed thirty times, and one that collects for long."""
+"""Kills a collector thirty times, and lets one collect for a long time."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from tests.e2e.collectors import harmed
 from tests.e2e.runs import measured
 
 KILLS = 30
-# A million takes an hour where two hundred thousand take minutes.
+# A million takes an hour; two hundred thousand take minutes.
 COLLECTED = int(os.environ.get("COLLECTED", "200000"))
 
 

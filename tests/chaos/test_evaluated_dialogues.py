@@ -1,4 +1,4 @@
-"""The MathDial evaluation over hundreds of students by rule: what the scripted tutor and the simplest one come to."""
+"""Runs the MathDial evaluation over hundreds of rule-based students, with the scripted tutor and the baseline."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""kill -9 of the gateway in the middle of a run, again and again."""
+"""Kills the gateway with kill -9 in the middle of a run, again and again."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""kill -9 at twenty random moments, of the whole run and of its workers: the dataset is the uninterrupted one."""
+"""Kills a whole run and its workers with kill -9 at twenty random moments: the dataset equals the uninterrupted one."""
 
 import random
 import time
@@ -10,7 +10,7 @@ from tests.e2e.runs import command, dataset, grown, kill, kill_run, start, wait_
 
 KILLS = 20
 CONVERSATIONS = 120
-# From before the log exists to well into the work.
+# Kills come from before the log exists until well into the work.
 MOMENTS = (0.2, 6.0)
 
 
@@ -22,7 +22,7 @@ def reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def slow(out: Path) -> list[str]:
-    """The run that is killed: the same dataset, made slowly enough to be hit twenty times."""
+    """Starts the run to be killed: the same dataset, slow enough to be hit twenty times."""
     return command(out, conversations=CONVERSATIONS, workers=2, in_flight=8, latency="100ms")
 
 

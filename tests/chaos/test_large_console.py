@@ -1,4 +1,4 @@
-"""A hundred thousand conversations in the console: the list, its pages and its search stay quick."""
+"""Shows a hundred thousand conversations in the console: the list, its pages and its search stay quick."""
 
 import time
 from pathlib import Path
@@ -19,7 +19,7 @@ pytestmark = needs_chromium
 CONVERSATIONS, AT_ONCE = 100_000, 2_000
 RUN = Run(id="c" * 24, growing="d" * 8, recipe="soliloquy", max_turns=20, max_attempts=1)
 ROWS = "document.querySelectorAll('.list a').length"
-# What a person takes for at once, with a browser and a gateway on two busy cores.
+# A response that feels immediate, with a browser and a gateway on two busy cores.
 SOON = 2.0
 
 

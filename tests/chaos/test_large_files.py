@@ -1,4 +1,4 @@
-"""Sources larger than any memory: an import of gigabytes needs no more of it than one of megabytes."""
+"""Imports sources larger than memory: gigabytes need no more of it than megabytes."""
 
 import json
 import os
@@ -8,10 +8,10 @@ import pytest
 
 from tests.e2e.large import WRITERS, peak_of_import
 
-# The source and what is made of it are on the disk at once.
+# The source and the imported file are on the disk at the same time.
 GIB = float(os.environ.get("LARGE_FILE_GIB", "5"))
 MIB = 1024 * 1024
-# What one run's memory differs from another's.
+# The variation of memory between runs.
 NOISE_KIB = 16 * 1024
 
 
@@ -19,7 +19,7 @@ NOISE_KIB = 16 * 1024
 @pytest.mark.parametrize("ending", WRITERS)
 def test_memory_does_not_grow_with_a_source(tmp_path: Path, ending: str) -> None:
     peaks = []
-    # The formats are much alike behind the first of them, which shows it at full size.
+    # All formats share their code after the reader, so one of them shows it at full size.
     share = 1.0 if ending == ".jsonl" else 0.2
     for size in (128 * MIB, int(share * GIB * 1024 * MIB)):
         source = tmp_path / f"theirs{ending}"

@@ -1,4 +1,4 @@
-"""A report of fifty thousand conversations: written within a minute, and read as one of fifty."""
+"""Writes a report of fifty thousand conversations within a minute; it opens like one of fifty."""
 
 import asyncio
 import json
@@ -18,7 +18,7 @@ from tests.unit.scripted.growing import grown
 pytestmark = needs_chromium
 
 COUNT, DIFFERENT, A_SHARD = 50_000, 250, 5_000
-# Of one processor, whatever else it has to do; and of the browser.
+# CPU seconds of one core, whatever else it does; and seconds of the browser.
 WRITTEN_WITHIN = 60.0
 PAINTED_WITHIN, USED_WITHIN = 2_000, 500
 ACTIONS = {

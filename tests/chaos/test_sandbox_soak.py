@@ -1,4 +1,4 @@
-"""Thousands of jobs, one in twenty of them hostile: no wrong result, nothing left behind, no memory gained."""
+"""Runs thousands of jobs, one in twenty hostile: no wrong result, nothing left behind, no growth of memory."""
 
 import asyncio
 import itertools
@@ -22,9 +22,9 @@ from tests.integration.executor.leftovers import leftovers
 from tests.integration.executor.legacies import LEGACIES
 from tests.integration.executor.support import needs_runsc, started
 
-# A tenth of it is soon done.
+# A tenth of them is done quickly.
 JOBS = int(os.environ.get("SOAK_JOBS", "10000"))
-# Of a block of a hundred.
+# Jobs of each kind per block of a hundred.
 HOSTILE_JOBS, SINGLE_USE_JOBS, SCIENCE_JOBS = 5, 1, 1
 HOSTILE_WALL_SECONDS = 0.5
 CALLERS = 16
@@ -39,11 +39,11 @@ Check = Callable[[Execution], None]
 @needs_runsc
 @pytest.mark.timeout(3600)
 async def test_thousands_of_jobs_hostile_ones_among_them_leave_the_pool_as_it_was(tmp_path: Path) -> None:
-    # Whatever a sandbox leaves running becomes a child of ours.
+    # Processes that a sandbox leaves running become children of this process.
     processes.adopt_orphans()
     descriptors, began = _descriptors(), time.monotonic()
     async with started(tmp_path, sandboxes=len(os.sched_getaffinity(0))) as pool:
-        # Every kind of sandbox is up before memory counts.
+        # Memory counts once every kind of sandbox has booted.
         await asyncio.gather(*(pool.execute(snippet.job) for snippet in mixes()["science"].snippets * 2))
         soak = Soak(pool, tmp_path)
         await asyncio.gather(*(soak.call() for _ in range(CALLERS)))
@@ -87,14 +87,14 @@ class Soak:
         return "\n".join(lines)
 
     def _sample(self) -> None:
-        """Of the sandboxes their mean: how many of them are for one job differs from moment to moment."""
+        """Averages over the sandboxes, since the number of single-use ones varies."""
         families = processes.sandbox_families(self._folder).values()
         self.host_mib.append(processes.own_resident_mib())
         self.sandboxes_mib.append(statistics.fmean(map(processes.pss_mib, families)))
 
 
 def jobs(seed: int) -> Iterator[tuple[str, Job, Check]]:
-    """Without end; each block of a hundred holds its shares exactly, in an order drawn from the seed."""
+    """Yields jobs without end; each block of a hundred holds the exact shares, in an order drawn from the seed."""
     draws = random.Random(seed)
     ordinary, alone, science = (mixes()[name].in_order(seed) for name in ("published", "single-use", "science"))
     hostile = itertools.cycle(draws.sample(HOSTILE_CODE, len(HOSTILE_CODE)))
@@ -108,13 +108,13 @@ def jobs(seed: int) -> Iterator[tuple[str, Job, Check]]:
 
 
 def quarters(samples: list[float]) -> tuple[float, float]:
-    """What is usual in the second, and what in the last."""
+    """Returns the medians of the second and of the last block."""
     size = len(samples) // 4
     return statistics.median(samples[size : 2 * size]), statistics.median(samples[-size:])
 
 
 def living_children() -> list[str]:
-    """Their stat; the dead that nobody reaps are not among them."""
+    """Returns the stat of all living descendants; unreaped dead ones do not count."""
     children = " ".join(path.read_text("ascii") for path in Path("/proc/self/task").glob("*/children")).split()
     stats = [Path(f"/proc/{pid}/stat").read_text("ascii") for pid in children]
     return [stat for stat in stats if stat.rpartition(")")[2].split()[0] != "Z"]

@@ -1,4 +1,4 @@
-"""Thousands of scripted conversations, in one process and without a transport: what is so in all of them."""
+"""Checks thousands of scripted conversations, grown in one process without a transport."""
 
 import asyncio
 import json
@@ -60,7 +60,7 @@ def test_two_thousand_dialogues_move_as_people_do() -> None:
     print(json.dumps(figures, indent=1))
     assert moves["focus"] == pytest.approx(0.37, abs=0.05)
     assert sorted(MOVES, key=lambda move: -moves[move]) == list(MOVES)
-    # The opening tells nothing; from then on ever more often.
+    # The opening never tells the answer; later turns tell it increasingly often.
     assert sorted(telling) == telling
     assert solved >= 0.85
     assert told[4] <= 0.2

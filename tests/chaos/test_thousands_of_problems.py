@@ -1,4 +1,4 @@
-"""Ten thousand word problems: each runs, comes to what its steps come to, and hardly any says what another says."""
+"""Writes ten thousand word problems: each runs, equals its steps' result, and hardly any two are alike."""
 
 import asyncio
 import math
@@ -19,7 +19,7 @@ COUNT = 10_000
 
 
 def by_its_steps(problem: Problem) -> float:
-    """The function's steps calculated by our own expressions, and not by Python."""
+    """Calculates the function's steps with our own expressions instead of Python."""
     row = ProblemRow(question=problem.question, solution=problem.solution)
     stated = row.model_dump() | {"steps": steps_from_program(problem.solution), "id": None}
     return problem_from_row(ProblemRow.model_validate(stated), "here").answer.value

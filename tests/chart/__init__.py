@@ -1,1 +1,1 @@
-"""What holds the Helm chart to what real Helm, Kubernetes and its operators take."""
+"""Checks the Helm chart against real Helm, Kubernetes and its operators."""

@@ -1,4 +1,4 @@
-"""The definitions of the custom resources that the chart may render, and strict schemas made of them."""
+"""Reads the definitions of the custom resources that the chart may render, and derives strict schemas."""
 
 import functools
 from pathlib import Path
@@ -16,14 +16,14 @@ _STRIMZI = "kafka.strimzi.io"
 
 @functools.cache
 def definitions() -> list[Definition]:
-    """As an API server installs them."""
+    """Returns the definitions as an API server installs them."""
     files = sorted((tools.folder() / "crds").iterdir())
     return [yaml.load(file.read_bytes(), yaml.CSafeLoader) for file in files] + _strimzi(tools.folder() / "types")
 
 
 @functools.cache
 def schemas() -> dict[tuple[str, str], Schema]:
-    """By apiVersion and kind, for versions that are served; no field may be there that the definition lacks."""
+    """Returns schemas by apiVersion and kind, for served versions; they allow no unknown field."""
     return {
         (f"{crd['spec']['group']}/{version['name']}", crd["spec"]["names"]["kind"]): _resource(
             version["schema"]["openAPIV3Schema"]
@@ -35,7 +35,7 @@ def schemas() -> dict[tuple[str, str], Schema]:
 
 
 def strict(schema: Schema) -> Schema:
-    """JSON Schema says of a field it does not know nothing; an API server drops it or refuses it."""
+    """Forbids unknown fields, which JSON Schema allows and an API server drops or refuses."""
     told = dict(schema)
     if "properties" in told:
         told["properties"] = {name: strict(each) for name, each in told["properties"].items()}
@@ -53,13 +53,13 @@ def strict(schema: Schema) -> Schema:
 
 
 def _resource(schema: Schema) -> Schema:
-    """With the fields that every resource has, whether or not its definition repeats them."""
+    """Adds the fields that every resource has, even if its definition omits them."""
     own = {"apiVersion": {"type": "string"}, "kind": {"type": "string"}, "metadata": {"type": "object"}}
     return strict(schema | {"properties": schema["properties"] | own})
 
 
 def _strimzi(types: Path) -> list[Definition]:
-    """The last version first, which is the one that is stored."""
+    """Returns the versions, stored one first."""
     return [_strimzi_definition(types, file.name.removesuffix(".d.ts")) for file in sorted(types.glob("v1/*.d.ts"))]
 
 

@@ -1,4 +1,4 @@
-"""What conftest files import: what the chart is checked with; tests skip where it cannot be had, and fail in CI."""
+"""Provides the chart's tools to conftest files; tests skip without them, and fail in CI."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Few combinations in which every two choices meet: most faults of options need only two of them."""
+"""Finds few combinations that cover every pair of choices: most option faults need only two of them."""
 
 from collections.abc import Mapping, Sequence, Set
 from itertools import combinations
@@ -7,7 +7,7 @@ Pair = frozenset[tuple[str, str]]
 
 
 def pairwise(choices: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
-    """Greedy: each combination starts with a pair that is still open and takes in as many others as it can."""
+    """Extends each combination greedily from an uncovered pair."""
     levels = [[(factor, level) for level in choices[factor]] for factor in choices]
     still_open = dict.fromkeys(
         frozenset((one, other)) for some, others in combinations(levels, 2) for one in some for other in others

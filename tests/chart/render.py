@@ -1,4 +1,4 @@
-"""The chart as Helm renders it, by the choices of choices.yaml."""
+"""Renders the chart with Helm, by the choices of choices.yaml."""
 
 import functools
 import subprocess
@@ -19,12 +19,12 @@ Values = dict[str, Any]
 CHART = Path(__file__).parents[2] / "deploy/helm/soliloquy"
 HELMS = ("helm3", "helm4")
 KUBERNETES = ("1.31", "1.32", "1.33", "1.34", "1.35")
-# There is no cluster to ask what it has.
+# There is no cluster whose APIs could be listed.
 _OFFLINE: Values = {"apiVersionsCheck": False}
 
 
 class Refused(Exception):
-    """What Helm said."""
+    """Helm's error message."""
 
 
 @functools.cache
@@ -55,14 +55,14 @@ def helm(program: str, *arguments: str) -> str:
 def rendered(
     program: str, *values: Values, kubernetes: str = KUBERNETES[-1], release: str = "lab", upgrade: bool = False
 ) -> str:
-    """The text of all manifests, hooks and tests among them."""
+    """Renders all manifests, hooks and tests included."""
     flags = [f"--kube-version={kubernetes}", "--namespace=tutoring", *(["--is-upgrade"] if upgrade else [])]
     with _files(values) as files:
         return helm(program, "template", release, str(CHART), *flags, *files)
 
 
 def notes(*values: Values) -> str:
-    """What Helm says after an install; Helm 3 says it to nobody who has no cluster."""
+    """Returns the notes that Helm prints after an install; Helm 3 needs a cluster for them."""
     with _files(values) as files:
         said = helm("helm4", "install", "lab", str(CHART), "--dry-run=client", "--namespace=tutoring", *files)
     return said.partition("\nNOTES:\n")[2]

@@ -1,4 +1,4 @@
-"""Whether a pod is restricted, by Kubernetes' Pod Security Standards; restricted.toml has its rules."""
+"""Checks pods against Kubernetes' Pod Security Standards, level restricted; restricted.toml has the rules."""
 
 import tomllib
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ _KINDS = ("initContainers", "containers", "ephemeralContainers")
 
 
 def pods(document: Any) -> Iterator[Spec]:
-    """The spec of every pod that a manifest describes, whichever kind it has."""
+    """Returns the spec of every pod that a manifest of any kind describes."""
     if isinstance(document, dict):
         if isinstance(document.get("containers"), list):
             yield document
@@ -25,7 +25,7 @@ def pods(document: Any) -> Iterator[Spec]:
 
 
 def faults(pod: Spec) -> list[str]:
-    """What an admission controller that enforces the level refuses, a line for each."""
+    """Yields a line for each violation that an enforcing admission controller refuses."""
     found = [
         f"{rule['control']}: {field} is {value!r}"
         for rule in _RULES["allowed"]
@@ -58,7 +58,7 @@ def _containers(pod: Spec) -> list[Spec]:
 
 
 def _values(part: Any, path: str) -> Iterator[Any]:
-    """What lies at a path, of each item where a list lies on the way."""
+    """Returns the values at a path, of each item where the path crosses a list."""
     if isinstance(part, list):
         for item in part:
             yield from _values(item, path)

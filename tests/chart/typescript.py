@@ -1,4 +1,4 @@
-"""The declarations of a generated TypeScript module as an OpenAPI schema, of just the grammar that they use."""
+"""Converts a generated TypeScript module's declarations to an OpenAPI schema, for the grammar that they use."""
 
 import re
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ _BASIC: dict[str, Schema] = {
 
 
 def interface(text: str) -> Schema:
-    """Of the one interface that the module exports."""
+    """Converts the only interface that the module exports."""
     return _Declaration(text[text.index("export interface") :]).read()
 
 
@@ -68,7 +68,7 @@ class _Declaration:
         return schema
 
     def _type(self) -> Schema:
-        """A union, or an object of which one of several sets of fields is required."""
+        """Parses a union, or an object that requires one of several sets of fields."""
         union = [self._single()]
         while self._next in ("|", "&"):
             if self._take() == "|":

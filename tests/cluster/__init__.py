@@ -1,1 +1,1 @@
-"""A real control plane, built from Kubernetes' own modules, for what no schema tells of a chart."""
+"""Runs a real control plane, built from Kubernetes' modules, for what no schema can check about a chart."""

@@ -1,4 +1,4 @@
-"""Kubernetes with its etcd in one program, kwok and CoreDNS, built once by Go: half an hour on two cores."""
+"""Builds Kubernetes with etcd in one program, kwok and CoreDNS with Go, once: half an hour on two cores."""
 
 import os
 import re
@@ -12,26 +12,26 @@ from tests import cache
 _HERE = Path(__file__).parent
 _KWOK = _HERE / "kwok"
 _DNS = _HERE.parent / "node/dns"
-# A limit that lets the linker, too, live beside other work.
+# A memory limit that lets the linker run beside other work.
 _ENVIRONMENT = {"CGO_ENABLED": "0", "GOFLAGS": "-buildvcs=false", "GOMEMLIMIT": "6GiB"}
 
 
 class NotBuilt(Exception):
-    """There is no such program on this machine."""
+    """The program is not available on this machine."""
 
 
 def kubernetes() -> Path:
-    """Its first argument is the part to run: etcd, apiserver, controllers, scheduler, kubelet or proxy."""
+    """Returns the program; its first argument is etcd, apiserver, controllers, scheduler, kubelet or proxy."""
     return _built("kubernetes", _HERE / "go.mod", _build_kubernetes)
 
 
 def kwok() -> Path:
-    """Plays the kubelets of nodes that are not there."""
+    """Returns kwok, which simulates the kubelets of nodes."""
     return _built("kwok", _KWOK / "go.mod", _build_kwok)
 
 
 def coredns() -> Path:
-    """Of its plugins only those that a cluster's names need."""
+    """Returns CoreDNS with only the plugins that cluster names need."""
     return _built("coredns", _DNS / "go.mod", _build_coredns)
 
 
@@ -44,7 +44,7 @@ def _built(name: str, module: Path, build: Callable[[Path], str | None]) -> Path
 
 def _build_kubernetes(folder: Path) -> str | None:
     [version] = re.findall(r"k8s.io/kubernetes v(\S+)", (_HERE / "go.mod").read_text("utf-8"))
-    # What a release is told by who builds it, and Helm asks the server for.
+    # Version variables that a release build sets; Helm asks the server for them.
     told = {"gitVersion": f"v{version}", "gitMajor": "1", "gitMinor": version.split(".")[1]}
     flags = [f"-X k8s.io/component-base/version.{name}={value}" for name, value in told.items()]
     return _build(_HERE, "./kubernetes", folder / "kubernetes", *flags)

@@ -14,7 +14,7 @@ RELEASED = Path(__file__).parents[2] / "deploy/helm/released"
 
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """With the operators' definitions in it, whose own rules (CEL) it then holds objects to."""
+    """Runs a cluster with the operators' definitions, whose CEL rules validate objects."""
     try:
         tools.folder()
         with running(tmp_path_factory.mktemp("cluster")) as cluster:
@@ -28,7 +28,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 @pytest.fixture
 def namespace(cluster: Cluster, request: pytest.FixtureRequest) -> Iterator[str]:
-    """One that enforces what the chart promises."""
+    """Creates a namespace that enforces what the chart promises."""
     name = f"n{abs(hash(request.node.name)) % 10**9}"
     labels = {f"pod-security.kubernetes.io/{mode}": "restricted" for mode in ("enforce", "warn")}
     cluster.create([{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}])
@@ -38,7 +38,7 @@ def namespace(cluster: Cluster, request: pytest.FixtureRequest) -> Iterator[str]
 
 @pytest.fixture(scope="session")
 def previous(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The chart as the last release had it."""
+    """Unpacks the last release's chart."""
     [archive] = RELEASED.iterdir()
     folder = tmp_path_factory.mktemp("released")
     with tarfile.open(archive) as packed:

@@ -1,4 +1,4 @@
-"""Kubernetes' control plane on this machine's loopback: the API server, the controllers and the scheduler."""
+"""Runs Kubernetes' API server, controllers and scheduler on loopback."""
 
 import contextlib
 import json
@@ -16,15 +16,15 @@ from tests.chart import tools
 from tests.cluster.binaries import kubernetes
 
 _PATIENCE_SECONDS = 120.0
-# More than helm is told to wait, so that it is helm that says what it waited for.
+# Longer than helm's own timeout, so that helm reports what it waited for.
 _TOOL_SECONDS = 300.0
 ADMIN, DEPLOYER = "admin", "deployer"
-# What takes part in a namespace's life and no cloud, no certificate and no machine has a hand in.
+# Controllers that act within a namespace and need no cloud, certificate or machine.
 _CONTROLLERS = "*,-nodeipam,-cloud-node-lifecycle,-service-lb-controller,-node-route-controller"
 
 
 class ClusterFailed(Exception):
-    """What the API server or a tool said."""
+    """The message of the API server or a tool."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +53,7 @@ class Cluster:
 
 
 def _said(command: list[str], stdin: str | None) -> str:
-    """On both of its outputs: warnings of the server are on standard error."""
+    """Returns both outputs: the server's warnings go to standard error."""
     done = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False, timeout=_TOOL_SECONDS)
     if done.returncode != 0:
         program, _, *arguments = command
@@ -63,7 +63,7 @@ def _said(command: list[str], stdin: str | None) -> str:
 
 @contextlib.contextmanager
 def running(folder: Path, *flags: str) -> Iterator[Cluster]:
-    """With further flags of the server, of which the last counts."""
+    """Takes further flags for the server; the last of a name counts."""
     program = str(kubernetes())
     with contextlib.ExitStack() as stack:
 
@@ -87,7 +87,7 @@ def _server_flags(folder: Path, etcd: int, port: int) -> list[str]:
     return [
         f"--etcd-servers=http://127.0.0.1:{etcd}",
         "--bind-address=127.0.0.1",
-        # Nothing in the cluster looks for it, and loopback is no address that it could be found at.
+        # Nothing in the cluster looks up this endpoint, and loopback is not a valid address for it.
         "--endpoint-reconciler-type=none",
         f"--secure-port={port}",
         f"--cert-dir={folder / 'certificates'}",
@@ -101,7 +101,7 @@ def _server_flags(folder: Path, etcd: int, port: int) -> list[str]:
 
 
 def _client_flags(cluster: Cluster) -> list[str]:
-    """Of what asks the server, is the only one of its kind, and is asked by nobody."""
+    """Writes the configuration of a single, unshared client of the server."""
     return [f"--kubeconfig={cluster.kubeconfig()}", "--leader-elect=false", "--secure-port=0"]
 
 
@@ -110,7 +110,7 @@ def _controller_flags(folder: Path) -> list[str]:
         f"--controllers={_CONTROLLERS}",
         f"--service-account-private-key-file={folder / 'accounts.key'}",
         f"--root-ca-file={folder / 'certificates' / 'apiserver.crt'}",
-        # Its own limits are those of a cluster whose server has others to answer, too.
+        # The default limits assume a server with other clients.
         "--kube-api-qps=200",
         "--kube-api-burst=400",
     ]
@@ -133,7 +133,7 @@ def _write_etcd(folder: Path, clients: int, peers: int) -> None:
 
 
 def _write_identities(folder: Path, port: int) -> None:
-    """An administrator, and a user who has no right until one is bound to it."""
+    """Writes credentials for an administrator, and for a user without rights until one is bound."""
     subprocess.run(["openssl", "genrsa", "-out", folder / "accounts.key", "2048"], check=True, capture_output=True)
     (folder / "tokens.csv").write_text(f'{ADMIN},{ADMIN},1,"system:masters"\n{DEPLOYER},{DEPLOYER},2\n', "utf-8")
     for user in (ADMIN, DEPLOYER):
@@ -160,7 +160,7 @@ def process(folder: Path, name: str, command: list[str]) -> Iterator[None]:
 
 
 def until(ask: Callable[[], object], seconds: float = _PATIENCE_SECONDS) -> None:
-    """Until the cluster answers without an error, and what was asserted of it holds."""
+    """Retries until the cluster answers without an error and the assertions hold."""
     ends = time.monotonic() + seconds
     while True:
         try:

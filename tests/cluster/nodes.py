@@ -1,4 +1,4 @@
-"""Nodes that kwok plays: pods are scheduled, start, get ready and end there, and nothing runs."""
+"""Simulates nodes with kwok: pods are scheduled, start, become ready and end, and nothing runs."""
 
 import contextlib
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""A release of the chart in the cluster: how it is put there, and what of it is there."""
+"""Installs a release of the chart in the cluster and reads its state."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,7 @@ _KINDS = (
     "deployments,statefulsets,daemonsets,jobs,cronjobs,pods,services,configmaps,networkpolicies,poddisruptionbudgets,"
     "horizontalpodautoscalers,serviceaccounts,persistentvolumeclaims,scaledobjects,rayservices,podmonitors"
 )
-# Whose pods take over from one another: the gateway's and the collector's would be two at the same work.
+# Components whose old pod serves until its successor is ready; two gateways or collectors would do the same work.
 ROLLED = frozenset({"curriculum", "planner", "student", "tutor", "codegen", "composer", "executor"})
 
 
@@ -31,7 +31,7 @@ class Release:
         return self.run("install", "lab", str(chart), *_WAIT, *PLAIN, *flags)
 
     def upgrade(self, *flags: str) -> str:
-        """As the operator's guide has it."""
+        """Upgrades as the operator's guide says."""
         return self.run("upgrade", "lab", str(CHART), "--reset-then-reuse-values", *_WAIT, *flags)
 
     def rollback(self, revision: int) -> str:
@@ -42,14 +42,14 @@ class Release:
         return [pod for pod in found if not component or component_of(pod) == component]
 
     def replicas(self) -> dict[str, int]:
-        """By component; each is asked for and ready."""
+        """Returns wanted and ready pods per component."""
         workloads = self.cluster.items("deployments,statefulsets", f"--namespace={self.namespace}")
         wanted = {component_of(one): one["spec"]["replicas"] for one in workloads}
         assert {component_of(one): one["status"].get("readyReplicas", 0) for one in workloads} == wanted
         return wanted
 
     def tags(self) -> set[str]:
-        """Of the images of all pods that run and are to go on."""
+        """Returns the images of all running pods that are not being deleted."""
         running = [pod for pod in self.pods() if pod["status"]["phase"] == "Running"]
         going = [pod for pod in running if "deletionTimestamp" not in pod["metadata"]]
         return {part["image"].rpartition(":")[2] for pod in going for part in pod["spec"]["containers"]}
@@ -58,6 +58,6 @@ class Release:
         found = self.cluster.items(
             _KINDS, f"--namespace={self.namespace}", "--selector=app.kubernetes.io/name=soliloquy"
         )
-        # A controller's own are not the chart's.
+        # Objects that a controller created do not belong to the chart.
         mine = [one for one in found if "ownerReferences" not in one["metadata"]]
         return {f"{one['kind']}/{one['metadata']['name']}" for one in mine}

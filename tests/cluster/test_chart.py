@@ -1,4 +1,4 @@
-"""The chart's documents in a real API server: defaulting, validation, CEL, admission."""
+"""Submits the chart's documents to a real API server: defaulting, validation, CEL, admission."""
 
 import functools
 import json
@@ -16,15 +16,15 @@ pytestmark = pytest.mark.timeout(600)
 
 @functools.cache
 def documents() -> list[Document]:
-    """Those that differ, of every two choices."""
+    """Returns the distinct documents of every two choices."""
     texts = (rendered("helm4", *values_of(combination)) for combination in combinations())
     parsed = [document for text in texts for document in load(text)]
     return list({json.dumps(document, sort_keys=True): document for document in parsed}.values())
 
 
 def test_the_server_takes_every_document_of_every_two_choices(cluster: Cluster, namespace: str) -> None:
-    """Strictly: a field that it does not know is an error. Nothing is warned of, such as an API that will go."""
-    # Pods are looked at in a test of their own: admission wants what they name to be there.
+    """Applies strictly: an unknown field is an error, and no warning appears, such as one about a deprecated API."""
+    # Another test covers pods, because admission requires what they refer to.
     everything = [
         document | {"metadata": document["metadata"] | {"namespace": namespace}}
         for document in documents()
@@ -48,7 +48,7 @@ def test_admission_takes_every_pod_as_restricted(cluster: Cluster, namespace: st
 
 
 def alone(spec: dict[str, Any]) -> dict[str, Any]:
-    """With what a controller would add: the volumes of a StatefulSet's claims, the account of a Ray cluster."""
+    """Adds what a controller would: the volumes of a StatefulSet's claims, the account of a Ray cluster."""
     mounted = {mount["name"] for container in spec["containers"] for mount in container.get("volumeMounts", [])}
     claims = sorted(mounted - {volume["name"] for volume in spec["volumes"]})
     volumes = [*spec["volumes"], *({"name": name, "emptyDir": {}} for name in claims)]
@@ -56,7 +56,7 @@ def alone(spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def named_by(specs: list[dict[str, Any]]) -> Iterator[Document]:
-    """What pods name, and a release or the cluster has."""
+    """Creates the objects that pods refer to and that a release or the cluster provides."""
     for account in {spec["serviceAccountName"] for spec in specs} - {"default"}:
         yield {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": account}}
     for name in {spec.get("priorityClassName") for spec in specs} - {None}:
@@ -77,7 +77,7 @@ def test_admission_refuses_a_pod_that_is_not(cluster: Cluster, namespace: str) -
 
 
 def test_the_rules_of_an_operator_hold(cluster: Cluster, namespace: str) -> None:
-    """They are in its definition as CEL, which no schema evaluates."""
+    """The definition contains these rules as CEL, which no schema evaluates."""
     scaled: dict[str, Any] = {
         "apiVersion": "keda.sh/v1alpha1",
         "kind": "ScaledObject",

@@ -1,4 +1,4 @@
-"""What a drain of nodes may take from the chart's services at a time."""
+"""Checks how many of the chart's pods a drain may take at a time."""
 
 import json
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ _GENERAL = "!cloud.google.com/gke-accelerator"
 
 @pytest.fixture
 def closed(cluster: Cluster) -> Iterator[None]:
-    """No node takes a pod until one is opened."""
+    """Closes all nodes to pods until one is opened."""
     yield
     cluster.kubectl("uncordon", f"--selector={_GENERAL}")
 
@@ -29,7 +29,7 @@ def evict(cluster: Cluster, namespace: str, pod: str) -> None:
 
 
 def test_the_last_ready_pod_of_a_service_is_not_evicted(cluster: Cluster, namespace: str, closed: None) -> None:
-    """Until the one that was evicted before it has a successor that serves."""
+    """Waits until the previously evicted pod has a successor that serves."""
     lab = Release(cluster=cluster, namespace=namespace)
     lab.install("--set=services.student.replicas=2")
     first, last = (pod["metadata"]["name"] for pod in lab.pods("student"))

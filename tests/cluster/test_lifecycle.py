@@ -1,4 +1,4 @@
-"""The chart's life on nodes: pods are scheduled, get ready, take over from one another, and go."""
+"""Follows the chart's life on nodes: pods are scheduled, become ready, replace one another, and end."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from tests.cluster.watching import Recording, ready, recorded
 
 pytestmark = pytest.mark.timeout(600)
 
-# What stays, as the operator's guide says.
+# The objects that stay, as the operator's guide says.
 KEPT = {"PersistentVolumeClaim/data-lab-soliloquy-collector-0", "Pod/lab-soliloquy-test"}
 
 
@@ -40,7 +40,7 @@ def assert_topics_came_first(pods: Recording) -> None:
 def test_a_release_is_installed_upgraded_rolled_back_and_removed(
     cluster: Cluster, namespace: str, previous: Path, program: str, profile: str
 ) -> None:
-    """From the chart of the last release. No service has fewer pods ready than it is to have, at any moment."""
+    """Upgrades from the last release's chart. No service ever has fewer ready pods than it should."""
     lab = Release(cluster=cluster, namespace=namespace, helm=program)
     with recorded(cluster, namespace) as pods:
         assert "would violate" not in lab.install(*profile_of(previous, profile), chart=previous)
@@ -84,7 +84,7 @@ def test_an_upgrade_that_never_gets_ready_takes_no_service_away_and_a_rollback_m
     assert len(pods.made("student")) == 1
     with recorded(cluster, namespace) as mending:
         lab.run("rollback", "lab", "1")
-        # A StatefulSet waits for the pod that never gets ready, as the operator's guide says.
+        # A StatefulSet waits for the pod that never becomes ready, as the operator's guide says.
         cluster.kubectl("delete", "pod", "lab-soliloquy-collector-0", f"--namespace={namespace}")
         chosen = ["--selector=app.kubernetes.io/instance=lab", f"--namespace={namespace}"]
         cluster.kubectl("rollout", "status", "deployment,statefulset", *chosen, "--timeout=120s")
@@ -110,7 +110,7 @@ def assert_ready(lab: Release, component: str, count: int) -> None:
 
 
 def assert_targets_are_found(lab: Release) -> None:
-    """What is to be scaled is there; what it is scaled by nothing here measures."""
+    """Checks that every scale target exists; nothing here measures the load."""
     scalers = lab.cluster.items("horizontalpodautoscalers", f"--namespace={lab.namespace}")
     told = [condition for scaler in scalers for condition in scaler["status"].get("conditions", [])]
     assert [one["reason"] for one in told if one["type"] == "AbleToScale"] == ["SucceededGetScale"] * 5

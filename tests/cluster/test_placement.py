@@ -1,4 +1,4 @@
-"""Where the chart's pods go: zones, GPUs, priorities, and namespaces with quotas."""
+"""Checks where the chart's pods go: zones, GPUs, priorities, and namespaces with quotas."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ def zones(cluster: Cluster, pods: list[Pod]) -> list[str]:
 
 
 def pools(pods: list[Pod]) -> set[str]:
-    """What the nodes of these pods are for, which their names begin with."""
+    """Returns the purposes of the nodes with these pods, which prefix their names."""
     return {pod["spec"]["nodeName"].partition("-")[0] for pod in pods}
 
 
@@ -32,7 +32,7 @@ def test_pods_of_a_service_spread_over_the_zones_and_go_before_others(cluster: C
 
 
 def test_gpus_are_for_what_computes_on_them(cluster: Cluster, namespace: str) -> None:
-    """KubeRay would make the pods of the model: their templates are scheduled here as they are."""
+    """Schedules the pod templates of the model as they are, in KubeRay's place."""
     cluster.create([claim("models")], f"--namespace={namespace}")
     lab = Release(cluster=cluster, namespace=namespace)
     lab.install(
@@ -101,7 +101,7 @@ QUOTA = {
 
 
 def test_a_namespace_with_quotas_takes_an_install_and_an_upgrade(cluster: Cluster, namespace: str) -> None:
-    """Every container says what it asks for and what memory it may have, or the quota would refuse it."""
+    """Checks that every container has requests and a memory limit, without which the quota would refuse it."""
     cluster.create([QUOTA], f"--namespace={namespace}")
     lab = Release(cluster=cluster, namespace=namespace)
     lab.install()
@@ -112,7 +112,7 @@ def test_a_namespace_with_quotas_takes_an_install_and_an_upgrade(cluster: Cluste
 
 
 def test_a_namespace_s_default_limit_of_cpu_holds_for_the_services(cluster: Cluster, namespace: str) -> None:
-    """The chart sets none. The server refuses one below what a service asks for."""
+    """The chart sets no CPU limit. The server refuses a limit below a service's request."""
     limits = {"limits": [{"type": "Container", "default": {"cpu": "4"}, "defaultRequest": {"cpu": "100m"}}]}
     cluster.create(
         [{"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "team"}, "spec": limits}],

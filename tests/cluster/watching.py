@@ -1,4 +1,4 @@
-"""What becomes of a namespace's pods while something else goes on, as the server tells it."""
+"""Records what happens to a namespace's pods, as the server reports it."""
 
 import contextlib
 import json
@@ -16,13 +16,13 @@ _COMPONENT = "app.kubernetes.io/component"
 
 @dataclass(kw_only=True)
 class Recording:
-    """Each pod as it was at each of its changes, in their order; those before `begins` tell what was there already."""
+    """Holds each pod at each of its changes, in order; entries before `begins` describe the initial state."""
 
     events: list[tuple[str, Pod]] = field(default_factory=list)
     begins: int = 0
 
     def states(self) -> Iterator[list[Pod]]:
-        """The pods that there are after each change."""
+        """Yields the existing pods after each change."""
         pods: dict[str, Pod] = {}
         for number, (kind, pod) in enumerate(list(self.events), 1):
             pods.pop(pod["metadata"]["uid"], None)
@@ -39,7 +39,7 @@ class Recording:
         return [pod for kind, pod in self.events[self.begins :] if kind == "ADDED" and component_of(pod) == component]
 
     def place(self, kind: str, component: str, phase: str) -> int:
-        """Which change it was that first had such a pod."""
+        """Returns the index of the first change that has such a pod."""
         places = (
             number
             for number, (told, pod) in enumerate(self.events)
@@ -53,7 +53,7 @@ def component_of(pod: Pod) -> str:
 
 
 def ready(pods: list[Pod]) -> dict[str, int]:
-    """How many of each component's pods serve, and are to go on."""
+    """Counts the serving pods of each component that are not being deleted."""
     found: dict[str, int] = {}
     for pod in pods:
         conditions = {told["type"]: told["status"] for told in pod["status"].get("conditions", [])}

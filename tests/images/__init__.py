@@ -1,1 +1,1 @@
-"""Builds the images' stages without a container engine, in roots that lie over this machine's own."""
+"""Builds the images' stages without a container engine, in roots on top of this machine's own."""

@@ -1,4 +1,4 @@
-"""`make images-check`: the images' own steps, and what they build, run as a restricted pod would run it."""
+"""Implements `make images-check`: runs the images' build steps, then their result as a restricted pod would."""
 
 import sys
 import tempfile
@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.images.build import Builder
 from tests.images.dockerfile import FILE, command, stages
 
-# The model's packages are several GB: it is built where it is asked for by name.
+# The model's packages take several GB, so it is built only on request.
 _USUAL = ("workers", "executor")
 _PROOFS = {
     "workers": (["--version"], ["problems", "list"], ["asyncapi"]),

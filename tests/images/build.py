@@ -1,4 +1,4 @@
-"""Walks a Dockerfile's steps. The machine's own root is the base image, and each stage's changes lie over it."""
+"""Runs a Dockerfile's steps with the machine's own root as the base image and each stage's changes on top."""
 
 import os
 import pwd
@@ -44,14 +44,14 @@ exec "$@"
 """
 _PROFILE = ROOT / "deploy/helm/soliloquy/files/executor/seccomp.json"
 _CONFINE = Path(__file__).with_name("confine.py")
-# What Go downloads and compiles: four minutes of CPU.
+# Go's downloads and build cache: four minutes of CPU.
 _KEPT = cache.place("runsc", ROOT / "deploy/images/runsc/go.mod")
-# As a restricted pod has it.
+# The environment of a restricted pod.
 _AS_USER = ("setpriv", "--clear-groups", "--no-new-privs", "--bounding-set=-all", "--inh-caps=-all")
 
 
 class BuildFailed(Exception):
-    """A step did not do what it should."""
+    """A step failed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +60,7 @@ class Builder:
     folder: Path
 
     def build(self, name: str) -> None:
-        """The stage, after all that it is built on or copies from."""
+        """Builds the stage after all stages that it builds on or copies from."""
         for stage in line(self.stages, name):
             if self.root(stage.name).exists():
                 continue
@@ -79,18 +79,18 @@ class Builder:
                     self._enter(stage.name, ["sh", "-ec", step.told], workdir=workdir)
 
     def run(self, name: str, words: list[str]) -> str:
-        """As the executor's pod would: a user's rights, the profile, a root that nobody can write to, an empty /tmp."""
+        """Runs a command like the executor's pod: unprivileged, with the profile, a read-only root, an empty /tmp."""
         user, _, group = (self.stages[name].last("USER") or "").partition(":")
         confined = ["python3", "-c", _CONFINE.read_text("utf-8"), _PROFILE.read_text("utf-8")]
         pod = [*_AS_USER, f"--reuid={user}", f"--regid={group}", *confined]
         return self._enter(name, words, workdir=Path("/tmp"), pod=pod)
 
     def root(self, name: str) -> Path:
-        """What the stage, with all that it is built on, lays over the base."""
+        """Returns the layers that the stage, with all that it builds on, adds to the base."""
         return self.folder / name / "upper"
 
     def size(self, name: str) -> int:
-        """Bytes that the stage, with all that it is built on, adds to the base."""
+        """Returns the bytes that the stage, with all that it builds on, adds to the base."""
         files = (file for file in self.root(name).rglob("*") if file.is_file() and not file.is_symlink())
         return sum(file.stat().st_size for file in files)
 
@@ -98,10 +98,10 @@ class Builder:
         for kind in ("upper", "work", "merged"):
             (self.folder / stage.name / kind).mkdir(parents=True)
         if stage.base in self.stages:
-            # Two layers cannot lie over each other where one is within the other's folder, and all is within the root.
+            # overlayfs refuses a layer inside another layer's folder, and everything is inside the root.
             subprocess.run(["cp", "-a", f"{self.root(stage.base)}/.", self.root(stage.name)], check=True)
             return
-        # In a base image everybody may look for Python, and no user has an account.
+        # In a base image every user may read Python, and no user has an account.
         for parent in Path(sys.base_prefix).parents:
             self._inside(stage.name, parent).mkdir(mode=0o755, exist_ok=True, parents=True)
         etc = self._inside(stage.name, Path("/etc"))
@@ -148,7 +148,7 @@ class Builder:
             "KEPT": str(_KEPT),
             "GOCACHE": str(_KEPT / "build"),
             "GOMODCACHE": str(_KEPT / "mod"),
-            # How this machine comes by modules.
+            # This machine's access to Go modules.
             "GOENV": str(Path.home() / ".config/go/env"),
         }
         _KEPT.mkdir(parents=True, exist_ok=True)
@@ -163,5 +163,5 @@ class Builder:
         return self.root(name) / path.relative_to("/")
 
 
-# Of the checkout, as .dockerignore has it.
+# Files of the checkout that .dockerignore admits.
 _IGNORED = shutil.ignore_patterns("__pycache__", "*_pb2*.py", "*_pb2*.pyi")

@@ -18,7 +18,7 @@ def confine(profile: dict[str, Any]) -> None:
         action = _ALLOW if rule["action"] == "SCMP_ACT_ALLOW" else _REFUSE | rule["errnoRet"]
         for name in rule["names"]:
             number = library.seccomp_syscall_resolve_name(name.encode())
-            # One that it has not heard of does not exist then.
+            # A system call unknown to this kernel does not exist.
             assert number < 0 or library.seccomp_rule_add(rules, action, number, 0) == 0, name
     assert library.seccomp_load(rules) == 0
 

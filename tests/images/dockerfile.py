@@ -1,4 +1,4 @@
-"""A Dockerfile as stages and steps: what deploy/images uses of the format, and nothing else."""
+"""Parses a Dockerfile into stages and steps, as far as deploy/images uses the format."""
 
 import json
 import re
@@ -22,13 +22,13 @@ class Stage:
     steps: list[Step] = field(default_factory=list)
 
     def last(self, instruction: str) -> str | None:
-        """In an image the last USER, ENTRYPOINT or CMD is the one that counts."""
+        """Returns the last USER, ENTRYPOINT or CMD, which is the one that counts."""
         told = [step.told for step in self.steps if step.instruction == instruction]
         return told[-1] if told else None
 
 
 def stages(text: str) -> dict[str, Stage]:
-    """By name, in their order."""
+    """Returns the stages by name, in order."""
     found: dict[str, Stage] = {}
     stage: Stage | None = None
     lines = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("#"))
@@ -43,25 +43,25 @@ def stages(text: str) -> dict[str, Stage]:
 
 
 def line(stages: dict[str, Stage], name: str) -> list[Stage]:
-    """A stage and what it is built on, the lowest first."""
+    """Returns a stage and all that it builds on, lowest first."""
     stage = stages[name]
     return [*line(stages, stage.base), stage] if stage.base in stages else [stage]
 
 
 def copied(step: Step) -> tuple[str, list[str], str]:
-    """Of a COPY: the stage that it copies from, if any, what, and whereto."""
+    """Returns a COPY's source stage if any, its paths and its target."""
     words = step.told.split()
     source = words.pop(0).removeprefix("--from=") if words[0].startswith("--from=") else ""
     return source, words[:-1], words[-1]
 
 
 def variables(step: Step) -> dict[str, str]:
-    """Of an ENV or a LABEL."""
+    """Returns the pairs of an ENV or LABEL."""
     return dict(word.split("=", 1) for word in shlex.split(step.told))
 
 
 def command(stages: dict[str, Stage], name: str) -> list[str]:
-    """What a container of the image starts, before its arguments."""
+    """Returns the command of a container, before its arguments."""
     told = [entry for stage in line(stages, name) if (entry := stage.last("ENTRYPOINT"))]
     words: list[str] = json.loads(told[-1])
     return words

@@ -1,4 +1,4 @@
-"""Small models with random weights, for tests that need real tokens, batches, adapters and grammars."""
+"""Makes small models with random weights, for tests that need real tokens, batches, adapters and grammars."""
 
 import importlib.util
 import os

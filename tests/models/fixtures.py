@@ -1,4 +1,4 @@
-"""A base model and adapters for it, made once for all tests of a process."""
+"""Provides a base model and adapters for it, made once per test process."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def adapters(base: Path) -> list[Adapter]:
-    """Two, by the names "algebra" and "mechanics"."""
+    """Makes two adapters, "algebra" and "mechanics"."""
     from benchmarks.random_weights import make_adapter
 
     made = {name: make_adapter(base.parent / name, base, seed) for seed, name in enumerate(("algebra", "mechanics"))}

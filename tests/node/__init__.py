@@ -1,1 +1,1 @@
-"""The chart on a node that runs pods: kubelet, containerd and gVisor in namespaces of their own."""
+"""Runs the chart on a node with real pods: kubelet, containerd and gVisor in namespaces of their own."""

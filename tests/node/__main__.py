@@ -1,4 +1,4 @@
-"""`make chart-node`: what a node needs, fetched and built, and the tests in namespaces where there is nothing else."""
+"""Implements `make chart-node`: fetches and builds what a node needs, and runs the tests in isolated namespaces."""
 
 import os
 import shutil
@@ -17,7 +17,7 @@ from tests.node.node import STATE
 
 _ENTER = Path(__file__).with_name("enter.sh")
 _TESTS = Path(__file__).parent
-# Debian's: its containerd and plugins, and what kube-proxy writes Services with.
+# Debian packages: containerd with its plugins, and kube-proxy's packet filter.
 _PACKAGES = {"containerd": "containerd", "runc": "runc", "iptables": "iptables", "conntrack": "conntrack"}
 _PLUGINS = Path("/usr/lib/cni")
 
@@ -48,7 +48,7 @@ def _install() -> None:
 
 
 def _remove_groups(name: str) -> None:
-    """The control groups of containers that were killed with the rest, when the last process of each has gone."""
+    """Removes the control groups of killed containers once their last process is gone."""
     for folder in Path("/sys/fs/cgroup").glob(f"*/**/{name}"):
         for inner, _, _ in os.walk(folder, topdown=False):
             while Path(inner, "cgroup.procs").read_text("utf-8"):

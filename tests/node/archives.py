@@ -1,4 +1,4 @@
-"""What the build steps made, as archives that containerd imports: the base first, each image's own files over it."""
+"""Packs the result of the build steps as archives for containerd: the base first, each image's own files on top."""
 
 import hashlib
 import json
@@ -15,21 +15,21 @@ from tests.images.dockerfile import Stage, command, line, variables
 _LAYER = "application/vnd.oci.image.layer.v1.tar"
 _CONFIG = "application/vnd.oci.image.config.v1+json"
 _MANIFEST = "application/vnd.oci.image.manifest.v1+json"
-# Beside what Debian calls essential: its own base image has apt, and what that needs, and Python's has the others.
+# Packages beyond Debian's essential ones: those of its base image (apt) and of the Python image.
 _PACKAGES = ("apt", "ca-certificates", "netbase", "tzdata")
-# Of Python, what the base image leaves out, and what is not of Python.
+# Parts of Python that the base image omits, and files that are not part of Python.
 _LEFT_OUT = ("site-packages", "test", "tkinter", "idlelib", "_tkinter.*", "config-*")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Layout:
-    """A folder in the layout of the Open Container Initiative, which grows by images."""
+    """A folder in the Open Container Initiative's image layout; images can be added."""
 
     folder: Path
     images: list[dict[str, Any]] = field(default_factory=list)
 
     def layer(self, *what: str, stdin: str | None = None) -> dict[str, Any]:
-        """Packed by tar, which is told what."""
+        """Packs the listed files with tar."""
         packed = self._blobs / "packed"
         packed.parent.mkdir(parents=True, exist_ok=True)
         subprocess.run(["tar", "--create", f"--file={packed}", *what], input=stdin, text=True, check=True)
@@ -65,7 +65,7 @@ class Layout:
 
 
 def base(layout: Layout) -> dict[str, Any]:
-    """What python:3.11-slim-bookworm has, of this machine: the roots of the build steps lie over all of it."""
+    """Lists this machine's counterpart of python:3.11-slim-bookworm; the roots of the build steps lie on top."""
     left_out = [f"--exclude={sys.base_prefix[1:]}/**/{name}" for name in _LEFT_OUT]
     python = [f"{sys.base_prefix[1:]}/{part}" for part in ("bin", "lib")]
     names = "\n".join([*sorted(_files()), "etc/ssl", "etc/ld.so.cache"])
@@ -74,7 +74,7 @@ def base(layout: Layout) -> dict[str, Any]:
 
 
 def config(stages: dict[str, Stage], name: str) -> dict[str, Any]:
-    """What a container of the image starts, as whom, where and with what around it."""
+    """Returns the container's configuration: command, user, folder and environment."""
     environment = {"PATH": f"{sys.base_prefix}/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
     told: dict[str, Any] = {"Entrypoint": command(stages, name)}
     for stage in line(stages, name):
@@ -90,7 +90,7 @@ def config(stages: dict[str, Stage], name: str) -> dict[str, Any]:
 
 
 def _files() -> set[str]:
-    """Relative to the root, where /lib and the like are links to what is in /usr."""
+    """Returns the path relative to the root; /lib and the like are links into /usr."""
     listed = _said("dpkg-query", "--listfiles", *_packages()).splitlines()
     files = {Path(name) for name in (*listed, *_libraries()) if name.startswith("/") and name != "/."}
     there = [file for file in files if file.exists() or file.is_symlink()]
@@ -106,7 +106,7 @@ def _packages() -> set[str]:
 
 
 def _libraries() -> Iterator[str]:
-    """What Python is linked with, and what the names of that are links to."""
+    """Returns the libraries that Python is linked with, and the targets of their links."""
     modules = (Path(sys.base_prefix) / "lib").glob("python3.*/lib-dynload/*.so")
     programs = [sys.executable, *(str(module) for module in modules if not module.name.startswith("_tkinter"))]
     for row in _said("ldd", *programs).splitlines():

@@ -27,14 +27,14 @@ def node(cluster: Cluster) -> Iterator[Node]:
 
 @pytest.fixture(scope="session")
 def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """On a host of its own: pods reach it through the node."""
+    """Runs Kafka on a host of its own: pods reach it through the node."""
     with KafkaCluster(tmp_path_factory.mktemp("kafka"), namespaces=True) as kafka:
         yield kafka.bootstrap
 
 
 @pytest.fixture(scope="session")
 def release(cluster: Cluster, node: Node, kafka: str) -> Release:
-    """Installed once; `helm install --wait` has come back."""
+    """Installs the chart once; `helm install --wait` has returned."""
     release = Release(cluster=cluster, node=node, kafka=kafka)
     release.prepare()
     started = time.monotonic()

@@ -1,4 +1,4 @@
-"""The chart's images of this checkout, built by the Dockerfile's own steps, and the pause program of Kubernetes."""
+"""Builds the chart's images from this checkout with the Dockerfile's own steps, and Kubernetes' pause program."""
 
 import hashlib
 import json
@@ -17,7 +17,7 @@ from tests.node import archives
 
 PAUSE = "soliloquy/pause:1"
 NAMES = ("workers", "executor")
-# What the build steps read.
+# Inputs of the build steps.
 _SOURCES = (
     *(f"deploy/images/{name}" for name in ("Dockerfile", "build.lock", "workers.lock", "runsc")),
     *("deploy/helm/soliloquy/files/rules", "protos", "soliloquy", "services", "training", "pyproject.toml"),
@@ -25,7 +25,7 @@ _SOURCES = (
 
 
 def tag() -> str:
-    """What the chart asks for unless it is told another."""
+    """Returns the tag that the chart uses by default."""
     told = yaml.safe_load((CHART / "Chart.yaml").read_text("utf-8"))
     return str(told["appVersion"])
 
@@ -35,7 +35,7 @@ def archive() -> Path:
 
 
 def build() -> None:
-    """Where the archive is of other sources; there is one, since it has a gigabyte."""
+    """Removes archives of other sources; one archive takes a gigabyte."""
     packed, sources = archive(), _digest()
     built = packed.with_suffix(".sources")
     if built.exists() and built.read_text("utf-8") == sources:

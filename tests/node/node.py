@@ -1,4 +1,4 @@
-"""One node on the bridge of this network: containerd, the kubelet, Services by kube-proxy, names by CoreDNS."""
+"""Runs one node on this network's bridge: containerd, kubelet, kube-proxy, CoreDNS."""
 
 import contextlib
 import json
@@ -15,14 +15,14 @@ from tests.cluster import binaries
 from tests.cluster.control_plane import Cluster, process, until
 from tests.node import images
 
-# The variable that names the folder of containers, volumes and sockets.
+# Environment variable with the folder of containers, volumes and sockets.
 STATE = "SOLILOQUY_NODE"
 NAME = "node"
 ADDRESS = "198.19.0.1"
 PODS = "198.19.0.0/16"
-# What a node asks of the API server: where this node's kubelet is has no name.
+# API server settings for a node whose kubelet has no DNS name.
 SERVER = ("--bind-address=0.0.0.0", f"--advertise-address={ADDRESS}", "--kubelet-preferred-address-types=InternalIP")
-# Pods ask the node itself, and no name but the cluster's own is known.
+# Pods ask the node for names; only the cluster's own names resolve.
 _DNS = """
 . {{
     errors
@@ -46,7 +46,7 @@ address = "{state}/containerd.sock"
 path = "{state}/opt"
 [plugins."io.containerd.grpc.v1.cri"]
 sandbox_image = "{pause}"
-# Root may have no right to lower what the kernel spares of it.
+# Root may lack the right to lower the kernel's memory reserve.
 restrict_oom_score_adj = true
 [plugins."io.containerd.grpc.v1.cri".cni]
 bin_dir = "/usr/lib/cni"
@@ -59,12 +59,12 @@ class Node:
     state: Path
 
     def ctr(self, *arguments: str) -> str:
-        """Containerd's own client, in the namespace of what the kubelet runs."""
+        """Runs containerd's own client in the kubelet's namespace."""
         command = ["ctr", f"--address={self.state / 'containerd.sock'}", "--namespace=k8s.io", *arguments]
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
     def tag(self, tag: str) -> None:
-        """The same images once more, as if they were of another version."""
+        """Tags the same images as another version."""
         for name in images.NAMES:
             image = f"docker.io/soliloquy/{name}"
             self.ctr("images", "tag", f"{image}:{images.tag()}", f"{image}:{tag}")
@@ -72,7 +72,7 @@ class Node:
 
 @contextlib.contextmanager
 def joined(cluster: Cluster, state: Path) -> Iterator[Node]:
-    """Returns when the node is ready, with the chart's images and the executor's profile on it."""
+    """Returns when the node is ready and has the chart's images and the executor's profile."""
     kubernetes, logs = str(binaries.kubernetes()), cluster.folder
     _configure(state)
     names = _DNS.format(kubeconfig=cluster.kubeconfig())
@@ -81,7 +81,7 @@ def joined(cluster: Cluster, state: Path) -> Iterator[Node]:
     kubeconfig = f"--kubeconfig={cluster.kubeconfig()}"
     kubelet = [f"--config={state / 'kubelet.yaml'}", f"--root-dir={state / 'kubelet'}", f"--node-ip={ADDRESS}"]
     kubelet += [f"--cert-dir={state / 'kubelet-certificates'}", f"--hostname-override={NAME}"]
-    # The kernel's own table has as many connections as the host allows; a namespace may not change that.
+    # The host limits connection tracking; a namespace may not change that.
     proxy = [f"--cluster-cidr={PODS}", f"--hostname-override={NAME}", "--conntrack-max-per-core=0"]
     with contextlib.ExitStack() as stack:
         stack.enter_context(process(logs, "containerd", ["containerd", f"--config={state / 'containerd.toml'}"]))
@@ -113,7 +113,7 @@ def _configure(state: Path) -> None:
 
 
 def _network(state: Path) -> dict[str, object]:
-    """Pods on one bridge. What leaves it comes from the node's address, since Kafka's hosts know no way to pods."""
+    """Puts pods on one bridge. Outgoing traffic uses the node's address, since Kafka's hosts have no route to pods."""
     addresses = [[{"subnet": PODS, "rangeStart": "198.19.1.1", "gateway": ADDRESS}]]
     bridge = {
         "type": "bridge",
@@ -133,7 +133,7 @@ def _kubelet(state: Path) -> dict[str, object]:
         "failCgroupV1": False,
         "cgroupDriver": "cgroupfs",
         "containerRuntimeEndpoint": f"unix://{state / 'containerd.sock'}",
-        # Nobody else is in the network.
+        # The network has no other users.
         "authentication": {"anonymous": {"enabled": True}, "webhook": {"enabled": False}},
         "authorization": {"mode": "AlwaysAllow"},
         "clusterDNS": [ADDRESS],

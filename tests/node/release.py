@@ -1,4 +1,4 @@
-"""The chart installed on the node, and runs that its gateway drives."""
+"""Installs the chart on the node and drives runs through its gateway."""
 
 import contextlib
 import hashlib
@@ -19,11 +19,11 @@ from tests.node.node import NAME, Node
 from tests.unit.collector.collecting import conversations_in
 
 RELEASE, NAMESPACE = "lab", "tutoring"
-# The planner is off unless runs ask for it.
+# The planner is off by default.
 SERVICES = ("curriculum", "student", "tutor", "codegen", "composer", "executor", "collector", "gateway")
 _TOKEN = "of-this-test-alone"
 _HELM = "helm4"
-# Eight services of one pod each start at once on whatever cores there are.
+# Eight services with one pod each start at once on whatever cores there are.
 _WAIT = "--timeout=20m"
 _RUN_SECONDS = 900.0
 _SOLILOQUY = (sys.executable, "-c", "from soliloquy.cli.main import main; main()")
@@ -44,7 +44,7 @@ class Release:
         return self.cluster.folder / "token"
 
     def prepare(self) -> None:
-        """What an operator has before the chart: a namespace that takes restricted pods alone, a volume, tokens."""
+        """Creates what an operator prepares: a namespace that admits restricted pods only, a volume, tokens."""
         self.volume.mkdir(parents=True)
         self.token.write_text(_TOKEN, "utf-8")
         digest = hashlib.sha256(_TOKEN.encode()).hexdigest()
@@ -52,7 +52,7 @@ class Release:
         self.cluster.create([_namespace(), _storage_class(), _volume(self.volume), _secret(tokens)])
 
     def install(self) -> None:
-        # A run has to last longer than what is done to it, and its answers come at once.
+        # A run must outlast the disruption, with immediate answers.
         settings = ["dataset.shardSeconds=5s", "defaults.env[0].name=SOLILOQUY_LATENCY", "defaults.env[0].value=50ms"]
         settings += [f"kafka.bootstrap={self.kafka}", "gateway.tokens.existingSecret=tokens"]
         flags = [f"--set={setting}" for setting in settings]
@@ -80,7 +80,7 @@ class Release:
         return found
 
     def pods(self, service: str) -> list[dict[str, Any]]:
-        """Those that have not begun to end."""
+        """Returns the pods that are not ending."""
         found: list[dict[str, Any]] = self.object("pods", f"--selector=app.kubernetes.io/component={service}")["items"]
         return [pod for pod in found if "deletionTimestamp" not in pod["metadata"]]
 
@@ -96,7 +96,7 @@ class Release:
         until(lambda: self._assert_ready(service), seconds=_RUN_SECONDS)
 
     def kill(self, service: str) -> None:
-        """SIGKILL to the container, by the node's own root."""
+        """Sends SIGKILL to the container as the node's root."""
         [pod] = self.pods(service)
         [status] = pod["status"]["containerStatuses"]
         container = status["containerID"].removeprefix("containerd://")
@@ -104,7 +104,7 @@ class Release:
         until(lambda: self._assert_started_anew(service, container), seconds=_RUN_SECONDS)
 
     def delete(self, service: str) -> float:
-        """As a drain does it; returns after how many seconds it was gone."""
+        """Evicts the pod as a drain does; returns the seconds until it is gone."""
         started = time.monotonic()
         self.kubectl("delete", "pod", self.pod(service), "--timeout=10m")
         return time.monotonic() - started
@@ -153,7 +153,7 @@ class Run:
         self._until(lambda: self.accepted >= conversations)
 
     def finish(self) -> None:
-        """Returns when it has ended with as many conversations as were asked for, which are whole on the volume."""
+        """Returns when the run has ended with the requested number of intact conversations on the volume."""
         self._until(lambda: self.state["state"] != "RUN_STATE_RUNNING")
         assert self.state["state"] == "RUN_STATE_FINISHED", self.state
         assert self.accepted == self.conversations
@@ -163,7 +163,7 @@ class Run:
         assert len(whole(folder)) == self.conversations
 
     def _until(self, there: Callable[[], bool]) -> None:
-        """The gateway, too, may be away for a while."""
+        """Tolerates a gateway that is away for a while."""
         ends = time.monotonic() + _RUN_SECONDS
         while True:
             with contextlib.suppress(Refused):
@@ -174,7 +174,7 @@ class Run:
 
 
 def whole(folder: Path) -> set[str]:
-    """The conversations of a dataset in which all is as its manifest says, and nothing twice."""
+    """Reads the conversations of a dataset that verifies and holds no duplicates."""
     assert list(findings(Storage(folder))) == []
     kept = [conversation.id for conversation in conversations_in(Storage(folder))]
     assert len(kept) == len(set(kept))
@@ -182,7 +182,7 @@ def whole(folder: Path) -> set[str]:
 
 
 class Refused(Exception):
-    """What a tool said."""
+    """The message of a tool."""
 
 
 def said(command: list[str]) -> str:

@@ -1,4 +1,4 @@
-"""An installed release: what is ready works, by the commands that its notes give, in pods that are restricted."""
+"""Checks an installed release: ready pods work, by the commands of its notes, under the restricted level."""
 
 import re
 import shlex
@@ -12,7 +12,7 @@ from tests.cluster.control_plane import until
 from tests.node.release import NAMESPACE, RELEASE, SERVICES, Refused, Release, said, whole
 
 pytestmark = pytest.mark.timeout(2400)
-# What the notes tell an operator to type.
+# The commands that the notes tell an operator to type.
 _COMMAND = re.compile(r"^  (kubectl|helm|soliloquy) (.*)$", re.MULTILINE)
 
 
@@ -42,7 +42,7 @@ def test_the_commands_of_the_notes_work(release: Release, tmp_path: Path) -> Non
 
 
 def _forward(release: Release, words: list[str]) -> None:
-    """It goes on until somebody ends it, and meanwhile the gateway answers on this host."""
+    """Keeps the port open until the end, while the gateway answers on this host."""
     with subprocess.Popen(release.cluster.command("kubectl", *words), stdout=subprocess.DEVNULL) as forward:
         try:
             until(lambda: _listed(release))
@@ -66,7 +66,7 @@ def test_a_run_of_the_gateway_ends_with_all_it_was_asked_for(release: Release) -
 
 @pytest.mark.parametrize("service", SERVICES)
 def test_a_pod_has_no_more_than_it_needs(release: Release, service: str) -> None:
-    """Seen from inside: a user without rights, a root that nobody can write to, and no token."""
+    """Checks from inside: an unprivileged user, a read-only root, and no token."""
     look = "id -u; grep -E '^(CapEff|CapBnd|NoNewPrivs|Seccomp):' /proc/self/status"
     attempts = "touch /usr/x; ls /var/run/secrets; touch /tmp/x"
     seen = release.inside(service, "sh", "-c", f"{look}; {{ {attempts}; }} 2>&1")
@@ -80,13 +80,13 @@ def test_a_pod_has_no_more_than_it_needs(release: Release, service: str) -> None
 
 
 def test_the_executor_s_programs_run_in_gvisor(release: Release) -> None:
-    """Under the profile of the chart, which the kubelet gives to no other pod, and without a right that others lack."""
+    """Checks that the executor has the chart's profile, which no other pod gets, and no additional right."""
     [pod] = release.pods("executor")
     [container] = pod["spec"]["containers"]
     assert container["securityContext"]["seccompProfile"]["type"] == "Localhost"
     assert "systrap" in release.kubectl("logs", release.pod("executor"))
     assert release.inside("executor", "soliloquy", "sandbox", "selftest")
-    # What may be done there may not be done elsewhere.
+    # Actions that only this pod is allowed.
     assert release.inside("executor", "unshare", "--user", "id", "-u")
     with pytest.raises(Refused, match="Operation not permitted"):
         release.inside("student", "unshare", "--user", "id", "-u")
@@ -98,6 +98,6 @@ def test_nobody_else_s_pod_is_taken_in_the_namespace(release: Release) -> None:
 
 
 def test_the_gateway_finds_the_executor_by_its_name(release: Release) -> None:
-    """Where the chat has its programs run: a Service, by the cluster's names."""
+    """Resolves the executor's Service, where the chat runs its programs, by its cluster name."""
     connect = "import socket; socket.create_connection((%r, 50051), 10)"
     release.inside("gateway", "python", "-c", connect % f"{RELEASE}-soliloquy-executor.{NAMESPACE}.svc")

@@ -1,4 +1,4 @@
-"""What ends pods while a run goes on: it ends with exactly what it was asked for, whole on the collector's volume."""
+"""Ends pods during a run: it finishes with exactly the requested conversations, intact on the collector's volume."""
 
 import threading
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ def test_pods_that_are_deleted_finish_what_they_have_within_their_grace(release:
 
 
 def test_an_upgrade_and_its_rollback_leave_a_run_alone(release: Release) -> None:
-    """Nothing that shares its work is away for a moment: one leaves when its successor consumes."""
+    """Services that share their work are never away: an old pod leaves when its successor consumes."""
     for service in SERVICES:
         release.ready(service)
     release.node.tag(NEXT)
@@ -56,7 +56,7 @@ def _tags(release: Release) -> set[str]:
 
 @contextmanager
 def _never_away(release: Release) -> Iterator[None]:
-    """Of each Deployment, but for the gateway's, of which there are never two."""
+    """Returns the ready pods of each Deployment but the gateway's, which never has two."""
     over, away = threading.Event(), set[str]()
 
     def watch() -> None:

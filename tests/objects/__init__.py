@@ -1,1 +1,1 @@
-"""An object store of the tests' own, which speaks S3."""
+"""Provides an S3-compatible object store for tests."""

@@ -1,4 +1,4 @@
-"""A server that speaks S3, and a bucket for each test."""
+"""Provides an S3 server, and a bucket for each test."""
 
 import socket
 import subprocess
@@ -15,7 +15,7 @@ START_SECONDS = 60.0
 
 
 class ObjectStore:
-    """A process of its own; what it holds is in its memory."""
+    """Runs the server as a process that keeps its objects in memory."""
 
     def __init__(self) -> None:
         with socket.socket() as listener:
@@ -55,7 +55,7 @@ def object_store() -> Iterator[ObjectStore]:
 
 
 def reached_by_environment(store: ObjectStore, environment: pytest.MonkeyPatch) -> None:
-    """As a user says where an object store is, and who asks."""
+    """Sets the environment variables with which a user names an object store and its credentials."""
     for name, value in {
         "AWS_ENDPOINT_URL_S3": store.url,
         "AWS_ACCESS_KEY_ID": "test",
@@ -67,7 +67,7 @@ def reached_by_environment(store: ObjectStore, environment: pytest.MonkeyPatch) 
 
 @pytest.fixture
 def bucket(object_store: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The URL of one, which only this test uses."""
+    """Creates a bucket for this test and returns its URL."""
     reached_by_environment(object_store, monkeypatch)
     name = f"bucket-{uuid.uuid4().hex[:8]}"
     s3fs.S3FileSystem().mkdir(name)

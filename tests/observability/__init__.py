@@ -1,4 +1,4 @@
-"""A real Prometheus, for tests of what operators see."""
+"""Runs a real Prometheus, for tests of what operators see."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""A real Prometheus with our rules, on which time passes faster; a test skips where there is none, in CI it fails."""
+"""Runs a real Prometheus with our rules on accelerated time; tests skip without it, and fail in CI."""
 
 import json
 import os
@@ -18,11 +18,10 @@ import yaml
 
 from soliloquy.cli.prometheus import Prometheus, Scraping, prometheus, shipped_rules
 
-# Every `for` and every range of the rules is divided by the haste; their thresholds stay.
-# Between two scrapes, and at most for one, where an hour passes in an hour: more than usual, for they cost the machine
-# that is tested.
+# Every `for` and every range of the rules is divided by this factor; thresholds stay.
+# Scrape interval and timeout before acceleration: longer than usual, because scrapes cost the machine under test.
 INTERVAL_SECONDS = 60.0
-# For a scrape, an evaluation and the pause of a stage between two looks at its lag, on a machine that is busy.
+# Slack for a scrape, an evaluation and a stage's pause between lag checks, on a busy machine.
 SLACK_SECONDS = 30.0
 _RANGE = re.compile(r"\[(\w+)\]")
 
@@ -48,12 +47,12 @@ class Alerts:
         self._running = running
 
     def firing(self) -> dict[str, dict[str, Any]]:
-        """By name, one of each."""
+        """Returns the firing alerts, one per name."""
         told = self._ask("alerts")["alerts"]
         return {alert["labels"]["alertname"]: alert for alert in told if alert["state"] == "firing"}
 
     def wait_until_watching(self, targets: int) -> None:
-        """Returns when every target has answered, and the rules have been evaluated."""
+        """Returns when every target has answered and the rules have been evaluated."""
         self._until(lambda: self._value("sum(up)") == targets, "not all targets answer")
         self._until(lambda: self._value("count(soliloquy:dead_letters:max)") > 0, "no rule was evaluated")
 
@@ -68,11 +67,11 @@ class Alerts:
         return seen[alert]
 
     def clears(self, alert: str) -> float:
-        """How many seconds it took."""
+        """Waits for an alert and returns the seconds that it took."""
         return self._until(lambda: alert not in self.firing(), f"{alert} does not clear")
 
     def window(self, alert: str) -> float:
-        """How many seconds it may take to fire."""
+        """Returns the seconds within which an alert must fire."""
         groups = self._ask("rules")["groups"]
         [rule] = [rule for group in groups for rule in group["rules"] if rule["name"] == alert]
         return float(rule["duration"]) + SLACK_SECONDS

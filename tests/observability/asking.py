@@ -1,4 +1,4 @@
-"""What a Prometheus answers to queries."""
+"""Queries a Prometheus."""
 
 import json
 import math
@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-# There is nothing to be seen between two scrapes.
+# Nothing changes between two scrapes.
 _LOOK_SECONDS = 1.0
 
-# A series: its labels, and its values by time.
+# One series: labels, and values by time.
 Line = tuple[dict[str, str], list[tuple[float, float]]]
 
 
@@ -26,7 +26,7 @@ class Asked:
         return [_line(each["metric"], [each["value"]]) for each in found]
 
     def wait_for(self, asked: Mapping[str, str], seconds: float) -> None:
-        """Returns when every query, by what it is called, has come to a number."""
+        """Returns when every query has a number as its result."""
         deadline = time.monotonic() + seconds
         while missing := {name: query for name, query in asked.items() if not self._has_number(query)}:
             assert time.monotonic() < deadline, f"not within {seconds:g} s: {', '.join(missing)}"

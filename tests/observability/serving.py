@@ -1,4 +1,4 @@
-"""One service as a process of its own, which a test may kill."""
+"""Runs one service as a process that a test may kill."""
 
 import urllib.request
 from collections.abc import Iterator, Sequence
@@ -14,13 +14,13 @@ READY_SECONDS = 120.0
 
 
 def reach(kafka: KafkaSettings) -> list[str]:
-    """The options of every command that uses it."""
+    """Returns the options with which every command uses it."""
     return ["--kafka", kafka.bootstrap, "--kafka-prefix", kafka.prefix]
 
 
 @contextmanager
 def serving(name: str, kafka: KafkaSettings, address: str, log: Path, options: Sequence[str] = ()) -> Iterator[int]:
-    """Its process id, once it is ready; killed in the end."""
+    """Yields the process id once it is ready; kills it in the end."""
     process = processes.start([SOLILOQUY, "service", name, "--http", address, *options, *reach(kafka)], log)
     try:
         until(lambda: answer(address, "/readyz")[0] == 200, f"{name} is not ready", READY_SECONDS)
@@ -31,7 +31,7 @@ def serving(name: str, kafka: KafkaSettings, address: str, log: Path, options: S
 
 
 def answer(address: str, path: str) -> tuple[int, str]:
-    """Status 0 where nobody answers."""
+    """Returns the HTTP status; 0 if nothing answers."""
     try:
         with urllib.request.urlopen(f"http://{address}{path}", timeout=5) as answered:
             return answered.status, answered.read().decode()

@@ -1,4 +1,4 @@
-"""What the fault tests share: a broker for those that do it no harm, and the datasets that all must come to."""
+"""Shares a broker among the fault tests that do it no harm, and the datasets that all of them must produce."""
 
 from collections.abc import Callable
 
@@ -12,7 +12,7 @@ Undisturbed = Callable[[int], dict[str, bytes]]
 
 @pytest.fixture(scope="session")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Undisturbed:
-    """The dataset of so many conversations, grown without Kafka and without a fault."""
+    """Generates the reference dataset without Kafka and without faults."""
     folder = tmp_path_factory.mktemp("undisturbed")
 
     def of(conversations: int) -> dict[str, bytes]:

@@ -1,4 +1,4 @@
-"""What the topics of an installation say of its runs: what was done more than once, and in which order."""
+"""Reads from an installation's topics what its runs repeated, and in which order events came."""
 
 import asyncio
 from collections import Counter, defaultdict
@@ -15,12 +15,12 @@ WORK = tuple(topic for topic in TOPICS if topic not in RUN_TOPICS)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class History:
-    # Events of each topic, each counted once.
+    # Distinct events per topic.
     events: Counter[str] = field(default_factory=Counter)
-    # How often one was published beyond the first time.
+    # Publications beyond the first, per topic.
     repeats: Counter[str] = field(default_factory=Counter)
     repeated_conversations: set[str] = field(default_factory=set)
-    # Conversations with an event that came before one of an earlier turn, by topic.
+    # Conversations with an event that came before one of an earlier turn, per topic.
     disordered: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
 
     @property

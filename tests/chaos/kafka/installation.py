@@ -1,4 +1,4 @@
-"""An installation of its own on a Kafka: topics, and `soliloquy up` with processes that a test may harm."""
+"""Runs an installation on a Kafka: its own topics, and `soliloquy up` with processes that a test may harm."""
 
 import asyncio
 import contextlib
@@ -29,12 +29,12 @@ from tests.kafka import processes
 READY_SECONDS = 120.0
 END_SECONDS = 60.0
 PROBE_SECONDS = 5.0
-# Below the ports that the system hands to outgoing connections.
+# Ports below the range of outgoing connections.
 _PORTS = range(12000, 19900, 20)
 
 
 def until(holds: Callable[[], object], what: object, seconds: float) -> float:
-    """How many seconds it took until it held."""
+    """Waits for a condition and returns the seconds that it took."""
     began = time.monotonic()
     while not holds():
         assert time.monotonic() - began < seconds, f"{what}: not within {seconds:g} s"
@@ -46,7 +46,7 @@ class Installation:
     def __init__(
         self, folder: Path, bootstrap: str, *options: str, replication: int = 1, scales: dict[str, int] | None = None
     ) -> None:
-        """The options are those of `soliloquy up`."""
+        """Takes the options of `soliloquy up`."""
         self.settings = KafkaSettings(bootstrap=bootstrap, prefix=f"faults-{uuid.uuid4().hex[:8]}.")
         self.data = folder / "data"
         self.posts = [f"{name}-{number}" for name in SERVICES for number in range((scales or {}).get(name, 1))]
@@ -71,12 +71,12 @@ class Installation:
 
     @property
     def reach(self) -> dict[str, str]:
-        """Options of the commands that use this installation."""
+        """Returns the options with which commands use this installation."""
         return {"kafka": self.settings.bootstrap, "kafka_prefix": self.settings.prefix}
 
     @property
     def addresses(self) -> dict[str, str]:
-        """Where each post has its metrics: the post by its address."""
+        """Maps each metrics address to its process's name."""
         return {f"127.0.0.1:{port}": post for port, post in zip(self._ports, self.posts, strict=True)}
 
     @property
@@ -88,7 +88,7 @@ class Installation:
         return self._process.poll() is None
 
     def start(self, *options: str) -> None:
-        """Does not wait until it serves."""
+        """Starts `soliloquy up` without waiting until it serves."""
         reach = ["--kafka", self.settings.bootstrap, "--kafka-prefix", self.settings.prefix]
         own = ["--data", str(self.data), "--http-from", str(self._ports.start), "--sandboxes", "1"]
         command = [SOLILOQUY, "up", *reach, *own, *self._options, *options]
@@ -98,27 +98,27 @@ class Installation:
         self._process.send_signal(number)
 
     def kill_up(self) -> None:
-        """Its services end by themselves."""
+        """Kills the supervisor; its services end on their own."""
         self.signal_up(signal.SIGKILL)
         self._process.wait()
 
     def stop_up(self) -> int:
-        """Its exit status after a SIGTERM."""
+        """Sends SIGTERM and returns the exit status."""
         self.signal_up(signal.SIGTERM)
         return self._process.wait(END_SECONDS)
 
     def pids(self) -> dict[str, int]:
-        """Of the processes that run, by their posts."""
+        """Returns the ids of the running processes by name."""
         found = {}
         for pid in worker_pids(self._process.pid):
             with contextlib.suppress(FileNotFoundError, ProcessLookupError):
                 words = Path(f"/proc/{pid}/cmdline").read_text("utf-8").split("\0")
-                # One that ends has none.
+                # A process that ends has no name.
                 found.update({post: pid for post in self.posts if post in words})
         return {post: pid for post, pid in found.items() if alive(pid)}
 
     def pid(self, post: str) -> int:
-        """Once it has a process."""
+        """Returns the process id as soon as there is a process."""
 
         def there() -> bool:
             assert self.runs, f"up has ended: {self.said[-1000:]}"
@@ -128,7 +128,7 @@ class Installation:
         return self.pids()[post]
 
     def kill(self, post: str) -> int:
-        """The process that was killed."""
+        """Kills a process and returns its id."""
         pid = self.pid(post)
         kill(pid)
         return pid
@@ -148,7 +148,7 @@ class Installation:
         return until(serves, f"not all of {', '.join(self.posts)} are ready", seconds)
 
     def metric(self, post: str, name: str) -> float:
-        """The sum over all of its labels; 0 while the process does not answer."""
+        """Sums a metric over all labels; 0 while the process does not answer."""
         return sum(sample.value for sample in self.samples(post, name))
 
     def samples(self, post: str, name: str) -> list[Sample]:
@@ -161,16 +161,16 @@ class Installation:
         ]
 
     def held(self, post: str) -> int:
-        """How many partitions it holds."""
+        """Returns the number of partitions that a process holds."""
         return len(self.samples(post, "soliloquy_lag_events"))
 
     def collected(self) -> list[str]:
-        """The ids of the conversations that the collector keeps."""
+        """Returns the ids of the conversations in the collector's dataset."""
         datasets = [Dataset(folder) for folder in self.data.iterdir() if folder.is_dir()]
         return [conversation.id for dataset in datasets for conversation in dataset]
 
     def memory_mib(self) -> dict[str, float]:
-        """Resident memory of each post's process."""
+        """Returns the resident memory of each process."""
         return {post: _resident_mib(pid) for post, pid in self.pids().items()}
 
     @property
@@ -196,7 +196,7 @@ def _resident_mib(pid: int) -> float:
 
 
 def free_ports(count: int) -> range:
-    """So many in a row."""
+    """Finds so many consecutive free ports."""
 
     def candidates() -> Iterator[range]:
         while True:

@@ -1,4 +1,4 @@
-"""`soliloquy generate` on an installation, as a process that a test may kill and start again."""
+"""Runs `soliloquy generate` on an installation, as a process that a test may kill and restart."""
 
 import subprocess
 import time
@@ -16,7 +16,7 @@ REFUSED = "refuses connections"
 
 
 class Run:
-    """Entered, it runs; left, it does not."""
+    """Runs inside the `with` block and not outside it."""
 
     def __init__(self, installation: Installation, out: Path, *, conversations: int, in_flight: int) -> None:
         self._installation = installation
@@ -48,7 +48,7 @@ class Run:
         return journal_frames(self.out)
 
     def start(self) -> None:
-        """Also again, once it has ended: it goes on from where it was."""
+        """Starts the run, or resumes it once it has ended."""
         self._log.unlink(missing_ok=True)
         self._process = processes.start(self._command, self._log)
 
@@ -61,12 +61,12 @@ class Run:
         assert self._moves_until(lambda: self.collected >= collected), f"it ended before: {self._said}"
 
     def end(self) -> tuple[int, str]:
-        """Its exit status and all that it said, once it has ended."""
+        """Returns the exit status and the output, once the run has ended."""
         self._moves_until(lambda: False)
         return self.process.returncode, self._said
 
     def finish(self) -> None:
-        """Returns when it has ended well."""
+        """Returns when the run has ended well."""
         status, said = self.end()
         assert status == 0, said
 
@@ -75,14 +75,14 @@ class Run:
         return self._log.read_text("utf-8")
 
     def _moves_until(self, there: Callable[[], bool]) -> bool:
-        """False where the run ended first; one that stands still for long fails."""
+        """Returns False if the run ended first; fails if it stands still for long."""
         moved_at, last = time.monotonic(), self.collected
         while not there():
             if not self.goes_on:
                 assert "Traceback" not in self._said, self._said
                 if REFUSED not in self._said:
                     return False
-                # It was started while no broker was up: whoever did so does it again.
+                # It was started without a broker: restart it, as a user would.
                 self.start()
             assert self._installation.runs, f"up has ended: {self._installation.said[-2000:]}"
             if (collected := self.collected) > last:

@@ -1,4 +1,4 @@
-"""A model a hundred times slower than all the rest: nothing piles up, two runs share fairly, a cancelled one ends."""
+"""Uses a model a hundred times slower than the rest: nothing piles up, runs share fairly, a cancelled run ends."""
 
 import re
 import signal
@@ -11,15 +11,15 @@ import pytest
 from tests.chaos.kafka.installation import Installation, until
 from tests.chaos.kafka.run import Run
 
-# More than can be grown meanwhile.
+# More conversations than can finish during the test.
 CONVERSATIONS = 5000
-# Two runs together want more than the model's lanes of a service.
+# Two runs together exceed a service's lanes.
 IN_FLIGHT = 128
 LATENCY = "2500ms"
 WARM_SECONDS, WATCH_SECONDS, LOOK_SECONDS = 60.0, 90.0, 3.0
 GROWTH = 1.1
 FAIR = 0.8
-# Submitted ahead by both drivers.
+# Problems that both drivers submit ahead.
 SUBMITTED = 2 * (IN_FLIGHT + 128)
 
 CANCELLED_LATENCY = "30s"
@@ -57,7 +57,7 @@ def test_behind_a_slow_model_memory_and_lag_stay_flat_and_two_runs_share(kafka: 
         f"lag was {min(total):.0f} to {max(total):.0f} events; two runs collected {collected}"
     )
     assert max(grew.values()) <= GROWTH, grew
-    # One event of each conversation that is under way, and the problems that wait for room.
+    # One event per conversation in progress, plus the problems that wait for admission.
     assert max(total) <= 2 * IN_FLIGHT + SUBMITTED
     assert min(collected) >= FAIR * max(collected) > 0
 

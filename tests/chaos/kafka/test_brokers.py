@@ -1,4 +1,4 @@
-"""Brokers of three that die, or are cut off from the others and from everybody: the run goes on meanwhile."""
+"""Kills brokers of three, or cuts them off from the others or from everybody: the run continues."""
 
 import asyncio
 import time
@@ -20,9 +20,9 @@ from tests.kafka.fixtures import started
 CONVERSATIONS = 600
 IN_FLIGHT = 64
 LATENCY = "100ms"
-# Grown while a broker is away.
+# Conversations that finish while a broker is away.
 MEANWHILE = CONVERSATIONS // 6
-# Beyond the session timeout, a broker stays cut off.
+# A broker stays cut off longer than the session timeout.
 CUT_SECONDS = 10.0
 
 
@@ -41,7 +41,7 @@ def test_a_run_goes_on_while_one_broker_of_three_is_lost_and_then_another(
         for node in (1, 2):
             cluster.kill(node)
             began, collected = time.monotonic(), run.collected
-            # What was under way may finish without that broker; as many more cannot.
+            # Conversations in progress may finish without that broker; as many more cannot.
             run.reach(collected + MEANWHILE)
             stalls.append(time.monotonic() - began)
             cluster.start_node(node)
@@ -82,7 +82,7 @@ async def test_a_cluster_that_has_lost_a_broker_passes_the_check_all_the_same(tm
         topics = sorted(shape.topic for shape in shapes())
         await apply(settings)
         cluster.kill(3)
-        # Which broker is asked is drawn each time, and the dead one is known as dead only later.
+        # Clients pick a broker at random and learn only later that one is dead.
         await asyncio.gather(*(check(settings, topics) for _ in range(5)))
         assert await plan(settings) == []
 

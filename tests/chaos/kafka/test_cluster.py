@@ -1,4 +1,4 @@
-"""A test cluster keeps what it acknowledged, goes on without a node, admits whom it should, leaves nothing behind."""
+"""Checks the test cluster: it keeps acknowledged records, survives a node, authenticates, and cleans up."""
 
 import asyncio
 import itertools
@@ -30,9 +30,9 @@ from tests.kafka.node import KafkaFailed
 from tests.kafka.security import MECHANISMS
 
 ROOT = Path(__file__).parents[3]
-# A dead node's session, and some more for a machine that is busy.
+# A dead node's session, plus some slack for a busy machine.
 NOTICED_SECONDS = 20.0
-# What a node that is cut off never answers must be asked of another.
+# A request that an isolated node never answers must go to another node.
 PATIENCE: dict[str, Any] = {"request_timeout_ms": 4000}
 
 
@@ -71,7 +71,7 @@ async def producing(bootstrap: str, **security: Any) -> AsyncIterator[AIOKafkaPr
 
 
 async def produce(producer: AIOKafkaProducer, topic: str, ordinals: Sequence[int]) -> None:
-    """Returns when all of them are acknowledged."""
+    """Returns when all records are acknowledged."""
     sent = [await producer.send(topic, b"%d" % ordinal) for ordinal in ordinals]
     await asyncio.gather(*sent)
 
@@ -91,7 +91,7 @@ async def round_trip(bootstrap: str, **security: Any) -> None:
 
 
 async def leader(bootstrap: str, topic: str) -> tuple[int, set[int]]:
-    """Which node leads its one partition, and which have all of it."""
+    """Returns the leader of the only partition, and its in-sync replicas."""
     async with administering(bootstrap) as admin:
         (described,) = await admin.describe_topics([topic])
     (partition,) = described["partitions"]
@@ -146,7 +146,7 @@ async def test_a_node_that_is_cut_off_runs_on_and_catches_up_when_mended(tmp_pat
 
 @pytest.fixture(scope="module")
 def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaCluster]:
-    """Asks for a password over TLS."""
+    """Runs a broker that requires a password over TLS."""
     with started(KafkaCluster(tmp_path_factory.mktemp("guarded"), security="SASL_SSL")) as cluster:
         yield cluster
 
@@ -208,7 +208,7 @@ async def assert_refused(cluster: KafkaCluster, **security: Any) -> None:
 
 @pytest.fixture
 def make_kafka() -> Iterator[subprocess.Popen[str]]:
-    """The command of `make kafka`, once its broker answers."""
+    """Runs the command of `make kafka`; yields once its broker answers."""
     required()
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]

@@ -1,4 +1,4 @@
-"""The console before services that meet on Kafka."""
+"""Opens the console of services on Kafka."""
 
 import os
 import signal

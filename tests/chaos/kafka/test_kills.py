@@ -1,4 +1,4 @@
-"""kill -9 of everything there is, sixty times over one run: each conversation is in the dataset exactly once."""
+"""Kills everything with kill -9, sixty times during one run: each conversation is in the dataset exactly once."""
 
 import os
 import random
@@ -16,22 +16,22 @@ from tests.e2e.runs import dataset
 from tests.kafka.cluster import KafkaCluster
 from tests.kafka.fixtures import started
 
-# A tenth of both is soon done.
+# A tenth of both is done quickly.
 KILLS = int(os.environ.get("FAULT_KILLS", "60"))
 CONVERSATIONS = int(os.environ.get("FAULT_CONVERSATIONS", "2000"))
 IN_FLIGHT = 64
 LATENCY = "100ms"
 SEED = 11
-# By the last kill, this share of the conversations is collected; the others show that it went on.
+# Share of conversations collected by the last kill; the rest show that the run continued.
 LAST = 0.95
-# From the moment that was drawn in conversations to the kill, in seconds.
+# Seconds between the drawn conversation and the kill.
 DELAY = (0.0, 0.5)
-# The driver may be done with the last of them before the collector is.
+# The driver may finish the last ones before the collector does.
 COLLECT_SECONDS = 60.0
 
 
 def victims(moments: random.Random, posts: list[str]) -> list[str]:
-    """Every service, the broker, the supervisor and the driver by turns, in another order each time."""
+    """Yields every service, the broker, the supervisor and the driver in turn, in a different order each time."""
     found: list[str] = []
     while len(found) < KILLS:
         found += moments.sample([*posts, "broker", "up", "driver"], len(posts) + 3)
@@ -71,7 +71,7 @@ def test_sixty_kills_of_everything_lose_and_double_no_conversation(undisturbed: 
         found = history(installation.settings)
     print(f"\n{KILLS} kills over {CONVERSATIONS} conversations in {seconds:.0f} s: {found.summary}")
     assert not found.disordered
-    # Each conversation is at one place, so a kill repeats at most one event of each that is under way.
+    # Each conversation is in one place, so a kill repeats at most one event of each conversation in progress.
     submissions = found.repeats.pop("problem.submitted", 0)
     assert found.repeats.total() <= KILLS * IN_FLIGHT
     assert submissions <= chosen.count("driver") * (IN_FLIGHT + SUBMITTED_AHEAD)

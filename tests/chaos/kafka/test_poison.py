@@ -1,4 +1,4 @@
-"""What no service can read, on every topic that one reads: it ends among the dead letters and says why."""
+"""Puts unreadable records on every topic: each becomes a dead letter that says why."""
 
 import asyncio
 from collections import defaultdict
@@ -28,7 +28,7 @@ READ = [name + suffix for name in TOPICS if name not in TABLES for suffix in (""
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Poison:
-    # A part of the reason that it is given up with.
+    # Part of the error that the dead letter holds.
     reason: str
     value: bytes | None
     key: bytes | None = b"somebody"
@@ -51,7 +51,7 @@ def poisons(topic: str) -> list[Poison]:
         Poison(reason="not those of an event", value=b"", headers={"ce_type": message.encode()}),
         Poison(reason="no valid message", value=b"\xff\xff", headers=headers("garbage")),
         Poison(reason="later one", value=b"", headers={**headers("later"), "ce_type": later}),
-        # A table takes no record without a key.
+        # A compacted topic takes no record without a key.
         *([] if topic in TABLES else [Poison(reason="no key", value=b"", key=None, headers=headers("keyless"))]),
         Poison(reason="above the limit", value=b"x" * (MAX_EVENT_BYTES + 1), headers=headers("large")),
     ]
@@ -77,7 +77,7 @@ def test_poison_on_every_topic_becomes_letters_and_costs_no_conversation(
         until(all_found, "not every poison is a dead letter", LETTER_SECONDS)
         run.finish()
         assert dataset(run.out) == undisturbed(CONVERSATIONS)
-        # Whoever starts finds the poison that followers and tables keep.
+        # A starting process meets the poison that followed and compacted topics keep.
         installation.kill("curriculum-0")
         installation.kill("student-0")
         installation.wait_until_ready()
@@ -103,7 +103,7 @@ async def _poison(settings: KafkaSettings, topics: list[str]) -> None:
 
 
 async def _errors(settings: KafkaSettings) -> dict[str, list[str]]:
-    """Of the dead letters of each topic."""
+    """Counts the dead letters of each topic."""
     found: defaultdict[str, list[str]] = defaultdict(list)
     async with KafkaTransport(settings) as transport:
         async for letter in letters(transport):

@@ -1,4 +1,4 @@
-"""How long after a kill -9 the events of a service, or of all, are consumed again."""
+"""Measures how soon after a kill -9 the events of one service, or of all, are consumed again."""
 
 import time
 from collections.abc import Callable
@@ -11,11 +11,11 @@ from tests.chaos.kafka.run import Run
 from tests.kafka.cluster import KafkaCluster
 from tests.kafka.fixtures import started
 
-# More than are grown while services are killed.
+# More conversations than finish while services are killed.
 CONVERSATIONS = 5000
 IN_FLIGHT = 64
 LATENCY = "100ms"
-# Beyond the session timeout.
+# Longer than the session timeout.
 MARGIN_SECONDS = 5.0
 
 
@@ -58,7 +58,7 @@ def test_what_was_killed_consumes_again_within_a_session_and_five_seconds(tmp_pa
 
 
 def _moves(consumed: Callable[[str], float], post: str, before: float) -> Callable[[], bool]:
-    """Also where the process is another, whose count begins anew."""
+    """Also works if a new process starts its count from zero."""
     return lambda: consumed(post) not in (0.0, before)
 
 

@@ -1,4 +1,4 @@
-"""What a person mends lets a run become what it would have been: what was given up, or could not be kept, comes in."""
+"""Replays what a person repaired: the run becomes what it would have been."""
 
 import json
 import os
@@ -43,7 +43,7 @@ def test_conversations_that_a_wrong_problem_book_refused_are_replayed(
         assert installation.stop_up() == 0
         installation.start("--problems", "physics")
         installation.wait_until_ready()
-        # Those that follow are not refused.
+        # Later ones are not refused.
         assert replay(installation) == IN_FLIGHT
         run.start()
         run.finish()
@@ -70,7 +70,7 @@ def test_a_full_disk_stops_the_collector_and_room_lets_it_go_on(
         installation.wait_until_ready()
         run.finish()
         assert dataset(run.out) == undisturbed(CONVERSATIONS)
-        # What could not be kept stayed where it was.
+        # Conversations that could not be stored stayed in their topic.
         assert letters(installation) == []
         until(lambda: len(installation.collected()) == CONVERSATIONS, "not all are collected", COLLECT_SECONDS)
     print("\na full disk stopped the collector; with room, all were kept and none was a dead letter")
@@ -78,7 +78,7 @@ def test_a_full_disk_stops_the_collector_and_room_lets_it_go_on(
 
 @contextmanager
 def disk(folder: Path) -> Iterator[Path]:
-    """One that is full after a few conversations."""
+    """Mounts a disk that is full after a few conversations."""
     folder.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=128k", "tmpfs", str(folder)], check=True)
     try:
@@ -88,7 +88,7 @@ def disk(folder: Path) -> Iterator[Path]:
 
 
 def letters(installation: Installation) -> list[str]:
-    """Each as `dlq list` shows it."""
+    """Returns the dead letters as `dlq list` prints them."""
     shown = _dlq(installation, "list")
     return [] if shown == "no dead letters\n" else shown.replace("\n    ", " ").splitlines()
 

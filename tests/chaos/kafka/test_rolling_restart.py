@@ -1,4 +1,4 @@
-"""Everything is replaced under load, one after the other and all at once: nothing is lost, hardly anything repeated."""
+"""Replaces everything under load, one by one and all at once: nothing is lost, hardly anything is repeated."""
 
 import signal
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A handler that takes longer than any timeout of its group keeps its partitions, and runs once."""
+"""Runs a handler that exceeds every timeout of its group: it keeps its partitions and runs once."""
 
 import asyncio
 from collections import Counter

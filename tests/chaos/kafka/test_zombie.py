@@ -1,4 +1,4 @@
-"""A member that is stopped beyond its session and then goes on finds its work taken over, and does no harm."""
+"""Suspends a group member beyond its session; when it wakes, its work is taken over and it does no harm."""
 
 import signal
 from pathlib import Path

@@ -45,7 +45,7 @@ def quiet(alerts: Alerts) -> None:
 
 
 def fires(alerts: Alerts, alert: str, since: float) -> None:
-    """Within its window, from a moment on."""
+    """Expects an alert within its window."""
     told = alerts.fires(alert)
     seconds = time.monotonic() - since
     assert seconds < alerts.window(alert), f"{alert} took {seconds:.1f} s"
@@ -62,7 +62,7 @@ def test_a_service_that_is_killed_under_load_is_told_until_it_is_back(kafka: str
     ):
         run.reach(5)
         quiet(alerts)
-        # Whoever would start it again does not, as on a machine that has no room for it.
+        # Nothing restarts it, as on a machine without room.
         installation.signal_up(signal.SIGSTOP)
         installation.kill("student-0")
         killed_at = time.monotonic()
@@ -137,6 +137,6 @@ def test_sandboxes_that_cannot_start_and_their_dead_letters_are_told_until_they_
 
 
 def _replayed(settings: KafkaSettings, done: Callable[[], bool]) -> bool:
-    """What waits for its last attempt may become a letter after others were put back."""
+    """An event that waits for its last attempt may become a dead letter after the others were replayed."""
     assert said([SOLILOQUY, "dlq", "replay", *reach(settings)]).returncode == 0
     return done()

@@ -1,4 +1,4 @@
-"""What operators see of Ray Serve: its panels have something to show, and what our rules read is exported."""
+"""Checks what operators see of Ray Serve: its panels show data, and Ray exports what our rules read."""
 
 import os
 import time
@@ -30,13 +30,13 @@ pytestmark = [
 
 START_SECONDS = 120.0
 DATA_SECONDS = 120.0
-# Where Ray says what its sessions are; each names the port of its metrics.
+# Ray lists its sessions here; each names the port of its metrics.
 _SESSION = Path("/tmp/ray/session_latest")
 
 
 @pytest.fixture(scope="module")
 def watcher(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
-    """A Prometheus that scrapes Ray while its service answers for a run."""
+    """Runs a Prometheus that scrapes Ray while its service answers for a run."""
     folder = tmp_path_factory.mktemp("ray")
     grpc, http, own = (free_port() for _ in range(3))
     serve = ["model", "serve", "--grpc", f"127.0.0.1:{grpc}", "--http", f"127.0.0.1:{http}", "--latency", "20ms"]
@@ -49,7 +49,7 @@ def watcher(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
         scraping = Scraping(targets={f"127.0.0.1:{port}": "ray"}, port=own, rules=shipped_rules(), interval="2s")
         with prometheus(scraping) as scraped:
             watcher = Asked(scraped.address)
-            # A counter has no rate before it has been seen to grow.
+            # A counter has no rate before it has grown.
             for name in ("counted", "growing"):
                 grown = run(command(folder / name, model="ray", model_address=f"127.0.0.1:{grpc}"))
                 assert grown.returncode == 0, grown.stderr

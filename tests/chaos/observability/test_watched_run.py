@@ -1,4 +1,4 @@
-"""What operators see of a real run: every panel has something to show, and `soliloquy top` says the same."""
+"""Checks what operators see of a real run: every panel shows data, and `soliloquy top` agrees."""
 
 import json
 import subprocess
@@ -32,7 +32,7 @@ def test_every_panel_shows_data_of_a_real_run(seen: Watched) -> None:
         for name, board in boards().items()
         for row, panels in board.row.items()
         for panel in panels
-        # Each is asked where there is one.
+        # Each panel is evaluated where its metric exists.
         if row not in ("Ray Serve", "Gateway")
         for legend, query in panel.ask.items()
     }

@@ -1,4 +1,4 @@
-"""Trainings of several workers, one of which is killed."""
+"""Trains with several workers, one of which is killed."""
 
 from tests.integration.training.conftest import base, data
 

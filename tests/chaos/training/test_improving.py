@@ -1,4 +1,4 @@
-"""`soliloquy problems improve` with real weights: it writes, learns and writes again, however often it is killed."""
+"""Runs `soliloquy problems improve` with real weights: it writes and learns in turn, however often it is killed."""
 
 import json
 import subprocess
@@ -31,7 +31,7 @@ _EXAMPLE = {
 
 @pytest.fixture(scope="module")
 def command(base: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], list[str]]:
-    """By the folder of its rounds: two trainings on problems of the scripted writer."""
+    """Runs two rounds of training on problems of the scripted writer; returns the folder of its rounds."""
     folder = tmp_path_factory.mktemp("improving")
     config, models, examples = folder / "tune.yaml", folder / "models.toml", folder / "examples.jsonl"
     config.write_text(yaml.safe_dump(SETTINGS.model_copy(update={"max_steps": 3}).model_dump(mode="json")), "utf-8")
@@ -63,13 +63,13 @@ def test_rounds_with_real_weights_come_to_the_same_end_however_often_they_are_ki
     whole, cut = tmp_path / "whole", tmp_path / "cut"
     told: dict[str, Any] = json.loads(subprocess.run(command(whole), stdout=subprocess.PIPE, check=True).stdout)
     first, second = told["rounds"]
-    # What has random weights writes nothing that runs, and the table does not hide it.
+    # Random weights write nothing that runs, and the table shows it.
     assert (first["figures"]["asked"], first["figures"]["ran"], second["figures"]["fresh"]) == (4, 0.0, 0)
     assert (second["learned"], second["loss"]["last"] < second["loss"]["first"]) == (6, True)
     assert told["ended"] == "nothing of round 1 is kept that was not there before, so nothing new is to learn"
     adapter = whole / "round-0001" / "training" / "adapter" / ADAPTER_WEIGHTS
     assert second["adapter_digest"] == digest_of([adapter])
-    # The adapter was what answered.
+    # The adapter answered, not the base model.
     written = [*Dataset(whole / "round-0001" / "written").conversations(rejected=True)]
     called = {call.adapter_digest for one in written for turn in one.turns for call in turn.calls}
     assert called == {second["adapter_digest"]}

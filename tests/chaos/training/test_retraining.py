@@ -1,4 +1,4 @@
-"""The whole circle: a topic, what is frozen of it, a training, its evaluation, and an adapter in a model service."""
+"""Runs the whole circle: a topic, its frozen samples, a training, an evaluation, an adapter in a model service."""
 
 import json
 import subprocess
@@ -27,7 +27,7 @@ from training.adapters.serving import ModelService
 from training.freeze import FINISHED
 
 PATIENCE = 400.0
-# Before a test's own loop runs.
+# Set before the test's own loop runs.
 GROWN = conversations(6)
 _COMMAND = (sys.executable, "-c", "from soliloquy.cli.main import main; main()", "retrain")
 _POLICY = """
@@ -45,13 +45,13 @@ def address(base: Path) -> Iterator[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class Command:
-    """`soliloquy retrain` in a folder of its own."""
+    """Runs `soliloquy retrain` in a folder of its own."""
 
     folder: Path
     base: Path
     connection: KafkaSettings
     address: str
-    # Where a round is trained.
+    # The folder of a round's training.
     launch: Sequence[str] = ()
 
     @property
@@ -60,7 +60,7 @@ class Command:
 
     def line(self, rounds: int, *, margin: float = 0.0) -> list[str]:
         config, policy = self.folder / "smallest.yaml", self.folder / "policy.toml"
-        # A batch is shared out among the workers.
+        # Workers divide each batch.
         chosen = {"max_steps": 3, "batch": 2 if self.launch else SETTINGS.batch}
         config.write_text(yaml.safe_dump(SETTINGS.model_copy(update=chosen).model_dump(mode="json")), "utf-8")
         policy.write_text(_POLICY.format(margin=margin), "utf-8")
@@ -81,7 +81,7 @@ class Command:
         return [*_COMMAND, "--json", *self.launch, *named]
 
     def killed_when(self, rounds: int, happened: Callable[[], object]) -> None:
-        """Kills it the moment that something has happened."""
+        """Kills it as soon as something has happened."""
         with subprocess.Popen(self.line(rounds), stdout=subprocess.DEVNULL) as process:
             deadline = time.monotonic() + PATIENCE
             while not happened():
@@ -107,7 +107,7 @@ async def test_what_finishes_on_a_topic_is_learned_evaluated_and_put_into_servic
     command = Command(folder=tmp_path, base=base, connection=connection, address=address)
     await published(connection, GROWN[:2])
     first = command.state / "round-0001"
-    # A test without processes is killed at every other step.
+    # A test without processes covers kills at all other steps.
     for happened in (lambda: losses(first / "training"), (tmp_path / "registry" / "active.json").exists):
         command.killed_when(1, happened)
     await published(connection, [GROWN[1], *GROWN[2:4]])
@@ -124,7 +124,7 @@ async def test_what_finishes_on_a_topic_is_learned_evaluated_and_put_into_servic
         answering = (await service.adapters())["tutor"].digest
         assert done[1]["version"] == f"tutor@{answering[:12]}"
 
-    # One that must be better by all cases never is: it is kept, and what answers goes on answering.
+    # An adapter that must win all cases never does: it is stored, and the active one stays.
     await published(connection, GROWN[4:])
     subprocess.run(command.line(3, margin=-1.0), stdout=subprocess.DEVNULL, check=True)
     worse = json.loads((command.state / "round-0003" / "outcome.json").read_bytes())

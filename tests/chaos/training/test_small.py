@@ -1,4 +1,4 @@
-"""The small model is made from nothing by one command, whatever it was stopped at."""
+"""Makes the small model with one command, wherever it was stopped before."""
 
 import json
 import subprocess

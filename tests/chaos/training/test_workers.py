@@ -1,4 +1,4 @@
-"""Several workers train one model together, under torchrun and on Ray; what is killed is started again."""
+"""Trains one model with several workers, under torchrun and on Ray; a killed training is restarted."""
 
 import os
 import signal
@@ -10,13 +10,13 @@ import pytest
 
 from tests.integration.training.processes import below, command, losses, until_step
 
-# How a process that trains is called: by torch's launcher, and by Ray.
+# The names of training processes under torch's launcher and under Ray.
 LAUNCHED = {"torchrun": ((), (b"training.train",)), "ray": (("--ray",), (b"RayTrainWorker",))}
 
 
 @pytest.fixture(scope="module")
 def alone(base: Path, data: Path, tmp_path_factory: pytest.TempPathFactory) -> list[tuple[float, float | None]]:
-    """The losses of one worker."""
+    """Returns the losses of one worker."""
     from training.train import train
 
     job = _shared(base, data, tmp_path_factory.mktemp("alone"))
@@ -28,7 +28,7 @@ def _shared(base: Path, data: Path, folder: Path) -> Any:
     from tests.integration.training.conftest import SETTINGS
     from training.folder import Job
 
-    # What a layer drops is drawn by each worker.
+    # Each worker draws its own dropout.
     lora = SETTINGS.lora.model_copy(update={"dropout": 0.0})
     settings = SETTINGS.model_copy(update={"batch": 2, "max_steps": 4, "lora": lora})
     return Job(settings=settings, base=base, data=str(data), folder=folder / "shared")
@@ -43,7 +43,7 @@ def test_two_workers_learn_what_one_does_though_one_of_them_is_killed(
     options, called = LAUNCHED[launcher]
     with subprocess.Popen(command(job, "--workers", "2", *options)) as process:
         until_step(job.folder, 3, process)
-        # The last that was started.
+        # The most recently started process.
         os.kill(below(process.pid, *called)[-1], signal.SIGKILL)
         assert process.wait() == 0
     for (loss, held_out), (expected, expected_held_out) in zip(losses(job.folder), alone, strict=True):

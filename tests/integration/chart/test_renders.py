@@ -1,4 +1,4 @@
-"""What real Helm makes of every two choices of the values, held to what Kubernetes and its operators take."""
+"""Renders every two choices of the values with real Helm, and validates them for Kubernetes and its operators."""
 
 import functools
 import json
@@ -24,13 +24,13 @@ from tests.chart.render import (
     values_of,
 )
 
-# Minutes where other tests keep the cores busy.
+# Minutes while other tests keep the cores busy.
 pytestmark = pytest.mark.timeout(600)
 
 
 @functools.cache
 def renders(program: str) -> list[str]:
-    """Of each combination, with a Kubernetes that it may be installed on."""
+    """Returns each combination with a Kubernetes version that may run it."""
     with ThreadPoolExecutor(max_workers=2) as pool:
         return list(pool.map(functools.partial(_render, program), range(len(combinations()))))
 
@@ -42,7 +42,7 @@ def _render(program: str, number: int) -> str:
 
 @functools.cache
 def documents() -> list[Document]:
-    """Those that differ, of all renders: most are the same in many."""
+    """Returns the distinct documents of all renders; most occur many times."""
     parsed = (document for text in renders("helm4") for document in load(text))
     return list({json.dumps(document, sort_keys=True): document for document in parsed}.values())
 
@@ -52,7 +52,7 @@ def test_every_two_choices_render() -> None:
 
 
 def test_every_template_is_rendered() -> None:
-    """NOTES.txt and what makes the values whole leave no document."""
+    """NOTES.txt and the template that completes values produce no document."""
     named = {match for text in renders("helm4") for match in re.findall(r"^# Source: soliloquy/(.*)$", text, re.M)}
     templates = {str(path.relative_to(CHART)) for path in CHART.glob("templates/**/[!_]*.yaml")}
     assert named == templates - {"templates/values/whole.yaml"}
@@ -82,7 +82,7 @@ def test_kubernetes_and_the_operators_take_every_document() -> None:
 
 
 def test_every_kind_of_the_operators_is_rendered() -> None:
-    """So that none of the definitions is fetched in vain, and none of the operators' objects goes unseen."""
+    """Checks that every fetched definition is used, and every operator's object is validated."""
     seen = {document["kind"] for document in documents()}
     assert {crd["spec"]["names"]["kind"] for crd in crds.definitions()} <= seen
 
@@ -99,7 +99,7 @@ def test_every_pod_is_restricted() -> None:
 
 
 def test_no_container_can_write_to_its_root_or_holds_a_token() -> None:
-    """What the standard leaves open. The autoscaler of Ray alone talks to Kubernetes, by a token of its own volume."""
+    """Checks what the standard leaves open. Only Ray's autoscaler has a token, from a volume of its own."""
     for document in documents():
         for pod in restricted.pods(document):
             assert pod["automountServiceAccountToken"] is False, document["metadata"]["name"]
@@ -115,7 +115,7 @@ def test_no_two_objects_of_a_release_share_a_name() -> None:
 
 
 def test_every_switch_is_taken_both_ways() -> None:
-    """A toggle that a values file gets and choices.yaml does not know would be rendered one way only."""
+    """A toggle that choices.yaml lacks would be rendered one way only."""
     defaults = load((CHART / "values.yaml").read_bytes())[0]
     seen: dict[str, set[bool]] = {name: {value} for name, value in switches(defaults).items()}
     for levels in choices().values():
@@ -125,7 +125,7 @@ def test_every_switch_is_taken_both_ways() -> None:
     assert {name for name, values in seen.items() if len(values) == 1} <= TAKEN_ONE_WAY
 
 
-# It says nothing of what is rendered.
+# This file renders nothing.
 TAKEN_ONE_WAY = {"apiVersionsCheck"}
 
 

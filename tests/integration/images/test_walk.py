@@ -1,4 +1,4 @@
-"""A build file's steps, walked over this machine's own root."""
+"""Runs a Dockerfile's steps on top of this machine's own root."""
 
 import os
 import subprocess

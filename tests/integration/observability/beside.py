@@ -24,7 +24,7 @@ PAUSE_SECONDS = 1.0
 
 
 async def ask(folder: Path) -> None:
-    """The base model and an adapter of it at once; now and then something that cannot be answered."""
+    """Uses the base model and an adapter at once, with an occasional request that cannot be answered."""
     base = make_base(folder / "tiny")
     async with started(base) as chat:
         await chat.load_adapter(Adapter(name="algebra", path=str(make_adapter(folder / "algebra", base, 0))))
@@ -46,7 +46,7 @@ def learn(folder: Path, steps: int) -> None:
 
 
 async def main(folder: Path, address: str, steps: int) -> None:
-    # The pipeline is what is looked at.
+    # The pipeline is under test here.
     os.nice(10)
     with serving_metrics(address):
         await asyncio.gather(ask(folder), asyncio.to_thread(learn, folder, steps))

@@ -1,3 +1,3 @@
-"""The broker that the tests share."""
+"""Shares a broker among these tests."""
 
 from tests.kafka.fixtures import kafka as kafka

@@ -1,4 +1,4 @@
-"""`make pictures`: the dashboards of a real run of some minutes, drawn into deploy/docs."""
+"""Implements `make pictures`: draws the dashboards of a real run into deploy/docs."""
 
 import json
 import tempfile

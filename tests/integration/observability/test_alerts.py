@@ -1,4 +1,4 @@
-"""A real Prometheus tells of a real service that died, and of a dead letter, until both are mended."""
+"""Checks that a real Prometheus reports a dead service, and a dead letter, until both are fixed."""
 
 import asyncio
 import time
@@ -27,7 +27,7 @@ HASTE = 60
 
 
 async def bury(settings: KafkaSettings) -> None:
-    """Gives up an event that could well be handled."""
+    """Gives up an event that could be handled."""
     run = Run(id="buried", recipe="soliloquy", in_flight=1, max_turns=2, max_attempts=1)
     conversation = attempt_at(problem_source("physics").problem(0, 0), run=run, ordinal=0, attempt=0)
     event = first_event(ConversationStarted(conversation=conversation), source="test", time=time.time())

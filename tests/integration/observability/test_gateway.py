@@ -1,4 +1,4 @@
-"""What operators see of the gateway: every panel of its row has something to show."""
+"""Checks what operators see of the gateway: every panel of its row shows data."""
 
 import asyncio
 from pathlib import Path

@@ -28,21 +28,21 @@ prompt_price = 0.5
 completion_price = 1.5
 """
 _TROUBLES = ("--noise", "real", "--throttled", "0.05", "--failed", "0.02", "--retry-after", "0")
-# Two of its first eight conversations are rejected, and a program fails.
+# Two of the first eight conversations are rejected, and a program fails.
 _SEED = 3
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Watched:
     prometheus: Asked
-    # Of the processes of the services, the first of which has the lowest port.
+    # Ports of the services' metrics, lowest first.
     addresses: list[str]
     began: float
 
 
 @contextmanager
 def watched(folder: Path, bootstrap: str, *, conversations: int, steps: int, latency: str = "0ms") -> Iterator[Watched]:
-    """From when all of it is scraped, while so many conversations grow and a training has so many steps."""
+    """Yields once all of it is scraped, while conversations run and a training makes steps."""
     hosted, beside, own = (f"127.0.0.1:{port}" for port in free_ports(3))
     models = folder / "models.toml"
     models.write_text(_MODELS.format(address=hosted), "utf-8")
@@ -52,7 +52,7 @@ def watched(folder: Path, bootstrap: str, *, conversations: int, steps: int, lat
         others.append(processes.start([SOLILOQUY, *answers], folder / "fake.log"))
         aside = ["-m", "tests.integration.observability.beside", str(folder), beside, str(steps)]
         others.append(processes.start([sys.executable, *aside], folder / "beside.log"))
-        # Nobody takes the traces.
+        # Nothing receives the traces.
         options = ["--model-settings", str(models), "--traces", "http://127.0.0.1:1", "--trace-share", "0.1"]
         installation = opened.enter_context(Installation(folder, bootstrap, *options))
         asyncio.run(_poison(installation.settings))
@@ -66,7 +66,7 @@ def watched(folder: Path, bootstrap: str, *, conversations: int, steps: int, lat
         watcher = Asked(opened.enter_context(prometheus(scraping)).address)
         watcher.wait_for({"all is scraped": f"sum(up) == {len(targets)}"}, SCRAPED_SECONDS)
         yield Watched(prometheus=watcher, addresses=list(installation.addresses), began=began)
-        # While there are services that hear of it: a run that is ended is cancelled.
+        # Ends the run while its services still hear of the cancellation.
         processes.end(others, seconds=20)
 
 
@@ -80,7 +80,7 @@ def _others() -> Iterator[list[subprocess.Popen[bytes]]]:
 
 
 async def _poison(kafka: KafkaSettings) -> None:
-    """Bytes that are no message of ours, on a topic whose events are handled and on one that is only followed."""
+    """Publishes foreign bytes on a topic that is handled and on one that is only followed."""
     poison = [
         Event(id=f"poison on {topic}", topic=topic, key="poison", payload=b"\xff", source="test", time=time.time())
         for topic in ("student.replied", "run.cancelled")

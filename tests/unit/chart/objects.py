@@ -1,4 +1,4 @@
-"""What the chart renders, found by what it is and what it is called."""
+"""Finds the chart's rendered objects by kind and name."""
 
 import functools
 import json
@@ -43,7 +43,7 @@ RETRAINED: Values = {
 
 
 def objects(*values: Values) -> list[Document]:
-    """With a Kafka unless the values name another, on a cluster that need not have the operators."""
+    """Renders with a Kafka unless the values name one, for a cluster that may lack the operators."""
     return _objects(json.dumps([KAFKA, {"apiVersionsCheck": False}, *values]))
 
 
@@ -53,7 +53,7 @@ def _objects(values: str) -> list[Document]:
 
 
 def named(found: list[Document], kind: str, name: str = "") -> Document:
-    """The only one of that kind, or the one of that name behind the release's."""
+    """Returns the only object of that kind, or the one with that name after the release's."""
     [one] = [each for each in found if each["kind"] == kind and (not name or called(each) == name)]
     return one
 
@@ -72,7 +72,7 @@ def services(found: list[Document]) -> dict[str, Document]:
 
 
 def pods(found: list[Document]) -> Iterator[tuple[str, Document]]:
-    """Every template of a pod, wherever it stands."""
+    """Returns every pod template, wherever it is."""
     for document in found:
         if document["kind"] == "Pod":
             yield called(document), document
@@ -100,7 +100,7 @@ def environment(of: Document) -> dict[str, Any]:
 
 
 def refusal(*values: Values) -> str:
-    """The sentence that Helm ends with."""
+    """Returns the sentence of Helm's error."""
     with pytest.raises(Refused) as refused:
         rendered(HELMS[0], *values)
     return str(refused.value)

@@ -1,4 +1,4 @@
-"""The gateway in a cluster: open to nobody who has no token, and reached by the ways that its values name."""
+"""Checks the gateway in a cluster: it requires a token, and its values' ways lead to it."""
 
 import click
 import pytest
@@ -44,7 +44,7 @@ def test_with_tokens_it_hears_whoever_has_one() -> None:
     folder, _, file = told["tokens"].rpartition("/")
     [secret] = [each["secret"] for each in pod["volumes"] if each["name"] == mounts(pod["containers"][0])[folder]]
     assert (secret["secretName"], secret["items"]) == ("tokens", [{"key": "tokens.toml", "path": file}])
-    # A single file of a volume would never change.
+    # A file mounted by subPath would never change.
     assert all("subPath" not in each for each in pod["containers"][0]["volumeMounts"])
 
 
@@ -83,7 +83,7 @@ def test_it_takes_the_command_line_of_its_pod(monkeypatch: pytest.MonkeyPatch) -
     for variable, value in environment(pod).items():
         monkeypatch.setenv(variable, str(value))
     found, args = command(pod["args"])
-    # Files that only the pod has are not looked for here.
+    # Files that exist only in the pod are skipped.
     known = {flag for option in found.params if isinstance(option, click.Option) for flag in option.opts}
     assert {arg.split("=")[0] for arg in args} <= known
     assert found.name == "gateway"

@@ -1,4 +1,4 @@
-"""What an operator is told to type is there: in the guide, the runbook, the READMEs and what Helm says at the end."""
+"""Checks that every command in the guide, the runbook, the READMEs and Helm's notes exists."""
 
 import re
 import shlex
@@ -21,7 +21,7 @@ VALUES: Values = yaml.safe_load(values_table.VALUES.read_text("utf-8"))
 
 
 def said(text: str) -> Iterator[str]:
-    """Lines of blocks, with those that go on in the next one, and what is set as code within a line."""
+    """Yields the lines of code blocks, continuations joined, and inline code."""
     for block in re.findall(r"^```\w*\n(.*?)^```$", text, flags=re.M | re.S):
         yield from re.sub(r"\\\n\s*", "", block).splitlines()
     yield from re.findall(r"`([^`\n]+)`", re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S))
@@ -34,7 +34,7 @@ def lines(page: str) -> list[str]:
 
 
 def faults(line: str) -> Iterator[str]:
-    """What a line asks of the CLI and is not there, wherever in the line the CLI is called."""
+    """Yields the commands and options in a line that the CLI lacks."""
     for asked in re.findall(r"(?:^|-- )soliloquy ([a-z][^|#;]*)", line):
         found: click.Command = commands
         context = click.Context(commands)
@@ -51,7 +51,7 @@ def faults(line: str) -> Iterator[str]:
 
 
 def is_value(path: str) -> bool:
-    """Of the chart, or one that each service has because `defaults` has it."""
+    """Returns whether the value exists in the chart, or in each service by way of `defaults`."""
     names = path.split(".")
     if names[0] == "services" and len(names) > 2 and names[2] != "enabled":
         assert names[1] in VALUES["services"]

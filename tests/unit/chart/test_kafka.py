@@ -1,4 +1,4 @@
-"""How pods come by the Kafka: an existing one with its Secrets, or one that Strimzi makes."""
+"""Checks how pods reach Kafka: an existing one with its Secrets, or one that Strimzi creates."""
 
 import pytest
 
@@ -16,7 +16,7 @@ SASL: Values = {"enabled": True, "existingSecret": "user", "username": "grower"}
 
 
 def files(pod: Document) -> dict[str, str]:
-    """What is mounted of which Secret, by the file's name."""
+    """Returns the mounted keys of each Secret, by file name."""
     [volume] = [each for each in pod["spec"]["volumes"] if each["name"] == "kafka"]
     sources = [source["secret"] for source in volume["projected"]["sources"]]
     return {item["path"]: f"{source['name']}/{item['key']}" for source in sources for item in source["items"]}
@@ -55,7 +55,7 @@ def test_the_topics_are_laid_out_before_the_services_start_and_before_each_upgra
     job = named(objects({"topics": {"replication": 1}, "priorityClass": {"enabled": True}}), "Job")
     assert job["metadata"]["annotations"]["helm.sh/hook"] == "pre-install,pre-upgrade"
     assert container(job)["args"] == ["topics", "apply", "--replication=1"]
-    # Nothing of the release is there yet.
+    # Nothing of the release exists yet.
     pod = job["spec"]["template"]["spec"]
     assert (pod["serviceAccountName"], "priorityClassName" in pod) == ("default", False)
     assert [list(volume) for volume in pod["volumes"]] == [["name", "emptyDir"]]

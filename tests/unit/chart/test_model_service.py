@@ -1,4 +1,4 @@
-"""The model service on KubeRay, and trainings: what Ray is told is what it and the code understand."""
+"""Checks the model service on KubeRay, and trainings: Ray's configuration matches Ray and the code."""
 
 from importlib.util import find_spec
 from typing import Any
@@ -50,7 +50,7 @@ def test_ray_is_told_in_the_cluster_what_it_is_told_on_one_machine() -> None:
     told = yaml.safe_load((CHART / "files/ray-environment.yaml").read_text("utf-8"))
     assert told == {
         "serve": ENVIRONMENT | FAST,
-        # Where the code lies is the image's matter.
+        # The image decides where the code is.
         "train": {name: value for name, value in TRAINING.items() if name != "PYTHONPATH"},
     }
     for pod in groups(service()["rayClusterConfig"]):
@@ -61,7 +61,7 @@ def test_the_services_ask_the_model_service_of_the_release() -> None:
     found = objects(SERVED)
     student = services(found)["student"]["spec"]["template"]["spec"]["containers"][0]
     assert environment(student)["SOLILOQUY_MODEL"] == "ray"
-    # KubeRay calls the Service so, and takes up the ports that are called serve and serve-grpc.
+    # KubeRay names the Service so, and adopts ports called serve and serve-grpc.
     asked = f"{named(found, 'RayService')['metadata']['name']}-serve-svc.tutoring.svc:9000"
     assert environment(student)["SOLILOQUY_MODEL_ADDRESS"] == asked
     for pod in groups(service()["rayClusterConfig"]):

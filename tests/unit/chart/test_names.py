@@ -1,4 +1,4 @@
-"""Every object has a name that Kubernetes and the operators take, however a release is called."""
+"""Checks that every object's name is valid, whatever the release is called."""
 
 import re
 
@@ -7,7 +7,7 @@ import pytest
 from tests.chart.render import HELMS, load, rendered
 from tests.unit.chart.objects import KAFKA, PUBLIC, SERVED, TRAINED
 
-# Of a Service, a label that some object's controller makes of its name, or KubeRay, which appends to it.
+# Length limit of a Service's name, a label derived by a controller, or a name that KubeRay extends.
 LONGEST = {"Service": 63, "StatefulSet": 52, "CronJob": 52, "RayService": 47, "RayJob": 47}
 
 

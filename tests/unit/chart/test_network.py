@@ -1,4 +1,4 @@
-"""Who reaches whom, by the policies as Kubernetes reads them: what no policy of a pod allows is denied."""
+"""Checks which connections the policies allow, as Kubernetes reads them: everything else is denied."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ def selects(selector: Document, labels: dict[str, str]) -> bool:
 
 
 def rules(found: list[Document], component: str, way: str) -> list[Document]:
-    """All that the pods of a component may do one way; the way is denied where nothing is said of it."""
+    """Returns what the pods of a component may do in one direction; without a rule, that direction is denied."""
     [labels] = {
         tuple(sorted(pod["metadata"]["labels"].items()))
         for _, pod in pods(found)
@@ -94,7 +94,7 @@ def test_the_gateway_is_reached_by_the_ingress_and_only_where_it_asks_for_tokens
 
 
 def test_no_rule_lets_in_whoever_comes() -> None:
-    """An empty list of peers, or none, is everybody."""
+    """Treats an empty or missing list of peers as everybody."""
     for policy in kinds(objects(*EVERYTHING), "NetworkPolicy").values():
         assert all(rule["from"] for rule in policy["spec"].get("ingress", ()))
 

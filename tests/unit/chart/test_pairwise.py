@@ -8,7 +8,7 @@ from tests.chart.pairwise import pairwise
 levels = st.lists(st.sampled_from("abcde"), min_size=1, max_size=4, unique=True)
 
 
-# Other processes may keep the cores for seconds while it draws.
+# Other processes may keep the cores busy for seconds.
 @settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(st.dictionaries(st.sampled_from(["kafka", "model", "scaling", "sandbox", "store"]), levels, min_size=2))
 def test_every_two_choices_meet(choices: dict[str, list[str]]) -> None:

@@ -1,4 +1,4 @@
-"""Values that cannot be meant end with one sentence that names the value."""
+"""Checks that contradictory values fail with one sentence that names the value."""
 
 from typing import Any
 

@@ -22,7 +22,7 @@ OF_A_CONTAINER = "containers.0.securityContext"
 
 
 def changed(path: str, value: Any) -> dict[str, Any]:
-    """A good pod but for one field; without it where the value is None."""
+    """Returns a valid pod but for one field, which is absent if the value is None."""
     pod = copy.deepcopy(GOOD)
     *way, last = path.split(".")
     part: Any = pod

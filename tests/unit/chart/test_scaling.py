@@ -1,4 +1,4 @@
-"""As many pods as there is work for, never none, and one gone at a time."""
+"""Checks scaling: pods follow the work, never to zero, and one leaves at a time."""
 
 from typing import Any
 

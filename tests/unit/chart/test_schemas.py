@@ -1,4 +1,4 @@
-"""The schemas that custom resources are held to: strict where a definition is, open where it is."""
+"""Checks the schemas of custom resources: strict where a definition is strict, open where it is open."""
 
 from typing import Any
 

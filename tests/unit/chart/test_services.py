@@ -1,4 +1,4 @@
-"""Each service as a workload: it is the one that the code knows, and its command line is one that it takes."""
+"""Checks each service's workload: the service and its command line exist in the code."""
 
 import shlex
 from typing import Any

@@ -1,4 +1,4 @@
-"""values.yaml, its schema and the README's table say the same."""
+"""Checks that values.yaml, its schema and the README's table agree."""
 
 import json
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from tests.chart.render import CHART, load
 
 VALUES = load((CHART / "values.yaml").read_bytes())[0]
 SCHEMA = json.loads((CHART / "values.schema.json").read_bytes())
-# Helm gives it to every chart.
+# Helm adds this value to every chart.
 OF_HELM = {"global"}
 
 

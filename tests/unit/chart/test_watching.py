@@ -1,4 +1,4 @@
-"""What an operator's Prometheus and Grafana are given: every target, and each file as it is."""
+"""Checks what Prometheus and Grafana get: every target, and each file verbatim."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Values that lack something, by null or because an older chart's were kept, are as if nothing had been said of it."""
+"""Checks that null values, and values that an older chart lacked, take their defaults."""
 
 import tarfile
 from pathlib import Path
@@ -13,19 +13,19 @@ from tests.unit.chart.objects import KAFKA, objects, services
 
 RELEASED = CHART.parent / "released"
 DEFAULTS: Values = yaml.safe_load(values_table.VALUES.read_text("utf-8"))
-# What somebody takes out of these is meant to be away.
+# Entries that a user removes from these maps stay removed.
 WHOLE = ("labels", "resources")
 
 
 def emptied(value: Any, name: str = "") -> Any:
-    """All that a map holds, taken away; Helm drops a default whose value is null."""
+    """Sets every entry of a map to null; Helm drops defaults whose value is null."""
     if isinstance(value, dict) and name not in WHOLE:
         return {each: emptied(below, each) for each, below in value.items()}
     return value if name in WHOLE else None
 
 
 def merged(older: Any, default: Any) -> Any:
-    """What the older chart had, and null for what it had not."""
+    """Returns the older chart's values, with null for values that it lacked."""
     if isinstance(default, dict) and isinstance(older, dict):
         return older | {name: merged(older.get(name), below) for name, below in default.items()}
     return older

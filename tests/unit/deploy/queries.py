@@ -1,4 +1,4 @@
-"""What the panels may ask, and as what Grafana sends it."""
+"""Expands panel queries as Grafana sends them, and lists what they may name."""
 
 import tomllib
 from functools import cache
@@ -10,12 +10,12 @@ from prometheus_client import CollectorRegistry
 from soliloquy.runtime.instruments import schema
 from tests.unit.rules import rulebook
 
-# What the series of a metric have behind its name.
+# Suffixes of a metric's series.
 _ENDINGS = {"histogram": ["_bucket", "_sum", "_count"]}
 
 
 def filled(query: str, *, rate: str = "1m", window: str = "1h", wanted: int = 1000) -> str:
-    """With everything chosen."""
+    """Expands a query with everything selected."""
     values = {"$__rate_interval": rate, "$__range": window, "$wanted": str(wanted), "$service": ".*"}
     for variable, value in values.items():
         query = query.replace(variable, value)
@@ -28,7 +28,7 @@ def named(query: str) -> set[str]:
 
 @cache
 def exported() -> frozenset[str]:
-    """Everything that a query may name."""
+    """Returns every name that a query may use."""
     ours = {name + ending for name, metric in schema().items() for ending in _ENDINGS.get(metric.type, [""])}
     recorded = {rule["record"] for rule in rulebook.rules() if "record" in rule}
     return frozenset(ours | recorded | _of_faststream() | _of_others())
@@ -36,7 +36,7 @@ def exported() -> frozenset[str]:
 
 @cache
 def ruled() -> frozenset[str]:
-    """What the rules name."""
+    """Returns every name that the rules use."""
     return frozenset().union(*(named(rule["expr"]) for rule in rulebook.rules()))
 
 

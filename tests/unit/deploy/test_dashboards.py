@@ -1,4 +1,4 @@
-"""A dashboard asks for what there is, and says what good looks like."""
+"""Checks that dashboards query existing metrics and describe healthy panels."""
 
 import json
 
@@ -53,7 +53,7 @@ def test_a_dashboard_is_of_whichever_prometheus_is_chosen(board: Board) -> None:
 
 
 def test_the_chart_has_the_dashboards_as_their_files_say() -> None:
-    """`make dashboards` writes them."""
+    """`make dashboards` writes these files."""
     assert {path.stem: path.read_text("utf-8") for path in CHART.glob("*.json")} == {
         name: encoded(board) for name, board in BOARDS.items()
     }

@@ -1,4 +1,4 @@
-"""Pictures of dashboards: small enough for a repository, with every number in its unit."""
+"""Checks pictures of dashboards: small enough for the repository, with every number in its unit."""
 
 import json
 import math
@@ -16,7 +16,7 @@ MOST_BYTES = 300_000
 
 
 def answered(query: str, now: bool) -> Sequence[Line]:
-    """Two series, one of which has a gap; nothing for one query."""
+    """Answers with two series, one with a gap, and with nothing for one query."""
     if "rounds" in query:
         return []
     times = [1.8e9] if now else [1.8e9 + 2 * number for number in range(100)]

@@ -1,4 +1,4 @@
-"""What can be told of the images without building them; `make images-check` does build them."""
+"""Checks what can be known of the images without building them; `make images-check` builds them."""
 
 import re
 import subprocess
@@ -69,7 +69,7 @@ def test_an_image_has_the_versions_that_the_tests_have(lock: str) -> None:
 
 @pytest.mark.parametrize("lock", ["workers.lock", "model.lock"])
 def test_an_image_runs_the_code_that_was_generated_for_it(lock: str) -> None:
-    """Generated code refuses a runtime of an older major version, or of an older minor one of its own."""
+    """Generated code refuses a runtime with an older major version, or an older minor of the same major."""
     [runtime], [generator] = (pinned(FILE.parent / name)["protobuf"] for name in (lock, "build.lock"))
     assert [*map(int, runtime.split("."))] >= [*map(int, generator.split("."))]
 

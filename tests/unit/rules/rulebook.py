@@ -1,4 +1,4 @@
-"""The rules as they are shipped, and what their expressions name."""
+"""Reads the shipped rules and the names that their expressions use."""
 
 import functools
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ FILES = sorted(FOLDER.glob("*.yaml"))
 
 @functools.cache
 def content(file: Path) -> dict[str, Any]:
-    """Read once: many tests look at the same files."""
+    """Reads the files once, since many tests use them."""
     read: dict[str, Any] = yaml.load(file.read_text("utf-8"), yaml.CSafeLoader)
     return read
 
@@ -32,7 +32,7 @@ def alerts() -> dict[str, dict[str, Any]]:
 
 @dataclass(kw_only=True)
 class Named:
-    """A metric that an expression selects, and the labels that it selects it by."""
+    """A metric that an expression selects, with the labels that it selects by."""
 
     metric: str | None
     labels: set[str]

@@ -1,4 +1,4 @@
-"""Prometheus takes every rule, somebody exports what it reads, and every alert fires, is quiet and says what to do."""
+"""Checks that Prometheus accepts the rules, their metrics exist, and every alert fires, clears and says what to do."""
 
 import functools
 import os
@@ -19,7 +19,7 @@ from tests.unit.rules.rulebook import FILES, FOLDER, ROOT, alerts, content, name
 
 RUNBOOK = ROOT / "deploy" / "RUNBOOK.md"
 CASES = sorted(Path(__file__).parent.glob("*.yaml"))
-# What Prometheus, or the discovery of its targets, puts on every series.
+# Labels that Prometheus or service discovery adds to every series.
 OF_TARGETS = {"job", "instance", "namespace", "pod"}
 HISTOGRAM = {"_bucket": {"le"}, "_sum": set[str](), "_count": set[str]()}
 
@@ -33,7 +33,7 @@ def promtool(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
 
 @functools.cache
 def exported() -> dict[str | None, set[str]]:
-    """Every metric that a rule may read, with its labels."""
+    """Returns every metric that a rule may read, with its labels."""
     known: dict[str | None, set[str]] = {}
     for metric in schema().values():
         suffixes = HISTOGRAM if metric.type == "histogram" else {"": set[str]()}
@@ -62,7 +62,7 @@ def test_every_file_of_rules_has_a_file_of_tests() -> None:
 
 
 def expectations(alert: str) -> Iterator[bool]:
-    """Whether it is to fire, of each look at the alert alone where there is something to look at."""
+    """Returns whether an alert fires at each time of the case that has data."""
     for case in CASES:
         for group in content(case)["tests"]:
             for look in group["promql_expr_test"]:
@@ -89,7 +89,7 @@ def test_an_expression_reads_what_is_exported_by_labels_that_it_has(rule: dict[s
 
 
 def sections() -> dict[str, str]:
-    """Of the runbook, by their anchors."""
+    """Returns the runbook's sections by anchor."""
     parts = re.split(r"^## (.+)$", RUNBOOK.read_text("utf-8"), flags=re.M)
     return {
         re.sub(r"[^a-z0-9-]", "", title.lower().replace(" ", "-")): text
