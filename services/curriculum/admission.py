@@ -1,4 +1,4 @@
-"""How many conversations of a run are under way: none starts before there is room for it."""
+"""Admission of conversations: limits how many of a run are under way."""
 
 import asyncio
 from collections import defaultdict
@@ -14,30 +14,30 @@ from soliloquy.v1.runs_pb2 import Run
 @dataclass
 class _Run:
     in_flight: int = 0
-    # The problems of the run, by ordinal, that have a conversation under way.
+    # The ordinals of the problems with a conversation under way.
     under_way: set[int] = field(default_factory=set)
-    # Done when there is room again; only there while something waits for it.
+    # Resolved when there is room again; None if nothing waits.
     room: asyncio.Future[None] | None = None
 
 
 class Admission:
-    """Keeps started - finished <= in_flight for each run. A problem's further attempts keep its place."""
+    """Keeps started - finished <= in_flight for each run. Further attempts at a problem keep its place."""
 
     def __init__(self) -> None:
         self._runs: defaultdict[str, _Run] = defaultdict(_Run)
 
     @property
     def under_way(self) -> int:
-        """Over all runs."""
+        """Summed over all runs."""
         return sum(len(run.under_way) for run in self._runs.values())
 
     @property
     def limit(self) -> int:
-        """Of all runs together that have anything under way."""
+        """Summed over the runs that have conversations under way."""
         return sum(run.in_flight for run in self._runs.values())
 
     def recall(self, standing: RunStanding) -> None:
-        """Takes up the count where the log says it stood."""
+        """Restores the count of a run from the log."""
         self._change(standing.run, set(standing.under_way))
 
     def standing(self, run: Run) -> RunStanding:
@@ -45,7 +45,7 @@ class Admission:
         return RunStanding(run=run, under_way=sorted(known.under_way) if known else ())
 
     def enter(self, conversation: Conversation) -> bool:
-        """False for a problem that has a conversation under way already; raises NotYet while there is no room."""
+        """Returns False if the problem has a conversation under way; raises NotYet while there is no room."""
         run = self._runs[run_key(conversation.run)]
         if conversation.ordinal in run.under_way:
             return False
@@ -57,7 +57,7 @@ class Admission:
         return True
 
     def leave(self, conversation: Conversation) -> bool:
-        """False for a problem that had left before."""
+        """Returns False if the problem had left before."""
         known = self._runs.get(run_key(conversation.run))
         if known is None or conversation.ordinal not in known.under_way:
             return False
@@ -65,7 +65,7 @@ class Admission:
         return True
 
     def clear(self, run: Run) -> None:
-        """Nothing of the run is under way any longer."""
+        """Drops all conversations of a cancelled run."""
         self._change(run, set())
 
     def _change(self, run: Run, under_way: set[int]) -> None:

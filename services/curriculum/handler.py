@@ -1,4 +1,4 @@
-"""Turns submitted problems into conversations, as many at a time as the run allows."""
+"""Starts conversations for submitted problems, as many at a time as the run allows."""
 
 from services.curriculum import metrics
 from services.curriculum.admission import Admission
@@ -25,9 +25,9 @@ async def start(event: ProblemSubmitted, admission: Admission) -> AnyOutcome:
 
 
 async def follow_up(event: ConversationCollected, admission: Admission) -> AnyOutcome:
-    """A rejected conversation is followed by another attempt at its problem: the run ends with all it asked for.
+    """Starts another attempt at the problem of a rejected conversation, up to the run's `max_attempts`.
 
-    The problem comes back as it was enriched for the first attempt; one that is no use to the recipe does not.
+    The problem keeps its enrichment. An unfit problem is not tried again.
     """
     collected = event.conversation
     last = collected.ending == Ending.ENDING_UNFIT or collected.attempt + 1 >= collected.run.max_attempts
@@ -44,7 +44,7 @@ async def cancel(event: RunCancelled, admission: Admission) -> AnyOutcome:
 
 
 def attempt_at(problem: Problem, *, run: Run, ordinal: int, attempt: int) -> Conversation:
-    """The same attempt at the same place of the same run is always the same conversation."""
+    """Returns the conversation of an attempt, with an id that follows from run, problem, ordinal and attempt."""
     return Conversation(
         id=digest(run.id, problem.id, ordinal, attempt),
         run=run,

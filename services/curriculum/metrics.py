@@ -1,4 +1,4 @@
-"""What admission exports."""
+"""The metrics of admission."""
 
 from soliloquy.runtime.instruments import counter, gauge
 

@@ -1,4 +1,4 @@
-"""What an operator may set for the curriculum service."""
+"""The settings of the curriculum service."""
 
 from dataclasses import dataclass
 
@@ -7,5 +7,5 @@ from dataclasses import dataclass
 class CurriculumSettings:
     # Events handled at once.
     max_in_flight: int = 64
-    # Problems of one partition, of all runs together, that may wait in memory for room in their runs.
+    # Problems of one partition, over all runs, that may wait in memory for room in their runs.
     max_waiting: int = 2048

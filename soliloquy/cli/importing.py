@@ -26,7 +26,7 @@ def import_(*, source: Path, name: str, out: Path) -> None:
     dataset gives the same rows.
     """
     if not source.exists():
-        raise Failure(f"{source}: there is no such file or folder")
+        raise Failure(f"{source}: no such file or folder")
     try:
         count = import_folder(source, out) if name == "hf" else import_rows(source, name, out, _rows(source))
     except (CannotImport, UnreadableSource) as cannot:

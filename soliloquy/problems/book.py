@@ -1,19 +1,19 @@
-"""Finds a problem again from the text of its question."""
+"""Finds a problem by the text of its question."""
 
 from collections.abc import Callable
 from functools import lru_cache
 
 from soliloquy.v1.conversation_pb2 import Problem
 
-# Enough for the conversations in flight: a problem that is met again later is found again.
+# Enough for the conversations in flight.
 REMEMBERED = 1024
 
 
 class ProblemBook:
-    """What the scripted model knows of problems: it sees the question's text and nothing else."""
+    """Looks problems up for the scripted model, which sees only the text of a question."""
 
     def __init__(self, look_up: Callable[[str], Problem | None], draw: Callable[[int], Problem] | None = None) -> None:
-        """`draw` gives the problem of a seed, where there is no end of them."""
+        """`draw` returns the problem of a seed, if the problems come from a bank."""
         self._look_up = lru_cache(maxsize=REMEMBERED)(look_up)
         self.draw = draw
 
@@ -22,5 +22,5 @@ class ProblemBook:
 
 
 def as_one_line(question: str) -> str:
-    """The question with its white space evened out, which prompts and files do not keep."""
+    """Returns the question with runs of white space collapsed, as prompts and files change them."""
     return " ".join(question.split())

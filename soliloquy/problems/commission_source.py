@@ -1,4 +1,4 @@
-"""Problems that are yet to be written: what each is to be about, and examples from a bank or a file."""
+"""Commissions for problems that are still to be written: a topic, and examples from a bank or a file."""
 
 import re
 from collections.abc import Sequence
@@ -13,22 +13,22 @@ from soliloquy.recipes.programs import solution_program
 from soliloquy.runtime.seeds import digest, draw
 from soliloquy.v1.conversation_pb2 import Authorship, Commission, Example, Problem
 
-# What a model is shown before it writes.
+# Examples in the prompt.
 EXAMPLES = 8
-# So many are drawn for them: those that nothing calculates are none.
+# Candidates drawn for them; a problem without a calculation is no example.
 _DRAWN = 5 * EXAMPLES
-# Of a bank, which has no end, so many are drawn from.
+# The number of a bank's problems that examples are drawn from.
 _POOL = 400
-# In a problem's source, what follows the bank or the file.
+# The part of a problem's source behind the name of its bank or file.
 _PLACE = re.compile("[/:].*")
 
 
 @dataclass(frozen=True, kw_only=True)
 class CommissionSource:
-    """A topic each, at random; the same ones for the same seed."""
+    """Commissions problems, each with a random topic; the same ones for the same seed."""
 
     examples: ProblemSource
-    # An empty one leaves the choice to whoever writes.
+    # An empty topic leaves the choice to the writer.
     topics: Sequence[str]
     grade: int = 0
     operations: Sequence[str] = ()
@@ -36,7 +36,7 @@ class CommissionSource:
 
     @property
     def count(self) -> None:
-        """There is no end of them."""
+        """Returns None: commissions never end."""
 
     @cached_property
     def digest(self) -> str:
@@ -61,7 +61,7 @@ class CommissionSource:
 
     @cached_property
     def _origin(self) -> str:
-        """The bank or the file that the examples are from."""
+        """Returns the name of the bank or the file that the examples come from."""
         return _PLACE.sub("", self.examples.problem(0, 0).source)
 
     def _shown(self, run_seed: int, choice: Random) -> list[Example]:
@@ -70,7 +70,7 @@ class CommissionSource:
         return list(islice(filter(None, drawn), EXAMPLES))
 
     def _example(self, run_seed: int, place: int) -> Example | None:
-        """None for a problem that nothing calculates; each is worked out once."""
+        """Returns None for a problem without a calculation; computes each example once."""
         if (run_seed, place) not in self._worked_out:
             problem = self.examples.problem(run_seed, place)
             program = solution_program(problem.solution, problem.steps)

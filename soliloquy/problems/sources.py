@@ -1,4 +1,4 @@
-"""Where the problems of a run come from: a bank by its name, or a file by its path."""
+"""The problems of a run: a bank by its name, or a file by its path."""
 
 from pathlib import Path
 from typing import Protocol
@@ -12,23 +12,23 @@ __all__ = ["BadProblemFile", "ProblemSource", "UnknownProblems", "problem_source
 
 
 class UnknownProblems(ValueError):
-    """Neither a bank nor a file."""
+    """The name is neither a bank nor a file."""
 
 
 class ProblemSource(Protocol):
     @property
     def digest(self) -> str:
-        """SHA-256 of what the problems follow from: part of a run's identity."""
+        """SHA-256 of the bank or the file: part of a run's identity."""
 
     @property
     def count(self) -> int | None:
-        """How many problems there are; None where there is no end."""
+        """The number of problems; None if they never end."""
 
     @property
     def book(self) -> ProblemBook: ...
 
     def problem(self, run_seed: int, ordinal: int) -> Problem:
-        """The problem at a place in a run: the same at every call, on every machine."""
+        """Returns the problem at a place in a run: the same for every call, on every machine."""
 
 
 def problem_source(spec: str) -> ProblemSource:

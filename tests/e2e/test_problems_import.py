@@ -74,7 +74,7 @@ def test_an_import_without_a_usable_row_fails(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["import", "none.csv", "--as", "csv", "--out", "o"], "none.csv: there is no such file or folder"),
+        (["import", "none.csv", "--as", "csv", "--out", "o"], "none.csv: no such file or folder"),
         (["import", "none.csv", "--as", "excel", "--out", "o"], "'excel' is not one of"),
         (["import", "none.csv", "--as", "csv", "--out", "o", "--columns", "colour=x"], "'colour=x': write OURS=THEIRS"),
         (["dedupe", "none.jsonl", "--out", "o"], "none.jsonl: cannot be read: No such file"),

@@ -97,7 +97,7 @@ def generate(
     show = display(plan.conversations, quiet=quiet or as_json)
     result = generate_dataset(plan, source, RunFolder(Storage(folder), plan, None), kafka, traces, show)
     if not result.counts["accepted"]:
-        raise Failure(result.shortfall or f"{folder} holds no problem")
+        raise Failure(result.shortfall or f"{folder} contains no problem")
     try:
         sifted = _take_over(folder, out)
         if sheet:

@@ -1,4 +1,4 @@
-"""The banks of problems that come with Soliloquy: a folder of families for each topic, and endless draws."""
+"""The banks of problems that ship with Soliloquy: a folder of families per topic, and endless draws."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -20,15 +20,15 @@ FAMILIES = Path(__file__).with_name("families")
 @dataclass(frozen=True, kw_only=True)
 class Bank:
     name: str
-    # Each family's file by the family's name, topic by topic. A family is read when it is first needed.
+    # The file of each family by its name, topic by topic. A family is read on first use.
     files: Mapping[str, Path]
-    # SHA-256 of its files: two runs with the same digest draw the same problems.
+    # SHA-256 of the files: two runs with the same digest draw the same problems.
     digest: str
     _loaded: dict[str, Family] = field(default_factory=dict, repr=False)
 
     @property
     def count(self) -> None:
-        """A bank has no end."""
+        """Returns None: a bank never ends."""
 
     @cached_property
     def book(self) -> ProblemBook:
@@ -40,7 +40,7 @@ class Bank:
 
     @property
     def by_topic(self) -> Mapping[str, Sequence[str]]:
-        """The names of each topic's families."""
+        """Returns the names of each topic's families."""
         found: dict[str, list[str]] = {}
         for name, path in self.files.items():
             found.setdefault(path.parent.name, []).append(name)
@@ -53,7 +53,7 @@ class Bank:
         return family
 
     def draw(self, number: int) -> Problem:
-        """The problem of a seed; every seed has one."""
+        """Returns the problem of a seed; every seed has one."""
         return self._at(seed(self.name, number))
 
     def problem(self, run_seed: int, ordinal: int) -> Problem:
@@ -65,7 +65,7 @@ class Bank:
 
     @cached_property
     def _clues(self) -> Sequence[tuple[str, str]]:
-        """A text that every question of a wording holds, and the family it may belong to."""
+        """Returns, for each wording, a text that all its questions contain, and its family."""
         return [(longest_piece(text), name) for name, path in self.files.items() for text in read_questions(path)]
 
     def _recognised(self, question: str) -> Problem | None:
@@ -87,12 +87,12 @@ def load_bank(name: str) -> Bank:
 
 
 def bank_in(folder: Path) -> Bank:
-    """The bank whose topics are the folders in this one."""
+    """Reads a bank from a folder that has one folder per topic."""
     files: dict[str, Path] = {}
     content = hashlib.sha256()
     for path in sorted(folder.glob("*/*.toml")):
         if path.stem in files:
-            raise BadFamily(f"{path}: the bank has another family of this name, in {files[path.stem]}")
+            raise BadFamily(f"{path}: the bank has another family of this name: {files[path.stem]}")
         files[path.stem] = path
         content.update(f"{path.parent.name}/{path.name}".encode() + b"\0" + path.read_bytes() + b"\0")
     return Bank(name=folder.name, files=files, digest=content.hexdigest())

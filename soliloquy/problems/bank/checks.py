@@ -1,4 +1,4 @@
-"""What every family promises: held over many draws, and over the ends of its ranges."""
+"""Checks the promises of every family over many draws and at the ends of its ranges."""
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product
@@ -11,10 +11,10 @@ from soliloquy.problems.bank.loading import load_family
 from soliloquy.truth.expressions import BadExpression, Unworkable
 from soliloquy.v1.conversation_pb2 import Problem
 
-# A prime beyond what most families have to choose from: draws differ in every slot.
+# A prime larger than most families: consecutive draws differ in every slot.
 STRIDE = 1_000_000_007
 
-# Each yields what breaks the promise of its name; the first of a promise is enough.
+# Yields the violations of the promise that its name states; only the first one is reported.
 Promise = Callable[[Family, Sequence[Problem]], Iterator[str]]
 PROMISES: Sequence[Promise] = (
     text_checks.wordings_differ,
@@ -38,7 +38,7 @@ PROMISES: Sequence[Promise] = (
 
 
 def faults(path: Path, *, draws: int) -> Iterator[str]:
-    """What is wrong with the family of a file: a line for each promise that it breaks."""
+    """Yields one line for each promise that the family of a file breaks."""
     try:
         family = load_family(path)
         problems = draw_problems(family, draws)
@@ -59,7 +59,7 @@ def _fault(promise: Promise, family: Family, problems: Sequence[Problem]) -> str
 
 
 def draw_problems(family: Family, draws: int) -> Sequence[Problem]:
-    """Problems from all over a family, then those at the ends of its ranges."""
+    """Returns problems spread over the family, then those at the ends of its ranges."""
     spread = [family.problem(STRIDE * place) for place in range(1, draws + 1)]
     return [*spread, *(family.problem(number) for number in _extremes(family))]
 

@@ -1,4 +1,4 @@
-"""A family of problems: one piece of physics, whose words and values vary."""
+"""A family of problems: one question whose words and values vary."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from soliloquy.v1 import conversation_pb2 as pb
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Grid:
-    """The values from `low` on, `step` apart."""
+    """The values from `low` on, in steps of `step`; each is computed when drawn."""
 
     low: float
     step: float
@@ -23,7 +23,7 @@ class Grid:
         return float(f"{self.low + position * self.step:.10g}")
 
     def position_of(self, text: str) -> int | None:
-        """Where the grid holds the value that is written so."""
+        """Returns the position of a value by its written form; None if it is not on the grid."""
         try:
             position = round((float(text) - self.low) / self.step)
         except (ValueError, OverflowError):
@@ -42,7 +42,7 @@ class Family:
     name: str
     title: str
     difficulty: int
-    # None where nothing is calculated.
+    # None if the family calculates nothing.
     tolerance: float | None
     wordings: Sequence[QuestionWording]
     things: Mapping[str, Sequence[str]]
@@ -51,13 +51,13 @@ class Family:
     # The unit of each given quantity and constant.
     units: Mapping[str, str]
     steps: Sequence[StatedStep | WorkedStep]
-    # All of a problem but its texts and numbers.
+    # A problem without its texts and numbers.
     outline: pb.Problem
-    # How many problems it has: one for each number below.
+    # The number of problems: one for each number below it.
     count: int
 
     def number_of(self, question: str) -> int | None:
-        """The number of the problem that asks so, where it is one of this family's."""
+        """Returns the number of the problem with this question; None if it is not of this family."""
         for which, candidate in enumerate(self.wordings):
             slots = candidate.slots_of(question)
             if slots is None:
@@ -77,7 +77,7 @@ class Family:
         return None
 
     def board(self, number: int) -> tuple[QuestionWording, Worksheet]:
-        """What a number comes to, read as one digit for each thing there is to choose, and the question's wording."""
+        """Decodes a problem's number as a mixed-radix number, one digit per choice; returns wording and worksheet."""
         rest, which = divmod(number, len(self.wordings))
         board = Worksheet()
         for slot, words in self.things.items():
@@ -97,7 +97,7 @@ class Family:
         return f"{self.bank}/{self.name}#{number}"
 
     def problem(self, number: int) -> pb.Problem:
-        """The problem of a number, beyond `count` from the start again."""
+        """Returns the problem of a number, modulo `count`."""
         number %= self.count
         wording, board = self.board(number)
         problem = pb.Problem()

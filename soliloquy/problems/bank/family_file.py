@@ -1,4 +1,4 @@
-"""What a family's TOML file may hold."""
+"""The schema of a family's TOML file."""
 
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -10,16 +10,16 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 from soliloquy.problems.mistakes.wrong_ways import Strategy
 
 Text = Annotated[str, StringConstraints(min_length=1)]
-# Goes into texts, and into a line of JSON, as it stands.
+# Inserted into texts and lines of JSON without escaping.
 Plain = Annotated[str, StringConstraints(pattern=r'^[^"\\{}\x00-\x1f]*$')]
 Word = Annotated[Plain, StringConstraints(min_length=1)]
 Symbol = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
-# What a family has no table for, its questions among them, stands above the first.
+# The plain keys of a family, `questions` among them, precede its first table.
 _FIRST_TABLE = "\n["
 
 
 class BadFamily(ValueError):
-    """A family's file does not describe problems that can be drawn."""
+    """The file of a family is invalid; the message names the file and the reason."""
 
 
 class _FamilyTable(BaseModel):
@@ -38,7 +38,7 @@ class GivenTable(_FamilyTable):
     @model_validator(mode="after")
     def _rising(self) -> Self:
         if self.high < self.low:
-            raise ValueError(f"`high` is {self.high:g}, below `low`, which is {self.low:g}")
+            raise ValueError(f"`high` is {self.high:g}, which is below `low`, {self.low:g}")
         return self
 
 
@@ -55,7 +55,7 @@ class ResultTable(_FamilyTable):
 
 
 class StepTable(_FamilyTable):
-    """A step that yields a number has an expression and a result; one that chooses a law has a formula."""
+    """Either yields a number, by `expression` and `result`, or chooses a law, by `formula`."""
 
     kind: Literal["equation", "rearrange", "convert", "compute"]
     ask: Text
@@ -63,25 +63,25 @@ class StepTable(_FamilyTable):
     formula: str = ""
     expression: str = ""
     result: ResultTable | None = None
-    # What a student writes instead: an expression, or the whole formula where nothing is calculated.
+    # The mistakes of students: an expression, or the whole formula if the step calculates nothing.
     wrong: Mapping[Strategy, Text] = {}
 
     @model_validator(mode="after")
     def _numeric_or_not(self) -> Self:
         if bool(self.expression) != bool(self.result) or bool(self.expression) == bool(self.formula):
-            raise ValueError("a step has either `expression` and `result`, or `formula`")
+            raise ValueError("a step requires either `expression` and `result`, or `formula`")
         if self.formula and self.wrong.keys() != {"formula", "rearrangement"}:
-            raise ValueError("a step with a `formula` names its wrong `formula` and `rearrangement`")
+            raise ValueError("a step with a `formula` requires the wrong `formula` and `rearrangement`")
         return self
 
 
 class ConceptTable(_FamilyTable):
-    """A step that is said in words; the first sentence of its explanation is the right answer."""
+    """A step in words; the first sentence of its explanation is the right answer."""
 
     kind: Literal["concept"]
     ask: Text
     explanation: Text
-    # What students believe instead.
+    # The wrong ideas that students hold.
     misconceptions: list[Text] = Field(min_length=2)
 
 
@@ -100,13 +100,13 @@ class FamilyFile(_FamilyTable):
     def _calculated_or_not(self) -> Self:
         concepts = [step.kind == "concept" for step in self.steps]
         if any(concepts) and not all(concepts):
-            raise ValueError("all steps of a family are concept steps or none is")
+            raise ValueError("concept steps cannot be mixed with other steps")
         numeric = {name for name in ("answer", "tolerance", "given", "constants") if getattr(self, name)}
         if all(concepts) and numeric:
-            raise ValueError(f"a family of concept steps calculates nothing, but has {sorted(numeric)}")
+            raise ValueError(f"a family of concept steps cannot have {sorted(numeric)}")
         missing = {"answer", "tolerance", "given"} - numeric
         if missing and not all(concepts):
-            raise ValueError(f"{sorted(missing)} of a family that calculates are missing")
+            raise ValueError(f"a family that calculates requires {sorted(missing)}")
         return self
 
 
@@ -118,7 +118,7 @@ def read_family(path: Path) -> FamilyFile:
 
 
 def read_questions(path: Path) -> Sequence[str]:
-    """The questions alone: far less work than the whole family."""
+    """Reads only the questions, which is much faster than the whole family."""
     questions: Sequence[str] = _content(path, until=_FIRST_TABLE).get("questions", ())
     return questions
 

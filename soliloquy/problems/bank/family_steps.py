@@ -1,4 +1,4 @@
-"""The steps of a family: a calculation worked with the drawn values, or what is said in words or as a law."""
+"""The steps of a family: calculations with the drawn values, or statements in words or as a law."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,14 +14,14 @@ from soliloquy.v1 import conversation_pb2 as pb
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Worksheet:
-    """What a problem's number comes to: its words and values, and those of the steps that were worked."""
+    """The drawn words and values of a problem, and the results of the steps worked so far."""
 
-    # What the slots of a text are filled with: "5 kg", "hammer".
+    # The contents of the slots of a text: "5 kg", "hammer".
     text: dict[str, str] = field(default_factory=dict)
     values: dict[str, float] = field(default_factory=dict)
-    # Each value as it stands in a written calculation.
+    # Each value as written in a calculation.
     working: dict[str, str] = field(default_factory=dict)
-    # A working and the value it leads to for each of STRATEGIES, by the number of the step.
+    # A working and its wrong value for each of STRATEGIES, by the number of the step.
     slips: dict[int, Sequence[tuple[str, float]]] = field(default_factory=dict)
 
     def write(self, symbol: str, value: float, unit: str) -> None:
@@ -29,7 +29,7 @@ class Worksheet:
         self.text[symbol], self.working[symbol] = _shown(value, unit)
 
 
-# Constants, and the values of small ranges, come again and again.
+# Constants and the values of small ranges recur often.
 @lru_cache(8192)
 def _shown(value: float, unit: str) -> tuple[str, str]:
     plain = format_number(value)
@@ -38,18 +38,18 @@ def _shown(value: float, unit: str) -> tuple[str, str]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StatedStep:
-    """A law that is chosen, or an idea in words: nothing is calculated."""
+    """States a law or an idea and calculates nothing."""
 
-    # All of the step but its texts.
+    # The step without its texts.
     outline: pb.Step
     ask: str
     explanation: str
     formula: str
-    # What students say instead, with slots.
+    # The wrong answers of students, with slots.
     wrong: Sequence[str]
 
     def line(self, board: Worksheet) -> str:
-        """The step's line of the solution."""
+        """Returns the step's line of the solution."""
         line = f"Step {self.outline.number}) {self.explanation.format_map(board.text)}"
         return f"{line} {self.formula}." if self.formula else line
 
@@ -62,7 +62,7 @@ class StatedStep:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WorkedStep:
-    # All of the step but its texts and numbers.
+    # The step without its texts and numbers.
     outline: pb.Step
     number: int
     ask: str
@@ -73,7 +73,7 @@ class WorkedStep:
     wrong_ways: Sequence[WrongWays]
 
     def work(self, board: Worksheet, *, pick: int) -> None:
-        """Writes down the result and the mistakes; `pick` chooses among the slips of the pen."""
+        """Writes the result and the mistakes to the worksheet; `pick` chooses among the slips of the pen."""
         value = tidy(self.expression.value(board.values))
         working = self.expression.working.format_map(board.working)
         board.slips[self.number] = mistakes(
@@ -82,7 +82,7 @@ class WorkedStep:
         board.write(self.symbol, value, self.unit)
 
     def line(self, board: Worksheet) -> str:
-        """The step's line of the solution."""
+        """Returns the step's line of the solution."""
         working = self.expression.working.format_map(board.working)
         explanation = self.explanation.format_map(board.text)
         return f"Step {self.number}) {explanation} {self.symbol} = {working} = {board.text[self.symbol]}."
@@ -101,7 +101,7 @@ class WorkedStep:
 def family_step(
     table: StepTable | ConceptTable, *, number: int, known: Mapping[str, pb.Quantity], converted: Mapping[str, str]
 ) -> StatedStep | WorkedStep:
-    """A step as its table describes it; `converted` names what earlier steps converted, and from what."""
+    """Builds a step from its table; `converted` maps the results of earlier conversions to their inputs."""
     outline = pb.Step(number=number, kind=f"STEP_KIND_{table.kind.upper()}")
     if isinstance(table, ConceptTable):
         outline.slips.extend(pb.Slip() for _ in table.misconceptions)

@@ -1,4 +1,4 @@
-"""A family read from its file, with all that does not depend on a draw worked out."""
+"""Loads a family from its file and precomputes all that does not depend on a draw."""
 
 from collections.abc import Iterator, Sequence
 from math import prod
@@ -13,7 +13,7 @@ from soliloquy.v1 import conversation_pb2 as pb
 
 
 def load_family(path: Path) -> Family:
-    """The family of a file, whose folder is its topic and the folder above that its bank."""
+    """Loads a family; the folder of its file names the topic, the folder above names the bank."""
     file = read_family(path)
     try:
         steps = list(_steps(file))
@@ -86,11 +86,11 @@ def _unknown_symbols(file: FamilyFile, steps: Sequence[WorkedStep]) -> Iterator[
     for step in steps:
         if not step.expression.symbols:
             yield f"{step.expression.text!r} calculates with nothing that is given"
-        # A way that the file states comes first; those of the rules use what the right one does.
+        # A way that the file states comes first. The rules' own ways use the symbols of the right expression.
         for expression in (step.expression, *(next(iter(ways.candidates)) for ways in step.wrong_ways)):
             unknown = sorted(set(expression.symbols) - known)
             if unknown:
-                yield f"{expression.text!r} uses {unknown}, which no step before it yields"
+                yield f"{expression.text!r} uses {unknown}, which no earlier step yields"
         if step.symbol in known:
             yield f"{step.symbol} is the result of a step but has a value before it"
         known.add(step.symbol)

@@ -1,4 +1,4 @@
-"""Promises about a family's numbers."""
+"""Promises about the numbers of a family."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -11,7 +11,7 @@ from soliloquy.v1.conversation_pb2 import Problem, Step
 
 # From the force between two electrons far apart to the distance of a star.
 SMALLEST, LARGEST = 1e-40, 1e20
-# No slip comes closer to the right value than this, whatever the tolerance.
+# Slips differ from the right value by at least this share, whatever the tolerance.
 CLOSEST = 0.03
 
 
@@ -28,7 +28,7 @@ def expressions_give_their_results(family: Family, problems: Sequence[Problem]) 
 
 
 def roundings_do_no_harm(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
-    """With every digit kept, the answer stays within half its tolerance."""
+    """Without rounding on the way, the answer changes by less than half its tolerance."""
     if family.tolerance is None:
         return
     for problem in problems:
@@ -62,10 +62,10 @@ def slips_are_wrong(family: Family, problems: Sequence[Problem]) -> Iterator[str
 
 
 def slips_are_complete(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
-    # The same in every draw.
+    # Every draw has the same strategies and units.
     for step in numeric(problems[0]):
         if tuple(slip.strategy for slip in step.slips) != STRATEGIES:
-            yield f"{_named(step)} has not one slip for each strategy"
+            yield f"{_named(step)} lacks a slip for each strategy"
         if any(slip.unit != step.result.unit for slip in step.slips):
             yield f"{_named(step)} has slips in other units than {step.result.unit}"
 

@@ -1,4 +1,4 @@
-"""Promises about a family's physics: its units by a units library, its laws by a computer-algebra one."""
+"""Promises about the physics of a family: units checked by a units library, laws by computer algebra."""
 
 import math
 import re
@@ -14,14 +14,14 @@ from soliloquy.truth.unit_algebra import UnitsDisagree, UnknownUnit, calculate, 
 from soliloquy.truth.units import unit
 from soliloquy.v1.conversation_pb2 import STEP_KIND_CONVERT, STEP_KIND_EQUATION, STEP_KIND_REARRANGE, Problem, Step
 
-# The units of a family are the same in every draw, and its law has the same symbols.
+# Every draw of a family has the same units and the same law.
 ENOUGH = 5
-# What a convenient factor, as 1.602e-19 for 1.602176634e-19, may be off.
+# The relative error of a convenient factor, such as 1.602e-19 for 1.602176634e-19.
 FACTOR = 0.002
-# Results are carried on with five digits, and a law may take the difference of two of them.
+# Results have five digits, and a law may subtract two of them.
 ROUNDING = 0.003
 LETTER = re.compile(r"\b[^\W\d_]\b")
-# Its quantities count things, so that only conversions between units of measurement can be checked.
+# The quantities of this bank count things, so that only conversions between units of measurement can be checked.
 COUNTING = "arithmetic"
 
 
@@ -48,27 +48,27 @@ def units_agree(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
 
 
 def laws_hold(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
-    """The law of the first step holds between what is given and what is worked out."""
+    """The law of the first step holds for the given and the calculated values."""
     if family.bank == COUNTING:
         return
     for known in _laws(family):
         for problem in problems[:ENOUGH]:
             values = _values(family, problem)
             if known.symbols - values.keys():
-                yield f"{known.text!r} uses {sorted(known.symbols - values.keys())}, which nothing is called"
+                yield f"{known.text!r} uses {sorted(known.symbols - values.keys())}, which is no quantity of the family"
             elif not _holds(known, values):
                 yield f"{known.text!r} does not hold: {problem.question} {problem.solution}"
 
 
 def rearrangements_solve_the_law(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
-    """The law that an earlier step chose, or that the step itself quotes."""
+    """A rearranged expression solves the law that an earlier step chose or that the step itself quotes."""
     if family.bank == COUNTING:
         return
     for step in family.steps:
         if not isinstance(step, WorkedStep) or step.outline.kind != STEP_KIND_REARRANGE:
             continue
         for known in (*_laws(family), *_quoted(step, family)):
-            # One that yields something on the way to the unknown is held to the law's numbers alone.
+            # `laws_hold` covers a step that yields an intermediate quantity.
             concerned = step.symbol in known.symbols and set(step.expression.symbols) <= known.symbols
             if concerned and not is_solved_by(known, step.symbol, step.expression):
                 yield f"{step.expression.text!r} is not {known.text!r} solved for {step.symbol}"
@@ -85,10 +85,10 @@ def _laws(family: Family) -> Sequence[Law]:
 
 
 def _quoted(step: WorkedStep, family: Family) -> Iterator[Law]:
-    """The laws that a step's texts hold: "Solve P = U × I for the current"."""
+    """Yields the laws in a step's texts: "Solve P = U × I for the current"."""
     symbols = {*family.units, *(own.symbol for own in family.steps if isinstance(own, WorkedStep))}
     for text in (step.ask, step.explanation):
-        # A letter by itself is one that cancels out.
+        # A single letter is a quantity that cancels out.
         found = (law_between(*sides, symbols.union(LETTER.findall(text))) for sides in laws_in(text))
         yield from (known for known in found if known is not None)
 
@@ -101,7 +101,7 @@ def _holds(known: Law, values: Mapping[str, float]) -> bool:
 
 
 def _values(family: Family, problem: Problem) -> Mapping[str, float]:
-    """Everything that has a symbol, in base units."""
+    """Returns the value of every symbol in base units."""
     units = {**family.units, **{step.symbol: step.unit for step in family.steps if isinstance(step, WorkedStep)}}
     _, board = family.board(int(problem.source.rpartition("#")[2]))
     return {symbol: unit(units[symbol]).in_base(value) for symbol, value in board.values.items()}

@@ -1,4 +1,4 @@
-"""Samples of a bank: topic after topic, family after family, and no problem twice."""
+"""Samples of a bank: topics in turn, families in turn, and no problem twice."""
 
 from collections import deque
 from collections.abc import Collection, Iterator, Sequence
@@ -21,13 +21,13 @@ Pick = tuple[str, int]
 class SampleRequest:
     bank: str
     seed: int
-    # Empty where any will do.
+    # Empty for all of them.
     topics: Collection[str] = ()
     difficulties: Collection[int] = ()
 
 
 def sample(wanted: SampleRequest) -> Iterator[Pick]:
-    """What a sample consists of, as long as there are problems left that it has not."""
+    """Yields the picks of a sample until the bank has no further problem."""
     bank = load_bank(wanted.bank)
     rng = draw(wanted.seed, "sample", bank.name)
     by_topic = {topic: rng.sample(names, len(names)) for topic, names in bank.by_topic.items()}
@@ -52,7 +52,7 @@ def sample_lines(wanted: SampleRequest, size: int) -> Iterator[bytes]:
 
 
 def _of_topic(bank: Bank, names: Sequence[str], wanted: SampleRequest) -> Iterator[Pick]:
-    """One problem of each family, another of each, and so on; a family leaves after its last."""
+    """Yields one problem of each family in turn; a family leaves after its last problem."""
     families = [bank.family(name) for name in names]
     orders = [
         (family.name, _order(family.count, seed(wanted.seed, family.name)))
@@ -69,7 +69,7 @@ def _of_topic(bank: Bank, names: Sequence[str], wanted: SampleRequest) -> Iterat
 
 
 def _order(size: int, chance: int) -> Iterator[int]:
-    """The numbers below a size, each once and far from the one before it."""
+    """Yields the numbers below `size`, each once and far from its predecessor."""
     start, stride = chance % size, chance // size % size
     while gcd(stride, size) != 1:
         stride += 1

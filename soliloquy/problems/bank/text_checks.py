@@ -1,4 +1,4 @@
-"""Promises about a family's texts."""
+"""Promises about the texts of a family."""
 
 import re
 from collections.abc import Collection, Iterator, Sequence
@@ -10,14 +10,14 @@ from soliloquy.truth.number_format import format_value
 from soliloquy.truth.phrases import says
 from soliloquy.v1.conversation_pb2 import Problem
 
-# Of 200 draws this many ask something else, where a family has numbers to draw.
+# The share of draws with different questions, if the family has numbers to draw.
 DIFFERENT = 0.75
-# Two wordings share at most this part of their words.
+# Two wordings share at most this share of their words.
 ALIKE = 0.8
-# Each of these begins with a sign of its own, which is looked for faster than an alternative.
-# What no text holds: an unfilled slot, a number that is none or has the noise of a binary fraction, a gap.
+# Each pattern begins with a literal character, which makes the search much faster than an alternation.
+# Errors in any text: an unfilled slot, nan or inf, the noise of a binary fraction, a double space.
 UNCLEAN = [re.compile(part) for part in (r"[{}]", r"nan(?<!\wnan)\b", r"inf(?<!\winf)\b", r"\.\d{9}", r"  ")]
-# Nor does a sentence: an article against the sound behind it (an echo, a uniform field, an 8 kg box), a doubled stop.
+# Errors in a sentence: the wrong article (an echo, a uniform field, an 8 kg box), a doubled full stop.
 UNWELL = [
     re.compile(part)
     for part in (
@@ -48,7 +48,7 @@ def questions_differ(family: Family, problems: Sequence[Problem]) -> Iterator[st
 def questions_lead_back(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
     for problem in problems:
         if f"{family.bank}/{family.name}#{family.number_of(problem.question)}" != problem.source:
-            yield f"not known again: {problem.question}"
+            yield f"not recognised: {problem.question}"
 
 
 def texts_are_clean(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
@@ -68,7 +68,7 @@ def texts_are_clean(family: Family, problems: Sequence[Problem]) -> Iterator[str
 
 
 def _holding(patterns: Sequence[re.Pattern[str]], texts: Collection[str]) -> Iterator[str]:
-    # In most families one search in all texts finds nothing.
+    # A single search in all texts finds nothing in most families.
     together = "\n".join(texts)
     for pattern in patterns:
         for text in texts if pattern.search(together) else ():
@@ -92,7 +92,7 @@ def asks_keep_the_result(family: Family, problems: Sequence[Problem]) -> Iterato
 def no_step_is_asked_twice(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
     for problem in problems:
         for one, other in combinations(problem.steps, 2):
-            # The tutor's question tells at which step the student is.
+            # The tutor's question identifies the step that the student has reached.
             if one.ask in other.ask or other.ask in one.ask:
                 yield f"{one.ask!r} is asked again in step {other.number}"
 
@@ -108,7 +108,7 @@ def concepts_need_no_number(family: Family, problems: Sequence[Problem]) -> Iter
 
 
 def misconceptions_are_wrong(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
-    """Neither is the right idea part of a wrong one, nor a wrong one part of the right, nor are two the same."""
+    """No idea of a step, right or wrong, contains another one."""
     for problem in problems if family.tolerance is None else ():
         for step in problem.steps:
             right = step.explanation.split(". ")[0]
@@ -119,7 +119,7 @@ def misconceptions_are_wrong(family: Family, problems: Sequence[Problem]) -> Ite
 
 
 def wrong_laws_are_others(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
-    """Nobody tells a wrong law from the right one by a capital letter alone."""
+    """A wrong law differs from the right one by more than a capital letter."""
     for step in problems[0].steps:
         for slip in step.slips if step.formula and not step.HasField("result") else ():
             if says(step.formula, slip.working) or says(slip.working, step.formula):

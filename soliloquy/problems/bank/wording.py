@@ -1,4 +1,4 @@
-"""A question with slots, read both ways: filled with things and values, and found again from its text."""
+"""A question with slots: filled with words and values, and parsed back from its text."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ NUMBER = r"[0-9.e-]+"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SlotPattern:
-    """What may stand in a slot: what is drawn, and what always follows it."""
+    """The pattern of a slot: the drawn part, and the fixed text behind it."""
 
     drawn: str
     behind: str
@@ -44,7 +44,7 @@ class QuestionWording:
         return self.template.format_map(slots)
 
     def slots_of(self, question: str) -> dict[str, str] | None:
-        """The things as words and the values as digits, where the question has this wording."""
+        """Returns the drawn words and digits of a question; None if it has another wording."""
         match = self.pattern.fullmatch(question)
         return match.groupdict() if match else None
 
@@ -54,7 +54,7 @@ def slots_in(template: str) -> Sequence[str]:
 
 
 def longest_piece(template: str) -> str:
-    """The longest text between two slots, which every question of this wording holds."""
+    """Returns the longest text between two slots, which every question of this wording contains."""
     return max(SLOT.split(template)[::2], key=len)
 
 

@@ -1,4 +1,4 @@
-"""Solutions as GSM8K writes them: a step a line, its calculation in <<48/2=24>>, the answer behind ####."""
+"""Parses solutions of GSM8K's form: a step per line, its calculation in <<48/2=24>>, the answer behind ####."""
 
 import re
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from typing import Any
 from soliloquy.problems.files.prose_solution import unit_at
 from soliloquy.truth.expressions import BadExpression, parse_expression
 
-# With the number behind it, which repeats the result.
+# Includes the number behind the mark, which repeats the result.
 _ANNOTATION = re.compile(r"<<(?P<inside>[^<>]*)>>(?P<again>(?:-?\$?\d[\d,]*(?:\.\d+)?)?)")
 _MARKS = re.compile(r"<<[^<>]*>>")
 _SUBQUESTION = " ** "
@@ -17,9 +17,9 @@ _SUBQUESTION = " ** "
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AnnotatedSolution:
     solution: str
-    # None where nothing tells them: they are then read out of the prose.
+    # None if the text has no marks: the steps are then read out of the prose.
     steps: list[dict[str, Any]] | None
-    # As the text has it; empty where it has none.
+    # As written; empty if the text has none.
     answer: str
 
 
@@ -41,7 +41,7 @@ def _without_answer(text: str) -> tuple[str, str]:
     body, marked, answer = text.rpartition("####")
     if marked:
         return body, answer.strip()
-    # MathDial leaves the mark out and keeps the answer in a line of its own.
+    # MathDial omits the mark and writes the answer on a line of its own.
     body, _, last = text.rstrip().rpartition("\n")
     return (body, last.strip()) if body.strip() and stated_number(last) else (text, "")
 
@@ -65,7 +65,7 @@ def _step(text: str, ask: str) -> dict[str, Any]:
     if stated is None:
         return {"explanation": words or marked["inside"], "ask": ask}
     value, percent = stated
-    # The result stands behind the mark once more, with its unit.
+    # The text repeats the result behind the mark, with its unit.
     unit = percent or unit_at(text, marked.start("again"))
     return {
         "explanation": words or f"{arithmetic} = {result}",
@@ -76,7 +76,7 @@ def _step(text: str, ask: str) -> dict[str, Any]:
 
 
 def _expression(arithmetic: str) -> str:
-    """Empty where the annotation is no arithmetic in Python's notation, such as 20% * 5."""
+    """Returns an empty text if the annotation is not arithmetic in Python's notation, such as 20% * 5."""
     text = arithmetic.replace(",", "").replace("$", "").strip()
     try:
         return text if text and not parse_expression(text).symbols else ""
@@ -88,12 +88,15 @@ _NUMBER = re.compile(
     r"\s*(?P<sign>[-−+]?)\s*\$?\s*(?P<digits>(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d*)?|\.\d+)(?P<power>[eE][-+]?\d+)?"
     r"(?:\s*/\s*(?P<below>\d+))?\s*(?P<percent>%?)\s*\.?\s*"
 )
-# What tables write where there is no number, and what overflows.
+# Placeholders for missing numbers in tables, and overflows.
 _NOT_FINITE = re.compile(r"\s*[-+]?(?:nan|inf|infinity)\s*", re.IGNORECASE)
 
 
 def stated_number(text: str) -> tuple[float, str] | None:
-    """The number and its unit; None where the text is anything else, and no finite number where it says so."""
+    """Parses "72", "1,200", "$5", "40%" or "1/2" into a number and its unit; None for any other text.
+
+    "nan" and "inf" are parsed as such.
+    """
     if _NOT_FINITE.fullmatch(text):
         return float(text), ""
     match = _NUMBER.fullmatch(text)

@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all."""
+"""Files that are written completely or not at all."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ from typing import BinaryIO
 
 @contextmanager
 def atomic_file(path: Path) -> Iterator[BinaryIO]:
-    """Written beside its place and moved there at the end; an exception leaves what was there before."""
+    """Writes to a temporary file and renames it at the end; an exception leaves the previous file in place."""
     unfinished = path.with_name(f"{path.name}.unfinished")
     try:
         with unfinished.open("wb") as file:

@@ -1,4 +1,4 @@
-"""The steps of a problem that comes from a file, with the slips that the rules give."""
+"""The steps of a problem from a file, with the slips that rules derive."""
 
 import re
 from collections.abc import Sequence
@@ -8,9 +8,9 @@ from soliloquy.problems.mistakes.wrong_ways import wrong_ways
 from soliloquy.truth.expressions import Expression, in_working, parse_expression
 from soliloquy.v1 import conversation_pb2 as pb
 
-# A formula of two operands, whose wrong forms can be told without knowing what it means.
+# A formula of two operands, whose wrong forms can be derived without knowing its meaning.
 PRODUCT = re.compile(r"(?P<result>\S+) = (?P<first>\S+) (?P<sign>[×·*/]) (?P<second>\S+)")
-# What is left hanging when a sentence is cut before its number.
+# Words left dangling if a sentence is cut before its number.
 DANGLING = re.compile(
     r"(?:[\s,:;(=$-]|\b(?:is|are|was|of|to|get|gives|equals|by|a|an|the|at|with|and|so|then|from|in|we|it|for)\b)+$",
     re.IGNORECASE,
@@ -29,7 +29,7 @@ def file_step(
     result: pb.Quantity | None = None,
     mistakes: Sequence[pb.Slip] | None = None,
 ) -> pb.Step:
-    """A step, which yields a number where it has a result; where no mistakes are given, the rules find them."""
+    """Builds a step, which yields a number if it has a result; without `mistakes`, rules derive them."""
     if mistakes is None:
         mistakes = _other_formulas(formula) if result is None else _mistakes(expression, inputs, result, number)
     if result is not None and expression is not None:
@@ -51,7 +51,7 @@ def file_step(
 def _mistakes(
     expression: Expression | None, inputs: Sequence[pb.Quantity], result: pb.Quantity, number: int
 ) -> list[pb.Slip]:
-    """Without an expression they are rules over the number itself."""
+    """Derives mistakes from the expression, or from the number itself if there is none."""
     basis = expression or parse_expression(repr(result.value))
     values = {quantity.symbol: quantity.value for quantity in inputs}
     texts = {symbol: in_working(value) for symbol, value in values.items()}
@@ -59,7 +59,7 @@ def _mistakes(
 
 
 def ask_for(explanation: str, *, number: int, symbol: str) -> str:
-    """A tutor's question that leads to a step: what its text says before the first number, and no more."""
+    """Returns a tutor's question that leads to a step: the text of the step before its first number."""
     if not symbol:
         return "How would you begin?" if number == 1 else "What comes next?"
     before = re.split(r"[=≈\d]", explanation, maxsplit=1)[0]

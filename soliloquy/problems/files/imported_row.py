@@ -1,4 +1,4 @@
-"""A row of our own from a row of a source: what has a place with us goes there, everything else is kept beside it."""
+"""Converts a row of a source to a row of a problem file; columns without a field of their own go to `extra`."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -15,12 +15,12 @@ from soliloquy.problems.files.reading.rows import listed_names
 from soliloquy.problems.files.source_format import SourceFormat
 from soliloquy.truth.number_format import format_number
 
-# What a row of ours has a field for; "unit" goes into the answer, and "extra" is taken up by ours.
+# The fields of a problem file that columns map to; "unit" goes into the answer, "extra" is merged.
 FIELDS = ("question", "solution", "id", "topic", "answer", "unit", "tolerance", "steps", "extra")
 
 
 def import_row(cells: Mapping[str, Any], source: SourceFormat) -> tuple[ProblemRow, str]:
-    """The row, checked as a run would check it, and its line; raises BadField or ValidationError."""
+    """Returns the row, checked as a run would check it, and its line; raises BadField or ValidationError."""
     given = _given(cells, source)
     fields: dict[str, Any] = {name: given[name] for name in ("question", "solution") if name in given}
     fields |= {name: given[name] for name in ("tolerance", "steps") if given.get(name) is not None}
@@ -49,7 +49,7 @@ def import_row(cells: Mapping[str, Any], source: SourceFormat) -> tuple[ProblemR
 
 
 def _given(cells: Mapping[str, Any], source: SourceFormat) -> dict[str, Any]:
-    """The cells by our names, without those that the source has no column for."""
+    """Returns the cells by field name, for the fields that the source has a column for."""
     for need in source.needs:
         column = source.columns[need]
         if column not in cells:
@@ -57,7 +57,7 @@ def _given(cells: Mapping[str, Any], source: SourceFormat) -> dict[str, Any]:
         if cells[column] is None or cells[column] == "":
             raise BadField(need, "is empty")
     return {
-        # A number that is none is refused where we would calculate with it, and kept where we would not.
+        # Rejects nan and inf in a field that takes part in calculations, and keeps them as text in any other.
         name: _plain(name, cells[column], float if name in FIELDS else repr)
         for name, column in source.columns.items()
         if column in cells
@@ -65,12 +65,12 @@ def _given(cells: Mapping[str, Any], source: SourceFormat) -> dict[str, Any]:
 
 
 def _topic(topic: Any) -> str:
-    """The first of several."""
+    """Returns the first of several topics."""
     return str(topic[0] if isinstance(topic, list) else topic)
 
 
 def _answer(answer: Any, unit: Any) -> tuple[dict[str, Any] | None, str | None]:
-    """The answer as a number, if it is one, and as text where the number does not say it all."""
+    """Returns the answer as a number, if it is one, and as text if the number does not express all of it."""
     if answer is None or answer == "":
         return None, None
     if isinstance(answer, dict):
@@ -88,7 +88,7 @@ def _answer(answer: Any, unit: Any) -> tuple[dict[str, Any] | None, str | None]:
 def _extra(
     cells: Mapping[str, Any], given: Mapping[str, Any], source: SourceFormat, worded: str | None
 ) -> dict[str, Any]:
-    """What our rows have no place for: under our name where we have one, else under the source's."""
+    """Returns the remaining cells: by field name if the format maps the column, else by column name."""
     own = given.get("extra") or {}
     extra: dict[str, Any] = dict(own) if isinstance(own, dict) else {"extra": own}
     extra |= {name: value for name, value in given.items() if name not in FIELDS}
@@ -112,14 +112,14 @@ def _rate(text: str) -> float | str:
 
 
 def _checked(fields: dict[str, Any], *, states_answer: bool) -> tuple[ProblemRow, str]:
-    """Through JSON, so that what is checked is what a run will read."""
+    """Checks the row as a run will read it from its line of JSON."""
     row = ProblemRow.model_validate_json(to_json(fields))
     try:
         check_row(row)
     except BadField as bad:
         if bad.field != "answer" or not states_answer:
             raise
-        # The steps are the source's own and stop short of the answer.
+        # The steps of the source stop before the answer.
         fields["steps"].append(_answer_step(fields["answer"]))
         row = ProblemRow.model_validate_json(to_json(fields))
         check_row(row)
@@ -136,7 +136,7 @@ def _answer_step(answer: dict[str, Any] | None) -> dict[str, Any]:
 
 
 def _plain(field: str, value: Any, odd: Callable[[float], Any] = repr) -> Any:
-    """The value as JSON has it; what JSON has no word for is kept as text, an odd number as `odd` says."""
+    """Returns the value as JSON can express it; other types become text, and `odd` converts nan and inf."""
     match value:
         case str():
             if flaw := flaw_of(value):

@@ -1,4 +1,4 @@
-"""Brings problems in: row by row, into a problem file of our own."""
+"""Imports problems row by row from another format into a problem file."""
 
 import sqlite3
 from collections.abc import Callable
@@ -24,28 +24,28 @@ class ImportCounts:
     read: int = 0
     written: int = 0
     refused: int = 0
-    # Rows whose question or id an earlier row has.
+    # Rows with the question or the id of an earlier row.
     repeated: int = 0
 
 
 class ImportRefused(ValueError):
-    """The source has a row that cannot be used, and all of it was wanted or nothing."""
+    """A row of the source cannot be used, and the import is strict."""
 
 
 class NothingUsable(ValueError):
-    """Not one row of the source can be used."""
+    """No row of the source can be used."""
 
     def __init__(self, counts: ImportCounts) -> None:
-        super().__init__(f"{counts.read} rows and not one that can be used")
+        super().__init__(f"none of {counts.read} rows can be used")
         self.counts = counts
 
 
 class SeenValues:
-    """On the disk, in a file that nobody else sees: a hundred million rows would not fit into the memory."""
+    """Remembers values in a temporary database on disk: a hundred million rows would not fit into memory."""
 
     def __init__(self) -> None:
         self._database = sqlite3.connect("", isolation_level=None)
-        # Nothing of it is wanted after a crash.
+        # Durability is useless: the database goes away with the process.
         self._database.execute("PRAGMA journal_mode = OFF")
         self._database.execute("PRAGMA synchronous = OFF")
         self._database.execute("CREATE TABLE seen (hash TEXT PRIMARY KEY, place TEXT) WITHOUT ROWID")
@@ -57,7 +57,7 @@ class SeenValues:
         self._database.close()
 
     def first(self, field: str, value: str, place: str) -> str | None:
-        """The place that had this value first, if another did."""
+        """Returns the first other place with this value; None if there is none."""
         key = digest(field, value)
         if self._database.execute("INSERT OR IGNORE INTO seen VALUES (?, ?)", (key, place)).rowcount:
             return None
@@ -74,7 +74,7 @@ def import_problems(
     keep_repeats: bool,
     report: Callable[[RefusedRow], None],
 ) -> ImportCounts:
-    """Writes or reports every row; writes no file where none can be used."""
+    """Writes or reports every row; writes no file if no row can be used."""
     counts = ImportCounts()
 
     def complain(refusal: RefusedRow) -> None:
@@ -116,7 +116,7 @@ def _outcome(row: SourceRow | RefusedRow, source_format: SourceFormat) -> tuple[
 
 
 def _repeat(row: ProblemRow, place: str, seen: SeenValues) -> RefusedRow | None:
-    """A run reads a problem once; both are noted, so that either tells the next one."""
+    """Reports a row with the question or the id of an earlier row; always records both."""
     values = {"question": as_one_line(row.question), "id": problem_id(row)}
     firsts = {field: first for field, value in values.items() if (first := seen.first(field, value, place))}
     for field, first in firsts.items():

@@ -1,4 +1,4 @@
-"""Problems from a file of the user's: JSONL, one problem a line."""
+"""Problems from a file: JSONL, one problem per line."""
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
@@ -18,7 +18,7 @@ Made = TypeVar("Made")
 
 
 class BadProblemFile(ValueError):
-    """A problem file that cannot be used; the message names the line, the field and the reason."""
+    """A problem file is invalid; the message names the line, the field and the reason."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +31,7 @@ class ProblemFile:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of the problems themselves, wherever their file lies."""
+        """SHA-256 of the problems, independent of the file's location."""
         content = hashlib.sha256()
         for problem in self.problems:
             anywhere = Problem()
@@ -47,23 +47,23 @@ class ProblemFile:
         return ProblemBook(by_question.get)
 
     def problem(self, run_seed: int, ordinal: int) -> Problem:
-        """In the file's order, and from the start again after the last; the seed changes nothing."""
+        """Returns the problems in the order of the file, starting over after the last; ignores the seed."""
         return self.problems[ordinal % len(self.problems)]
 
 
 def read_problems(path: Path) -> list[Problem]:
-    """Every problem of a file, or the first thing that is wrong with it."""
+    """Returns every problem of a file; raises BadProblemFile for the first error."""
     return list(_each(path, problem_from_row))
 
 
 def check_problems(path: Path) -> None:
-    """Raises what reading would, and spares the work of it."""
+    """Raises the errors of `read_problems` without building the problems."""
     for _ in _each(path, lambda row, source: check_row(row)):
         pass
 
 
 def _each(path: Path, use: Callable[[ProblemRow, str], Made]) -> Iterator[Made]:
-    """What is made of each row and its place; raises for a file without any."""
+    """Yields `use(row, place)` for each row; raises for a file without rows."""
     line_of: dict[str, int] = {}
     for number, line in _lines(path):
         try:
@@ -79,13 +79,13 @@ def _each(path: Path, use: Callable[[ProblemRow, str], Made]) -> Iterator[Made]:
                 raise BadProblemFile(f"{path}:{number}: {field}: the same as on line {first}")
         yield made
     if not line_of:
-        raise BadProblemFile(f"{path}:1: question: the file holds no problem")
+        raise BadProblemFile(f"{path}:1: question: the file contains no problem")
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
     try:
         with path.open("rb") as file:
-            # By line feeds alone: JSON strings may hold the other line separators of Unicode.
+            # Split at line feeds only: JSON strings may contain the other line separators of Unicode.
             for number, line in enumerate(file, start=1):
                 text = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
                 if text.strip():
@@ -97,7 +97,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def first_complaint(error: ValidationError) -> str:
-    """The field and the reason, in one line."""
+    """Returns the field and the reason of the first error in one line."""
     first = error.errors(include_url=False, include_context=False)[0]
     if first["type"] == "json_invalid":
         return f"text: not JSON: {first['msg'].removeprefix('Invalid JSON: ')}"

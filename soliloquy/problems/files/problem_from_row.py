@@ -1,4 +1,4 @@
-"""A problem from a line of a problem file: its steps worked out, its numbers checked against each other."""
+"""Builds a problem from a row of a problem file: works out its steps and checks that its numbers agree."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -12,14 +12,14 @@ from soliloquy.truth.expressions import BadExpression, Expression, Unworkable, p
 from soliloquy.truth.number_format import format_value, is_workable, tidy
 from soliloquy.v1 import conversation_pb2 as pb
 
-# The step that states an answer which no other step gives.
+# The step that states an answer that no other step yields.
 ANSWER_ASK = "What is the answer to the question, then?"
 ANSWER_STEP = "State the answer to the question."
 NOISE = 1e-12
 
 
 class BadField(ValueError):
-    """A field of a problem contradicts the others."""
+    """A field of a problem contradicts the other fields."""
 
     def __init__(self, field: str, reason: str) -> None:
         super().__init__(f"{field}: {reason}")
@@ -28,12 +28,12 @@ class BadField(ValueError):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _WorkedStep:
-    """A stated step whose numbers agree with each other."""
+    """A step of the row whose numbers agree."""
 
     row: StepRow
     expression: Expression | None
     inputs: Sequence[pb.Quantity]
-    # None where the step yields no number.
+    # None if the step yields no number.
     result: pb.Quantity | None
 
 
@@ -47,7 +47,7 @@ def problem_from_row(row: ProblemRow, source: str) -> pb.Problem:
         solution=row.solution,
         steps=steps,
         answer=answer,
-        # Where nothing is calculated, nothing is near enough.
+        # No tolerance without a calculated number.
         tolerance=row.tolerance if any(step.HasField("result") for step in steps) else None,
         source=source,
     )
@@ -58,7 +58,7 @@ def problem_id(row: ProblemRow) -> str:
 
 
 def check_row(row: ProblemRow) -> None:
-    """Raises what `problem_of` would, and spares its search for slips."""
+    """Raises the errors of `problem_from_row` without searching for slips."""
     results = [step.result for step in _worked_steps(row) if step.result is not None]
     if results:
         _check_answer(row, results[-1])
@@ -113,7 +113,7 @@ def _worked_step(row: StepRow, field: str, known: Mapping[str, pb.Quantity], tol
     own = {i.symbol: pb.Quantity(symbol=i.symbol, name=i.name, value=i.value, unit=i.unit) for i in row.inputs}
     if row.result is None:
         if row.expression:
-            raise BadField(f"{field}.result", "is missing, but the step has an expression")
+            raise BadField(f"{field}.result", "is required if the step has an expression")
         return _WorkedStep(row=row, expression=None, inputs=list(own.values()), result=None)
     given = {**known, **own}
     expression, value = _worked(row, row.result, given, field, tolerance)
@@ -130,10 +130,10 @@ def _worked_step(row: StepRow, field: str, known: Mapping[str, pb.Quantity], tol
 def _worked(
     row: StepRow, result: ResultRow, given: Mapping[str, pb.Quantity], field: str, tolerance: float
 ) -> tuple[Expression | None, float]:
-    """The expression of a step, if it has one, and the value of its result."""
+    """Returns the expression of a step, if it has one, and the value of its result."""
     if not row.expression:
         if result.value is None:
-            raise BadField(f"{field}.result.value", "is missing, and there is no expression to calculate it from")
+            raise BadField(f"{field}.result.value", "is required if there is no expression")
         return None, result.value
     try:
         expression = parse_expression(row.expression)
@@ -158,16 +158,16 @@ def _worked(
 def _check_slips(row: StepRow, right: float, field: str, tolerance: float) -> None:
     for number, slip in enumerate(row.slips or []):
         if slip.value is None:
-            raise BadField(f"{field}.slips.{number}.value", "is missing, but the step yields a number")
+            raise BadField(f"{field}.slips.{number}.value", "is required if the step yields a number")
         if _same(slip.value, right, tolerance):
             raise BadField(f"{field}.slips.{number}.value", f"is {slip.value:g}, which is right")
 
 
 def _answer(row: ProblemRow, steps: list[pb.Step]) -> pb.Quantity | None:
-    """The result of the last step that yields a number; adds that step where prose leaves the answer out."""
+    """Returns the result of the last step that yields a number; adds that step if prose omits the answer."""
     numeric = [step for step in steps if step.HasField("result")]
     if row.answer is None:
-        # An imported answer that is no number is kept as text, and the last number of the steps is not it.
+        # An imported answer that is not a number stays text; the last number of the steps is something else.
         return numeric[-1].result if numeric and "answer" not in row.extra else None
     if numeric and _is_answer(numeric[-1].result, row.answer, row.tolerance):
         _set_unit(numeric[-1], row.answer.unit or numeric[-1].result.unit)
@@ -203,6 +203,6 @@ def _set_unit(step: pb.Step, unit: str) -> None:
 
 
 def _same(stated: float, calculated: float, tolerance: float) -> bool:
-    # Beside nothing at all, the noise of a binary fraction is nothing too.
+    # Compared with zero, the noise of a binary fraction counts as zero.
     noise = NOISE if 0 in (stated, calculated) else 0.0
     return math.isclose(stated, calculated, rel_tol=tolerance, abs_tol=noise)

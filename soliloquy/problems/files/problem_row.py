@@ -1,4 +1,4 @@
-"""What a line of a problem file may hold."""
+"""The schema of a line of a problem file, and its writer."""
 
 import json
 import keyword
@@ -28,7 +28,7 @@ def _identifier(symbol: str) -> str:
     return normal
 
 
-# Every event of a conversation carries its problem, and events have a limit.
+# Every event of a conversation carries its problem, and events have a maximum size.
 LONGEST_TEXT = 20_000
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=LONGEST_TEXT)]
@@ -55,11 +55,11 @@ class ResultRow(_Row):
 
 
 class SlipRow(_Row):
-    # None for what is believed, and not worked out wrongly.
+    # None for a misconception.
     strategy: Literal["formula", "rearrangement", "conversion", "arithmetic"] | None = None
     working: Text
     value: Number | None = None
-    # None for that of the step's result.
+    # None for the unit of the step's result.
     unit: str | None = None
 
 
@@ -71,7 +71,7 @@ class StepRow(_Row):
     expression: str = ""
     inputs: list[InputRow] = []
     result: ResultRow | None = None
-    # None where the rules shall give them.
+    # None if rules are to derive them.
     slips: list[SlipRow] | None = None
 
 
@@ -86,10 +86,10 @@ class ProblemRow(_Row):
     id: Text | None = None
     topic: str = ""
     answer: AnswerRow | None = None
-    # Below the distance that every slip keeps from the right value.
+    # Smaller than the distance of every slip from the right value.
     tolerance: float = Field(default=0.01, gt=0, le=0.03)
     steps: Annotated[list[StepRow], Field(min_length=1)] | None = None
-    # What the source of an imported problem says besides; no conversation depends on it.
+    # Further columns of an imported problem; no conversation depends on them.
     extra: dict[str, JsonValue] = {}
 
 
@@ -98,7 +98,7 @@ def kind_name(kind: StepKind) -> str:
 
 
 def strategy_name(strategy: ErrorStrategy) -> str:
-    """Empty for none."""
+    """Returns an empty text for no strategy."""
     return ErrorStrategy.Name(strategy).removeprefix("ERROR_STRATEGY_").lower() if strategy else ""
 
 

@@ -1,4 +1,4 @@
-"""Solutions that are a Python function: its assignments are read as steps, and nothing of it is run."""
+"""Reads the assignments of a Python function as the steps of a solution; never runs the code."""
 
 import ast
 import re
@@ -13,11 +13,11 @@ _GIVEN = re.compile(r"\s*\w+ = [-+.\de]+\s*(?:#.*)?")
 
 
 class _NotPlain(Exception):
-    """The function does something besides naming numbers and calculating with them."""
+    """The function does more than assign numbers and calculate with them."""
 
 
 def steps_from_program(code: str) -> list[dict[str, Any]]:
-    """A step for each calculation; where the function is not that plain, a step for each comment."""
+    """Returns a step for each calculation, or for each comment if the function does anything else."""
     try:
         return _calculations(code)
     except _NotPlain:
@@ -87,7 +87,7 @@ def _step(name: str, worked: ast.expr, known: dict[str, float], results: set[str
 
 
 def _comment_above(lines: list[str], number: int) -> str:
-    """Before the calculation, or before the numbers that it takes."""
+    """Returns the comment above a calculation or above the numbers that it uses."""
     for line in reversed(lines[: number - 1]):
         if match := _COMMENT.fullmatch(line):
             return match["text"].strip()

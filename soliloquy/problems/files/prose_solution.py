@@ -12,13 +12,13 @@ from soliloquy.truth.expressions import BadExpression, Unworkable, parse_express
 from soliloquy.truth.number_format import is_workable
 from soliloquy.v1 import conversation_pb2 as pb
 
-# A stated result may be rounded this far from what its calculation gives.
+# The relative error by which a stated result may be rounded.
 ROUNDING = 0.01
 
 SAME_SIGN = str.maketrans({"−": "-", "–": "-", "×": "*", "·": "*", "∙": "*", "⋅": "*", "÷": "/", "≈": "=", "½": "0.5"})
 LETTER_X = re.compile(r"(?<=\d)\s*x\s*(?=\d)")
 NUMBER = r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][+-]?\d+)?"
-# "m/s^2", "kg*m/s", "N", "°C"; the sign binds without spaces, so that "50 kg * 10" stays a product.
+# "m/s^2", "kg*m/s", "N", "°C"; no spaces around the sign, so that "50 kg * 10" remains a product.
 UNIT_WORD = r"[^\W\d_]+|[°%Ω]\w?"
 UNIT_POWER = rf"(?:{UNIT_WORD})(?:\^-?\d+|[²³⁻¹]+|\d)?"
 UNIT = rf"{UNIT_POWER}(?:[*/](?:\({UNIT_POWER}(?:[*/]{UNIT_POWER})*\)|{UNIT_POWER}))*"
@@ -27,16 +27,16 @@ TOKEN = re.compile(
     rf"|(?P<root>√|sqrt\b)|(?P<pi>π|\bpi\b)|(?P<unit>{UNIT})|(?P<other>\S)"
 )
 STATED = re.compile(rf"\s*\$?\s*(?P<value>-?{NUMBER})\s?(?P<unit>{UNIT})?(?P<rest>.*)", re.DOTALL)
-# A number that is neither part of a name, nor an ordinal, nor the number of a step.
+# A number outside names, ordinals and step numbers.
 LOOSE_NUMBER = re.compile(rf"(?<![\w.])(?<!step )(?<!Step )-?{NUMBER}(?!\.?\d)(?!st\b|nd\b|rd\b|th\b)")
-# The name that a calculation begins with: after a word or a stop, never after a sign or a number.
+# The name that a calculation begins with: after a word or a stop, not after a sign or a number.
 SYMBOL = re.compile(r"(?:^|[^\W\d_]\s|[,:;(.])\s*(?P<symbol>[^\W\d]\w*)\s*$")
 RAISED = {"²": "** 2", "³": "** 3"}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ProseCalculation:
-    """What a piece of prose calculates or states; an empty expression where it only states a value."""
+    """A calculation in prose; `expression` is empty if the text only states a value."""
 
     symbol: str
     expression: str
@@ -45,7 +45,7 @@ class ProseCalculation:
 
 
 def find_calculation(text: str) -> ProseCalculation | None:
-    """The last calculation of a text that checks out, else the last number that it states."""
+    """Returns the last correct calculation of a text, else the last number that it states."""
     parts = LETTER_X.sub(" * ", text.translate(SAME_SIGN)).split("=")
     symbol = ""
     found = None
@@ -85,13 +85,13 @@ def _stated(parts: list[str], symbol: str) -> ProseCalculation | None:
 
 
 def _stated_number(text: str, position: int) -> re.Match[str] | None:
-    """The number that a text states at a position, where it is one to calculate with."""
+    """Matches the number at a position, if it is within the range of calculations."""
     stated = STATED.match(text, position)
     return stated if stated and is_workable(number(stated["value"])) else None
 
 
 def _arithmetic_at_end(text: str) -> Iterator[str]:
-    """What may be the calculation at the end of a text, the longest first: its units and its prose left out."""
+    """Yields candidates for the calculation at the end of a text, longest first, without units and prose."""
     tokens: list[str] = []
     for match in TOKEN.finditer(text):
         kind, word = match.lastgroup, match.group()
@@ -110,13 +110,13 @@ def _arithmetic_at_end(text: str) -> Iterator[str]:
 
 
 def unit_at(text: str, position: int) -> str:
-    """The unit of the number that stands at a position; empty where there is no number, or no unit."""
+    """Returns the unit of the number at a position; empty if there is no number or no unit."""
     stated = _stated_number(text, position)
     return _unit(stated) if stated else ""
 
 
 def _unit(stated: re.Match[str]) -> str:
-    """The word after a number, where it is a unit: a known one, or whatever ends the sentence."""
+    """Returns the word after a number if it is a known unit or ends the sentence."""
     unit = (stated["unit"] or "").rstrip(".")
     closes = not re.match(r"\s*\w", stated["rest"])
     known = any(part in FACTORS for part in re.split(r"[*/^()²³\d-]+", unit))
@@ -140,7 +140,7 @@ def steps_from_prose(solution: str) -> list[pb.Step]:
 
 
 def _pieces(solution: str) -> list[str]:
-    """The solution by its numbered steps, else by its lines, else by its sentences."""
+    """Splits the solution at its step numbers, else into lines, else into sentences."""
     for pieces in (_numbered(solution), solution.splitlines(), SENTENCE_END.split(solution)):
         texts = [piece.strip() for piece in pieces if piece.strip()]
         if len(texts) > 1:
@@ -149,7 +149,7 @@ def _pieces(solution: str) -> list[str]:
 
 
 def _numbered(solution: str) -> list[str]:
-    """The texts behind the numbers 1, 2, 3, ..; any other number belongs to a text."""
+    """Returns the texts behind the numbers 1, 2, 3, ..; any other number belongs to a text."""
     cuts: list[tuple[int, int]] = []
     for match in STEP_NUMBER.finditer(solution):
         if int(match[1] or match[2]) == len(cuts) + 1:

@@ -1,4 +1,4 @@
-"""The formats that problems come in: a file each in formats/ says how it is read and which column is what."""
+"""The formats of problems: each file in formats/ names a reader and maps columns to fields."""
 
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -26,15 +26,15 @@ class SourceFormat(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     reader: Literal["jsonl", "csv", "parquet", "datasets", "by suffix"]
-    # How the text of a solution is taken apart; "answer" where there is none but the answer itself.
+    # How to parse a solution; "answer" if the source has only answers.
     solution: Literal["prose", "annotated", "program", "answer"]
-    # What a row cannot do without, in our words.
+    # The required fields.
     needs: tuple[str, ...]
-    # Our word for a column, and the source's.
+    # Fields, and the columns of the source that they come from.
     columns: dict[str, str]
 
     def with_columns(self, named: Mapping[str, str]) -> "SourceFormat":
-        """Columns that a user names must be there."""
+        """Returns the format with columns named by a user, which become required."""
         needs = tuple(dict.fromkeys([*self.needs, *named]))
         return self.model_copy(update={"columns": {**self.columns, **named}, "needs": needs})
 
@@ -42,7 +42,7 @@ class SourceFormat(BaseModel):
         reader = self._reader_of(source)
         needed = [self.columns[need] for need in self.needs]
         if reader in ("parquet", "datasets"):
-            # Here, because Arrow takes longer to load than most files to read.
+            # Imported here: loading Arrow takes longer than reading most files.
             from soliloquy.problems.files.reading import arrow_rows
 
             yield from (arrow_rows.parquet_rows if reader == "parquet" else arrow_rows.datasets_rows)(source, needed)
@@ -53,23 +53,21 @@ class SourceFormat(BaseModel):
 
     def _reader_of(self, source: Path) -> str:
         if not source.exists():
-            raise UnreadableSource(f"{source}: there is no such file or folder")
+            raise UnreadableSource(f"{source}: no such file or folder")
         if source.is_dir():
             if self.reader in ("datasets", "by suffix"):
                 return "datasets"
-            raise UnreadableSource(f"{source}: is a folder; a file is wanted, or --as datasets")
+            raise UnreadableSource(f"{source}: is a folder: name a file, or use --as datasets")
         if self.reader == "datasets":
-            raise UnreadableSource(f"{source}: is a file; the folder that `datasets` saved is wanted")
+            raise UnreadableSource(f"{source}: is a file: name the folder that `datasets` saved")
         if self.reader != "by suffix":
             return self.reader
         if source.suffix.lower() not in READERS:
-            raise UnreadableSource(
-                f"{source}: {source.suffix!r} says nothing of how to read it; one of {', '.join(READERS)}"
-            )
+            raise UnreadableSource(f"{source}: unknown suffix {source.suffix!r}: use one of {', '.join(READERS)}")
         return READERS[source.suffix.lower()]
 
 
-# What a column may be mapped to by a user.
+# The fields that a user may map columns to.
 NAMES = ("question", "solution", "id", "topic", "answer", "unit", "difficulty", "solve_rate")
 
 

@@ -1,4 +1,4 @@
-"""A step's mistakes, one for each error strategy, worked out with the problem's own numbers."""
+"""Computes the mistakes at a step, one for each error strategy, with the numbers of the problem."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -8,16 +8,16 @@ from soliloquy.truth.expressions import UNWORKABLE, Expression, Values
 from soliloquy.truth.number_format import SIGNIFICANT_DIGITS, format_number, tidy
 from soliloquy.v1 import conversation_pb2 as pb
 
-# Those of the ways that lead to a wrong expression, then the slip of the pen in the right one.
+# Three strategies lead to a wrong expression; the last one miscalculates the right one.
 STRATEGIES = (
     pb.ERROR_STRATEGY_FORMULA,
     pb.ERROR_STRATEGY_REARRANGEMENT,
     pb.ERROR_STRATEGY_CONVERSION,
     pb.ERROR_STRATEGY_ARITHMETIC,
 )
-# A slip lies further than this from the right value, well beyond the tolerance of an answer.
+# Slips differ from the right value by more than this share, far beyond the tolerance of an answer.
 MARGIN = 0.04
-# The ways to slip with the pen; any other loses a carry.
+# Kinds of miscalculation; any other number means a lost carry.
 TRANSPOSED, POINT_RIGHT, POINT_LEFT = 0, 2, 3
 
 
@@ -30,7 +30,7 @@ def slips(
     result: pb.Quantity,
     pick: int,
 ) -> list[pb.Slip]:
-    """The mistakes at a step with this result."""
+    """Returns the mistakes at a step with this result."""
     working = right.working.format_map(texts)
     found = mistakes(ways, values, texts, value=result.value, working=working, pick=pick)
     return [
@@ -42,7 +42,7 @@ def slips(
 def mistakes(
     ways: Sequence[WrongWays], values: Values, texts: Mapping[str, str], *, value: float, working: str, pick: int
 ) -> list[tuple[str, float]]:
-    """A working and the wrong value it gives for each of STRATEGIES.
+    """Returns a working and its wrong value for each of STRATEGIES.
 
     `value` and `working` are the right ones; `pick` chooses among the slips of the pen.
     """
@@ -54,12 +54,12 @@ def mistakes(
 
 def clearly_wrong(wrong: float, right: float) -> bool:
     off = abs(wrong - right)
-    # Nothing is further off than infinity, nor than what is no number.
+    # inf and nan never count as clearly wrong.
     return wrong != 0 and off > MARGIN * abs(wrong) and off > MARGIN * abs(right)
 
 
 def _first_apart(way: WrongWays, values: Values, texts: Mapping[str, str], right: float) -> tuple[str, float]:
-    """The working of the likeliest expression whose value is clearly wrong, and that value."""
+    """Returns the working and the value of the likeliest expression that is clearly wrong."""
     for candidate in way.candidates:
         try:
             value = tidy(candidate.calculation(values))
@@ -72,7 +72,7 @@ def _first_apart(way: WrongWays, values: Values, texts: Mapping[str, str], right
 
 
 def miscalculated(right: float, *, pick: int) -> float:
-    """A slip of the pen: digits transposed, a carry lost or the point misplaced."""
+    """Miscalculates: transposes digits, loses a carry or misplaces the decimal point."""
     if right == 0:
         return 1.0
     way = pick % 4

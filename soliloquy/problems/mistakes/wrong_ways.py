@@ -1,4 +1,4 @@
-"""The wrong ways to take a step: what its file states, and what the rules make of the right expression."""
+"""The wrong ways to take a step: those that its file states, and those that rules derive."""
 
 import ast
 import tomllib
@@ -28,7 +28,7 @@ SWAPPED: dict[type[ast.operator], type[ast.operator]] = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WrongWays:
-    """The expressions that a strategy may lead to instead of the right one, the likeliest first."""
+    """The wrong expressions that a strategy may lead to, likeliest first."""
 
     strategy: pb.ErrorStrategy
     candidates: Iterable[Expression]
@@ -42,10 +42,10 @@ def wrong_ways(
     converted: Mapping[str, str] | None = None,
     stated: Mapping[Strategy, str] | None = None,
 ) -> list[WrongWays]:
-    """What may go wrong with an expression: what its file states, then what the rules give.
+    """Returns the wrong ways for an expression: those that its file states, then those of the rules.
 
-    `converts` says that the step is a conversion of units itself; `converted` names, for a symbol that an earlier
-    step converted, the symbol it was converted from.
+    `converts` marks a step that converts units; `converted` maps a symbol that an earlier step converted to the
+    symbol that it was converted from.
     """
     rules: tuple[tuple[Strategy, pb.ErrorStrategy, Iterator[ast.expr]], ...] = (
         ("formula", pb.ERROR_STRATEGY_FORMULA, _other_formulas(right.tree, converts=converts)),
@@ -69,7 +69,7 @@ def wrong_ways(
 
 
 def _other_formulas(tree: ast.expr, *, converts: bool) -> Iterator[ast.expr]:
-    """A factor or an exponent forgotten, another function, multiplied for divided, added for subtracted."""
+    """Forgets a factor or an exponent, takes another function, or swaps × with ÷ and + with −."""
     if not converts:
         yield from islice(_each(tree, _without_constant), 1)
         yield from islice(_each(tree, _without_exponent), 1)
@@ -79,7 +79,7 @@ def _other_formulas(tree: ast.expr, *, converts: bool) -> Iterator[ast.expr]:
 
 
 def _other_rearrangements(tree: ast.expr) -> Iterator[ast.expr]:
-    """The inverse relation, of the whole or of a part."""
+    """Inverts the whole relation or a part of it."""
     yield from islice(_each(tree, _inverse), 2)
     yield ast.BinOp(ast.Constant(1), ast.Div(), tree)
     yield ast.BinOp(tree, ast.Mult(), ast.Constant(4))
@@ -88,7 +88,7 @@ def _other_rearrangements(tree: ast.expr) -> Iterator[ast.expr]:
 def _other_conversions(
     tree: ast.expr, unit: str, *, converts: bool, converted: Mapping[str, str]
 ) -> Iterator[ast.expr]:
-    """An input left as it was given, then a factor that depends on the unit."""
+    """Leaves an input unconverted, then applies a factor that depends on the unit."""
     if converts:
         yield from islice(_each(tree, _without_constant), 1)
     for symbol, original in converted.items():
@@ -102,7 +102,7 @@ Rewrite = Callable[[ast.expr], ast.expr | None]
 
 
 def _each(tree: ast.expr, rewrite: Rewrite) -> Iterator[ast.expr]:
-    """The trees in which one node is rewritten, from the root down; untouched branches are shared."""
+    """Yields the trees with one rewritten node, from the root down; they share all other nodes."""
     changed = rewrite(tree)
     if changed is not None:
         yield changed

@@ -1,4 +1,4 @@
-"""Takes near-duplicates out of a problem file."""
+"""Removes near-duplicates from a problem file."""
 
 import json
 from collections.abc import Iterator
@@ -22,9 +22,9 @@ class DedupeCounts:
 
 
 def dedupe(source: Path, target: Path, report: Path | None, *, threshold: float, ignore_numbers: bool) -> DedupeCounts:
-    """Keeps the first of those that are alike; the report has a line for each that is dropped."""
+    """Keeps the first of similar problems; the report has a line for each dropped problem."""
     counts = DedupeCounts()
-    # Of those kept, by ordinal.
+    # The kept problems, by ordinal.
     ids: list[str] = []
     numbers: list[int] = []
     with ExitStack() as files:

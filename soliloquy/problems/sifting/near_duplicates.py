@@ -1,4 +1,4 @@
-"""Finds questions that say nearly the same as an earlier one, among millions."""
+"""Finds near-duplicates of earlier questions among millions."""
 
 import re
 from array import array
@@ -10,20 +10,20 @@ from rensa import RMinHash, RMinHashLSH
 from soliloquy.problems.sifting.policy import DUPLICATES
 from soliloquy.runtime.seeds import digest
 
-# Of the sketches, so that the same file is always sifted alike.
+# Seed of the sketches: the same file always gives the same result.
 SEED = 7
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Match:
-    """The most similar question among those kept, by their ordinals."""
+    """The most similar kept question, by ordinal."""
 
     kept: int
     similarity: float
 
 
 class NearDuplicates:
-    """An index of the questions kept so far; what is found to be a duplicate never gets into it."""
+    """Indexes the kept questions; duplicates are not added."""
 
     def __init__(self, threshold: float, *, ignore_numbers: bool) -> None:
         bands, rows = banding(threshold)
@@ -31,11 +31,11 @@ class NearDuplicates:
         self._ignore_numbers = ignore_numbers
         self._sketch_size = bands * rows
         self._index = RMinHashLSH(threshold, self._sketch_size, bands)
-        # As hashes, a tenth of what the words would take.
+        # Hashes take a tenth of the memory of words.
         self._kept: list[array[int]] = []
 
     def sift(self, questions: Sequence[str]) -> list[Match | None]:
-        """For each question, in their order, the one it repeats; None where it is kept."""
+        """Returns, for each question, the kept question that it repeats; None if it is kept itself."""
         sets = [shingles(question, ignore_numbers=self._ignore_numbers) for question in questions]
         sketches = RMinHash.from_token_sets([list(each) for each in sets], num_perm=self._sketch_size, seed=SEED)
         return [self._place(words, sketch) for words, sketch in zip(sets, sketches, strict=True)]
@@ -53,7 +53,7 @@ class NearDuplicates:
         return best
 
     def _similarity(self, hashes: set[int], others: "array[int]") -> float:
-        """The exact Jaccard index; 0 where the sizes alone keep it below the threshold."""
+        """Returns the exact Jaccard index, or 0 if the sizes alone put it below the threshold."""
         smaller, larger = sorted((len(hashes), len(others)))
         if smaller < self._threshold * larger:
             return 0.0
@@ -62,7 +62,7 @@ class NearDuplicates:
 
 
 def banding(threshold: float) -> tuple[int, int]:
-    """Bands and rows of the index: as many rows as still find enough, since each spares false candidates."""
+    """Returns the bands and rows of the index: the most rows with enough recall, as rows cut false candidates."""
     for rows in range(DUPLICATES.most_rows, 1, -1):
         for bands in range(1, DUPLICATES.most_bands + 1):
             if 1 - (1 - threshold**rows) ** bands >= DUPLICATES.recall:
@@ -70,7 +70,7 @@ def banding(threshold: float) -> tuple[int, int]:
     return DUPLICATES.most_bands, 1
 
 
-# Words, numbers, and the signs that make one calculation differ from another; a hyphen inside a word is none.
+# Words, numbers, and arithmetic signs; a hyphen inside a word is not a sign.
 _TOKEN = re.compile(
     r"(?P<number>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)|[^\W\d_]+"
     r"|[+*/^=<>√±×÷·%]|(?<![^\W\d_])[-−]|[-−](?![^\W\d_])"
@@ -79,7 +79,10 @@ _NUMBER = "#"
 
 
 def shingles(question: str, *, ignore_numbers: bool) -> set[str]:
-    """The numbers themselves are part of each shingle: questions with others have none in common."""
+    """Returns the word triples of a question.
+
+    The numbers are part of each triple, so that questions with different numbers have none in common.
+    """
     words: list[str] = []
     numbers: list[str] = []
     for match in _TOKEN.finditer(question.casefold()):

@@ -1,4 +1,4 @@
-"""The lines of a problem file as they stand, with what sifting needs of them."""
+"""The unchanged lines of a problem file, with the fields that sifting needs."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class ProblemLine:
 
     @property
     def problem(self) -> str:
-        """The id, or one that follows from the question: dialogues about one problem have it in common."""
+        """Returns the id, or a hash of the question, which all dialogues about a problem share."""
         return str(self.row.get("id") or digest("question", as_one_line(self.question)))
 
     @property
@@ -41,13 +41,13 @@ class ProblemLine:
         return extra if isinstance(extra, dict) else {}
 
     def stratum(self, by: str) -> str:
-        """Empty where the row does not say."""
+        """Returns an empty text if the row lacks the field."""
         value = self.row.get(by) or self.extra.get(by)
         return "" if value is None else str(value)
 
 
 def problem_lines(path: Path) -> Iterator[ProblemLine]:
-    """Raises BadProblemFile at the first line that is no problem's."""
+    """Raises BadProblemFile at the first invalid line."""
     empty = True
     try:
         for line in lines(path):
@@ -64,7 +64,7 @@ def problem_lines(path: Path) -> Iterator[ProblemLine]:
     except UnreadableSource as error:
         raise BadProblemFile(str(error)) from error
     if empty:
-        raise BadProblemFile(f"{path}:1: question: the file holds no problem")
+        raise BadProblemFile(f"{path}:1: question: the file contains no problem")
 
 
 def _row(place: str, text: str) -> dict[str, Any]:
@@ -73,8 +73,8 @@ def _row(place: str, text: str) -> dict[str, Any]:
     except ValueError as error:
         raise BadProblemFile(f"{place}: text: not JSON: {error}") from error
     if not isinstance(row, dict):
-        raise BadProblemFile(f"{place}: text: a JSON object is wanted")
+        raise BadProblemFile(f"{place}: text: expected a JSON object")
     question = row.get("question")
     if not isinstance(question, str) or not question.strip():
-        raise BadProblemFile(f"{place}: question: text is wanted; `problems import` makes a problem file of others")
+        raise BadProblemFile(f"{place}: question: expected text; `problems import` converts other formats")
     return row

@@ -1,4 +1,4 @@
-"""Draws problems evenly over bins: of solve rates, of topics, of difficulties."""
+"""Draws problems evenly from bins of solve rates, topics or difficulties."""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
@@ -11,9 +11,9 @@ Bin = TypeVar("Bin", bound=Hashable)
 
 
 def even_shares(wanted: int, sizes: Mapping[Bin, int]) -> dict[Bin, int]:
-    """How many to take of each bin: evenly, and more of the others where one has too few."""
+    """Returns how many to take of each bin: evenly, with more from the others if a bin has too few."""
     taken = dict.fromkeys(sizes, 0)
-    # The smallest first, so that what they lack is spread over all that follow.
+    # Smallest first, so that all following bins make up for their lack.
     for left, name in zip(range(len(sizes), 0, -1), sorted(sizes, key=lambda each: sizes[each]), strict=True):
         rest = wanted - sum(taken.values())
         taken[name] = min(sizes[name], rest // left)
@@ -31,8 +31,8 @@ def even_sample(run_seed: int, bins: Mapping[Bin, Sequence[str]], wanted: int) -
 
 
 def bin_of(rate: float) -> int:
-    """The bin that a solve rate belongs to, from 0."""
-    # Rounded, since 0.3 / 0.1 is a little less than 3.
+    """Returns the bin of a solve rate, from 0."""
+    # Rounded, because 0.3 / 0.1 is slightly less than 3.
     return min(int(round(rate / SOLVE_RATE.bin, 9)), round(1 / SOLVE_RATE.bin) - 1)
 
 
@@ -42,7 +42,7 @@ def bin_name(number: int) -> str:
 
 
 def by_solve_rate(run_seed: int, rates: Mapping[str, float], wanted: int) -> set[str]:
-    """The hard and the easy in the policy's proportion, which is kept even if that makes the sample smaller."""
+    """Draws hard and easy problems in the policy's proportion, even if that makes the sample smaller."""
     hard: defaultdict[int, list[str]] = defaultdict(list)
     easy: defaultdict[int, list[str]] = defaultdict(list)
     for problem, rate in rates.items():
@@ -52,7 +52,7 @@ def by_solve_rate(run_seed: int, rates: Mapping[str, float], wanted: int) -> set
 
 
 def short_bins(chosen: Collection[str], rates: Mapping[str, float], wanted: int) -> dict[str, int]:
-    """The bins that hold less than their even share of a sample by solve rate, each with what was taken of it."""
+    """Returns the bins with less than their even share of a sample, each with the number taken from it."""
     taken = Counter(bin_of(rates[problem]) for problem in chosen)
     edge, bins = round(SOLVE_RATE.edge / SOLVE_RATE.bin), round(1 / SOLVE_RATE.bin)
     below = round(wanted * SOLVE_RATE.below)

@@ -1,4 +1,4 @@
-"""Writes the parts of a problem file into a folder, and what they were made by."""
+"""Splits a problem file into train and test by problem, and writes a manifest."""
 
 import hashlib
 import json
@@ -20,30 +20,30 @@ _RANGE = 2**64
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SplitShares:
     train: float
-    # The share of the test rows whose problem occurs nowhere in train; all of them where there is but one row a
-    # problem, as in a problem file. MathDial has several dialogues a problem, and 0.4.
+    # The share of the test rows whose problem does not occur in train: 1 for files with one row per problem.
+    # MathDial has several dialogues per problem and uses 0.4.
     unseen: float
     seed: int
 
     @property
     def held_out(self) -> float:
-        """The share of the problems that only the test has."""
+        """The share of the problems that only the test contains."""
         return (1 - self.train) * self.unseen
 
     @property
     def seen(self) -> float:
-        """Of the rows of all other problems, the share that is for the test."""
+        """The share of all other problems' rows that goes to the test."""
         others = 1 - self.held_out
         return (1 - self.train) * (1 - self.unseen) / others if others else 0.0
 
 
 def held_out(shares: SplitShares, problems: Iterable[str]) -> set[str]:
-    """Each by its own hash: whichever others there are, a problem stays where it is."""
+    """Selects problems by their own hashes, so that adding problems moves no other."""
     return {problem for problem in problems if _place(shares.seed, "problem", problem) < shares.held_out}
 
 
 def held_out_by_stratum(shares: SplitShares, strata: Mapping[str, str]) -> set[str]:
-    """The share of each stratum, to one problem; those that join move only what lies at the edge."""
+    """Selects the share of each stratum, to one problem; adding problems moves only those at the edge."""
     problems: defaultdict[str, list[str]] = defaultdict(list)
     for problem, stratum in strata.items():
         problems[stratum].append(problem)
@@ -57,12 +57,12 @@ def held_out_by_stratum(shares: SplitShares, strata: Mapping[str, str]) -> set[s
 
 
 def drawn_for_test(shares: SplitShares, row: str) -> bool:
-    """Whether a row of a problem that is not held out is for the test, as far as the row alone goes."""
+    """Whether the hash of a row assigns it to the test, if its problem is not held out."""
     return _place(shares.seed, "row", row) < shares.seen
 
 
 def part(problem: str, draw_sample: bool, *, unseen: Container[str], learned: Container[str]) -> str:
-    """`learned` are the problems with a row in train: without one a problem would not be seen."""
+    """`learned` are the problems with a row in train; only they can be in test-seen."""
     if problem in unseen:
         return UNSEEN
     return SEEN if draw_sample and problem in learned else TRAIN
@@ -73,7 +73,7 @@ def _place(run_seed: int, *parts: str) -> float:
 
 
 class CannotSplit(ValueError):
-    """The file does not have what the split asks for."""
+    """The file lacks the fields or rows that the split requires."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -87,24 +87,22 @@ class SplitPlan:
 
 @dataclass(kw_only=True, slots=True)
 class _Overview:
-    """What the first reading of the file finds out, so that the second can place each row."""
+    """The result of the first pass over the file, by which the second pass assigns each row."""
 
     strata: dict[str, str] = field(default_factory=dict)
     rates: dict[str, float] = field(default_factory=dict)
     rows: int = 0
-    # Problems with a row that is not drawn for the test.
+    # Problems with a row in train.
     learned: set[str] = field(default_factory=set)
     digest: str = ""
 
 
 def split(source: Path, folder: Path, plan: SplitPlan) -> dict[str, object]:
-    """The manifest; raises CannotSplit before anything is written."""
+    """Returns the manifest; raises CannotSplit before it writes anything."""
     overview = _overview(source, plan)
     chosen = _chosen(plan, overview)
     if plan.shares.unseen < 1 and overview.rows == len(overview.strata):
-        raise CannotSplit(
-            f"{source}: no problem has a second row, so that none can be in train and in test: leave --unseen out"
-        )
+        raise CannotSplit(f"{source}: --unseen requires several rows per problem: omit it for this file")
     strata = {problem: stratum for problem, stratum in overview.strata.items() if problem in chosen}
     unseen = held_out_by_stratum(plan.shares, strata) if plan.stratify else held_out(plan.shares, strata)
     names = [TRAIN, UNSEEN] if plan.shares.unseen == 1 else [*PARTS]
@@ -132,7 +130,7 @@ def split(source: Path, folder: Path, plan: SplitPlan) -> dict[str, object]:
             "parts": counts,
         }
         manifest.write(json.dumps(made, indent=2).encode() + b"\n")
-    # Of an earlier split into this folder.
+    # Remove the other parts of an earlier split.
     for name in set(PARTS).difference(names):
         (folder / f"{name}.jsonl").unlink(missing_ok=True)
     return made
@@ -163,7 +161,7 @@ def _chosen(plan: SplitPlan, overview: _Overview) -> set[str]:
     seed = plan.shares.seed
     if plan.by_solve_rate:
         if not overview.rates:
-            raise CannotSplit("no problem says its solve rate: it is wanted as extra.solve_rate, from 0 to 1")
+            raise CannotSplit("--by-solve-rate requires extra.solve_rate, from 0 to 1, which no problem has")
         return by_solve_rate(seed, overview.rates, plan.sample)
     if plan.stratify is None:
         return set(draw_sample(seed, overview.strata, plan.sample))

@@ -67,7 +67,7 @@ def test_what_is_imported_is_a_dataset_that_is_shown(folder: Path, tmp_path: Pat
     ("content", "said"),
     [
         (b"not json\n", "garbage.jsonl:1: text: not JSON"),
-        (b'{"messages": [{"role": "user", "content": "hi"}]}\n[]\n', "garbage.jsonl:2: text: a JSON object is wanted"),
+        (b'{"messages": [{"role": "user", "content": "hi"}]}\n[]\n', "garbage.jsonl:2: text: expected a JSON object"),
         (b'\n{"messages": [{"role": "robot", "content": "hi"}]}\n', "garbage.jsonl:2: message 1: nothing that"),
         (b"\xff\xfe\x00", "garbage.jsonl"),
         (b"", "holds no conversation"),
@@ -91,8 +91,8 @@ def test_what_cannot_be_done_is_one_line(folder: Path, tmp_path: Path) -> None:
     assert "mathdial has no place for hidden states" in refused(
         "export", folder, "--format", "mathdial", "--out", tmp_path / "x.csv", "--hidden"
     )
-    assert "there is no such file" in refused("import", tmp_path / "none.jsonl", *openai)
-    assert "says nothing of how to read it" in refused("import", _file(tmp_path / "x.doc"), *openai)
+    assert "no such file" in refused("import", tmp_path / "none.jsonl", *openai)
+    assert "unknown suffix" in refused("import", _file(tmp_path / "x.doc"), *openai)
     out.write_text("mine", "utf-8")
     assert "chat.jsonl is there already: choose another --out" in refused("export", folder, *openai)
     in_the_way = ("--format", "openai", "--out", out / "x.jsonl")

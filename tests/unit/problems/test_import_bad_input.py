@@ -30,7 +30,7 @@ def between(line: bytes) -> bytes:
     ("line", "complaint"),
     [
         (b"{", "text: not JSON"),
-        (b"[1, 2]", "text: a JSON object is wanted"),
+        (b"[1, 2]", "text: expected a JSON object"),
         (b'{"question": "Why?"}', "solution: no column 'solution'; there are: 'question'"),
         (b'{"question": "Why?", "solution": null}', "solution: is empty"),
         (b'{"question": " ", "solution": "So."}', "question: String should have at least 1 character"),
@@ -127,8 +127,8 @@ def test_a_number_that_cannot_be_used_is_named_whatever_it_comes_in(
 @pytest.mark.parametrize(
     ("container", "complaint"),
     [
-        ("jsonl", "0 rows and not one that can be used"),
-        ("array", "0 rows and not one that can be used"),
+        ("jsonl", "none of 0 rows can be used"),
+        ("array", "none of 0 rows can be used"),
         ("parquet", "no column 'question'; there are: none"),
         ("datasets", "no column 'question'; there are: none"),
     ],
@@ -198,15 +198,15 @@ def _physics(row: dict[str, str]) -> dict[str, str]:
         ("csv", "a.csv", b"", "is empty"),
         ("csv", "a.csv", b"\n \n", "is empty"),
         ("csv", "a.csv", b"question,answer\n1,2\n", "no column 'solution'; there are: 'question', 'answer'"),
-        ("csv", "a.csv", b"question,solution,question\n", "the column 'question' is there twice"),
+        ("csv", "a.csv", b"question,solution,question\n", "duplicate column 'question'"),
         ("csv", "a.csv", b"question,sol\xe4\n", "the names of the columns: holds the byte 0xE4"),
         ("jsonl", "a.jsonl", b"\xff\xfe\0\0a\0\0\0", "is UTF-32: save it as UTF-8"),
-        ("jsonl", "missing.jsonl", None, "there is no such file or folder"),
+        ("jsonl", "missing.jsonl", None, "no such file or folder"),
         ("parquet", "a.parquet", b"PAR1 this is none", "not readable as Parquet"),
         ("parquet", "a.parquet", b"", "not readable as Parquet"),
-        ("datasets", "a.arrow", b"", "is a file; the folder that `datasets` saved is wanted"),
+        ("datasets", "a.arrow", b"", "is a file: name the folder that `datasets` saved"),
         ("physics", "a.json", b'[{"Question": ', "item 1: not JSON, cut off, or too long"),
-        ("physics", "a.xlsx", b"", "'.xlsx' says nothing of how to read it"),
+        ("physics", "a.xlsx", b"", "unknown suffix '.xlsx'"),
     ],
 )
 def test_a_source_that_cannot_be_read_is_one_line(

@@ -151,11 +151,11 @@ def changed(**fields: Any) -> dict[str, Any]:
         (changed(expression="open(m)"), ":1: steps.0.expression:"),
         (changed(expression="m / 0"), ":1: steps.0.expression:"),
         (changed(expression="m * g"), ":1: steps.0.expression: g is neither"),
-        (changed(result=None), ":1: steps.0.result: is missing"),
-        (changed(expression=""), ":1: steps.0.result.value: is missing"),
+        (changed(result=None), ":1: steps.0.result: is required"),
+        (changed(expression=""), ":1: steps.0.result.value: is required"),
         (changed(result={"symbol": "F", "value": 7}), ":1: steps.0.result.value: is 7, but m * 10 gives 500"),
         (changed(kind="guess"), ":1: steps.0.kind:"),
-        (changed(slips=[{"working": "F = 5"}]), ":1: steps.0.slips.0.value: is missing"),
+        (changed(slips=[{"working": "F = 5"}]), ":1: steps.0.slips.0.value: is required"),
         (
             changed(slips=[{"working": "F = 500", "value": 500.1}]),
             ":1: steps.0.slips.0.value: is 500.1, which is right",
@@ -193,7 +193,7 @@ def test_files_that_hold_no_readable_text_are_reported(tmp_path: Path) -> None:
     with pytest.raises(BadProblemFile, match="cannot be read"):
         read_problems(tmp_path)
     path.write_bytes(b"\n\n")
-    with pytest.raises(BadProblemFile, match="holds no problem"):
+    with pytest.raises(BadProblemFile, match="contains no problem"):
         read_problems(path)
     path.write_bytes(json.dumps(FORCE).encode() + b"\n\xff\n")
     with pytest.raises(BadProblemFile, match=":2: text: not UTF-8"):

@@ -138,9 +138,9 @@ def test_kept_lines_stand_as_they_stood(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
-        (b"", "holds no problem"),
-        (b'{"question": "Why?"}\n{"q": 1}\n', ":2: question: text is wanted"),
-        (b"[]\n", ":1: text: a JSON object is wanted"),
+        (b"", "contains no problem"),
+        (b'{"question": "Why?"}\n{"q": 1}\n', ":2: question: expected text"),
+        (b"[]\n", ":1: text: expected a JSON object"),
         (b"{\n", ":1: text: not JSON"),
         (b"\xe9\n", ":1: text: holds the byte 0xE9"),
     ],

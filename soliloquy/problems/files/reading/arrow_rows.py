@@ -1,4 +1,4 @@
-"""Rows from Parquet, and from the folders that Hugging Face's `datasets` saves."""
+"""Rows from Parquet files and from folders that Hugging Face's `datasets` saved."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from soliloquy.problems.files.reading.rows import RefusedRow, SourceRow, UnreadableSource, require_columns
 
 ROWS_AT_ONCE = 256
-# Of a column; else a whole row group of it would be held.
+# Bytes of a column; without a limit pyarrow would hold a whole row group.
 READ_AT_ONCE = 1_048_576
 
 
@@ -29,10 +29,10 @@ def is_datasets_folder(folder: Path) -> bool:
 
 
 def datasets_rows(folder: Path, columns: Iterable[str]) -> Iterator[SourceRow | RefusedRow]:
-    """One split, or all of a dictionary of splits; its name is then a cell of each row."""
+    """Yields the rows of one split, or of all splits of a dictionary, each row with its split as a cell."""
     if not is_datasets_folder(folder):
         raise UnreadableSource(
-            f"{folder}: no folder that `datasets` saved: it has neither a state.json nor a dataset_dict.json"
+            f"{folder}: not saved by `datasets`: it has neither a state.json nor a dataset_dict.json"
         )
     if (folder / "state.json").is_file():
         yield from _split_rows(folder, "", columns)
@@ -43,7 +43,7 @@ def datasets_rows(folder: Path, columns: Iterable[str]) -> Iterator[SourceRow | 
 
 def _split_rows(folder: Path, split: str, columns: Iterable[str]) -> Iterator[SourceRow | RefusedRow]:
     for data in _described(folder / "state.json", "_data_files"):
-        # A name and never a way out of the folder.
+        # The name only: a path could point outside the folder.
         path = folder / Path(str(data.get("filename") if isinstance(data, dict) else data)).name
         label = f"{split}/{path.name}" if split else path.name
         try:
@@ -84,7 +84,7 @@ def _rows(label: str, batches: Iterable[Any]) -> Iterator[SourceRow | RefusedRow
 
 
 def _cells(batch: Any) -> Iterator[dict[str, Any] | UnicodeDecodeError]:
-    """Row by row where one of them holds bytes that are no text."""
+    """Falls back to single rows if a cell contains bytes that are not UTF-8."""
     try:
         yield from batch.to_pylist()
     except UnicodeDecodeError as error:

@@ -1,4 +1,4 @@
-"""Rows from CSV, record by record; a broken record costs itself and not those behind it."""
+"""Rows from CSV, record by record; a broken record does not affect the following ones."""
 
 import csv
 from collections import deque
@@ -14,18 +14,18 @@ DELIMITERS = ",;\t"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Record:
-    # Of its first line.
+    # The number of its first line.
     number: int
     cells: list[str]
     flaw: str
 
 
 def csv_rows(path: Path, columns: Iterable[str]) -> Iterator[SourceRow | RefusedRow]:
-    """The first record names the columns, and its most frequent delimiter is that of the file."""
+    """Yields the rows of a file; its first record names the columns and determines the delimiter."""
     rest = lines(path)
     first = next((line for line in rest if line.flaw or line.text.strip()), None)
     if first is None:
-        raise UnreadableSource(f"{path}: is empty: a line with the names of the columns is wanted")
+        raise UnreadableSource(f"{path}: is empty: the first line must name the columns")
     records = _records(deque([first]), rest, max(DELIMITERS, key=first.text.count))
     header = next(records)
     if header.flaw:
@@ -33,7 +33,7 @@ def csv_rows(path: Path, columns: Iterable[str]) -> Iterator[SourceRow | Refused
     names = [name.strip() for name in header.cells]
     require_columns(path, columns, names)
     for twice in {name for name in names if names.count(name) > 1}:
-        raise UnreadableSource(f"{path}: the column {twice!r} is there twice: give one of them another name")
+        raise UnreadableSource(f"{path}: duplicate column {twice!r}: rename one of them")
     for record in records:
         place = f"{path.name}:{record.number}"
         if record.flaw:
@@ -50,7 +50,7 @@ def _records(source: deque[TextLine], rest: Iterator[TextLine], delimiter: str) 
     taken: list[TextLine] = []
 
     def texts() -> Iterator[str]:
-        """The lines of one record: the reader asks for more while a quote is open."""
+        """Yields the lines of one record; the CSV reader requests more while a quote is open."""
         size = 0
         while line := source.popleft() if source else next(rest, None):
             taken.append(line)
@@ -64,7 +64,7 @@ def _records(source: deque[TextLine], rest: Iterator[TextLine], delimiter: str) 
         try:
             cells = next(csv.reader(texts(), delimiter=delimiter, strict=True), None)
         except csv.Error as error:
-            # Taken up again behind the line at which it broke.
+            # Continue behind the line where the record began.
             source.extendleft(reversed(taken[1:]))
             yield _Record(number=taken[0].number, cells=[], flaw=taken[0].flaw or f"not CSV: {_in_words(error)}")
             continue

@@ -1,4 +1,4 @@
-"""Rows from JSON: an object a line, or one array of objects."""
+"""Rows from JSON: an object per line, or one array of objects."""
 
 import json
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ CHUNK = 65_536
 
 
 def json_rows(path: Path) -> Iterator[SourceRow | RefusedRow]:
-    """Whichever of both the file is."""
+    """Detects which of both the file contains."""
     with open_text(path) as file:
         start = file.read(CHUNK).lstrip()
     return array_rows(path) if start.startswith("[") else jsonl_rows(path)
@@ -35,7 +35,7 @@ def jsonl_rows(path: Path) -> Iterator[SourceRow | RefusedRow]:
 
 
 def array_rows(path: Path) -> Iterator[SourceRow | RefusedRow]:
-    """Item by item, so that the array may be larger than the memory."""
+    """Reads item by item, so that the array may be larger than memory."""
     decoder = json.JSONDecoder()
     number = 0
     with open_text(path) as file:
@@ -48,7 +48,7 @@ def array_rows(path: Path) -> Iterator[SourceRow | RefusedRow]:
             except (ValueError, RecursionError) as error:
                 if buffer.startswith("]"):
                     return
-                # The item may go on; twice as much each time, so that no character is decoded often.
+                # The item may continue. Doubling the buffer bounds how often a character is decoded.
                 more = file.read(max(CHUNK, len(buffer))) if len(buffer) <= LONGEST_LINE else ""
                 if not more:
                     raise UnreadableSource(f"{path}: item {number}: not JSON, cut off, or too long") from error
@@ -56,7 +56,7 @@ def array_rows(path: Path) -> Iterator[SourceRow | RefusedRow]:
                 number -= 1
                 continue
             if len(buffer) == end and (more := file.read(CHUNK)):
-                # A number or a word may go on behind the end of what was read.
+                # A number or a word may continue behind the end of the buffer.
                 buffer += more
                 number -= 1
                 continue
@@ -67,4 +67,4 @@ def array_rows(path: Path) -> Iterator[SourceRow | RefusedRow]:
 def _row(place: str, value: Any) -> SourceRow | RefusedRow:
     if isinstance(value, dict):
         return SourceRow(place=place, cells=value)
-    return RefusedRow(place=place, field="text", reason=f"a JSON object is wanted, not {json.dumps(value)[:40]}")
+    return RefusedRow(place=place, field="text", reason=f"expected a JSON object, not {json.dumps(value)[:40]}")

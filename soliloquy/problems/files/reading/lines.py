@@ -1,4 +1,4 @@
-"""Lines of a text of any size: none is held that is longer than a row may be, and none ends the reading."""
+"""Lines of a text of any size; a line that is too long or not UTF-8 is reported and skipped."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,9 +7,9 @@ from typing import TextIO
 
 from soliloquy.problems.files.reading.rows import UnreadableSource
 
-# A row with its dialogue has some ten thousand characters.
+# A row with a dialogue has about ten thousand characters.
 LONGEST_LINE = 1_048_576
-# UTF-32 first: its mark begins with that of UTF-16.
+# UTF-32 first: its byte order mark begins with that of UTF-16.
 MARKS = {
     b"\xff\xfe\0\0": "utf-32",
     b"\0\0\xfe\xff": "utf-32",
@@ -22,7 +22,7 @@ MARKS = {
 class TextLine:
     number: int
     text: str
-    # Why the text cannot be used; empty where it can.
+    # The reason that the text cannot be used; empty if it can.
     flaw: str = ""
 
 
@@ -35,7 +35,7 @@ def lines(path: Path) -> Iterator[TextLine]:
                 text = file.readline(LONGEST_LINE + 1)
                 whole = _skip_to_end(file, text)
             except UnicodeDecodeError as error:
-                # Where two bytes make a character there is no telling where the next one begins.
+                # In UTF-16 the start of the next character is unknown after an error.
                 yield TextLine(
                     number=number, text="", flaw=f"is not {error.encoding}: {error.reason}; reading ends here"
                 )
@@ -49,7 +49,7 @@ def lines(path: Path) -> Iterator[TextLine]:
 
 
 def open_text(path: Path) -> TextIO:
-    """As UTF-16 where its mark says so, else as UTF-8; whatever is neither comes through as a surrogate."""
+    """Opens a text as UTF-16 if its byte order mark says so, else as UTF-8; invalid bytes become surrogates."""
     try:
         with path.open("rb") as file:
             start = file.read(4)
@@ -57,7 +57,7 @@ def open_text(path: Path) -> TextIO:
         if encoding == "utf-32":
             raise UnreadableSource(f"{path}: is UTF-32: save it as UTF-8")
         errors = "surrogatepass" if encoding == "utf-16" else "surrogateescape"
-        # By line feeds alone: texts may hold the other line separators of Unicode.
+        # Split at line feeds only: texts may contain the other line separators of Unicode.
         return path.open(encoding=encoding, errors=errors, newline="\n")
     except OSError as error:
         raise UnreadableSource(f"{path}: cannot be read: {error.strerror}") from error
@@ -79,7 +79,7 @@ def flaw_of(text: str) -> str:
 
 
 def _skip_to_end(file: TextIO, text: str) -> bool:
-    """False where the line goes on beyond what was read of it; reads over the rest."""
+    """Returns False for a line that is longer than `text`, after skipping the rest of it."""
     if len(text) <= LONGEST_LINE or text.endswith("\n"):
         return True
     while text and not text.endswith("\n"):

@@ -1,4 +1,4 @@
-"""What the readers of a source have in common: rows, what was refused, and what cannot be read at all."""
+"""The common types of all readers: rows, rejected rows, and unreadable sources."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -6,12 +6,12 @@ from typing import Any
 
 
 class UnreadableSource(ValueError):
-    """A source that gives no rows; the message names the file and what to do."""
+    """A source cannot be read; the message names the file and what to do."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SourceRow:
-    # "train.csv:12" where a file has lines, else "train.parquet row 12".
+    # "train.csv:12" for a file with lines, else "train.parquet row 12".
     place: str
     cells: Mapping[str, Any]
 
@@ -30,7 +30,7 @@ MOST_NAMES = 30
 
 
 def listed_names(names: Iterable[object]) -> str:
-    """The columns that a source has, for a message about one that it lacks."""
+    """Returns the columns of a source for an error about a missing column."""
     known = [repr(name)[:40] for name in names]
     more = f" and {len(known) - MOST_NAMES} more" if len(known) > MOST_NAMES else ""
     return (", ".join(known[:MOST_NAMES]) or "none") + more
