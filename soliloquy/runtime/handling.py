@@ -51,7 +51,7 @@ class NotYet(Exception):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Service:
-    """What a stage needs to know about a service."""
+    """A service as its stage sees it."""
 
     name: str
     handlers: Mapping[type[Message], Handler] = field(default_factory=dict)

@@ -22,7 +22,7 @@ class Topic:
     message: type[Message]
     key: str
     keep: str
-    # What an event of this topic begins and ends: a turn, a conversation.
+    # The periods that an event of this topic begins and ends: a turn, a conversation.
     begins: str
     ends: Sequence[str]
     # Kafka settings that differ from topics with the same retention.

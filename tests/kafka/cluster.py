@@ -75,7 +75,7 @@ class KafkaCluster:
 
     @property
     def pids(self) -> dict[int, int]:
-        """Of the nodes that run."""
+        """Returns the process ids of the running nodes."""
         return {node.id: node.process.pid for node in self._nodes.values() if node.process is not None}
 
     @property

@@ -31,7 +31,7 @@ class Command:
         return line
 
     async def address(self, name: str) -> str:
-        """Where it answers probes, once it is ready."""
+        """Returns the address of its probes once it is ready."""
         return (await self.says(f"{name}: ready, http on ")).split()[4].rstrip(",")
 
     async def ended(self) -> tuple[int | None, list[str]]:

@@ -1,4 +1,4 @@
-"""What conftest files import: a Kafka for the tests, which skip where there is none; in CI they fail."""
+"""Fixtures for conftest files: a Kafka for the tests, which skip without one; in CI they fail."""
 
 import os
 from collections.abc import Iterator
@@ -41,7 +41,7 @@ def _missing(error: KafkaUnavailable) -> NoReturn:
 
 @pytest.fixture(scope="session")
 def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Where the session's Kafka is: the one that KAFKA_BOOTSTRAP names, or one broker that all tests share."""
+    """Returns the session's Kafka: the one that KAFKA_BOOTSTRAP names, or one broker that all tests share."""
     if bootstrap := os.environ.get("KAFKA_BOOTSTRAP"):
         yield bootstrap
     else:

@@ -12,7 +12,7 @@ from tests.kafka.jars import KafkaUnavailable
 
 _PROGRAMS = ("ip", "nsenter", "unshare")
 _NAMESPACE_SECONDS = 5.0
-# Of 198.18.0.0/15, which is set aside for tests of networks.
+# From 198.18.0.0/15, which is reserved for network tests.
 _SUBNETS = range(256)
 
 

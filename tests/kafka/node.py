@@ -23,7 +23,7 @@ class KafkaFailed(Exception):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Address:
-    """Where a node listens for clients, for the other brokers and for the other controllers."""
+    """The addresses where a node listens for clients, other brokers and other controllers."""
 
     host: str
     client: int

@@ -1,4 +1,4 @@
-"""What a cluster demands of its clients; its nodes trust each other."""
+"""The security that a cluster demands of its clients; its nodes trust each other."""
 
 import secrets
 from collections.abc import Iterable

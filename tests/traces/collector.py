@@ -35,7 +35,7 @@ class Span:
 
 
 class Collector:
-    """What came in until now."""
+    """Returns what has arrived so far."""
 
     def __init__(self) -> None:
         self.bodies: list[bytes] = []

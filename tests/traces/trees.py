@@ -6,7 +6,7 @@ from soliloquy.runtime.seeds import digest
 from soliloquy.runtime.topics import origin
 from tests.traces.collector import Span
 
-# Of the messages that one handling returns.
+# The messages that one handler returns.
 MOST_OUTPUTS = 3
 # Clocks are read before and after what they measure.
 TOLERANCE_SECONDS = 0.01
@@ -23,7 +23,7 @@ def orphans(spans: Sequence[Span]) -> list[Span]:
 
 
 def handlings(spans: Sequence[Span]) -> list[Span]:
-    """Those of events, the others being of what handlers asked for."""
+    """Returns the spans of events; the others belong to calls that handlers made."""
     return [span for span in spans if "messaging.message.id" in span.attributes]
 
 

@@ -1,4 +1,4 @@
-"""What calls come to, in time, tokens and money, by role."""
+"""Counts the time, tokens and cost of model calls by role."""
 
 import time
 

@@ -1,8 +1,8 @@
-"""Leaves an endpoint in peace that answers nobody: a call now and then finds out whether it is back."""
+"""A circuit breaker: stops calls to an endpoint that answers none, and probes whether it is back."""
 
 from dataclasses import dataclass
 
-# Failures in a row, of an endpoint that answers no call in between.
+# Consecutive failures that open it.
 FAILURES = 10
 PAUSE_SECONDS = 0.5
 PAUSE_CAP_SECONDS = 30.0
@@ -10,8 +10,8 @@ PAUSE_CAP_SECONDS = 30.0
 
 @dataclass(slots=True)
 class Breaker:
-    """Closed, calls pass. Open, none does until its pause is over; then one, whose answer closes it, and whose failure
-    opens it for twice as long."""
+    """Open, it blocks every call until its pause is over. Then one probe may pass: success closes the breaker,
+    failure keeps it open for twice as long."""
 
     _failures: int = 0
     _pause: float = PAUSE_SECONDS
@@ -23,18 +23,18 @@ class Breaker:
         return self._opened_at is not None
 
     def pause(self, now: float) -> float:
-        """Seconds until a call may pass; without end while the one that finds out is under way."""
+        """Returns the seconds until a call may pass; infinite while a probe is running."""
         if self._opened_at is None:
             return 0.0
         return float("inf") if self._probing else max(0.0, self._opened_at + self._pause - now)
 
     def begin(self) -> bool:
-        """A call passes: whether it is the one that finds out."""
+        """Lets a call pass and returns whether it is a probe."""
         self._probing = self.is_open
         return self._probing
 
     def succeeded(self) -> None:
-        """Any answer closes it, also one to a call that began before it opened."""
+        """Closes the breaker, even if the call began before it opened."""
         self._failures = 0
         self._pause = PAUSE_SECONDS
         self._opened_at = None
@@ -49,6 +49,6 @@ class Breaker:
             self._opened_at = now
 
     def abandoned(self, *, probe: bool) -> None:
-        """The call ended without saying anything of the endpoint."""
+        """The call ended without revealing anything about the endpoint."""
         if probe:
             self._probing = False

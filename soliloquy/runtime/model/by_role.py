@@ -1,4 +1,4 @@
-"""Each role asked as its settings say: where, with which adapter, sampled how."""
+"""Routes each role's requests to its endpoint with its adapter and sampling settings."""
 
 from collections.abc import Mapping
 
@@ -9,7 +9,7 @@ from soliloquy.v1.model_pb2 import Completion, GenerateRequest, Sampling
 
 class ByRole:
     def __init__(self, models: Models, answering: Mapping[str, StreamingModel]) -> None:
-        """`answering` has a model for each endpoint that some role is asked at."""
+        """`answering` maps the name of each endpoint in use to its model."""
         self._cast = {
             name: (
                 answering[role.endpoint],

@@ -1,4 +1,4 @@
-"""Answers kept on the disk: the same request to the same model is answered from there."""
+"""Caches answers on disk: the same request to the same model gets the same answer again."""
 
 import hashlib
 import sqlite3
@@ -12,16 +12,16 @@ from soliloquy.runtime.traces import spans
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 
 FILE = "answers.sqlite"
-# For another process to finish what it writes.
+# How long to wait for another process to finish writing.
 BUSY_SECONDS = 10.0
 
 
 class CacheUnavailable(CannotServe):
-    """The file of answers cannot be read or written."""
+    """The cache file cannot be read or written."""
 
 
 class AnswerCache:
-    """One file that any number of processes share; a look-up takes a tenth of a millisecond, so nobody waits for it."""
+    """One file, shared by any number of processes. A look-up takes 0.1 ms, so it runs in the event loop."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / FILE
@@ -29,7 +29,7 @@ class AnswerCache:
             folder.mkdir(parents=True, exist_ok=True)
             self._file = sqlite3.connect(self._path, timeout=BUSY_SECONDS, isolation_level=None)
             self._file.execute("PRAGMA journal_mode = WAL")
-            # A power cut may take the last answers; they are asked for again.
+            # A power cut may lose the last answers; the model gives them again.
             self._file.execute("PRAGMA synchronous = NORMAL")
             self._file.execute(
                 "CREATE TABLE IF NOT EXISTS answers (request BLOB PRIMARY KEY, answer BLOB) WITHOUT ROWID"
@@ -65,7 +65,7 @@ class Cached:
         self._asked = f"{endpoint.engine}\n{endpoint.model}\n{endpoint.schema}\n".encode()
 
     async def generate(self, request: GenerateRequest, stream_listener: StreamListener | None = None) -> Completion:
-        """The whole request counts, but for its id: messages, schema, sampling, seed and adapter."""
+        """The key is the whole request except its id: messages, schema, sampling, seed and adapter."""
         asked = GenerateRequest()
         asked.CopyFrom(request)
         asked.ClearField("id")

@@ -1,28 +1,28 @@
-"""What a call to a model may come to, beside an answer."""
+"""The ways in which a call to a model fails."""
 
 from soliloquy.runtime.retry import CannotServe
 
 
 class Passing(Exception):
-    """The call may succeed when it is made again."""
+    """The call may succeed when it is retried."""
 
-    # Its name in the metrics.
+    # The label in metrics.
     kind: str
-    # Whether fewer calls at once would help.
+    # Whether fewer concurrent calls would help.
     throttles = False
-    # Whether it speaks against the endpoint, which is given up for a while after enough of them.
+    # Whether it counts against the endpoint; enough such faults open the circuit breaker.
     against_endpoint = True
-    # Whether the call itself may be what the endpoint cannot stand: then it is not made for ever.
+    # Whether this very call may break the endpoint: then the number of retries is limited.
     against_call = False
 
     def __init__(self, message: str, after: float = 0.0) -> None:
         super().__init__(message)
-        # Seconds for which the endpoint wants to be left alone.
+        # Seconds that the endpoint asks to wait.
         self.after = after
 
 
 class Throttled(Passing):
-    """429, RESOURCE_EXHAUSTED: the endpoint is there and wants fewer calls."""
+    """429, RESOURCE_EXHAUSTED: the endpoint works but wants fewer calls."""
 
     kind = "throttled"
     throttles = True
@@ -30,20 +30,20 @@ class Throttled(Passing):
 
 
 class Overloaded(Passing):
-    """503 and the like."""
+    """503 and similar."""
 
     kind = "overloaded"
     throttles = True
 
 
 class Unreachable(Passing):
-    """No connection, UNAVAILABLE: nobody there took the call."""
+    """No connection, UNAVAILABLE."""
 
     kind = "unreachable"
 
 
 class TimedOut(Passing):
-    """No answer within the deadline."""
+    """No answer before the deadline."""
 
     kind = "timed_out"
     throttles = True
@@ -51,15 +51,15 @@ class TimedOut(Passing):
 
 
 class Broken(Passing):
-    """An answer that is none: a 500, a body that stops short or is no JSON."""
+    """An invalid answer: a 500, a truncated body, a body that is not JSON."""
 
     kind = "broken"
     against_call = True
 
 
 class ModelFailed(Exception):
-    """A call failed again and again while others were answered: its event is set aside and comes back later."""
+    """One call kept failing while others succeeded: its event is parked and retried later."""
 
 
 class EndpointRefuses(CannotServe):
-    """No call would be answered until a person mends something: a wrong key, address or model name."""
+    """No call can succeed until a person fixes something: a wrong key, address or model name."""

@@ -1,4 +1,4 @@
-"""The way to an endpoint: calls pass in the order they came, as many at once as it takes."""
+"""Limits the concurrent calls to an endpoint and lets them pass in their order of arrival."""
 
 import asyncio
 import time
@@ -10,14 +10,14 @@ from soliloquy.runtime.model.breaker import Breaker
 from soliloquy.runtime.model.faults import Passing
 from soliloquy.runtime.model.limit import Limit
 
-# The width grows with time: those who wait are looked after so often.
+# The width grows with time, so waiting calls are checked this often.
 LOOK_SECONDS = 0.1
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Passage:
     began: float
-    # Whether the endpoint was given up, and this call finds out whether it is back.
+    # Whether the breaker is open and this call probes the endpoint.
     probe: bool
 
 
@@ -39,7 +39,7 @@ class Gate:
         return self._breaker.is_open
 
     async def enter(self) -> Passage:
-        """Waits for as long as it takes; whoever entered has to leave."""
+        """Waits for admission. Every call that enters must leave by `answered`, `failed` or `abandon`."""
         if not self._waiting and (passage := self._let_through()):
             return passage
         place: asyncio.Future[Passage] = asyncio.get_running_loop().create_future()
@@ -68,7 +68,7 @@ class Gate:
         self._leave()
 
     def abandon(self, passage: Passage) -> None:
-        """Left without having learned anything of the endpoint."""
+        """Leaves without any result about the endpoint."""
         self._breaker.abandoned(probe=passage.probe)
         self._leave()
 

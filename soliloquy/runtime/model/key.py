@@ -1,4 +1,4 @@
-"""A key to an endpoint: used, and never shown."""
+"""An endpoint's API key, which is never shown."""
 
 import os
 from collections.abc import Mapping
@@ -9,14 +9,14 @@ from soliloquy.runtime.model.settings import DEFAULT_KEY_VARIABLE, BadModelSetti
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """Empty for an endpoint that asks for none."""
+    """Empty for an endpoint without a key."""
 
     secret: str = field(repr=False)
-    # Where it is looked for.
+    # The environment variable or file that holds it.
     place: str
 
     def without(self, said: bytes) -> bytes:
-        """What an endpoint said, which may repeat the key in it."""
+        """Redacts the key in an endpoint's response, which may repeat it."""
         return said.replace(self.secret.encode(), b"[key]") if self.secret else said
 
 

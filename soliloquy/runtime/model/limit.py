@@ -1,19 +1,19 @@
-"""How many calls at once an endpoint gets: fewer when it says that there are too many, then more again."""
+"""Adapts the number of concurrent calls to an endpoint: it falls when calls are throttled and recovers after."""
 
 import math
 from dataclasses import dataclass
 
-# Between two cuts.
+# Seconds between two decreases.
 ROUND_SECONDS = 1.0
-# Of the cubic, a second: 256 calls at once come back within six seconds, however low the width fell.
+# Growth of the cubic: 256 concurrent calls are back within six seconds, however low the width fell.
 GROWTH = 4.0
 
 
 @dataclass(slots=True)
 class Limit:
-    """Multiplicative decrease by half the share of calls that were refused, as in DCTCP: an endpoint that refuses one
-    call in twenty is not left idle. The increase is CUBIC's: back towards the width at which it was cut, level with it
-    for a while, then on and on faster; adding one a round would need minutes after a storm."""
+    """Decreases by half the share of throttled calls, as DCTCP does, so that an endpoint that throttles one call in
+    twenty stays busy. Increases as CUBIC does: quickly to the last good width, flat around it, then ever faster.
+    Adding one call per round would take minutes after a storm."""
 
     most: int
     _answered: int = 0

@@ -1,4 +1,4 @@
-"""What the asking of models exports; the labels are names from the settings, and so are few."""
+"""Metrics of model calls. Labels are names from the settings, so there are few."""
 
 from soliloquy.runtime.instruments import counter, gauge, histogram
 

@@ -1,4 +1,4 @@
-"""Any endpoint that speaks OpenAI's chat completions: a hosted API, vLLM, Ollama, a fake."""
+"""Calls any endpoint with OpenAI's chat completions API: a hosted API, vLLM, Ollama, a fake."""
 
 import functools
 import json
@@ -17,27 +17,27 @@ from soliloquy.runtime.model.settings import Endpoint
 from soliloquy.runtime.traces.spans import carried
 from soliloquy.v1.model_pb2 import Completion, Finish, GenerateRequest
 
-# Ignored by those who do not know them; they let a stand-in answer as the scripted model would.
+# Real endpoints ignore these headers; they let a stand-in answer as the scripted model does.
 PROMPT_HEADER, SEED_HEADER = "X-Soliloquy-Prompt", "X-Soliloquy-Seed"
 CONNECT_SECONDS = 10.0
-# Of an endpoint's own words in an error.
+# Longest excerpt of an endpoint's error message.
 MAX_WORDS = 300
-# What is asked for next by one whose endpoint rejects a way to hold the answer to its schema.
+# The weaker way to enforce a schema, for an endpoint that rejects a stronger one.
 _WEAKER = {"json_schema": "json_object", "json_object": "none"}
 _BOUND, _OTHER_BOUND = "max_tokens", "max_completion_tokens"
 _FINISHES = {"stop": Finish.FINISH_STOP, "length": Finish.FINISH_LENGTH}
 
 
 class OpenAILine:
-    """Made inside the event loop that it is used in."""
+    """Must be created inside the event loop that uses it."""
 
     def __init__(self, name: str, endpoint: Endpoint, key: Key) -> None:
         self._where = f"{name} ({endpoint.base_url})"
         self._endpoint = endpoint
         self._schema: str = endpoint.schema
-        # What the bound on an answer's tokens is called; newer models know another name only.
+        # The name of the limit on an answer's tokens; newer models accept only the other name.
         self._bound = _BOUND
-        # Whether it takes a request to answer in chunks.
+        # Whether the endpoint supports streaming.
         self._streams = True
         self._key = key
         self._url = endpoint.base_url.rstrip("/") + "/chat/completions"
@@ -46,7 +46,7 @@ class OpenAILine:
             headers["Authorization"] = f"Bearer {key.secret}"
         self._session = aiohttp.ClientSession(
             headers=headers,
-            # The gate counts the calls.
+            # The gate limits concurrency.
             connector=aiohttp.TCPConnector(limit=0),
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS),
             cookie_jar=aiohttp.DummyCookieJar(),
@@ -63,7 +63,7 @@ class OpenAILine:
             except _StreamRejected:
                 self._streams = False
             except _SchemaRejected:
-                # Others may have found out meanwhile.
+                # A concurrent call may have weakened it already.
                 if self._schema == schema:
                     self._schema = _WEAKER[schema]
             except _BoundRejected:
@@ -79,13 +79,13 @@ class OpenAILine:
         headers = {PROMPT_HEADER: request.prompt, SEED_HEADER: str(request.seed), **carried()}
         try:
             async with self._session.post(self._url, data=body, headers=headers, allow_redirects=False) as response:
-                # One that knows no chunks may answer with the whole.
+                # An endpoint without streaming may send the complete answer.
                 if receive and response.status == 200 and response.content_type == "text/event-stream":
                     content = await _joined((self._key.without(line) async for line in response.content), receive)
                 else:
                     content = self._key.without(await response.read())
         except (aiohttp.ClientConnectorCertificateError, aiohttp.InvalidURL) as error:
-            raise EndpointRefuses(f"{self._where} cannot be spoken with: {error}") from error
+            raise EndpointRefuses(f"{self._where} cannot be reached: {error}") from error
         except (aiohttp.ClientConnectorError, aiohttp.ServerTimeoutError) as error:
             raise Unreachable(str(error)) from error
         except aiohttp.ClientError as error:
@@ -107,12 +107,14 @@ class OpenAILine:
             case 401 | 403 if self._key.secret:
                 return EndpointRefuses(f"{self._where} refuses the key in {self._key.place} ({said})")
             case 401 | 403:
-                return EndpointRefuses(f"{self._where} asks for a key: put it in {self._key.place} ({said})")
+                return EndpointRefuses(f"{self._where} requires a key: put it in {self._key.place} ({said})")
             case 429 if "insufficient_quota" in said:
-                return EndpointRefuses(f"{self._where} wants to be paid first ({said})")
+                return EndpointRefuses(
+                    f"{self._where}: quota exhausted ({said}): add credit to the account or switch endpoints"
+                )
             case 402 | 404 | 405 | 501 | 300 | 301 | 302 | 303 | 307 | 308:
                 return EndpointRefuses(
-                    f"{self._where} does not serve model {self._endpoint.model!r} there ({said}): look at its address "
+                    f"{self._where} does not serve model {self._endpoint.model!r} ({said}): check the address "
                     "and the model's name"
                 )
             case 429:
@@ -128,7 +130,7 @@ class OpenAILine:
 
 
 async def _joined(lines: AsyncIterable[bytes], receive: ChunkReceiver) -> bytes:
-    """Returns the completion as it would have come whole; raises Broken for one that stops short."""
+    """Joins the chunks to the body of a complete answer; raises Broken for a truncated stream."""
     whole: dict[str, Any] = {}
     text, finish = "", None
     try:
@@ -148,33 +150,33 @@ async def _joined(lines: AsyncIterable[bytes], receive: ChunkReceiver) -> bytes:
                     text += piece
                     receive(piece)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise Broken(f"the chunks are no chat completion ({type(error).__name__})") from error
+        raise Broken(f"the chunks are not a chat completion ({type(error).__name__})") from error
     if finish is None:
         raise Broken("the answer stops before its end")
     return json.dumps(whole | {"choices": [{"message": {"content": text}, "finish_reason": finish}]}).encode()
 
 
 class _SchemaRejected(Exception):
-    """The endpoint does not hold answers to a schema in this way."""
+    """The endpoint does not support this way to enforce a schema."""
 
 
 class _BoundRejected(Exception):
-    """The endpoint calls the bound on an answer's tokens by its other name."""
+    """The endpoint uses the other name for the token limit."""
 
 
 class _StreamRejected(Exception):
-    """The endpoint does not answer in chunks."""
+    """The endpoint does not support streaming."""
 
 
 def body_of(request: GenerateRequest, model: str, schema: str, bound: str = _BOUND, *, stream: bool = False) -> bytes:
-    """The request as chat completions have it; an adapter is asked for by its name, as a model of its own."""
+    """Returns the request body. An adapter is addressed as a model of its own name."""
     body: dict[str, Any] = {
         "model": request.adapter or model,
         "messages": [{"role": message.role, "content": message.text} for message in request.messages],
         "temperature": request.sampling.temperature,
         "top_p": request.sampling.top_p,
         bound: request.sampling.max_tokens,
-        # Servers differ in how large a seed may be.
+        # Some servers limit seeds to 31 bits.
         "seed": request.seed % 2**31,
     }
     if schema == "json_schema":
@@ -188,7 +190,7 @@ def body_of(request: GenerateRequest, model: str, schema: str, bound: str = _BOU
 
 
 def completion_of(content: bytes, *, asked: str) -> Completion:
-    """What was answered; an answer without text, because the endpoint refused to say it, is an empty one."""
+    """Parses an answer; a refusal without text becomes an empty answer."""
     try:
         answer = json.loads(content)
         choice = answer["choices"][0]
@@ -203,7 +205,7 @@ def completion_of(content: bytes, *, asked: str) -> Completion:
             finish=_FINISHES.get(choice.get("finish_reason"), Finish.FINISH_UNSPECIFIED),
         )
     except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
-        raise Broken(f"an answer that is no chat completion: {_words(content)!r}") from error
+        raise Broken(f"the answer is not a chat completion: {_words(content)!r}") from error
 
 
 @functools.lru_cache
@@ -212,7 +214,7 @@ def _parsed(schema: str) -> Any:
 
 
 def _words(content: bytes) -> str:
-    """An error in the endpoint's own words, in one line."""
+    """Returns the endpoint's error message in one line."""
     text = content.decode("utf-8", "replace")
     try:
         answer = json.loads(text)

@@ -1,4 +1,4 @@
-"""Models as the settings have them, for as long as they are used."""
+"""Opens the models that the settings name."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -14,7 +14,7 @@ from soliloquy.runtime.model.settings import Endpoint, Models
 
 
 class OpenModels:
-    """Answers every role; waits where an endpoint is gone."""
+    """Answers every role; calls wait while their endpoint is gone."""
 
     def __init__(self, by_role: ByRole, remotes: list[RemoteModel]) -> None:
         self.generate = by_role.generate
@@ -22,7 +22,7 @@ class OpenModels:
 
     @property
     def fault(self) -> str:
-        """Why calls wait; empty while they pass."""
+        """Why calls wait; empty while none do."""
         return "; ".join(remote.fault for remote in self._remotes if remote.fault)
 
 
@@ -30,7 +30,7 @@ class OpenModels:
 async def opened(
     models: Models, scripted: Callable[[], StreamingModel], cache_folder: Path | None
 ) -> AsyncIterator[OpenModels]:
-    """Raises BadModelSettings for a key that is not where it should be."""
+    """Raises BadModelSettings for a missing key."""
     answering: dict[str, StreamingModel] = {}
     remotes: list[RemoteModel] = []
     async with AsyncExitStack() as at_hand:
@@ -50,7 +50,7 @@ async def opened(
 
 
 def line_to(name: str, endpoint: Endpoint) -> Line:
-    """Each library is loaded by those who need it."""
+    """Imports a client library only when an endpoint needs it."""
     if endpoint.engine == "ray":
         from soliloquy.runtime.model.ray_line import RayLine
 

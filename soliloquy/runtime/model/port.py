@@ -9,13 +9,13 @@ from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 
 # Receives the next chunk of an answer's text.
 ChunkReceiver = Callable[[str], None]
-# Receives chunks as the model streams. It is called whenever an answer begins, so also when a failed call is made
-# again, and returns what receives that answer's chunks, or None where nobody does.
+# Receives chunks as the model streams. Called whenever an answer begins, also when a failed call is retried;
+# returns the receiver of that answer's chunks, or None to ignore them.
 StreamListener = Callable[[GenerateRequest], ChunkReceiver | None]
 
 
 class ModelRefused(Refused):
-    """The model cannot serve this request as it stands; asking again would not help."""
+    """The model rejects this request; retrying would not help."""
 
 
 class Model(Protocol):

@@ -1,4 +1,4 @@
-"""Our own model service, over gRPC."""
+"""Calls our own model service over gRPC."""
 
 import itertools
 import math
@@ -13,19 +13,19 @@ from soliloquy.runtime.traces.spans import carried
 from soliloquy.v1.model_pb2 import Completion, Delta, GenerateRequest
 from soliloquy.v1.model_pb2_grpc import ModelServiceStub
 
-# What a proxy in front of the service takes on one connection.
+# A proxy in front of the service accepts this many streams per connection.
 STREAMS_A_CHANNEL = 100
 _OPTIONS = (
-    # Channels to one address would share a connection.
+    # Otherwise channels to one address share a connection.
     ("grpc.use_local_subchannel_pool", 1),
-    # The calls are made again by whoever counts them.
+    # RemoteModel retries calls, and counts them.
     ("grpc.enable_retries", 0),
 )
 _HOPELESS = {
     grpc.StatusCode.UNAUTHENTICATED,
     grpc.StatusCode.PERMISSION_DENIED,
     grpc.StatusCode.UNIMPLEMENTED,
-    # An adapter or a model that is not there, or does not fit.
+    # The adapter or model does not exist or does not fit.
     grpc.StatusCode.NOT_FOUND,
     grpc.StatusCode.FAILED_PRECONDITION,
 }
@@ -33,7 +33,7 @@ _REFUSED = {grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.OUT_OF_RANGE}
 
 
 class RayLine:
-    """Made inside the event loop that it is used in."""
+    """Must be created inside the event loop that uses it."""
 
     def __init__(self, name: str, endpoint: Endpoint) -> None:
         self._where = f"{name} ({endpoint.address})"
@@ -86,6 +86,6 @@ async def _streamed(deltas: AsyncIterable[Delta], receive: ChunkReceiver) -> Com
 
 
 def _pushback(error: grpc.aio.AioRpcError) -> float:
-    """Seconds for which the service wants to be left alone."""
+    """Returns the seconds that the service asks to wait."""
     told = dict(error.trailing_metadata() or ()).get("grpc-retry-pushback-ms", "0")
     return int(told) / 1_000 if isinstance(told, str) and told.isdecimal() else 0.0

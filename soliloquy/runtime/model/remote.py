@@ -1,4 +1,4 @@
-"""A model behind an endpoint: a call waits rather than being lost, and is made again where that may help."""
+"""A model behind an endpoint: calls wait while the endpoint is gone, and are retried where that may help."""
 
 import asyncio
 import random
@@ -13,23 +13,23 @@ from soliloquy.runtime.model.settings import Endpoint
 from soliloquy.runtime.traces import spans
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 
-# Of a call that may be what the endpoint cannot stand.
+# Attempts for a call that may itself break the endpoint.
 TRIES = 6
 PAUSE_SECONDS = 0.2
 PAUSE_CAP_SECONDS = 10.0
-# What is drawn on top of a wait that the endpoint asks for, so that those who wait do not come back together.
+# Random extra share of a wait that the endpoint asks for, so that waiting calls do not return together.
 SPREAD = 0.25
-# An endpoint that refuses so many calls in a row, and answers none between, would refuse them all.
+# After this many consecutive refusals we assume that the endpoint refuses every call.
 REFUSALS = 10
 
 
 class Line(Protocol):
-    """One way to speak with an endpoint."""
+    """One protocol for calling an endpoint."""
 
     async def ask(
         self, request: GenerateRequest, seconds: float, stream_listener: StreamListener | None = None
     ) -> Completion:
-        """Raises Passing, ModelRefused or EndpointRefuses; that nothing came in time may also be a TimeoutError."""
+        """Raises Passing, ModelRefused, EndpointRefuses or TimeoutError."""
 
     async def close(self) -> None: ...
 
@@ -49,7 +49,7 @@ class RemoteModel:
 
     @property
     def fault(self) -> str:
-        """Why calls wait; empty while they pass."""
+        """Why calls wait; empty while none do."""
         return f"waits for the model at {self.where}: {self._last}" if self._gate.is_shut else ""
 
     async def generate(self, request: GenerateRequest, stream_listener: StreamListener | None = None) -> Completion:

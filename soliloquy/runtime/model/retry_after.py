@@ -1,14 +1,14 @@
-"""How long an HTTP server wants to be left alone."""
+"""Parses HTTP's Retry-After header."""
 
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 
-# A server that names a longer time is asked again after this one.
+# Longer waits are cut to this.
 MOST_SECONDS = 600.0
 
 
 def retry_after(headers: Mapping[str, str], now: float) -> float:
-    """Seconds of the header Retry-After, given as a number or as a date; 0 where it says nothing that can be read."""
+    """Returns the seconds to wait, from a number or a date; 0 if the header is missing or unreadable."""
     told = headers.get("Retry-After", "").strip()
     try:
         seconds = float(told)

@@ -1,4 +1,4 @@
-"""Which endpoint answers each role, and how it is asked: one TOML file, checked before anything starts."""
+"""Reads which endpoint answers each role and how, from a TOML file that is validated before anything starts."""
 
 import functools
 import re
@@ -18,44 +18,44 @@ Engine = Literal["scripted", "openai", "ray"]
 
 
 class BadModelSettings(ValueError):
-    """The settings of the models cannot be used; the message names the entry and what is allowed there."""
+    """The model settings are invalid; the message names the entry and the allowed values."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Endpoint:
-    """Where a model answers."""
+    """An endpoint that serves a model."""
 
     engine: Engine
-    # Of an OpenAI-compatible API, with its /v1.
+    # The base URL of an OpenAI-compatible API, including /v1.
     base_url: str = ""
     # HOST:PORT of a ModelService.
     address: str = ""
-    # As the endpoint calls it.
+    # The endpoint's name for the model.
     model: str = "default"
-    # In which environment variable, or file, the key is; without either the usual variable is looked at.
+    # The environment variable or file with the key. Without either, we read the usual variable.
     key_variable: str = ""
     key_file: Path | None = None
-    # How an answer is held to its schema on the endpoint's side.
+    # How the endpoint enforces an answer's schema.
     schema: Literal["json_schema", "json_object", "none"] = "json_schema"
-    # Seconds for an answer.
+    # Seconds to wait for an answer.
     timeout: Annotated[float, Field(gt=0)] = 120.0
-    # Calls at once, of each process; fewer when the endpoint says that they are too many.
+    # Concurrent calls of each process; fewer while the endpoint throttles.
     max_concurrency: Annotated[int, Field(ge=1)] = 256
-    # Per million tokens.
+    # Prices per million tokens.
     prompt_price: Annotated[float, Field(ge=0)] = 0.0
     completion_price: Annotated[float, Field(ge=0)] = 0.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Role:
-    """How one role is asked."""
+    """The endpoint, adapter and sampling of one role."""
 
     temperature: Annotated[float, Field(ge=0, le=2)]
     top_p: Annotated[float, Field(gt=0, le=1)]
     max_tokens: Annotated[int, Field(ge=1)]
-    # By its name; empty for the only endpoint.
+    # The endpoint's name; empty if there is only one.
     endpoint: str = ""
-    # LoRA weights on top of the model, by their name there.
+    # The endpoint's name for LoRA weights on top of the model.
     adapter: str = ""
 
 
@@ -69,16 +69,16 @@ class Models:
 
     @property
     def used(self) -> Mapping[str, Endpoint]:
-        """The endpoints that some role is asked at."""
+        """Returns the endpoints that some role uses."""
         return {role.endpoint: self.endpoints[role.endpoint] for role in self.roles.values()}
 
     def only_at(self, endpoint: Endpoint) -> "Models":
-        """All roles at one endpoint, sampled as before."""
+        """Returns settings with every role at one endpoint; sampling stays."""
         roles = {name: replace(role, endpoint=endpoint.engine) for name, role in self.roles.items()}
         return Models(endpoints={endpoint.engine: endpoint}, roles=roles)
 
     def identity(self) -> dict[str, Any]:
-        """What the answers follow from: not where an endpoint is, nor what it costs."""
+        """Returns the settings that influence answers, so neither addresses nor prices."""
         names = {_described(endpoint) for endpoint in self.used.values()}
         told: dict[str, Any] = {"model": ", ".join(sorted(names))}
         if names != {"scripted"}:
@@ -88,7 +88,7 @@ class Models:
     def _identity(self, role: Role) -> dict[str, Any]:
         endpoint = self.endpoints[role.endpoint]
         if endpoint.engine == "scripted":
-            # It is not sampled.
+            # The scripted model does not sample.
             return {"engine": "scripted"}
         return {
             "engine": endpoint.engine,
@@ -120,7 +120,7 @@ def shipped_models() -> Models:
 
 
 def read_models(file: Path) -> Models:
-    """What the file says, and of roles it does not name what the shipped settings say."""
+    """Reads a settings file; roles that it leaves out keep the shipped settings."""
     try:
         table = tomllib.loads(file.read_text("utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:

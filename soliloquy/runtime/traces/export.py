@@ -1,4 +1,4 @@
-"""Spans sent to a collector, beside the work: what it does not take in time is dropped and counted."""
+"""Sends spans to a collector in the background; spans that it does not accept in time are dropped and counted."""
 
 import logging
 import os
@@ -17,10 +17,9 @@ from soliloquy.runtime.traces.recording import Recording
 from soliloquy.runtime.traces.settings import TraceSettings
 from soliloquy.runtime.traces.spans import record_with
 
-# What the SDK reads from the environment, where that says nothing else. A process that is killed loses the spans of
-# about the last second.
+# Our defaults for what the SDK reads from the environment. A killed process loses the spans of about one second.
 ENVIRONMENT = {OTEL_BSP_MAX_QUEUE_SIZE: "4096", OTEL_BSP_SCHEDULE_DELAY: "1000"}
-# For what is left at the end, within what a process has to end.
+# Time to send the rest at shutdown, within the grace period of a process.
 LAST_SECONDS = 3.0
 
 _log = logging.getLogger(__name__)
@@ -30,7 +29,7 @@ _log = logging.getLogger(__name__)
 def sending(settings: TraceSettings) -> Iterator[None]:
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
-    # It logs every try; what they come to is said once.
+    # The SDK logs every attempt; we log only when the state changes.
     logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)
     queue = Queue(Watched(OTLPSpanExporter(settings.url), settings.url))
     record_with(Recording(queue, settings.share))
@@ -42,14 +41,14 @@ def sending(settings: TraceSettings) -> Iterator[None]:
 
 
 class Watched(SpanExporter):
-    """An exporter that says in a line that its spans are not taken, and when they are again."""
+    """Logs when the collector stops accepting spans and when it accepts them again."""
 
     def __init__(self, exporter: SpanExporter, url: str) -> None:
         self._exporter = exporter
         self._url = url
-        # Whether what was sent last was not taken.
+        # Whether the last export failed.
         self.failing = False
-        # Spans that were taken out of the queue.
+        # Spans that left the queue.
         self.taken = 0
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
@@ -74,7 +73,7 @@ class Watched(SpanExporter):
 
 
 class Queue(SpanProcessor):
-    """The SDK's own, which drops without a word what it has no room for; here it is counted before."""
+    """Wraps the SDK's queue, which drops spans silently when it is full, to count them."""
 
     def __init__(self, exporter: Watched) -> None:
         self._exporter = exporter
@@ -93,7 +92,7 @@ class Queue(SpanProcessor):
         self._batches.on_end(span)
 
     def close(self, seconds: float) -> None:
-        """Sends what is left, for so many seconds; nobody waits for a collector that is known to be gone."""
+        """Sends the remaining spans for at most `seconds`; does not wait for a collector that is known to be gone."""
         closing = threading.Thread(target=self._batches.shutdown, daemon=True)
         closing.start()
         closing.join(0.0 if self._exporter.failing else seconds)

@@ -1,8 +1,8 @@
-"""What becomes of spans that nobody got."""
+"""Counts dropped spans."""
 
 from soliloquy.runtime.instruments import counter
 
 DROPPED = counter("soliloquy_spans_dropped_total")
-# There before the first of each, so that a dashboard shows none and not nothing at all.
+# Create the labels up front, so that dashboards show 0 and not nothing.
 for reason in ("queue_full", "refused"):
     DROPPED.labels(reason)

@@ -1,4 +1,4 @@
-"""Traces recorded for as long as a process serves."""
+"""Records traces while a process serves."""
 
 from contextlib import AbstractContextManager, nullcontext
 
@@ -6,7 +6,7 @@ from soliloquy.runtime.traces.settings import TraceSettings
 
 
 class CannotTrace(Exception):
-    """What sends traces is not installed."""
+    """The packages for sending traces are not installed."""
 
 
 def recorded(settings: TraceSettings) -> AbstractContextManager[None]:

@@ -1,4 +1,4 @@
-"""Spans made with OpenTelemetry's SDK, which is loaded only where traces are recorded."""
+"""Records spans with OpenTelemetry's SDK, which is imported only when traces are recorded."""
 
 from collections.abc import Iterable, Mapping
 from typing import Self
@@ -25,7 +25,7 @@ from soliloquy.runtime.traces.ids import SAMPLED, is_kept, traceparent_of
 from soliloquy.runtime.traces.spans import CURRENT, NOTHING, Attribute, Kind, Span
 
 NANOSECONDS = 1_000_000_000
-# What OpenTelemetry has a name of its own for; all else is named for us.
+# Attributes with a standard OpenTelemetry name; the others get our prefix.
 _NAMES = {
     "topic": "messaging.destination.name",
     "event": "messaging.message.id",
@@ -37,7 +37,7 @@ _NAMES = {
 
 
 class _Ids(RandomIdGenerator):
-    """Random, but for the root of a conversation's trace."""
+    """Generates random ids, except for the root of a conversation's trace."""
 
     def __init__(self) -> None:
         self.next_root: SpanContext | None = None
@@ -51,7 +51,7 @@ class _Ids(RandomIdGenerator):
 
 
 class Recording:
-    """The spans of every service of a process; each service is a resource of its own."""
+    """Records the spans of every service in a process. Each service is its own resource."""
 
     def __init__(self, processor: SpanProcessor, share: float) -> None:
         self._processor = processor
@@ -94,7 +94,7 @@ class Recording:
     def _tracer(self, service: str) -> Tracer:
         if service not in self._tracers:
             provider = TracerProvider(
-                # Whether a trace is recorded is decided here, before any span of it is made.
+                # `is_kept` decides before any span is made.
                 sampler=ALWAYS_ON,
                 resource=Resource.create({SERVICE_NAME: service}),
                 id_generator=self._ids,
@@ -118,10 +118,10 @@ class _Live:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        # Not by a token: a generator may be left in another context than it was entered in.
+        # Not with a token: a generator may be left in another context than it was entered in.
         CURRENT.set(self._outer)
         if error is not None:
-            # Its type alone: the words of an error may be a student's.
+            # Only the type: the message may quote a student.
             self.note(error=type(error).__name__)
             self._span.set_status(Status(StatusCode.ERROR))
         self._span.end()
@@ -154,7 +154,7 @@ def _started(
 
 
 def _context(traceparent: str) -> SpanContext | None:
-    """What a traceparent names; None for one that is not sampled, or is none."""
+    """Parses a traceparent; returns None if it is invalid or not sampled."""
     version, *rest = traceparent.split("-")
     if len(version) != 2 or version == "ff" or len(rest) < 3:
         return None

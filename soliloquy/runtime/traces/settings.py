@@ -1,11 +1,11 @@
-"""Where traces are sent, and how many of them."""
+"""Settings of traces."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TraceSettings:
-    # Of an OTLP collector, over HTTP; empty where nothing is recorded.
+    # URL of an OTLP collector over HTTP; empty records nothing.
     url: str = ""
-    # Of all conversations, chosen by their ids.
+    # The share of conversations, chosen by id.
     share: float = 1.0

@@ -1,7 +1,7 @@
-"""What is done for a conversation, as spans; where nothing is recorded, all of this does nothing.
+"""Spans of the work for a conversation. All of this does nothing while no traces are recorded.
 
-A span says what was done, how long it took and what came of it. It never holds what was said: no prompt, no answer, no
-code and no error's words, which may quote them.
+A span tells what was done, how long it took and how it ended. It never contains dialogue: no prompt, no answer, no code
+and no error message, which may quote them.
 """
 
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ Kind = Literal["internal", "consumer", "client", "server"]
 
 
 class Span(Protocol):
-    """Entered, it is the one that further spans become children of; left by an error, it says which."""
+    """While entered, it is the parent of new spans. It records the type of an error that leaves it."""
 
     def __enter__(self) -> Self: ...
 
@@ -24,11 +24,11 @@ class Span(Protocol):
     def note(self, **attributes: Attribute) -> None: ...
 
     def event(self, name: str, **attributes: Attribute) -> None:
-        """Something that happened meanwhile."""
+        """Adds an event to the span."""
 
     @property
     def traceparent(self) -> str:
-        """What a callee is told; empty where nothing is recorded."""
+        """The trace context for a callee; empty if nothing is recorded."""
 
 
 class Recorder(Protocol):
@@ -42,7 +42,7 @@ class Recorder(Protocol):
 
 
 class _Nothing:
-    """Where nothing is recorded."""
+    """The span while nothing is recorded."""
 
     traceparent = ""
 
@@ -69,7 +69,7 @@ _recorder: Recorder | None = None
 
 
 def recording() -> bool:
-    """For those who would first have to find out what to tell."""
+    """Lets callers skip the work of collecting attributes."""
     return _recorder is not None
 
 
@@ -81,20 +81,20 @@ def record_with(recorder: Recorder | None) -> None:
 def joined(
     service: str, name: str, kind: Kind, traceparent: str, since: float | None = None, **attributes: Attribute
 ) -> Span:
-    """A child of the span that another process, or an earlier event, names; it begins now, or began a moment ago."""
+    """Starts a child of the span that another process or an earlier event names, now or at `since`."""
     if _recorder and traceparent:
         return _recorder.joined(service, name, kind, traceparent, since, **attributes)
     return NOTHING
 
 
 def begun(service: str, name: str, traceparent: str, since: float, **attributes: Attribute) -> None:
-    """Records the very span that a traceparent names, from a moment to now: the root of a conversation's trace."""
+    """Records the span that a traceparent names, from `since` to now: the root of a conversation's trace."""
     if _recorder:
         _recorder.begun(service, name, traceparent, since, **attributes)
 
 
 def batch(service: str, name: str, of: Iterable[str], since: float, **attributes: Attribute) -> None:
-    """Records what was done for several conversations at once: a trace of its own, linked with theirs."""
+    """Records work for several conversations as a trace of its own that links to theirs."""
     if _recorder:
         _recorder.batch(service, name, of, since, **attributes)
 
@@ -112,12 +112,12 @@ def event(name: str, **attributes: Attribute) -> None:
 
 
 def carried() -> dict[str, str]:
-    """The headers, or gRPC's metadata, by which a callee joins the trace."""
+    """Returns the HTTP headers or gRPC metadata by which a callee joins the trace."""
     traceparent = CURRENT.get().traceparent
     return {"traceparent": traceparent} if traceparent else {}
 
 
 def exemplar() -> dict[str, str] | None:
-    """The trace in which a duration was measured, for its histogram; None where none is recorded."""
+    """Returns the current trace as a histogram exemplar, or None."""
     current = CURRENT.get()
     return None if current is NOTHING else {"trace_id": current.traceparent.split("-")[1]}

@@ -9,7 +9,7 @@ from soliloquy.runtime.transports.port import Transport
 
 
 def open_transport(settings: KafkaSettings | Path) -> AbstractAsyncContextManager[Transport]:
-    """Connects to a Kafka, or opens the embedded log in a file, for as long as the context is entered."""
+    """Connects to Kafka or opens the embedded log; leaving the context closes it."""
     if isinstance(settings, Path):
         return EmbeddedTransport(settings)
     # Kafka's clients take longer to import than everything else, and most commands never need them.

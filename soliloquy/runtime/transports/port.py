@@ -1,4 +1,4 @@
-"""What a stage needs of a transport; every adapter holds the promises of tests/integration/transport/contract.py."""
+"""The interface between a stage and its transport. tests/integration/transport/contract.py tests every adapter."""
 
 from collections import Counter
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
@@ -10,7 +10,7 @@ from soliloquy.runtime.events import Event
 
 
 class Unanswered(Exception):
-    """The transport does not answer at the moment, and may later."""
+    """The transport does not answer right now; it may later."""
 
 
 class Partition(NamedTuple):
@@ -20,7 +20,7 @@ class Partition(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Delivery:
-    """An event and the place it was read from."""
+    """An event and where it was read."""
 
     event: Event
     partition: Partition
@@ -29,7 +29,7 @@ class Delivery:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Result:
-    """A delivery that is finished with, and the events that follow from it."""
+    """A finished delivery and its output events."""
 
     delivery: Delivery
     outputs: Sequence[Event] = ()
@@ -37,7 +37,7 @@ class Result:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Backlog:
-    """What a group has yet to finish of a topic, and how many seconds ago the oldest of it was made."""
+    """The unfinished events of a group in one topic, and the age of the oldest."""
 
     group: str
     topic: str
@@ -47,7 +47,7 @@ class Backlog:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Lag:
-    """The same of one partition that a consumer holds."""
+    """The unfinished events of one partition that a consumer holds, and the age of the oldest."""
 
     partition: Partition
     events: int
@@ -55,23 +55,23 @@ class Lag:
 
 
 class Listener(Protocol):
-    """Hears which partitions its consumer holds. May be called while a poll is waiting."""
+    """Is told which partitions its consumer holds, possibly while a poll is waiting."""
 
     async def assigned(self, partitions: Collection[Partition]) -> None:
-        """Nothing of these partitions is delivered before this returns."""
+        """The consumer delivers nothing from these partitions before this returns."""
 
     async def revoked(self, partitions: Collection[Partition]) -> None:
-        """Finish or give up what is running and commit it: they are given away when this returns."""
+        """Must finish or cancel running events and commit; the partitions are released when this returns."""
 
     def lost(self, partitions: Collection[Partition]) -> None:
-        """Another member has them already: results of theirs would be refused."""
+        """Another member holds the partitions already; commits to them would be rejected."""
 
     def recalled(self, event_id: str) -> None:
-        """The group was done with this event lately, before its partition came to this consumer."""
+        """The group finished this event recently, before this consumer got its partition."""
 
 
 class Consumer(Protocol):
-    """A member of a group; entered, it takes its share of the topics' partitions."""
+    """A member of a group. While entered, it holds its share of the topics' partitions."""
 
     async def __aenter__(self) -> Self: ...
 
@@ -80,51 +80,51 @@ class Consumer(Protocol):
     ) -> None: ...
 
     async def poll(self, limit: int, seconds: float) -> list[Delivery]:
-        """At most `limit` deliveries, each partition's in order; empty when there is none for so many seconds."""
+        """Returns at most `limit` deliveries, in order within a partition; none after `seconds` of waiting."""
 
     def pause(self, partitions: Collection[Partition]) -> None: ...
 
     def resume(self, partitions: Collection[Partition]) -> None: ...
 
     async def commit(self, results: Sequence[Result]) -> list[Result]:
-        """Make outputs durable, then the positions; returns the results refused because their partition was lost."""
+        """Makes outputs durable, then positions. Returns the results rejected because their partition was lost."""
 
     async def unfinished_keys(self, partition: Partition) -> Counter[str]:
-        """How many events of each key the group has yet to finish in a partition."""
+        """Counts the group's unfinished events in a partition by key."""
 
     async def lag(self) -> list[Lag]:
-        """Of each partition held; raises Unanswered."""
+        """Returns the lag of each partition held; raises Unanswered."""
 
     @property
     def fault(self) -> str:
-        """Why it does not consume; empty while it does."""
+        """Why the consumer does not consume; empty while it does."""
 
 
 class Transport(Protocol):
     async def publish(self, events: Sequence[Event]) -> None:
-        """Returns when the events are durable; none is published where one is refused."""
+        """Returns when the events are durable. Publishes none of them if one is rejected."""
 
     def consumer(self, group: str, topics: Sequence[str], listener: Listener) -> Consumer: ...
 
     def read(
         self, topic: str, numbers: Collection[int] | None = None, starts: Mapping[int, int] | None = None
     ) -> AsyncGenerator[Delivery, None]:
-        """Every event that a topic, or those of its partitions, held at the call, from the first to the last.
+        """Yields every event that a topic, or the partitions `numbers` of it, held at the time of the call.
 
-        `starts` are offsets to begin at, by the number of their partition.
+        `starts` maps partition numbers to the offsets to begin at.
         """
 
     def follow(self, topic: str, starts: Mapping[int, int] | None = None) -> AsyncGenerator[Delivery, None]:
-        """Every event that a topic holds, from these offsets on, and then each as it comes."""
+        """Yields every event from these offsets on, then each as it arrives."""
 
     async def ends(self, topic: str) -> dict[int, int]:
         """Returns an offset for each partition number: events published so far lie below it, later ones do not."""
 
     async def backlog(self) -> list[Backlog]:
-        """Of every group and topic it reads."""
+        """Returns the backlog of every group and topic."""
 
     async def dead_letters(self) -> Mapping[str, int]:
-        """How many each dead-letter topic holds; topics without any are left out. Raises Unanswered."""
+        """Counts the dead letters of each topic that has any. Raises Unanswered."""
 
     async def replay(self, letters: Sequence[Delivery]) -> None:
-        """Publish dead letters to their origin as they first were, and take them out of the dead-letter topic."""
+        """Publishes dead letters to their original topics and removes them from the dead-letter topics."""

@@ -1,11 +1,11 @@
-"""How far a consumer is in a partition when its events finish out of order."""
+"""Tracks a consumer's position in a partition whose events finish out of order."""
 
 from collections import deque
 from collections.abc import Iterable
 
 
 class Watermark:
-    """The offset up to which every event is finished, and the offsets finished ahead of it."""
+    """The offset up to which every event is finished, and the finished offsets beyond it."""
 
     def __init__(self, position: int, ahead: Iterable[int] = ()) -> None:
         self.position = position
@@ -14,7 +14,7 @@ class Watermark:
         self._open: set[int] = set()
 
     def take(self, offset: int) -> bool:
-        """Count an offset as fetched, in order; false when it was finished before."""
+        """Records a fetched offset, in order; returns False if it was finished before."""
         self._taken.append(offset)
         if offset in self.ahead:
             return False
@@ -28,7 +28,7 @@ class Watermark:
         return offset in self._open
 
     def unfinished(self, end: int) -> int:
-        """How many offsets below `end` are not finished."""
+        """Counts the unfinished offsets below `end`."""
         return end - 1 - self.position - len(self.ahead)
 
     def finish(self, offset: int) -> None:
@@ -39,7 +39,7 @@ class Watermark:
             self.ahead.remove(self.position)
 
     def skip(self, offset: int) -> None:
-        """Finish an offset that nobody took."""
+        """Finishes an offset that was never taken."""
         if offset > self.position:
             self.ahead.add(offset)
         while self.position + 1 in self.ahead:

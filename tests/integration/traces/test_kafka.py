@@ -23,7 +23,7 @@ pytestmark = pytest.mark.timeout(400)
 
 END_SECONDS = 150.0
 LAST = "curriculum conversation.collected"
-# What handlers ask for.
+# Spans of the calls that handlers make.
 ASKED = {"model planner", "model student", "model tutor", "model codegen", "model composer", "sandbox job"}
 
 
@@ -61,7 +61,7 @@ async def test_a_conversation_is_followed_through_every_service_and_past_a_kill(
         for name in KILLED:
             kill(worker_named(supervisor.process.pid, f"{name}-0"))
         found = await growing
-        # What a killed process had not sent, and its handling was not over, is missing above what it asked for.
+        # Spans that a killed process had not sent are missing above the calls it made.
         await until(
             lambda: {span.service for trace in found for span in orphans(collector.traces[trace])} <= KILLED,
             END_SECONDS,

@@ -1,4 +1,4 @@
-"""What every transport promises together with the stage; an adapter's test class inherits it all."""
+"""The promises of every transport together with the stage; each adapter's test class inherits them."""
 
 import asyncio
 from collections import defaultdict

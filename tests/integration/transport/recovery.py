@@ -1,4 +1,4 @@
-"""What every transport promises about parked events, duplicates, dead letters and members that come and go."""
+"""The promises of every transport about parked events, duplicates, dead letters and changing members."""
 
 import asyncio
 import random

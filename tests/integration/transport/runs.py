@@ -1,4 +1,4 @@
-"""What every transport promises about whole runs: what is remembered of them, who waits, what a cancellation ends."""
+"""The promises of every transport about runs: remembered state, waiting events, cancellation."""
 
 import asyncio
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""What the transport tests share: messages, a stage that serves while a test looks on, worker processes."""
+"""Shared by the transport tests: messages, a stage that serves during a test, worker processes."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""What is accepted of a model's answer, and what is asked for again."""
+"""Which answers of a model are accepted, and which are asked for again."""
 
 import json
 

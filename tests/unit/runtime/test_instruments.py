@@ -1,4 +1,4 @@
-"""What is exported is what the schema says, and Prometheus has nothing to say against it."""
+"""Exports match the schema, and Prometheus accepts them."""
 
 import importlib
 import shutil

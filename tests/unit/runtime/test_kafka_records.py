@@ -1,4 +1,4 @@
-"""What becomes of records, ours and anybody's, and of positions with what is finished ahead of them."""
+"""Records, our own and foreign ones, and positions with the offsets finished beyond them."""
 
 from dataclasses import replace
 from typing import Any

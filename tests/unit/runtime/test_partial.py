@@ -1,4 +1,4 @@
-"""What is shown of an answer that is still being written."""
+"""The visible part of an unfinished answer."""
 
 import json
 from itertools import pairwise, permutations

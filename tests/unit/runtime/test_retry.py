@@ -1,4 +1,4 @@
-"""What becomes of an event that fails, by policy."""
+"""How the retry policy treats a failed event."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What a Kafka is to have of each topic."""
+"""The desired state of each topic in Kafka."""
 
 from soliloquy.runtime.events import MAX_EVENT_BYTES
 from soliloquy.runtime.retry import MAX_ERROR_CHARACTERS

@@ -1,4 +1,4 @@
-"""A member of a group over the log: holds leases, fetches, commits under them."""
+"""A group member on the embedded log: holds leases, and fetches and commits under them."""
 
 import asyncio
 import os
@@ -21,7 +21,7 @@ from soliloquy.runtime.transports.watermark import Watermark
 
 @dataclass(kw_only=True, slots=True)
 class _Held:
-    """A partition while its lease is this member's."""
+    """A partition while this member holds its lease."""
 
     epoch: int
     watermark: Watermark
@@ -31,7 +31,7 @@ class _Held:
 
 @dataclass(kw_only=True, slots=True)
 class _Changes:
-    """What a batch of results does to one partition."""
+    """The effect of a batch of results on one partition."""
 
     finished: list[int] = field(default_factory=list)
     outputs: list[Event] = field(default_factory=list)
@@ -75,7 +75,7 @@ class EmbeddedConsumer:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._held.clear()
-        # A log that fails is already being reported, and the lease runs out by itself.
+        # A failing log is reported elsewhere, and the lease expires by itself.
         with suppress(*[LogUnavailable] if error else []):
             await self._log.write(partial(leases.leave, group=self._group, member=self._name))
 
@@ -174,11 +174,11 @@ class EmbeddedConsumer:
             held = owners[partition]
             if self._held.get(partition) is not held or held.leaving or partition in self._paused:
                 continue
-            # What is missing below the end that was known is finished with and removed.
+            # Missing offsets below the known end were finished and purged.
             last = deliveries[-1].offset if deliveries else ends[partition]
             held.fetched = last
             fresh += [delivery for delivery in deliveries if held.watermark.take(delivery.offset)]
-            # Whoever was fetched goes to the back, so that a busy partition does not starve the others.
+            # Move it to the back, so that a busy partition does not starve the others.
             self._held[partition] = self._held.pop(partition)
         return fresh
 
@@ -189,7 +189,7 @@ class EmbeddedConsumer:
             await asyncio.sleep(leases.RENEW_SECONDS)
 
     async def _follow(self, share: leases.Share) -> None:
-        """Make what is held what the leases say."""
+        """Updates the held partitions to match the leases."""
         epochs = {partition.number: held.epoch for partition, held in self._held.items()}
         self._lose({number for number, epoch in epochs.items() if share.epochs.get(number) != epoch})
         if gained := share.epochs.keys() - {partition.number for partition in self._held}:
@@ -213,7 +213,7 @@ class EmbeddedConsumer:
         for held in leaving.values():
             held.leaving = True
         await self._listener.revoked(partitions)
-        # One that was lost meanwhile may have been gained again.
+        # A partition may have been lost and gained again in the meantime.
         ready = [partition for partition, held in leaving.items() if self._held.get(partition) is held]
         self._drop(ready)
         numbers = {partition.number for partition in ready}

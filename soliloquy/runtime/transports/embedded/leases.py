@@ -1,4 +1,4 @@
-"""Which member of a group may commit to which partition, and how partitions change hands."""
+"""Leases decide which member of a group may commit to a partition."""
 
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
@@ -8,14 +8,14 @@ from soliloquy.runtime.events import Event
 from soliloquy.runtime.transports.embedded.records import append
 from soliloquy.runtime.transports.port import Partition
 
-# A member that has not renewed for this long is taken for dead; it renews several times within it.
+# A member that has not renewed for this long counts as dead; a live one renews several times.
 LEASE_SECONDS = 2.5
 RENEW_SECONDS = 0.5
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Share:
-    """The epochs of the partitions a member holds, and which of them it should give up."""
+    """The epochs of the partitions that a member holds, and the partitions that it should release."""
 
     epochs: Mapping[int, int]
     surplus: Sequence[int]
@@ -23,12 +23,12 @@ class Share:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Advance:
-    """A partition's position as a batch of results leaves it, and what those results emit."""
+    """A partition's new position after a batch of results, and their outputs."""
 
     partition: Partition
     epoch: int
     watermark: int
-    # What finished ahead of it just now; and whether it has come by any that had before.
+    # Offsets that this batch finished beyond the watermark; whether the watermark passed earlier ones.
     ahead: Sequence[int]
     overtakes: bool
     outputs: Sequence[Event]
@@ -46,7 +46,7 @@ def join(connection: sqlite3.Connection, group: str, topics: Collection[str], pa
 
 
 def renew(connection: sqlite3.Connection, group: str, member: str, now: float) -> Share:
-    """Stay a member for another while, and claim a fair share of what nobody alive holds."""
+    """Renews the membership and claims a fair share of the free partitions."""
     connection.execute("INSERT OR REPLACE INTO member VALUES (?, ?, ?)", (group, member, now + LEASE_SECONDS))
     connection.execute("DELETE FROM member WHERE grp = ? AND expires < ?", (group, now))
     connection.execute(
@@ -85,7 +85,7 @@ def leave(connection: sqlite3.Connection, group: str, member: str) -> None:
 def positions(
     connection: sqlite3.Connection, group: str, partitions: Sequence[Partition]
 ) -> list[tuple[int, list[int]]]:
-    """Each partition's watermark and the offsets finished ahead of it."""
+    """Returns each partition's watermark and the finished offsets beyond it."""
     found = []
     for partition in partitions:
         place = (group, *partition)
@@ -100,7 +100,7 @@ def positions(
 def commit(
     connection: sqlite3.Connection, group: str, member: str, advances: Sequence[Advance], partitions: int
 ) -> set[int]:
-    """Append outputs and move positions; the numbers of the partitions that are the member's no longer."""
+    """Appends outputs and moves positions. Returns the partition numbers whose lease the member has lost."""
     held = dict(connection.execute("SELECT partition, epoch FROM lease WHERE grp = ? AND member = ?", (group, member)))
     fenced = {advance.partition.number for advance in advances if held.get(advance.partition.number) != advance.epoch}
     kept = [advance for advance in advances if advance.partition.number not in fenced]

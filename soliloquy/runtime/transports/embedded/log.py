@@ -1,4 +1,4 @@
-"""The log's file: written by a thread of its own, so that the event loop never waits for a transaction."""
+"""The log file. A separate thread writes it, so that the event loop never waits for a transaction."""
 
 import asyncio
 import queue
@@ -21,10 +21,10 @@ PARTITIONS = 8
 FORMAT = 2
 BUSY_SECONDS = 10.0
 PURGE_EVERY_SECONDS = 0.25
-# How long the thread waits for a job before it looks for commits of other processes: short while there are any.
+# How long the thread waits for a job before it checks for commits of other processes; shorter while it finds any.
 SHORTEST_WAIT_SECONDS = 0.01
 LONGEST_WAIT_SECONDS = 0.02
-# Beyond this the write-ahead file is cut back at a checkpoint.
+# A checkpoint truncates the write-ahead file beyond this size.
 WAL_BYTES = 64 * 1024 * 1024
 
 
@@ -46,21 +46,21 @@ class _Answer:
 
 
 class Log:
-    """Runs jobs on the file; all that wait to write while a transaction runs share the next one.
+    """Runs jobs on the file. Writes that arrive during a transaction share the next one.
 
-    Reads run where they are called: in WAL mode they wait for nobody, and a hop to the thread costs more than they do.
+    Reads run in the caller's thread: in WAL mode they never block, and a thread hop would cost more than the read.
     """
 
     def __init__(self, path: Path, *, on_append: Callable[[Collection[str]], None]) -> None:
         self.path = path
-        # The last offset of each partition that holds an event.
+        # The last offset of each non-empty partition.
         self.ends: dict[tuple[str, int], int] = {}
         self.partitions = PARTITIONS
         self._on_append = on_append
         self._requests: queue.SimpleQueue[_Request | None] = queue.SimpleQueue()
         self._loop = asyncio.get_running_loop()
         self._failure: LogUnavailable | None = None
-        # Up to where the partitions are rid of what nobody will read.
+        # The offset up to which each partition is purged.
         self._purged: dict[tuple[str, int], int] = {}
         self._thread = threading.Thread(target=self._serve, name="soliloquy-log", daemon=True)
         self._opened: asyncio.Future[None] = self._loop.create_future()
@@ -92,7 +92,7 @@ class Log:
         if self._failure:
             raise self._failure
 
-    # Below here, all but _deliver and _append runs in the thread.
+    # Everything below runs in the thread, except _deliver.
 
     def _serve(self) -> None:
         try:
@@ -127,7 +127,7 @@ class Log:
                 self._post(answers, fresh)
 
     def _waiting_requests(self, wait: float) -> tuple[list[_Request], bool]:
-        """Every request there is, and whether there may be more later."""
+        """Returns the waiting requests, and whether more may follow."""
         requests: list[_Request] = []
         try:
             request = self._requests.get(timeout=wait)
@@ -154,7 +154,7 @@ class Log:
             values = [job(connection) for job in jobs]
             connection.execute("COMMIT")
         except BaseException:
-            # A full disk has rolled back already.
+            # On a full disk SQLite has rolled back already.
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             raise
@@ -163,7 +163,7 @@ class Log:
     def _noticed(
         self, connection: sqlite3.Connection, end: int, version: int
     ) -> tuple[int, int, dict[tuple[str, int], int]]:
-        """What was appended since `end`, if anything was; `version` changes with commits of other processes only."""
+        """Returns what was appended since `end`. `version` changes only with commits of other processes."""
         (seen,) = connection.execute("PRAGMA data_version").fetchone()
         if seen == version:
             return end, version, {}
@@ -191,7 +191,7 @@ def _connected(path: Path) -> sqlite3.Connection:
 
 
 def _prepared(connection: sqlite3.Connection, path: Path) -> int:
-    """Make the file a log unless it is one; its number of partitions."""
+    """Initialises the file if necessary and returns its number of partitions."""
     _write_ahead(connection)
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute(f"PRAGMA journal_size_limit = {WAL_BYTES}")
@@ -211,7 +211,7 @@ def _prepared(connection: sqlite3.Connection, path: Path) -> int:
 
 
 def _write_ahead(connection: sqlite3.Connection) -> None:
-    """Switch to WAL; SQLite does not wait by itself when several processes do so at once."""
+    """Switches to WAL, with retries: SQLite does not wait when several processes switch at once."""
     deadline = time.monotonic() + BUSY_SECONDS
     while True:
         try:
@@ -224,7 +224,7 @@ def _write_ahead(connection: sqlite3.Connection) -> None:
 
 
 def unavailable(path: Path, error: BaseException) -> LogUnavailable:
-    """One clear line for what SQLite says."""
+    """Explains an SQLite error in one line."""
     if isinstance(error, LogUnavailable):
         return error
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF

@@ -19,7 +19,7 @@ SCHEMA = [
 
 COLUMNS = "offset, topic, partition, id, key, source, time, traceparent, began, attempt, not_before, error, payload"
 _VALUES = "(NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-# Of one statement: each number of them is a statement of its own to prepare.
+# Rows per statement: SQLite prepares a statement for every number of rows.
 _MOST_ROWS = 64
 READ_PAGE = 256
 PURGE_LIMIT = 8000
@@ -51,7 +51,7 @@ def _row(event: Event, partitions: int) -> tuple[str | int | float | bytes, ...]
 def append(connection: sqlite3.Connection, events: Sequence[Event], partitions: int) -> None:
     for start in range(0, len(events), _MOST_ROWS):
         some = events[start : start + _MOST_ROWS]
-        # One statement for many rows: the lock of the interpreter is let go and waited for once a row otherwise.
+        # One statement for many rows, because each statement releases and reacquires the GIL.
         connection.execute(
             f"INSERT INTO event ({COLUMNS}) VALUES {', '.join([_VALUES] * len(some))}",
             [value for event in some for value in _row(event, partitions)],
@@ -72,7 +72,7 @@ def append(connection: sqlite3.Connection, events: Sequence[Event], partitions: 
 def fetch(
     connection: sqlite3.Connection, places: Sequence[tuple[Partition, int]], limit: int
 ) -> list[tuple[Partition, list[Delivery]]]:
-    """At most `limit` deliveries of the partitions, each after the offset given with it."""
+    """Returns at most `limit` deliveries, from each partition those after the given offset."""
     found = []
     for partition, after in places:
         rows = connection.execute(
@@ -89,16 +89,16 @@ def fetch(
 def page(
     topic: str, after: int, until: int, numbers: Collection[int] | None = None, starts: Mapping[int, int] | None = None
 ) -> Callable[[sqlite3.Connection], list[Delivery]]:
-    """The next deliveries of a whole topic, or of those of its partitions, in the order they were published.
+    """Returns the next deliveries of a topic, or of the partitions `numbers` of it, in the order of publication.
 
-    Of a partition that has a start, those from there on.
+    A partition in `starts` begins at that offset.
     """
     chosen = f"AND partition IN ({', '.join(str(int(number)) for number in numbers)})" if numbers is not None else ""
     for number, start in (starts or {}).items():
         chosen += f" AND NOT (partition = {int(number)} AND offset < {int(start)})"
 
     def select(connection: sqlite3.Connection) -> list[Delivery]:
-        # In offset order without the index: its order within a topic is by partition.
+        # NOT INDEXED, because the index orders by partition within a topic.
         rows = connection.execute(
             f"SELECT {COLUMNS} FROM event NOT INDEXED"
             f" WHERE offset > ? AND offset <= ? AND topic = ? {chosen} ORDER BY offset LIMIT ?",
@@ -141,7 +141,7 @@ def next_offsets(connection: sqlite3.Connection, topic: str, partitions: int) ->
 
 
 def ends_after(connection: sqlite3.Connection, offset: int) -> dict[tuple[str, int], int]:
-    """The last offset of each partition that has grown beyond `offset`."""
+    """Returns the last offset of each partition that has grown beyond `offset`."""
     rows = connection.execute(
         "SELECT topic, partition, max(offset) FROM event NOT INDEXED WHERE offset > ? GROUP BY topic, partition",
         (offset,),
@@ -165,7 +165,7 @@ def unfinished_keys(connection: sqlite3.Connection, group: str, partition: Parti
 
 
 def backlog(connection: sqlite3.Connection) -> list[Backlog]:
-    """Of every group and topic it reads."""
+    """Returns the backlog of every group and topic."""
     counted: dict[tuple[str, str], tuple[int, float]] = {}
     for group, topic, number, watermark in connection.execute("SELECT * FROM position").fetchall():
         of_partition = _lag(connection, group, Partition(topic, number), watermark)
@@ -178,7 +178,7 @@ def backlog(connection: sqlite3.Connection) -> list[Backlog]:
 
 
 def lag(connection: sqlite3.Connection, group: str, partitions: Collection[Partition]) -> list[Lag]:
-    """Of partitions that a group reads."""
+    """Returns the group's lag in these partitions."""
     watermarks = {
         Partition(topic, number): watermark
         for topic, number, watermark in connection.execute(
@@ -216,16 +216,16 @@ def replay(connection: sqlite3.Connection, letters: Sequence[Delivery], partitio
         removed = connection.execute(
             "DELETE FROM event WHERE offset = ? AND id = ?", (letter.offset, letter.event.id)
         ).rowcount
-        # Zero when somebody else replays it at this moment.
+        # Zero if another process is replaying the letter.
         if removed:
             first = replace(letter.event, topic=origin(letter.event.topic), attempt=0, not_before=0.0, error="")
             append(connection, [first], partitions)
 
 
 def purge(connection: sqlite3.Connection, purged: dict[tuple[str, int], int]) -> None:
-    """Remove what every group that reads a topic is past, a bounded number at a time; the file reuses its pages.
+    """Deletes a bounded number of events that every group has passed; the file reuses their pages.
 
-    `purged` is up to where that is done with already, and is brought up to date.
+    `purged` holds the offsets that earlier calls reached, and is updated.
     """
     passed = connection.execute("SELECT topic, partition, min(watermark) FROM position GROUP BY topic, partition")
     left = PURGE_LIMIT
@@ -245,7 +245,7 @@ def purge(connection: sqlite3.Connection, purged: dict[tuple[str, int], int]) ->
 
 
 def _keep(topic: str) -> str:
-    """How long its events are kept; dead letters stay until they are replayed."""
+    """Returns a topic's retention; dead letters stay until they are replayed."""
     if topic.endswith(RETRY):
         return "until-read"
     return TOPICS[topic].keep if topic in TOPICS else "until-replayed"

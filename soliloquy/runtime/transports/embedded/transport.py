@@ -1,4 +1,4 @@
-"""The transport port over the log."""
+"""The embedded log as a transport."""
 
 import asyncio
 from collections import defaultdict
@@ -16,12 +16,12 @@ from soliloquy.runtime.transports.port import Backlog, Delivery, Listener
 
 
 class EmbeddedTransport:
-    """Shared by all stages of a process; other processes open the same file."""
+    """Shared by all stages of a process. Other processes may open the same file."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._members: set[EmbeddedConsumer] = set()
-        # By topic, those who wait for more of it.
+        # Wakes the followers of each topic.
         self._followers: defaultdict[str, set[asyncio.Event]] = defaultdict(set)
 
     async def __aenter__(self) -> Self:
@@ -63,7 +63,7 @@ class EmbeddedTransport:
                     for delivery in deliveries:
                         yield delivery
                     after = deliveries[-1].offset
-                # Of what lies between, none is of the topic: it is not looked through again.
+                # Nothing in between belongs to the topic, so skip it next time.
                 after = max(after, until)
                 await woken.wait()
         finally:

@@ -1,4 +1,4 @@
-"""A cluster as its admin client sees it: the topics it has, and how they are made and altered."""
+"""Reads and changes the topics of a cluster."""
 
 import asyncio
 import time
@@ -19,27 +19,27 @@ from soliloquy.runtime.transports.kafka.settings import KafkaSettings
 Answer = TypeVar("Answer")
 
 REQUEST_SECONDS = 15.0
-# A broker that has died is asked like any other until the rest have noticed.
+# The client may still pick a dead broker, until the others have noticed.
 PATIENCE_SECONDS = 8.0
 PAUSE_SECONDS = 0.1
-# Where a config comes from, by Kafka's protocol: it was set on the topic itself.
+# The source of a config that was set on the topic itself, by Kafka's protocol.
 _OF_THE_TOPIC = 1
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Found:
-    """What a Kafka has of a topic."""
+    """The actual state of a topic in Kafka."""
 
     partitions: int
     replication: int
-    # Each with its default where nothing is set.
+    # Includes defaults.
     configs: Mapping[str, str]
-    # What is set on the topic itself.
+    # Only the configs that are set on the topic.
     own_configs: Mapping[str, str]
 
 
 class Admin:
-    """Speaks of topics by our names; the cluster's begin with the prefix."""
+    """Uses our topic names; the cluster's names start with the prefix."""
 
     def __init__(self, client: AIOKafkaAdminClient, prefix: str) -> None:
         self._client = client
@@ -57,7 +57,7 @@ class Admin:
         return all(row["leader"] >= 0 for topic in topics for row in there.get(topic, ()))
 
     async def find(self, topics: Collection[str]) -> dict[str, Found]:
-        """Those of the topics that are there."""
+        """Returns the topics that exist."""
         there = {topic: rows for topic, rows in (await self._rows()).items() if topic in topics}
         if not there:
             return {}
@@ -66,7 +66,7 @@ class Admin:
         found = {}
         for code, message, _, name, entries in answers[0].resources:
             if code == errors.UnknownTopicOrPartitionError.errno:
-                # One that was just made, and this broker has not heard of it.
+                # A broker may not know a topic yet that was just created.
                 continue
             _raise_for(code, name, message)
             rows = there[name.removeprefix(self._prefix)]
@@ -79,7 +79,7 @@ class Admin:
         return found
 
     async def create(self, wanted: Sequence[Shape]) -> None:
-        """Passes over topics that somebody else has made first."""
+        """Ignores topics that another client created first."""
         topics = [
             NewTopic(self._prefix + shape.topic, shape.partitions, shape.replication, topic_configs=dict(shape.configs))
             for shape in wanted
@@ -90,7 +90,7 @@ class Admin:
                 _raise_for(code, topic, message)
 
     async def grow(self, wanted: Iterable[Shape]) -> None:
-        """Passes over topics that somebody else has grown first."""
+        """Ignores topics that another client grew first."""
         for shape in wanted:
             counts = {self._prefix + shape.topic: NewPartitions(shape.partitions)}
             try:
@@ -99,7 +99,7 @@ class Admin:
                 continue
 
     async def configure(self, configs: Mapping[str, Mapping[str, str]]) -> None:
-        """Set all of a topic's own configs: what is left out falls back to its default."""
+        """Replaces all configs of a topic; omitted ones fall back to their defaults."""
         resources = [self._resource(topic, values) for topic, values in configs.items()]
         answers: list[Any] = await _patiently(lambda: self._client.alter_configs(resources))
         for code, message, _, topic in answers[0].resources:
@@ -109,8 +109,8 @@ class Admin:
         return ConfigResource(ConfigResourceType.TOPIC, self._prefix + topic, configs)
 
     async def _rows(self) -> dict[str, list[Any]]:
-        """The partitions of each topic."""
-        # Of all there are: asked for by its name, a missing one is made by brokers that make topics on demand.
+        """Returns the partitions of each topic."""
+        # Ask for all topics: asking for a missing one by name can create it.
         return {
             row["topic"].removeprefix(self._prefix): row["partitions"]
             for row in await _patiently(self._client.describe_topics)
@@ -130,7 +130,7 @@ async def admin(settings: KafkaSettings) -> AsyncIterator[Admin]:
 
 
 async def _patiently(ask: Callable[[], Awaitable[Answer]]) -> Answer:
-    """Asks again where the broker that was asked does not answer; it is drawn anew each time."""
+    """Retries while the picked broker does not answer; every attempt picks one anew."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while True:
         try:

@@ -1,4 +1,4 @@
-"""The AsyncAPI document of services on Kafka, by FastStream's generator: one channel a topic, nothing is connected."""
+"""Generates the AsyncAPI document with FastStream: one channel per topic, without connecting to a broker."""
 
 import functools
 import re
@@ -18,7 +18,7 @@ from soliloquy.v1 import events_pb2
 Document = dict[str, Any]
 
 PROTOBUF = "application/vnd.google.protobuf;version=3"
-# What is on a topic, by its suffix.
+# Describes a topic by its suffix.
 _KINDS = {
     "": "events as they happen",
     RETRY: "events whose handler failed, until they may be tried again",
@@ -28,7 +28,7 @@ _BLOCK = re.compile(r"^(?:// .*\n)*(?:message|enum) (\w+) \{\n(?:.*\n)*?\}\n", r
 
 
 def document(services: Sequence[Service], *, version: str, bootstrap: str = "127.0.0.1:9092") -> Document:
-    """What each service receives and sends, retries and dead letters included."""
+    """Describes what each service receives and sends, including retries and dead letters."""
     brokers = [_declared(service, bootstrap) for service in services]
     title = "Soliloquy"
     description = (
@@ -50,7 +50,7 @@ def document(services: Sequence[Service], *, version: str, bootstrap: str = "127
 
 
 def _declared(service: Service, bootstrap: str) -> KafkaBroker:
-    """A broker that knows of the service's subscribers and publishers, under the names of its operations."""
+    """Returns a broker that declares the service's subscribers and publishers."""
     broker = KafkaBroker(bootstrap, apply_types=False, logger=None)
     for topic in _received(service):
         broker.subscriber(topic, group_id=service.name, title=f"{service.name}.receive.{topic}")(_nothing)
@@ -78,11 +78,11 @@ def _sent(service: Service) -> Iterator[str]:
 
 
 async def _nothing(payload: bytes) -> None:
-    """Stands where a stage handles the events of all its topics."""
+    """Stands in for the stage."""
 
 
 def _channels(generated: Document) -> Document:
-    """Of all that were declared for a topic, the one channel that it is."""
+    """Merges all declarations of a topic into one channel."""
     channels = {channel["address"]: channel for channel in generated.values()}
     for shape in shapes():
         if channel := channels.get(shape.topic):
@@ -95,7 +95,7 @@ def _channels(generated: Document) -> Document:
 
 
 def _operations(generated: Document, channels: Document, services: Sequence[Service]) -> Document:
-    # What a service only follows it reads outside its group.
+    # A service reads the topics that it only follows outside its group.
     groups = {f"{service.name}.receive.{topic}": service.name for service in services for topic in _handled(service)}
     for name, operation in generated.items():
         topic = channels[name]["address"]
@@ -158,7 +158,7 @@ def _message_name(topic: str) -> str:
 
 
 def proto(message: type[Message]) -> str:
-    """A .proto file of a message and of all that it is made of, and of nothing else."""
+    """Returns a .proto file with a message and everything that it contains."""
     blocks, root = _blocks(), message.DESCRIPTOR
     names = [root.name, *sorted(_parts_of(message) - {root.name})]
     return "\n".join(['syntax = "proto3";\n', f"package {root.file.package};\n", *(blocks[name] for name in names)])
@@ -166,7 +166,7 @@ def proto(message: type[Message]) -> str:
 
 @functools.cache
 def _blocks() -> dict[str, str]:
-    """Every message and enum of the contract as it is written there, comments included."""
+    """Returns the source of every message and enum in the contract, with comments."""
     contract = files("soliloquy.v1")
     texts = [file.read_text("utf-8") for file in contract.iterdir() if file.name.endswith(".proto")]
     return {block[1]: block[0] for text in texts for block in _BLOCK.finditer(text)}
@@ -176,7 +176,7 @@ def _parts_of(message: type[Message]) -> set[str]:
     found, unseen = set[str](), [message.DESCRIPTOR]
     while unseen:
         part = unseen.pop()
-        # What a map is made of stands where the map does.
+        # A map's entry type is written where the map is.
         if not part.GetOptions().map_entry:
             found.add(part.name)
         found.update(field.enum_type.name for field in part.fields if field.enum_type)

@@ -1,4 +1,4 @@
-"""Reaching a Kafka: what its clients are given, and in words why it cannot be reached."""
+"""Connects to Kafka, and explains in one line why that fails."""
 
 import asyncio
 import logging
@@ -15,14 +15,14 @@ from aiokafka.protocol.metadata import MetadataRequest
 from soliloquy.runtime.transports.kafka.settings import KafkaSettings, KafkaUnavailable
 
 REACH_SECONDS = 8.0
-# Where a length is expected, TLS begins with the kind of its record: 21 is an alert.
+# A TLS record starts with its type where Kafka's protocol has a length; 21 is an alert.
 _TLS_ALERT = 21
 _LOG = logging.getLogger("aiokafka")
 _levels: list[int] = []
 
 
 def client_options(settings: KafkaSettings) -> dict[str, Any]:
-    """What each of aiokafka's clients takes."""
+    """Returns the options that all clients of aiokafka share."""
     return {
         "bootstrap_servers": settings.bootstrap.split(","),
         "security_protocol": settings.security,
@@ -35,7 +35,7 @@ def client_options(settings: KafkaSettings) -> dict[str, Any]:
 
 @asynccontextmanager
 async def connecting(settings: KafkaSettings) -> AsyncIterator[None]:
-    """Entered once Kafka takes this client; what it refuses within is a KafkaUnavailable, and nothing is logged."""
+    """Enters once Kafka accepts this client. Turns errors into KafkaUnavailable and silences aiokafka's log."""
     with _silence():
         await reach(settings)
         try:
@@ -45,7 +45,7 @@ async def connecting(settings: KafkaSettings) -> AsyncIterator[None]:
 
 
 async def reach(settings: KafkaSettings) -> None:
-    """Returns as soon as one of the addresses has taken this client and answered it."""
+    """Returns as soon as one of the addresses has accepted this client and answered."""
     options = client_options(settings)
     addresses = options.pop("bootstrap_servers")
     attempts = [asyncio.create_task(_attempt(settings, address, options)) for address in addresses]
@@ -64,9 +64,9 @@ async def reach(settings: KafkaSettings) -> None:
 
 
 def described(error: BaseException, settings: KafkaSettings, address: str = "") -> str:
-    """In one line, what a client's error says of a Kafka and what can be done about it."""
+    """Explains a client's error and its remedy in one line."""
     where = address or settings.bootstrap
-    # What ends a connection that is open comes wrapped.
+    # Errors on open connections come wrapped.
     opening = isinstance(error, OSError)
     for cause in reversed(list(_causes(error))):
         if known := _known(cause, settings, opening=opening):
@@ -75,14 +75,14 @@ def described(error: BaseException, settings: KafkaSettings, address: str = "") 
 
 
 async def _attempt(settings: KafkaSettings, address: str, options: Mapping[str, Any]) -> str | None:
-    """What is wrong with an address; None where nothing is."""
+    """Returns what is wrong with an address, or None."""
     [(host, port, _)] = collect_hosts(address)
     try:
         async with asyncio.timeout(REACH_SECONDS):
             connection = AIOKafkaConnection(host, port, **options)
             try:
                 await connection.connect()
-                # One that wants a password takes its first question without one, and hangs up at the second.
+                # A broker that wants a password answers the first request without one, and hangs up at the second.
                 await connection.send(MetadataRequest([]))
             finally:
                 connection.close()
@@ -155,7 +155,7 @@ def ssl_context(settings: KafkaSettings) -> ssl.SSLContext | None:
         raise KafkaUnavailable(f"{settings.ca_file} holds no certificate of an authority ({_reason(error)})") from error
     if settings.certificate_file is not None:
         try:
-            # An empty password, so that nobody is asked for one.
+            # The empty password keeps OpenSSL from prompting.
             context.load_cert_chain(settings.certificate_file, settings.key_file, password="")
         except OSError as error:
             files = " and ".join(str(file) for file in (settings.certificate_file, settings.key_file) if file)
@@ -171,7 +171,7 @@ def _reason(error: OSError) -> str:
 
 @contextmanager
 def _silence() -> Iterator[None]:
-    """What aiokafka would log is said by the error that is raised; silent as long as anybody is within."""
+    """Silences aiokafka's log while anybody is inside: the raised error says the same."""
     _levels.append(_LOG.level)
     _LOG.setLevel(logging.CRITICAL)
     try:

@@ -31,11 +31,11 @@ Publish = Callable[[Sequence[Event]], Awaitable[None]]
 
 WAIT_SECONDS = 1.0
 BATCH_RECORDS = 256
-# Events of a partition that wait here while the stage is busy; beyond that the partition is paused.
+# Buffered events of a partition while the stage is busy; beyond that we pause the partition.
 FETCHED_AHEAD = 256
-# Finished events of a partition whose ids are recalled when it is assigned: what a crash repeats comes soon after.
+# How many finished events of an assigned partition we reread for their ids: a crash repeats recent ones.
 RECALLED = 256
-# Positions are committed at most so often: what finished since is done again after a kill, and known by its id.
+# Seconds between commits. After a kill, events since the last commit are redelivered, and known by their ids.
 COMMIT_SECONDS = 0.1
 SILENT_SECONDS = 3 * ANSWER_SECONDS
 
@@ -68,7 +68,7 @@ class KafkaConsumer(ConsumerRebalanceListener):
         self._moved: set[Partition] = set()
         self._any_moved = asyncio.Event()
         self._commit_turn = asyncio.Lock()
-        # Why nothing can be fetched at the moment.
+        # Why nothing can be fetched right now.
         self._fetch_fault = ""
 
     async def __aenter__(self) -> Self:
@@ -80,7 +80,7 @@ class KafkaConsumer(ConsumerRebalanceListener):
             group_instance_id=f"{group}-{settings.instance}" if settings.instance else None,
             auto_offset_reset="earliest",
             enable_auto_commit=False,
-            # The partitions of one number go together: a retry topic's with its origin's.
+            # Assigns partitions of the same number together: a retry topic's with its original topic's.
             partition_assignment_strategy=[RangePartitionAssignor],
             session_timeout_ms=int(1000 * settings.session_seconds),
             heartbeat_interval_ms=int(1000 * settings.session_seconds / 5),
@@ -102,7 +102,7 @@ class KafkaConsumer(ConsumerRebalanceListener):
     ) -> None:
         self._committing.cancel()
         self._fetching.cancel()
-        # What cannot be committed is left to the next member.
+        # The next member repeats what cannot be committed.
         with contextlib.suppress(*[KafkaUnavailable] if error else []):
             await self._commit_positions()
         self._held.clear()
@@ -146,7 +146,7 @@ class KafkaConsumer(ConsumerRebalanceListener):
         self._woken.set()
 
     async def commit(self, results: Sequence[Result]) -> list[Result]:
-        """Returns when outputs are durable; positions follow. Raises KafkaUnavailable where no broker takes them."""
+        """Returns when outputs are durable; positions follow later. Raises KafkaUnavailable."""
         held_before = dict(self._held)
         fresh = [result for result in results if self._is_open(result)]
         await self._publish([output for result in fresh for output in result.outputs])
@@ -154,7 +154,7 @@ class KafkaConsumer(ConsumerRebalanceListener):
         accepted = set()
         for result in fresh:
             partition = result.delivery.partition
-            # It may have been lost, and even gained again, while the outputs were on their way.
+            # The partition may have been lost, and even regained, during the publish.
             if self._held.get(partition) is held_before[partition] and self._is_open(result):
                 self._finish(self._held[partition], result.delivery.offset)
                 self._moved.add(partition)
@@ -220,7 +220,7 @@ class KafkaConsumer(ConsumerRebalanceListener):
         for partition in assigned:
             begin = begins[partition] - 1
             found = committed.get(partition)
-            # What lies before the first event has been removed; beyond the last it was another topic of this name.
+            # Earlier offsets were deleted. A position beyond the end belongs to a deleted topic of the same name.
             known = found if found and begin <= found.position < ends[partition] else Watermark(begin)
             recalled = 0 if is_retry(partition.topic) else RECALLED
             start = max(begin + 1, known.position + 1 - recalled)
@@ -229,12 +229,12 @@ class KafkaConsumer(ConsumerRebalanceListener):
             empty = is_retry(partition.topic) and start >= ends[partition]
             self._held[partition] = Held(watermark=known, next_offset=start, empty=empty)
             self._regulate(partition, self._held[partition])
-        # A group without positions is invisible to whoever scales by its lag.
+        # An autoscaler cannot see the lag of a group without positions.
         fresh = {
             self._names.there(partition): begins[partition] for partition in assigned if partition not in committed
         }
         if fresh:
-            # Where the group has passed on meanwhile, whoever has the partitions then does it.
+            # After another rebalance, the next holder does it.
             with contextlib.suppress(CommitFailedError, IllegalStateError):
                 await self._consumer.commit(fresh)
         await self._listener.assigned(assigned)
@@ -281,14 +281,14 @@ class KafkaConsumer(ConsumerRebalanceListener):
             while held.waiting and len(taken) < limit:
                 taken.append(held.waiting.popleft())
             self._regulate(partition, held)
-            # Whoever was served goes to the back, so that a busy partition does not starve the others.
+            # Move it to the back, so that a busy partition does not starve the others.
             self._held[partition] = self._held.pop(partition)
             if len(taken) == limit:
                 break
         return taken
 
     def _regulate(self, partition: Partition, held: Held) -> None:
-        """Fetch no more of a partition that has enough, or nothing; polling goes on either way."""
+        """Pauses a partition that is full or empty; polling goes on either way."""
         stop = held.paused or held.empty or len(held.waiting) >= FETCHED_AHEAD
         if stop != held.stopped:
             held.stopped = stop
@@ -298,7 +298,7 @@ class KafkaConsumer(ConsumerRebalanceListener):
                 self._consumer.resume(self._names.there(partition))
 
     def _expect_retries(self, results: Sequence[Result]) -> None:
-        """What a stage puts off is in the retry partition of the same number, which goes to the same member."""
+        """Resumes the retry partitions that these results fill. The same member holds them."""
         for result in results:
             for topic in {output.topic for output in result.outputs if is_retry(output.topic)}:
                 partition = Partition(topic, result.delivery.partition.number)
@@ -335,7 +335,7 @@ class KafkaConsumer(ConsumerRebalanceListener):
                     {self._names.there(partition): position_of(self._held[partition].watermark) for partition in moved}
                 )
             except (CommitFailedError, IllegalStateError):
-                # The group has passed on without this member.
+                # The group rebalanced without this member.
                 lost = list(self._held)
                 self._held.clear()
                 self._listener.lost(lost)
@@ -343,7 +343,7 @@ class KafkaConsumer(ConsumerRebalanceListener):
                 raise KafkaUnavailable(f"the position of {self._group} cannot be committed: {error}") from error
 
     def _is_member(self) -> bool:
-        """False after a session that expired: aiokafka has no other word for it, and revokes what others have."""
+        """False once the session expired: aiokafka then revokes partitions that others hold, and does not say why."""
         coordinator = self._consumer._coordinator
         return coordinator is not None and coordinator.generation > 0
 

@@ -1,4 +1,4 @@
-"""What a consumer knows of a partition while it holds it."""
+"""The state of a partition that a consumer holds."""
 
 import time
 from collections import deque
@@ -11,16 +11,16 @@ from soliloquy.runtime.transports.watermark import Watermark
 @dataclass(kw_only=True, slots=True)
 class Held:
     watermark: Watermark
-    # What is below it has been seen: a batch may have been on its way when the position was set.
+    # Records below were seen: a batch may have been in flight during the seek.
     next_offset: int
-    # While the stage counts it as its own.
+    # Whether the stage has accepted the partition.
     ready: bool = False
     waiting: deque[Delivery] = field(default_factory=deque)
-    # When each open event was made, the oldest first.
+    # When each open event was created, oldest first.
     made: dict[int, float] = field(default_factory=dict)
     moved_at: float = field(default_factory=time.time)
     paused: bool = False
     stopped: bool = False
-    # A retry partition in which nothing is left; this member fills it itself, or a fenced one did, at its last.
+    # Whether a retry partition is empty. Only this member fills it, or a fenced one in its last moments.
     empty: bool = False
     filled_at: float = 0.0

@@ -1,4 +1,4 @@
-"""The topics that a Kafka is to have, and the steps from those it has."""
+"""Plans and applies the changes from a cluster's topics to the desired ones."""
 
 import asyncio
 import time
@@ -9,22 +9,22 @@ from soliloquy.runtime.topics import TOPICS, Shape, is_retry, origin, shapes
 from soliloquy.runtime.transports.kafka.admin import Admin, Found, admin
 from soliloquy.runtime.transports.kafka.settings import KafkaSettings, KafkaUnavailable
 
-# For changes to be known to every broker, and for every partition to have a leader.
+# Until every broker knows the changes and every partition has a leader.
 SETTLE_SECONDS = 30.0
-# What one broker was told a moment ago another may not have heard of.
+# A broker may not know yet what another was told a moment ago.
 PATIENCE_SECONDS = 1.0
 PAUSE_SECONDS = 0.1
 _NAMED_AT_MOST = 3
 
 
 class LayoutRefused(Exception):
-    """Nothing is changed: what is wanted cannot be had of this cluster, or not without harm; the message says why."""
+    """Nothing was changed, because it is impossible or harmful on this cluster; the message says why."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Change:
     wanted: Shape
-    # None where the topic is missing.
+    # None if the topic is missing.
     found: Found | None
 
     @property
@@ -42,7 +42,7 @@ class Change:
         return self.found is not None and not self.wanted.configs.items() <= self.found.configs.items()
 
     def differences(self) -> dict[str, tuple[str, str]]:
-        """By name, what there is, empty for a missing topic, and what there is to be."""
+        """Returns actual and desired values by name; actual ones are empty for a missing topic."""
         before = _facts(self.found) if self.found else {}
         return {
             name: (before.get(name, ""), value)
@@ -52,13 +52,13 @@ class Change:
 
 
 async def plan(settings: KafkaSettings, *, replication: int | None = None, grow: bool = False) -> list[Change]:
-    """What `apply` has to do."""
+    """Returns the changes that `apply` would make."""
     async with admin(settings) as cluster:
         return await _changes(cluster, shapes(replication), grow=grow)
 
 
 async def apply(settings: KafkaSettings, *, replication: int | None = None, grow: bool = False) -> list[Change]:
-    """Returns what there was to do once all of it is done; two at the same moment do each other no harm."""
+    """Makes the changes and returns them. Concurrent calls are safe."""
     wanted = shapes(replication)
     topics = {shape.topic for shape in wanted}
     async with admin(settings) as cluster:
@@ -68,7 +68,7 @@ async def apply(settings: KafkaSettings, *, replication: int | None = None, grow
         while left or not await cluster.led(topics):
             if time.monotonic() > deadline:
                 raise KafkaUnavailable(f"{settings.bootstrap}: {_unsettled(left)}: are all brokers up?")
-            # What was sent may only be slow to show; what somebody else has made meanwhile shows differently.
+            # Send each change once: it may be slow to show. Changes by others yield different ones.
             await _carry_out(cluster, [change for change in left if change not in sent])
             sent += left
             await asyncio.sleep(PAUSE_SECONDS)
@@ -77,7 +77,7 @@ async def apply(settings: KafkaSettings, *, replication: int | None = None, grow
 
 
 async def check(settings: KafkaSettings, topics: Sequence[str]) -> None:
-    """Raises KafkaUnavailable where the topics of a group are not such that it can do its work."""
+    """Raises KafkaUnavailable if a group cannot work with its topics as they are."""
     async with admin(settings) as cluster:
         deadline = time.monotonic() + PATIENCE_SECONDS
         while fault := _fault(topics, await cluster.partitions(), settings):
@@ -150,7 +150,7 @@ def _counts(wanted: Shape, found: Found) -> str:
 
 
 def _fault(topics: Sequence[str], partitions: Mapping[str, int], settings: KafkaSettings) -> str:
-    """What keeps a group from its work on these topics; empty where nothing does."""
+    """Returns why a group cannot work with these topics; empty if it can."""
     reach = f"--kafka {settings.bootstrap}" + (f" --kafka-prefix {settings.prefix}" if settings.prefix else "")
     if missing := [topic for topic in topics if topic not in partitions]:
         are = "is" if len(missing) == 1 else "are"

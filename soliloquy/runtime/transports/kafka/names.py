@@ -1,4 +1,4 @@
-"""Our names of topics, partitions and groups, and what the cluster calls them."""
+"""Maps our names of topics, partitions and groups to those in the cluster."""
 
 from dataclasses import dataclass
 

@@ -1,6 +1,6 @@
-"""A consumer's position as the group's coordinator keeps it: an offset, and in its metadata what is finished beyond.
+"""Encodes a consumer's position: the committed offset, and in its metadata the finished offsets beyond.
 
-Without the second part, everything that finished ahead of one slow event would be done again after a crash.
+Without the metadata, a crash would repeat everything that finished after one slow event.
 """
 
 import base64
@@ -12,7 +12,7 @@ from aiokafka.structs import OffsetAndMetadata
 
 from soliloquy.runtime.transports.watermark import Watermark
 
-# Brokers refuse more (`offset.metadata.max.bytes`).
+# Brokers reject more (`offset.metadata.max.bytes`).
 MAX_CHARACTERS = 4096
 _MARK = "ahead:"
 
@@ -23,7 +23,7 @@ def position_of(watermark: Watermark) -> OffsetAndMetadata:
 
 
 def encoded(next_offset: int, ahead: Collection[int]) -> str:
-    """As a bit for each offset from the next one on; of more than fits, the lowest."""
+    """Encodes the offsets as a bitmap from `next_offset` on; drops the highest ones that do not fit."""
     known = sorted(ahead)
     while known:
         bits = bytearray((known[-1] - next_offset) // 8 + 1)
@@ -38,7 +38,7 @@ def encoded(next_offset: int, ahead: Collection[int]) -> str:
 
 
 def decoded(next_offset: int, metadata: str) -> set[int]:
-    """Empty where another program, or none, wrote the metadata."""
+    """Decodes the offsets; empty if another program wrote the metadata."""
     if not metadata.startswith(_MARK):
         return set()
     try:

@@ -1,4 +1,4 @@
-"""Reads topics from any offset, as a member of no group, and asks the cluster how far its groups are."""
+"""Reads topics from any offset, outside any group, and looks up the positions of groups."""
 
 import asyncio
 import contextlib
@@ -28,13 +28,13 @@ T = TypeVar("T")
 
 PAGE_SECONDS = 0.2
 WAIT_SECONDS = 2.0
-# A follower whose broker fell silent learns so soon who leads instead.
+# How soon a follower learns of a new leader after its broker fell silent.
 METADATA_MS = 3000
 PAGE_RECORDS = 500
-# Long enough for a leader to be elected, short enough to tell that there is none.
+# Long enough to elect a leader, short enough to report that there is none.
 ANSWER_SECONDS = 5.0
 PAUSE_SECONDS = 0.5
-# For a moment after a coordinator began, or moved.
+# Raised for a moment after a coordinator starts or moves.
 _LOADING = (GroupLoadInProgressError, GroupCoordinatorNotAvailableError, NotCoordinatorForGroupError)
 
 
@@ -73,13 +73,13 @@ class Reader:
         await self._admin.close()
 
     async def partitions(self, topics: Sequence[str]) -> list[Partition]:
-        """Of the topics that exist."""
+        """Returns the partitions of the topics that exist."""
         if unknown := [topic for topic in topics if topic not in self._partitions]:
             async with self._answered():
                 there = set(await self._admin.list_topics())
                 wanted = [self._names.prefix + topic for topic in unknown]
                 described = await self._admin.describe_topics([topic for topic in wanted if topic in there])
-            # One that is missing is remembered too: to ask for them all costs a cluster with many topics dear.
+            # Remember missing topics too: listing all topics is expensive on a large cluster.
             self._partitions |= {topic: [] for topic in unknown}
             for topic in described:
                 found = [self._names.here(topic["topic"], partition["partition"]) for partition in topic["partitions"]]
@@ -93,7 +93,7 @@ class Reader:
         return {there[partition]: offset for partition, offset in offsets.items()}
 
     async def ends(self, partitions: Collection[Partition]) -> dict[Partition, int]:
-        """The offset that each partition's next event will have."""
+        """Returns the offset of each partition's next event."""
         there = {self._names.there(partition): partition for partition in partitions}
         async with self._answered():
             offsets = await self._looking.end_offsets(list(there)) if there else {}
@@ -110,7 +110,7 @@ class Reader:
     async def watermarks(
         self, group: str, partitions: Collection[Partition] | None = None
     ) -> dict[Partition, Watermark]:
-        """How far a group is: in these partitions, or wherever it has committed anything."""
+        """Returns a group's positions in these partitions, or in all where it has committed."""
         if partitions is not None and not partitions:
             return {}
         asked = None if partitions is None else [self._names.there(partition) for partition in partitions]
@@ -123,7 +123,7 @@ class Reader:
         }
 
     async def deliveries(self, starts: Mapping[Partition, int]) -> AsyncGenerator[Delivery, None]:
-        """Those from each start to the end there was at the call; each partition's in order."""
+        """Yields events from each start to the end at the time of the call, in order within a partition."""
         ends = await self.ends(starts)
         unread = {partition for partition, start in starts.items() if start < ends[partition]}
         if not unread:
@@ -134,13 +134,13 @@ class Reader:
                     if delivery.offset < ends[delivery.partition]:
                         yield delivery
                 for partition in list(unread):
-                    # The last offsets may belong to nothing: compaction and transactions leave gaps.
+                    # The last offsets may have no record: compaction and transactions leave gaps.
                     if await consumer.position(self._names.there(partition)) >= ends[partition]:
                         unread.remove(partition)
                         consumer.pause(self._names.there(partition))
 
     async def endless_deliveries(self, starts: Mapping[Partition, int]) -> AsyncGenerator[Delivery, None]:
-        """All there are from each start on, and all that come."""
+        """Yields all events from each start on, and new ones as they arrive."""
         async with self._reading(starts, metadata_max_age_ms=METADATA_MS) as consumer:
             while True:
                 for delivery in await self._page(consumer, WAIT_SECONDS):
@@ -183,14 +183,14 @@ class Reader:
             raise Unanswered(f"Kafka is not ready to answer: {error}") from error
         except (KafkaError, ConsumerStoppedError) as error:
             async with self._renewing:
-                # A client whose broker fell silent never asks another who leads: one that begins anew does.
+                # A client whose broker fell silent never asks another for the leader; a fresh client does.
                 if self._begun and self._admin is admin:
                     await self._end()
             raise Unanswered(f"Kafka does not answer: {error}") from error
 
 
 async def patiently(ask: Callable[[], Awaitable[T]]) -> T:
-    """Asks again for as long as nothing answers."""
+    """Retries while nothing answers."""
     while True:
         try:
             return await ask()

@@ -1,4 +1,4 @@
-"""Events as Kafka records: CloudEvents in binary mode, our own state of a retry beside them."""
+"""Converts events to Kafka records and back: CloudEvents in binary mode, plus headers for our retries."""
 
 import functools
 import json
@@ -17,7 +17,7 @@ CONTENT_TYPE = "application/protobuf"
 
 
 class _Foreign(Exception):
-    """The record is no event of this version of the contract."""
+    """The record is not an event of this version of the contract."""
 
 
 def headers_of(event: Event) -> list[tuple[str, bytes]]:
@@ -45,7 +45,7 @@ def headers_of(event: Event) -> list[tuple[str, bytes]]:
 
 
 def delivery_of(record: Record, partition: Partition) -> Delivery:
-    """Never fails: what is no event of ours becomes one that nothing can handle, and says why."""
+    """Never fails: a foreign record becomes an event that no handler accepts and that says why."""
     try:
         event = _event_of(record, partition.topic)
     except _Foreign as foreign:
@@ -95,14 +95,14 @@ def _texts(record: Record) -> dict[str, str]:
 
 
 def _foreign_event(record: Record, topic: str, flaw: str) -> Event:
-    """Under the id that a record of ours has; another's is named for the place it was found at."""
+    """Keeps the id of our own records; the id of others derives from their position."""
     headers = {name: (value or b"").decode(errors="replace") for name, value in record.headers}
     attempt = headers.get("soliloquy_attempt", "")
     return Event(
         id=headers.get("ce_id") or digest(record.topic, record.partition, record.offset),
         topic=topic,
         key=(record.key or b"").decode(errors="replace"),
-        # One above the limit could not be published again.
+        # A payload above the limit could not be republished.
         payload=b"" if _is_oversize(record) else record.value or b"",
         source=headers.get("ce_source") or "unknown",
         time=record.timestamp / 1000,

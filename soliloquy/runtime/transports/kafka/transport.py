@@ -1,4 +1,4 @@
-"""The transport port over a Kafka cluster."""
+"""Kafka as a transport."""
 
 import asyncio
 import contextlib
@@ -28,7 +28,7 @@ from soliloquy.runtime.transports.port import Backlog, Delivery, Listener, Parti
 from soliloquy.runtime.transports.watermark import Watermark
 
 DEAD_LETTER_TOPICS = [topic.name + DLQ for topic in TOPICS.values() if topic.keep != "latest"]
-# Its position in a dead-letter topic says which letters were replayed: Kafka cannot take out a record.
+# A group whose position in a dead-letter topic marks the replayed letters: Kafka cannot delete a record.
 REPLAYED = "soliloquy-replayed"
 
 
@@ -157,7 +157,7 @@ class KafkaTransport:
         return await self._reader.begins(await self._reader.partitions([topic]))
 
     async def _publish(self, events: Sequence[Event]) -> None:
-        """What a table says has happened: its events go after all others are durable."""
+        """Publishes events of tables last: a table must not mention events that are not durable yet."""
         first: list[Event] = []
         tables: list[Event] = []
         for event in events:
@@ -166,9 +166,9 @@ class KafkaTransport:
         await self._send(tables)
 
     async def _send(self, events: Sequence[Event]) -> None:
-        """Again and again while no broker takes them; with an event that failed go all those of its key."""
+        """Retries until the brokers accept all events. A failed event takes along all events of its key."""
         while events:
-            # At once: what goes to one broker goes in one request.
+            # Concurrently, so that all events for one broker share a request.
             failures = await asyncio.gather(*[self._send_batch(*batch) for batch in _by_topic(events).items()])
             failed = {key: answer for failure in failures for key, answer in failure.items()}
             for answer in failed.values():
@@ -225,7 +225,7 @@ class KafkaTransport:
         ]
 
     async def _oldest(self, watermarks: Mapping[Partition, Watermark]) -> dict[Partition, float]:
-        """How many seconds ago the first unfinished event of each was made."""
+        """Returns the age in seconds of each partition's first unfinished event."""
         found: dict[Partition, float] = {}
         starts = {partition: known.position + 1 for partition, known in watermarks.items()}
         async with contextlib.aclosing(self._reader.deliveries(starts)) as deliveries:
@@ -238,7 +238,7 @@ class KafkaTransport:
         return found
 
     async def _commit(self, group: str, watermarks: Mapping[Partition, Watermark]) -> None:
-        """For a group that has no members at the moment."""
+        """Commits positions of a group without members."""
         names = Names(self._settings.prefix)
         consumer = AIOKafkaConsumer(
             **client_options(self._settings), group_id=self._settings.prefix + group, enable_auto_commit=False
@@ -254,7 +254,7 @@ class KafkaTransport:
 
 
 def _chosen(begins: Mapping[Partition, int], starts: Mapping[int, int] | None) -> dict[Partition, int]:
-    """Where each partition is read from: what came before its first event is gone."""
+    """Returns the offset to read each partition from, at least its first event's."""
     return {place: max(begin, (starts or {}).get(place.number, begin)) for place, begin in begins.items()}
 
 

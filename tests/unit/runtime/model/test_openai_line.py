@@ -1,4 +1,4 @@
-"""What an OpenAI-compatible endpoint says, and what is made of it."""
+"""How responses of an OpenAI-compatible endpoint are understood."""
 
 import json
 import logging
@@ -122,7 +122,7 @@ async def test_an_adapter_is_asked_for_as_a_model_of_its_own() -> None:
         (error(403, "no access"), EndpointRefuses, "refuses the key in OPENAI_API_KEY"),
         (error(402, "pay"), EndpointRefuses, "402"),
         (error(404, "The model `large` does not exist"), EndpointRefuses, "'large' there .*does not exist"),
-        (said(301, Location="http://elsewhere"), EndpointRefuses, "look at its address"),
+        (said(301, Location="http://elsewhere"), EndpointRefuses, "check the address"),
         (error(429, "quota", code="insufficient_quota"), EndpointRefuses, "paid"),
         (error(429, "slow down"), Throttled, "slow down"),
         (error(408, "too slow"), TimedOut, "408"),
@@ -135,10 +135,10 @@ async def test_an_adapter_is_asked_for_as_a_model_of_its_own() -> None:
         (error(503, "overloaded"), Overloaded, "overloaded"),
         (error(529, "overloaded"), Overloaded, "529"),
         (lambda: web.Response(text="<html>\n oops </html>", status=500), Broken, "500: <html> oops </html>"),
-        (lambda: web.Response(text="no JSON"), Broken, "no chat completion: 'no JSON'"),
-        (said(200, {"choices": []}), Broken, "no chat completion"),
-        (said(200, []), Broken, "no chat completion"),
-        (said(200, {"choices": [{"message": {"content": 3}}]}), Broken, "no chat completion"),
+        (lambda: web.Response(text="no JSON"), Broken, "not a chat completion: 'no JSON'"),
+        (said(200, {"choices": []}), Broken, "not a chat completion"),
+        (said(200, []), Broken, "not a chat completion"),
+        (said(200, {"choices": [{"message": {"content": 3}}]}), Broken, "not a chat completion"),
     ],
 )
 async def test_each_failure_is_what_it_means_for_the_call(
@@ -159,7 +159,7 @@ async def test_the_time_to_come_back_at_is_heard(status: int) -> None:
 
 async def test_without_a_key_a_refusal_says_where_one_is_looked_for() -> None:
     async with line_to(Far(error(401, "who are you")), key="") as line:
-        with pytest.raises(EndpointRefuses, match="asks for a key: put it in OPENAI_API_KEY"):
+        with pytest.raises(EndpointRefuses, match="requires a key: put it in OPENAI_API_KEY"):
             await line.ask(REQUEST, 5)
 
 
@@ -242,7 +242,7 @@ def test_a_request_is_json_as_it_is_written() -> None:
 
 
 def chunks(*contents: Any, end: str = "data: [DONE]\n\n") -> Callable[[], web.Response]:
-    """What a server says that answers in chunks."""
+    """The response of a streaming server."""
     lines = "".join(f"data: {json.dumps(content)}\n\n" for content in contents)
     return lambda: web.Response(text=f": hello\n\n{lines}{end}", content_type="text/event-stream")
 

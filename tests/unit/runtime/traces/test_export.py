@@ -60,7 +60,7 @@ def queued(exporter: Hesitant, monkeypatch: pytest.MonkeyPatch, room: int) -> It
 
 
 def until_got(exporter: Hesitant, spans: float) -> None:
-    """What is left at the end is not sent to a collector that did not take all before."""
+    """The remaining spans are not sent to a collector that rejected earlier ones."""
     while exporter.got < spans:
         time.sleep(0.01)
 

@@ -1,4 +1,4 @@
-"""What a trace promises: one tree a conversation, whatever befalls its events; whole, or not at all."""
+"""A trace is one tree per conversation, whatever happens to its events; it is complete or absent."""
 
 from collections.abc import Iterator
 from pathlib import Path
