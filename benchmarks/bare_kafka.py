@@ -100,10 +100,10 @@ class BareStage(ConsumerRebalanceListener):
 
     async def on_partitions_assigned(self, assigned: Collection[TopicPartition]) -> None:
         for there in assigned:
-            self._watermarks[self._names.here(*there)] = Watermark(await self._consumer.position(there) - 1)
+            self._watermarks[self._names.from_kafka(*there)] = Watermark(await self._consumer.position(there) - 1)
 
     async def on_partitions_revoked(self, revoked: Collection[TopicPartition]) -> None:
-        await self._settle([here for there in revoked if (here := self._names.here(*there)) in self._watermarks])
+        await self._settle([here for there in revoked if (here := self._names.from_kafka(*there)) in self._watermarks])
 
     async def _settle(self, partitions: Collection[Partition]) -> None:
         if running := self._lanes.retire(partitions):
@@ -118,7 +118,7 @@ class BareStage(ConsumerRebalanceListener):
         while True:
             page = await self._consumer.getmany(timeout_ms=POLL_MILLISECONDS, max_records=POLL_RECORDS)
             for there, records in page.items():
-                partition = self._names.here(*there)
+                partition = self._names.from_kafka(*there)
                 for record in records:
                     self._watermarks[partition].take(record.offset)
                     self._lanes.add(delivery_of(record, partition))
@@ -128,8 +128,8 @@ class BareStage(ConsumerRebalanceListener):
         limit = self._service.max_in_flight
         full = self._lanes.ready + len(self._outbox) >= 2 * limit
         enough = {held for held in self._watermarks if full or self._lanes.load[held] >= limit}
-        self._consumer.pause(*map(self._names.there, enough - self._paused))
-        self._consumer.resume(*map(self._names.there, self._paused - enough))
+        self._consumer.pause(*map(self._names.in_kafka, enough - self._paused))
+        self._consumer.resume(*map(self._names.in_kafka, self._paused - enough))
         self._paused = enough
 
     async def _run(self, delivery: Delivery) -> None:
@@ -164,6 +164,6 @@ class BareStage(ConsumerRebalanceListener):
                     self._watermarks[result.delivery.partition].finish(result.delivery.offset)
                 moved = {result.delivery.partition for result in results}
                 await self._consumer.commit(
-                    {self._names.there(partition): self._watermarks[partition].position + 1 for partition in moved}
+                    {self._names.in_kafka(partition): self._watermarks[partition].position + 1 for partition in moved}
                 )
                 self._throttle()

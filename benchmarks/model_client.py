@@ -20,7 +20,7 @@ from benchmarks.command import AS_JSON, Tell, rounds_option, show, spread, statu
 from benchmarks.figures import judged, merged
 from soliloquy.runs.failure import Failure
 from soliloquy.runtime.model.key import Key
-from soliloquy.runtime.model.openai_line import OpenAILine, body_of
+from soliloquy.runtime.model.openai_client import OpenAIClient, body_of
 from soliloquy.runtime.model.remote import RemoteModel
 from soliloquy.runtime.model.settings import Endpoint
 from soliloquy.v1.model_pb2 import GenerateRequest, Message, Sampling
@@ -162,7 +162,7 @@ def _rate(moments: Sequence[float], start: float, end: float) -> float:
 @asynccontextmanager
 async def _ours(base_url: str) -> AsyncIterator[Call]:
     endpoint = Endpoint(engine="openai", base_url=base_url, max_concurrency=IN_FLIGHT)
-    model = RemoteModel("bench", endpoint, OpenAILine("bench", endpoint, Key("", "")))
+    model = RemoteModel("bench", endpoint, OpenAIClient("bench", endpoint, Key("", "")))
     try:
         yield lambda number: model.generate(_request(number))
     finally:

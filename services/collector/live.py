@@ -82,7 +82,7 @@ class LiveDataset:
             await segment.written()
             began = time.time()
             manifest, shards, enriched = await asyncio.to_thread(self._write, segment)
-            spans.batch("collector", "collector shards", segment.ids, began, run=self._run.id, rows=segment.rows)
+            spans.record_batch("collector", "collector shards", segment.ids, began, run=self._run.id, rows=segment.rows)
             self._take_up(manifest, shards)
             self._enriched |= enriched
             self._full.popleft().remove()

@@ -124,7 +124,7 @@ class SandboxServicer(SandboxServiceServicer):
         if not request.HasField("job"):
             raise NoJob("the request has no job: set its field 'job'")
         caller = str(dict(context.invocation_metadata() or ()).get("traceparent", ""))
-        with spans.joined("executor", "sandbox service", "server", caller):
+        with spans.continue_trace("executor", "sandbox service", "server", caller):
             return await self._pool.execute(self._within_deadline(request.job, context.time_remaining()))
 
     def _within_deadline(self, job: Job, remaining: float | None) -> Job:

@@ -6,7 +6,7 @@ from contextlib import aclosing
 
 from google.protobuf.message import Message
 
-from soliloquy.runtime.passing import messages
+from soliloquy.runtime.reading import messages
 from soliloquy.runtime.topics import TOPIC_OF
 from soliloquy.runtime.transports.port import Delivery, Transport, Unanswered
 from soliloquy.v1.events_pb2 import ConversationCollected, RunCancelled, RunChanged, RunStanding

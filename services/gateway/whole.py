@@ -5,7 +5,7 @@ from contextlib import aclosing
 
 from services.gateway.index import Entry
 from services.gateway.refusals import Code, Refusal
-from soliloquy.runtime.passing import messages
+from soliloquy.runtime.reading import messages
 from soliloquy.runtime.transports.port import Transport
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Origin

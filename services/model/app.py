@@ -18,7 +18,7 @@ from services.model.handler import ModelHandler
 from services.model.settings import ServingSettings
 from services.model.shared_adapters import CatalogUnavailable, SharedAdapters
 from services.model.shared_metrics import replica_environment
-from soliloquy.runtime.traces.opening import recorded
+from soliloquy.runtime.traces.opening import recorded_traces
 from soliloquy.runtime.traces.settings import TraceSettings
 from soliloquy.v1.model_pb2 import (
     Completion,
@@ -51,7 +51,7 @@ class ModelReplica:
         self, build: Callable[[], ModelBackend], adapters: list[CatalogEntry], traces: TraceSettings
     ) -> None:
         self._recording = ExitStack()
-        self._recording.enter_context(recorded(traces))
+        self._recording.enter_context(recorded_traces(traces))
         self._backend = build()
         await self._backend.start()
         replica = serve.get_replica_context().replica_id.unique_id

@@ -61,7 +61,7 @@ class ModelHandler:
 
     async def stream(self, request: GenerateRequest, caller: str = "") -> AsyncGenerator[Delta, None]:
         """`caller` is the request's traceparent, if it has one."""
-        with spans.joined("model", "model service", "server", caller) as span:
+        with spans.continue_trace("model", "model service", "server", caller) as span:
             span.note(role=request.role, state=request.prompt, adapter=request.adapter)
             await self._check(request)
             completed = False

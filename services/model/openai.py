@@ -18,7 +18,15 @@ from services.model.engines.engine import InvalidRequest, UnknownAdapter
 from services.model.errors import error_status
 from services.model.handler import MAX_REQUEST_BYTES, ModelHandler
 from services.model.shared_metrics import metrics_registry
-from soliloquy.runtime.completions import LAST_EVENT, Answer, ChatAsked, event, first_flaw, listed, told
+from soliloquy.runtime.completions import (
+    LAST_EVENT,
+    ChatResponse,
+    CommonChatRequest,
+    error_body,
+    first_error,
+    model_entry,
+    sse,
+)
 from soliloquy.v1.model_pb2 import Delta, GenerateRequest, Message, Sampling
 
 _ROLES = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
@@ -45,7 +53,7 @@ class _Format(BaseModel):
                 return json.dumps(self.json_schema.schema_)
 
 
-class ChatRequest(ChatAsked):
+class ChatRequest(CommonChatRequest):
     temperature: float | None = Field(default=None, ge=0, le=2)
     top_p: float | None = Field(default=None, gt=0, le=1)
     max_tokens: int | None = Field(default=None, ge=1, lt=2**31)
@@ -57,7 +65,7 @@ class ChatRequest(ChatAsked):
 
     def request(self, adapter: str, request_id: str) -> GenerateRequest:
         """Raises InvalidRequest if it uses a feature that is not supported."""
-        if flaw := self.not_offered():
+        if flaw := self.unsupported_option():
             raise InvalidRequest(flaw)
         metadata = self.metadata or {}
         return GenerateRequest(
@@ -107,7 +115,7 @@ class _Calls:
         self._handler = handler
 
     async def models(self, _: Request) -> Response:
-        return JSONResponse({"object": "list", "data": [listed(name) for name in self._names()]})
+        return JSONResponse({"object": "list", "data": [model_entry(name) for name in self._names()]})
 
     async def model(self, request: Request) -> Response:
         name = request.path_params["name"]
@@ -115,14 +123,14 @@ class _Calls:
             self._adapter(name)
         except UnknownAdapter as error:
             return _refused(error)
-        return JSONResponse(listed(name))
+        return JSONResponse(model_entry(name))
 
     async def complete(self, request: Request) -> Response:
         try:
             chat = ChatRequest.model_validate_json(await _body(request))
             # OpenAI's clients repeat the key when they retry.
             wanted = chat.request(self._adapter(chat.model), request.headers.get("idempotency-key", ""))
-            answer, caller = Answer(chat.model), request.headers.get("traceparent", "")
+            answer, caller = ChatResponse(chat.model), request.headers.get("traceparent", "")
             if not chat.stream:
                 return JSONResponse(answer.whole(await self._handler.generate(wanted, caller)))
             deltas = self._handler.stream(wanted, caller)
@@ -130,7 +138,7 @@ class _Calls:
             events = _events(await anext(deltas), deltas, answer, usage=chat.wants_usage)
             return StreamingResponse(events, media_type="text/event-stream", headers={"cache-control": "no-cache"})
         except ValidationError as error:
-            return _refused(InvalidRequest(first_flaw(error)))
+            return _refused(InvalidRequest(first_error(error)))
         except Exception as error:
             return _refused(error)
 
@@ -151,23 +159,23 @@ class _Calls:
 
 
 async def _events(
-    first: Delta, rest: AsyncGenerator[Delta, None], answer: Answer, *, usage: bool
+    first: Delta, rest: AsyncGenerator[Delta, None], answer: ChatResponse, *, usage: bool
 ) -> AsyncIterator[str]:
     """Yields server-sent events; an error on the way becomes the last one."""
     async with aclosing(rest):
         try:
-            yield event(answer.chunk({"role": "assistant", "content": first.text}))
+            yield sse(answer.chunk({"role": "assistant", "content": first.text}))
             completion = first.completion
             async for delta in rest:
                 completion = delta.completion
                 if delta.text:
-                    yield event(answer.chunk({"content": delta.text}))
-            yield event(answer.chunk({}, completion.finish))
+                    yield sse(answer.chunk({"content": delta.text}))
+            yield sse(answer.chunk({}, completion.finish))
             if usage:
-                yield event(answer.usage(completion))
+                yield sse(answer.usage(completion))
             yield LAST_EVENT
         except Exception as error:
-            yield event(_error_body(error)[1])
+            yield sse(_error_body(error)[1])
 
 
 async def _body(request: Request) -> bytes:
@@ -186,10 +194,10 @@ def _refused(error: Exception) -> Response:
 
 def _error_body(error: Exception) -> tuple[int, dict[str, Any]]:
     status, line = error_status(error)
-    return status.http, told(status.http, line, status.name)
+    return status.http, error_body(status.http, line, status.name)
 
 
 async def _no_route(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     line = f"{request.method} {request.url.path} does not exist: use POST /v1/chat/completions or GET /v1/models"
-    return JSONResponse(told(error.status_code, line, ""), status_code=error.status_code)
+    return JSONResponse(error_body(error.status_code, line, ""), status_code=error.status_code)

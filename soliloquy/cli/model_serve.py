@@ -20,7 +20,7 @@ from soliloquy.cli.service_options import SCRIPTED, with_options
 from soliloquy.runs.failure import Failure
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.listening import CannotListen, listening
-from soliloquy.runtime.traces.opening import CannotTrace, recorded
+from soliloquy.runtime.traces.opening import CannotTrace, recorded_traces
 from soliloquy.runtime.traces.settings import TraceSettings
 from soliloquy.v1.model_pb2 import Adapter
 
@@ -208,7 +208,7 @@ def _check(engine: str, weights: Path | None, adapters: Mapping[str, str]) -> No
 def _check_traces(traces: TraceSettings) -> None:
     """Fails at once; Ray would take a minute to report the same error in a replica."""
     with reporting(CannotTrace):
-        recorded(traces)
+        recorded_traces(traces)
 
 
 def _replicas(fixed: int | None, least: int | None, most: int | None) -> tuple[int, int]:

@@ -21,7 +21,7 @@ from soliloquy.client import JobRefused, Sandbox, ServiceUnavailable
 from soliloquy.runs.failure import Failure
 from soliloquy.runtime.code import names
 from soliloquy.runtime.listening import CannotListen
-from soliloquy.runtime.traces.opening import CannotTrace, recorded
+from soliloquy.runtime.traces.opening import CannotTrace, recorded_traces
 from soliloquy.runtime.traces.settings import TraceSettings
 from soliloquy.v1.sandbox_pb2 import STATUS_OK, Execution, Job, Limits
 
@@ -134,7 +134,7 @@ def serve(*, listen: str, sandboxes: int, wall: float, memory: int, grace: float
     from services.executor.settings import SandboxSettings
 
     settings = SandboxSettings(sandboxes=sandboxes, wall_seconds=wall, memory_bytes=memory)
-    with reporting(SandboxUnavailable, CannotListen, CannotTrace), recorded(traces):
+    with reporting(SandboxUnavailable, CannotListen, CannotTrace), recorded_traces(traces):
         uvloop.run(_serve(listen, settings, grace))
 
 

@@ -10,7 +10,7 @@ import grpc
 
 from soliloquy.client.retries import RECONNECT_OPTIONS, RetryBudget
 from soliloquy.client.values import python_value
-from soliloquy.runtime.traces.spans import carried
+from soliloquy.runtime.traces.spans import trace_headers
 from soliloquy.runtime.values import lane_name, status_name
 from soliloquy.v1 import sandbox_pb2
 from soliloquy.v1.sandbox_pb2 import ExecuteRequest, ExecuteResponse, Job, Limits
@@ -100,7 +100,7 @@ class Sandbox:
         while True:
             try:
                 response = await self._stub.Execute(
-                    ExecuteRequest(job=job), timeout=budget.seconds_left, metadata=tuple(carried().items())
+                    ExecuteRequest(job=job), timeout=budget.seconds_left, metadata=tuple(trace_headers().items())
                 )
             except grpc.aio.AioRpcError as error:
                 await budget.wait(error)
@@ -128,7 +128,7 @@ class Sandbox:
         self, batch: "_Batch", taking: asyncio.Task[None], budget: RetryBudget
     ) -> AsyncGenerator[ExecuteResponse, None]:
         """Yields the answers of one stream, until it ends."""
-        call = self._stub.ExecuteStream(batch.requests(), metadata=tuple(carried().items()))
+        call = self._stub.ExecuteStream(batch.requests(), metadata=tuple(trace_headers().items()))
         try:
             while (response := await self._next_answer(call, batch, taking, budget)) is not None:
                 yield response

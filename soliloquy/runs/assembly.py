@@ -15,7 +15,7 @@ from soliloquy.runs.failure import Failure
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.handling import Service
 from soliloquy.runtime.model import Model
-from soliloquy.runtime.model.opening import OpenModels, opened
+from soliloquy.runtime.model.opening import OpenModels, open_models
 
 if TYPE_CHECKING:
     from services.collector.live_datasets import LiveDatasets
@@ -43,7 +43,7 @@ async def assembled(assignment: Assignment) -> AsyncIterator[Assembly]:
 
     model = assignment.model
     async with AsyncExitStack() as stack:
-        models = await stack.enter_async_context(opened(model.models, lambda: scripted_model(model), model.cache))
+        models = await stack.enter_async_context(open_models(model.models, lambda: scripted_model(model), model.cache))
         sandbox = assignment.sandbox or SandboxSettings()
         live = assignment.datasets or LiveSettings()
         sandboxes, datasets = SandboxPool(sandbox), LiveDatasets(live)

@@ -29,9 +29,8 @@ from soliloquy.runtime.events import (
     run_key,
     run_of,
 )
-from soliloquy.runtime.passing import messages
+from soliloquy.runtime.reading import messages, open_ordinals
 from soliloquy.runtime.stage import Stage
-from soliloquy.runtime.standing import under_way
 from soliloquy.runtime.topics import TOPIC_OF
 from soliloquy.runtime.traces.settings import TraceSettings
 from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
@@ -197,12 +196,12 @@ class KafkaBackend:
     async def is_stuck(self, run: Run) -> bool:
         try:
             dead = await self._dead_ordinals(run)
-            return bool(dead) and await under_way(self._transport, run) <= dead
+            return bool(dead) and await open_ordinals(self._transport, run) <= dead
         except Unanswered:
             return False
 
     async def cancel(self, run: Run) -> int | None:
-        dropped = len(await under_way(self._transport, run))
+        dropped = len(await open_ordinals(self._transport, run))
         # A cancelled execution is never resumed; the next start uses a new id.
         self._cancelled = True
         self._note.unlink()

@@ -14,7 +14,7 @@ from soliloquy.problems.files.problem_row import ProblemRow
 from soliloquy.recipes.judges import Judges
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.model import Model, StreamingModel
-from soliloquy.runtime.model.opening import opened
+from soliloquy.runtime.model.opening import open_models
 from soliloquy.runtime.retry import Refused, Transient
 from soliloquy.runtime.transports.port import Transport
 from soliloquy.v1.conversation_pb2 import Problem
@@ -72,7 +72,7 @@ async def tutoring(
     # A chat may be about a problem of any bank.
     known = replace(model, problems=list(dict.fromkeys([*model.problems, *bank_names()])))
     async with (
-        opened(model.models, lambda: scripted_model(known), None) as models,
+        open_models(model.models, lambda: scripted_model(known), None) as models,
         Sandbox(sandbox, deadline_seconds=sandbox_seconds) as client,
     ):
         yield tutor(models, client, settings, lambda: models.fault)

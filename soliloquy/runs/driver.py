@@ -11,7 +11,7 @@ from soliloquy.runs.plan import Plan
 from soliloquy.runs.progress import RunCounts, Show
 from soliloquy.runtime import driver
 from soliloquy.runtime.quota import Quota
-from soliloquy.runtime.standing import under_way
+from soliloquy.runtime.reading import open_ordinals
 
 if TYPE_CHECKING:
     from services.collector.journal import Journal
@@ -79,7 +79,7 @@ class Driver:
         return self._journal.settled_ordinals(self._plan.max_attempts)
 
     async def ordinals_under_way(self) -> set[int]:
-        return await under_way(self._transport, self._run)
+        return await open_ordinals(self._transport, self._run)
 
     def admits(self, ordinal: int, submitted: int) -> bool:
         return self.quota.admits(ordinal, submitted, self._plan.in_flight + SUBMITTED_AHEAD)

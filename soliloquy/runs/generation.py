@@ -20,7 +20,7 @@ from soliloquy.runtime.driver import shortfall
 from soliloquy.runtime.events import EventTooLarge
 from soliloquy.runtime.quota import Quota
 from soliloquy.runtime.retry import CannotServe
-from soliloquy.runtime.traces.opening import CannotTrace, recorded
+from soliloquy.runtime.traces.opening import CannotTrace, recorded_traces
 from soliloquy.runtime.traces.settings import TraceSettings
 from soliloquy.runtime.transports.embedded import LogUnavailable
 from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
@@ -78,7 +78,7 @@ def generate_dataset(
             with Journal(folder.journal) as journal:
                 backend = KafkaBackend(kafka, folder) if kafka else LocalBackend(plan, folder.log, traces)
                 driver = Driver(plan, source, journal, backend)
-                with recorded(traces), display(journal.accepted) as show:
+                with recorded_traces(traces), display(journal.accepted) as show:
                     uvloop.run(driver.run(show))
                 # It loads Arrow, which the run itself does without.
                 from services.collector.dataset import counts_so_far, write_dataset

@@ -31,7 +31,7 @@ from soliloquy.runtime.model.settings import BadModelSettings
 from soliloquy.runtime.retry import CannotServe
 from soliloquy.runtime.stage import Stage
 from soliloquy.runtime.topics import RETRY, shapes
-from soliloquy.runtime.traces.opening import CannotTrace, recorded
+from soliloquy.runtime.traces.opening import CannotTrace, recorded_traces
 from soliloquy.runtime.transports.embedded import LogUnavailable
 from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
 from soliloquy.runtime.transports.opening import open_transport
@@ -110,12 +110,12 @@ class Worker:
         for name in self._assignment.names:
             SERVICE_READY.labels(name).set_function(lambda: float(not self.faults))
         async with AsyncExitStack() as opened:
-            opened.enter_context(recorded(self._assignment.traces))
+            opened.enter_context(recorded_traces(self._assignment.traces))
             if self._assignment.http:
                 # It loads a web server, which most workers do without.
-                from soliloquy.runtime.health import answering
+                from soliloquy.runtime.health import serve_probes
 
-                address = await opened.enter_async_context(answering(self._assignment.http, lambda: self.faults))
+                address = await opened.enter_async_context(serve_probes(self._assignment.http, lambda: self.faults))
                 self.addresses.append(f"http on {address}")
             assembly = await opened.enter_async_context(assembled(self._assignment))
             self._assembly = assembly

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from soliloquy.runtime.events import run_key
-from soliloquy.runtime.passing import messages
+from soliloquy.runtime.reading import messages
 from soliloquy.runtime.topics import TOPIC_OF
 from soliloquy.runtime.transports.port import Transport
 from soliloquy.v1.events_pb2 import RunCancelled
@@ -15,8 +15,8 @@ from soliloquy.v1.runs_pb2 import Run
 
 class CancelledRuns:
     def __init__(self) -> None:
-        self._growings: set[str] = set()
-        self._at_work: defaultdict[str, set[asyncio.Task[object]]] = defaultdict(set)
+        self._run_keys: set[str] = set()
+        self._tasks: defaultdict[str, set[asyncio.Task[object]]] = defaultdict(set)
 
     async def follow(self, transport: Transport) -> None:
         """Adds every run that was cancelled before, and each one that is cancelled later."""
@@ -25,21 +25,21 @@ class CancelledRuns:
             self.add(message.run)
 
     def add(self, run: Run) -> None:
-        growing = run_key(run)
-        self._growings.add(growing)
-        for task in self._at_work.get(growing, ()):
+        key = run_key(run)
+        self._run_keys.add(key)
+        for task in self._tasks.get(key, ()):
             task.cancel()
 
     def __contains__(self, run: Run) -> bool:
-        return bool(self._growings) and run_key(run) in self._growings
+        return bool(self._run_keys) and run_key(run) in self._run_keys
 
     @contextmanager
     def interrupting(self, run: Run) -> Iterator[None]:
         """Cancels the work inside when the run is cancelled, and then exits without an error."""
         task = asyncio.current_task()
         assert task
-        growing = run_key(run)
-        tasks = self._at_work[growing]
+        key = run_key(run)
+        tasks = self._tasks[key]
         tasks.add(task)
         try:
             yield
@@ -50,4 +50,4 @@ class CancelledRuns:
         finally:
             tasks.discard(task)
             if not tasks:
-                del self._at_work[growing]
+                del self._tasks[key]

@@ -16,7 +16,7 @@ _FINISH = {Finish.FINISH_STOP: "stop", Finish.FINISH_LENGTH: "length"}
 
 
 # Unsupported options, with the values that have no effect, because some clients always send those.
-_NOT_OFFERED: dict[str, tuple[Any, ...]] = {
+_WITHOUT_EFFECT: dict[str, tuple[Any, ...]] = {
     "n": (1,),
     "stop": ([], ""),
     "tools": ([],),
@@ -46,7 +46,7 @@ class _StreamOptions(BaseModel):
     include_usage: bool = False
 
 
-class ChatAsked(BaseModel, extra="allow"):
+class CommonChatRequest(BaseModel, extra="allow"):
     """The fields that every server reads."""
 
     model: str
@@ -58,15 +58,15 @@ class ChatAsked(BaseModel, extra="allow"):
     def wants_usage(self) -> bool:
         return self.stream_options is not None and self.stream_options.include_usage
 
-    def not_offered(self) -> str:
+    def unsupported_option(self) -> str:
         """Names an option of the request that we do not support; empty if there is none."""
         for name, value in (self.model_extra or {}).items():
-            if value is not None and name in _NOT_OFFERED and value not in _NOT_OFFERED[name]:
-                return f"{name} is {json.dumps(value)}, which is not offered here: leave it out"
+            if value is not None and name in _WITHOUT_EFFECT and value not in _WITHOUT_EFFECT[name]:
+                return f"{name} is {json.dumps(value)}, which is not supported: leave it out"
         return ""
 
 
-class Answer:
+class ChatResponse:
     """A response, complete or in chunks."""
 
     def __init__(self, model: str) -> None:
@@ -85,26 +85,26 @@ class Answer:
         return self._common | {"object": "chat.completion.chunk", "choices": [], "usage": _usage(completion)}
 
 
-def event(content: Mapping[str, Any]) -> str:
+def sse(content: Mapping[str, Any]) -> str:
     """Formats one server-sent event."""
     return f"data: {json.dumps(content, ensure_ascii=False)}\n\n"
 
 
-def listed(model: str) -> dict[str, Any]:
+def model_entry(model: str) -> dict[str, Any]:
     return {"id": model, "object": "model", "created": 0, "owned_by": "soliloquy"}
 
 
-def told(status: int, line: str, name: str) -> dict[str, Any]:
+def error_body(status: int, line: str, name: str) -> dict[str, Any]:
     """Returns the body of an error response."""
     kind = _KINDS.get(status, "invalid_request_error")
     return {"error": {"message": line, "type": kind, "param": None, "code": name or None}}
 
 
-def first_flaw(error: ValidationError) -> str:
+def first_error(error: ValidationError) -> str:
     """Describes the first validation error and where it is."""
     first = error.errors()[0]
     place = ".".join(str(part) for part in first["loc"])
-    return f"{place}: {first['msg']}" if place else f"the body is no JSON object: {first['msg']}"
+    return f"{place}: {first['msg']}" if place else f"the body is not a JSON object: {first['msg']}"
 
 
 def _usage(completion: Completion) -> dict[str, int]:

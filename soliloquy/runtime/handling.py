@@ -34,7 +34,7 @@ Handler = Callable[[Any], Awaitable[AnyOutcome]]
 DeliveryHandler = Callable[[Any, Delivery], Awaitable[AnyOutcome]]
 
 # Retrying cannot help, whatever the handler or the services behind it do.
-HOPELESS = (Refused, Undecodable, EventTooLarge, UnknownTopic)
+PERMANENT_ERRORS = (Refused, Undecodable, EventTooLarge, UnknownTopic)
 
 
 class Interrupted(Exception):
@@ -104,14 +104,23 @@ class Handling:
         if not spans.recording():
             return spans.NOTHING
         name = f"{self._name} {origin(event.topic)}"
-        return spans.joined(self._name, name, "consumer", event.traceparent, now, **_told(event, now))
+        return spans.continue_trace(
+            self._name, name, "consumer", event.traceparent, now, **_event_attributes(event, now)
+        )
 
     def _begin_traces(self, event: Event, outcome: AnyOutcome, outputs: Sequence[Event], now: float) -> None:
         """Starts a trace for every conversation that begins with this event, including further attempts."""
         for message, output in zip(outcome, outputs, strict=True):
             if output.traceparent not in ("", event.traceparent):
                 name = f"{self._name} {origin(event.topic)}"
-                spans.begun(self._name, name, output.traceparent, now, **_told(event, now), **_of(message))
+                spans.record_root(
+                    self._name,
+                    name,
+                    output.traceparent,
+                    now,
+                    **_event_attributes(event, now),
+                    **_message_attributes(message),
+                )
 
     def _measure_wait(self, event: Event, now: float) -> None:
         """Observes how long the event queued, and the duration of the turn or conversation that it ends."""
@@ -127,24 +136,24 @@ class Handling:
         assert isinstance(message, ConversationEvent | RunEvent)
         run = run_of(message)
         if spans.recording():
-            spans.note(**_of(message))
+            spans.note(**_message_attributes(message))
         if isinstance(message, RunCancelled):
             self._cancelled.add(run)
         elif run in self._cancelled:
             self._metrics[origin(event.topic)].cancelled.inc()
             return ()
         with self._cancelled.interrupting(run):
-            return await self._tried(delivery, message)
+            return await self._run_with_retries(delivery, message)
         self._metrics[origin(event.topic)].cancelled.inc()
         return ()
 
-    async def _tried(self, delivery: Delivery, message: Message) -> AnyOutcome:
+    async def _run_with_retries(self, delivery: Delivery, message: Message) -> AnyOutcome:
         event = delivery.event
         tries = 0
         while True:
             tries += 1
             try:
-                return await _undisturbed(self._begin(message, delivery))
+                return await _unless_cancelled(self._begin(message, delivery))
             except Transient as fault:
                 spans.event("tried again", error=type(fault).__name__)
                 if tries == self._policy.tries_in_place:
@@ -161,7 +170,7 @@ class Handling:
         return self._handlers[topic](message)
 
 
-def _told(event: Event, now: float) -> dict[str, spans.Attribute]:
+def _event_attributes(event: Event, now: float) -> dict[str, spans.Attribute]:
     return {
         "topic": event.topic,
         "event": event.id,
@@ -171,14 +180,14 @@ def _told(event: Event, now: float) -> dict[str, spans.Attribute]:
     }
 
 
-def _of(message: ConversationEvent | RunEvent) -> dict[str, spans.Attribute]:
+def _message_attributes(message: ConversationEvent | RunEvent) -> dict[str, spans.Attribute]:
     if not isinstance(message, ConversationEvent):
         return {"run": message.run.id}
     conversation = message.conversation
     return {"run": conversation.run.id, "conversation": conversation.id, "turn": len(conversation.turns)}
 
 
-async def _undisturbed(run: Awaitable[AnyOutcome]) -> AnyOutcome:
+async def _unless_cancelled(run: Awaitable[AnyOutcome]) -> AnyOutcome:
     """Returns the outcome. If the stage cancels the task, a handler that ignores it has no outcome."""
     task = asyncio.current_task()
     assert task

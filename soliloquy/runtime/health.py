@@ -33,7 +33,7 @@ def application(faults: Faults) -> AsgiFastStream:
     return AsgiFastStream(asgi_routes=routes, logger=None)
 
 
-def answering(address: str, faults: Faults) -> AbstractAsyncContextManager[str]:
+def serve_probes(address: str, faults: Faults) -> AbstractAsyncContextManager[str]:
     """Serves probes and yields the bound address; port 0 picks a free port."""
     return http_server(
         address,

@@ -11,10 +11,10 @@ from dataclasses import replace
 from soliloquy.runtime import metrics
 from soliloquy.runtime.cancelled import CancelledRuns
 from soliloquy.runtime.events import Event
-from soliloquy.runtime.handling import HOPELESS, Handling, NotYet, Service
+from soliloquy.runtime.handling import PERMANENT_ERRORS, Handling, NotYet, Service
 from soliloquy.runtime.lanes import Hold, Lanes
 from soliloquy.runtime.logs import EVENT, SERVICE
-from soliloquy.runtime.passing import messages
+from soliloquy.runtime.reading import messages
 from soliloquy.runtime.retry import CannotServe, dead, failed, parked
 from soliloquy.runtime.topics import DLQ, RETRY, TOPIC_OF, is_retry, origin
 from soliloquy.runtime.transports.port import Delivery, Lag, Partition, Result, Transport, Unanswered
@@ -166,13 +166,13 @@ class Stage:
         while True:
             # The consumer reports a transport that stays silent as its fault.
             with contextlib.suppress(Unanswered):
-                self._tell_lag(await self._consumer.lag())
+                self._export_lag(await self._consumer.lag())
                 counts = await self._transport.dead_letters()
                 for topic, handles in self._metrics.items():
                     handles.dead_letters.set(counts.get(topic + DLQ, 0))
             await asyncio.sleep(SAMPLE_SECONDS)
 
-    def _tell_lag(self, lags: Sequence[Lag]) -> None:
+    def _export_lag(self, lags: Sequence[Lag]) -> None:
         held = set()
         for lag in lags:
             labels = (self._service.name, lag.partition.topic, lag.partition.number)
@@ -206,7 +206,7 @@ class Stage:
             outputs = await self._handling.outputs(delivery)
         except NotYet as waiting:
             return Hold(delivery=delivery, until=waiting.until)
-        except HOPELESS as error:
+        except PERMANENT_ERRORS as error:
             self._bury(delivery, dead(event, error), error)
         except CannotServe:
             raise

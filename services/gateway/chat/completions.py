@@ -13,7 +13,15 @@ from services.gateway.chat.pieces import REPLY_AGAIN, Tell, told_by
 from services.gateway.chat.settings import ChatSettings
 from services.gateway.chat.tutor import Tutor, person_in, tutoring
 from services.gateway.refusals import HTTP_STATUS, Code, Refusal
-from soliloquy.runtime.completions import LAST_EVENT, Answer, ChatAsked, event, first_flaw, listed, told
+from soliloquy.runtime.completions import (
+    LAST_EVENT,
+    ChatResponse,
+    CommonChatRequest,
+    error_body,
+    first_error,
+    model_entry,
+    sse,
+)
 from soliloquy.runtime.seeds import digest
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.model_pb2 import Completion, Finish
@@ -30,40 +38,40 @@ class Completions:
         # By all that a client will send along the next time. Of one that is forgotten, only the texts are known.
         self._going: UntilIdle[Conversation] = UntilIdle(settings.idle_seconds)
 
-    async def answer(self, asked: ChatAsked) -> dict[str, Any]:
+    async def answer(self, asked: CommonChatRequest) -> dict[str, Any]:
         history = self._read(asked)
         conversation = await self._replied(asked.model, history, lambda _: None)
         text = conversation.turns[-1].tutor.text
         self._remember(asked.model, history, text, conversation)
-        return Answer(asked.model).whole(_completion(conversation, text))
+        return ChatResponse(asked.model).whole(_completion(conversation, text))
 
-    async def stream(self, asked: ChatAsked) -> AsyncGenerator[str, None]:
+    async def stream(self, asked: CommonChatRequest) -> AsyncGenerator[str, None]:
         """Server-sent events; what goes wrong on the way is the last of them."""
-        history, answer = self._read(asked), Answer(asked.model)
+        history, answer = self._read(asked), ChatResponse(asked.model)
         sent, conversation = "", Conversation()
 
         async def reply(tell: Tell) -> None:
             conversation.CopyFrom(await self._replied(asked.model, history, tell))
 
-        yield event(answer.chunk({"role": "assistant", "content": ""}))
+        yield sse(answer.chunk({"role": "assistant", "content": ""}))
         try:
             async with aclosing(told_by(reply)) as pieces:
                 async for piece in pieces:
                     delta = _ANEW if piece == REPLY_AGAIN else piece.data.get("delta", "")
                     if delta:
                         sent += delta
-                        yield event(answer.chunk({"content": delta}))
+                        yield sse(answer.chunk({"content": delta}))
         except Refusal as refusal:
-            yield event(refused(refusal)[1])
+            yield sse(refused(refusal)[1])
             return
         self._remember(asked.model, history, sent, conversation)
         completion = _completion(conversation, sent)
-        yield event(answer.chunk({}, completion.finish))
+        yield sse(answer.chunk({}, completion.finish))
         if asked.wants_usage:
-            yield event(answer.usage(completion))
+            yield sse(answer.usage(completion))
         yield LAST_EVENT
 
-    def _read(self, asked: ChatAsked) -> History:
+    def _read(self, asked: CommonChatRequest) -> History:
         person_in(asked.model)
         return read_history(asked, self._settings)
 
@@ -98,15 +106,15 @@ class Completions:
 
 
 def models() -> dict[str, Any]:
-    return {"object": "list", "data": [listed(name) for name in tutoring()]}
+    return {"object": "list", "data": [model_entry(name) for name in tutoring()]}
 
 
-def read_asked(body: Mapping[str, Any]) -> ChatAsked:
+def read_asked(body: Mapping[str, Any]) -> CommonChatRequest:
     try:
-        asked = ChatAsked.model_validate(body)
+        asked = CommonChatRequest.model_validate(body)
     except ValidationError as error:
-        raise Refusal(Code.INVALID, first_flaw(error)) from error
-    if flaw := asked.not_offered():
+        raise Refusal(Code.INVALID, first_error(error)) from error
+    if flaw := asked.unsupported_option():
         raise Refusal(Code.INVALID, flaw)
     return asked
 
@@ -114,7 +122,7 @@ def read_asked(body: Mapping[str, Any]) -> ChatAsked:
 def refused(refusal: Refusal) -> tuple[int, dict[str, Any]]:
     """As OpenAI tells errors: a status and a body."""
     status = HTTP_STATUS[refusal.code]
-    return status, told(status, refusal.message, refusal.code)
+    return status, error_body(status, refusal.message, refusal.code)
 
 
 def _awaits_tutor(conversation: Conversation) -> bool:

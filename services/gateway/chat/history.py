@@ -7,7 +7,7 @@ from services.gateway.callers import CALLER
 from services.gateway.chat.settings import ChatSettings
 from services.gateway.chat.texts import cleaned
 from services.gateway.refusals import Code, Refusal
-from soliloquy.runtime.completions import ChatAsked
+from soliloquy.runtime.completions import CommonChatRequest
 
 _PROBLEM, _SOLUTION = "Problem:", "Solution:"
 _ROLES = {"system": "system", "developer": "system", "user": "student", "assistant": "tutor"}
@@ -24,7 +24,7 @@ class History:
     latest: str
 
 
-def read_history(asked: ChatAsked, settings: ChatSettings) -> History:
+def read_history(asked: CommonChatRequest, settings: ChatSettings) -> History:
     """A system message that does not begin with the problem is passed over: what the tutor is told is the recipe's."""
     said = [(_ROLES[message.role], message.text) for message in asked.messages]
     posed = [text.strip() for role, text in said if role == "system" and text.lstrip().startswith(_PROBLEM)]

@@ -16,7 +16,7 @@ from services.gateway.http.asked import Asked
 from services.gateway.http.routes import Own
 from services.gateway.http.streams import Stream, event
 from services.gateway.refusals import Refusal
-from soliloquy.runtime.completions import ChatAsked
+from soliloquy.runtime.completions import CommonChatRequest
 
 # Its texts are bounded in characters, each of which JSON may write in twelve bytes; a longer body holds no such text.
 _MOST_BYTES = 256 * 1024
@@ -82,7 +82,7 @@ class ChatRoutes:
                 action="Complete",
                 summary="The tutor's next reply, as OpenAI answers chats.",
                 handler=self._complete,
-                body=ChatAsked,
+                body=CommonChatRequest,
             ),
         )
 
@@ -125,7 +125,7 @@ class ChatRoutes:
                 body, status, {"retry-after": f"{refusal.retry_after:.0f}"} if refusal.retry_after else None
             )
 
-    async def _chunks(self, wanted: ChatAsked) -> AsyncIterator[bytes]:
+    async def _chunks(self, wanted: CommonChatRequest) -> AsyncIterator[bytes]:
         async with aclosing(self.completions.stream(wanted)) as chunks:
             async for chunk in chunks:
                 yield chunk.encode()

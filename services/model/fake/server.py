@@ -15,7 +15,7 @@ from services.model.fake.faults import Fate, FaultSchedule
 from services.model.fake.schema_values import sentence, value_of
 from soliloquy.runtime.listening import listening
 from soliloquy.runtime.model import Model, ModelRefused
-from soliloquy.runtime.model.openai_line import PROMPT_HEADER, SEED_HEADER
+from soliloquy.runtime.model.openai_client import PROMPT_HEADER, SEED_HEADER
 from soliloquy.runtime.seeds import draw
 from soliloquy.v1.model_pb2 import GenerateRequest, Message
 

@@ -19,7 +19,7 @@ from soliloquy.recipes.recipe import find
 from soliloquy.runs.failure import Failure
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.model import Model, StreamingModel
-from soliloquy.runtime.model.opening import opened
+from soliloquy.runtime.model.opening import open_models
 from soliloquy.runtime.model.settings import BadModelSettings, Models, read_models
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ async def _evaluate(
         answering = await resources.enter_async_context(chosen.running())
         execute = await resources.enter_async_context(sandboxed())
         asked: dict[str, Model] = {
-            role: await resources.enter_async_context(opened(models, scripted, None))
+            role: await resources.enter_async_context(open_models(models, scripted, None))
             for role, models in others.items()
             if models
         }

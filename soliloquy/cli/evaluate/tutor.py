@@ -11,8 +11,8 @@ from click.core import ParameterSource
 
 from soliloquy.cli.evaluate.weights import Weights, running_weights
 from soliloquy.runs.model import ModelSettings, scripted_model
-from soliloquy.runtime.model.by_role import ByRole
-from soliloquy.runtime.model.opening import opened
+from soliloquy.runtime.model.by_role import ModelByRole
+from soliloquy.runtime.model.opening import open_models
 from soliloquy.runtime.model.settings import Models
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 
@@ -53,18 +53,18 @@ class Tutor:
     async def running(self) -> AsyncIterator[TutorModel]:
         if self.weights is None:
             noisy = ModelSettings(problems=[self.problems], noise=self.noise)
-            async with opened(self.models, lambda: scripted_model(noisy), self.cache) as models:
+            async with open_models(self.models, lambda: scripted_model(noisy), self.cache) as models:
                 yield models
             return
         async with running_weights(self.weights) as weights:
-            yield _LocalModel(ByRole(self.models, dict.fromkeys(self.models.used, weights)))
+            yield _LocalModel(ModelByRole(self.models, dict.fromkeys(self.models.used, weights)))
 
 
 class _LocalModel:
     # A model in this process always answers.
     fault = ""
 
-    def __init__(self, by_role: ByRole) -> None:
+    def __init__(self, by_role: ModelByRole) -> None:
         self.generate = by_role.generate
 
 

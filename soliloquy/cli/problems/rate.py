@@ -19,7 +19,7 @@ from soliloquy.problems.sifting.sampling import bin_name, bin_of
 from soliloquy.recipes.scaffold.solve_rate import count_solved
 from soliloquy.runs.failure import Failure
 from soliloquy.runs.model import ModelSettings, scripted_model
-from soliloquy.runtime.model.opening import opened
+from soliloquy.runtime.model.opening import open_models
 from soliloquy.runtime.model.settings import BadModelSettings, Models
 from soliloquy.v1.conversation_pb2 import Problem
 
@@ -84,7 +84,7 @@ async def _rates(
     """By question."""
     with_answer = [problem for problem in problems if problem.HasField("answer")]
     room = asyncio.Semaphore(in_flight)
-    async with opened(models, lambda: scripted_model(ModelSettings(problems=[source])), cache) as model:
+    async with open_models(models, lambda: scripted_model(ModelSettings(problems=[source])), cache) as model:
 
         async def rated(problem: Problem) -> tuple[str, float]:
             async with room:

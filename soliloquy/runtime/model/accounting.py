@@ -12,7 +12,7 @@ from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 MILLION = 1_000_000
 
 
-class Counted:
+class CountedModel:
     def __init__(self, model: StreamingModel, name: str, endpoint: Endpoint) -> None:
         self._model = model
         self._name = name

@@ -7,7 +7,7 @@ from soliloquy.runtime.model.settings import Models
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest, Sampling
 
 
-class ByRole:
+class ModelByRole:
     def __init__(self, models: Models, answering: Mapping[str, StreamingModel]) -> None:
         """`answering` maps the name of each endpoint in use to its model."""
         self._cast = {

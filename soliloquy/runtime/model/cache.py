@@ -57,7 +57,7 @@ class AnswerCache:
         return CacheUnavailable(f"{self._path} cannot be used ({error}): make room, or choose another --model-cache")
 
 
-class Cached:
+class CachedModel:
     def __init__(self, model: StreamingModel, name: str, endpoint: Endpoint, cache: AnswerCache) -> None:
         self._model = model
         self._name = name

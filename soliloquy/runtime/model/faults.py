@@ -3,7 +3,7 @@
 from soliloquy.runtime.retry import CannotServe
 
 
-class Passing(Exception):
+class RetryableFault(Exception):
     """The call may succeed when it is retried."""
 
     # The label in metrics.
@@ -21,7 +21,7 @@ class Passing(Exception):
         self.after = after
 
 
-class Throttled(Passing):
+class Throttled(RetryableFault):
     """429, RESOURCE_EXHAUSTED: the endpoint works but wants fewer calls."""
 
     kind = "throttled"
@@ -29,20 +29,20 @@ class Throttled(Passing):
     against_endpoint = False
 
 
-class Overloaded(Passing):
+class Overloaded(RetryableFault):
     """503 and similar."""
 
     kind = "overloaded"
     throttles = True
 
 
-class Unreachable(Passing):
+class Unreachable(RetryableFault):
     """No connection, UNAVAILABLE."""
 
     kind = "unreachable"
 
 
-class TimedOut(Passing):
+class TimedOut(RetryableFault):
     """No answer before the deadline."""
 
     kind = "timed_out"
@@ -50,7 +50,7 @@ class TimedOut(Passing):
     against_call = True
 
 
-class Broken(Passing):
+class InvalidAnswer(RetryableFault):
     """An invalid answer: a 500, a truncated body, a body that is not JSON."""
 
     kind = "broken"

@@ -10,7 +10,7 @@ GROWTH = 4.0
 
 
 @dataclass(slots=True)
-class Limit:
+class ConcurrencyLimit:
     """Decreases by half the share of throttled calls, as DCTCP does, so that an endpoint that throttles one call in
     twenty stays busy. Increases as CUBIC does: quickly to the last good width, flat around it, then ever faster.
     Adding one call per round would take minutes after a storm."""

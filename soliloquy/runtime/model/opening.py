@@ -4,19 +4,19 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
-from soliloquy.runtime.model.accounting import Counted
-from soliloquy.runtime.model.by_role import ByRole
-from soliloquy.runtime.model.cache import AnswerCache, Cached
+from soliloquy.runtime.model.accounting import CountedModel
+from soliloquy.runtime.model.by_role import ModelByRole
+from soliloquy.runtime.model.cache import AnswerCache, CachedModel
 from soliloquy.runtime.model.key import key_of
 from soliloquy.runtime.model.port import StreamingModel
-from soliloquy.runtime.model.remote import Line, RemoteModel
+from soliloquy.runtime.model.remote import EndpointClient, RemoteModel
 from soliloquy.runtime.model.settings import Endpoint, Models
 
 
 class OpenModels:
     """Answers every role; calls wait while their endpoint is gone."""
 
-    def __init__(self, by_role: ByRole, remotes: list[RemoteModel]) -> None:
+    def __init__(self, by_role: ModelByRole, remotes: list[RemoteModel]) -> None:
         self.generate = by_role.generate
         self._remotes = remotes
 
@@ -27,7 +27,7 @@ class OpenModels:
 
 
 @asynccontextmanager
-async def opened(
+async def open_models(
     models: Models, scripted: Callable[[], StreamingModel], cache_folder: Path | None
 ) -> AsyncIterator[OpenModels]:
     """Raises BadModelSettings for a missing key."""
@@ -39,22 +39,22 @@ async def opened(
             at_hand.callback(cache.close)
         for name, endpoint in models.used.items():
             if endpoint.engine == "scripted":
-                answering[name] = Counted(scripted(), name, endpoint)
+                answering[name] = CountedModel(scripted(), name, endpoint)
                 continue
-            remote = RemoteModel(name, endpoint, line_to(name, endpoint))
+            remote = RemoteModel(name, endpoint, client_for(name, endpoint))
             at_hand.push_async_callback(remote.close)
             remotes.append(remote)
-            counted = Counted(remote, name, endpoint)
-            answering[name] = Cached(counted, name, endpoint, cache) if cache else counted
-        yield OpenModels(ByRole(models, answering), remotes)
+            counted = CountedModel(remote, name, endpoint)
+            answering[name] = CachedModel(counted, name, endpoint, cache) if cache else counted
+        yield OpenModels(ModelByRole(models, answering), remotes)
 
 
-def line_to(name: str, endpoint: Endpoint) -> Line:
+def client_for(name: str, endpoint: Endpoint) -> EndpointClient:
     """Imports a client library only when an endpoint needs it."""
     if endpoint.engine == "ray":
-        from soliloquy.runtime.model.ray_line import RayLine
+        from soliloquy.runtime.model.model_service_client import ModelServiceClient
 
-        return RayLine(name, endpoint)
-    from soliloquy.runtime.model.openai_line import OpenAILine
+        return ModelServiceClient(name, endpoint)
+    from soliloquy.runtime.model.openai_client import OpenAIClient
 
-    return OpenAILine(name, endpoint, key_of(endpoint, name))
+    return OpenAIClient(name, endpoint, key_of(endpoint, name))

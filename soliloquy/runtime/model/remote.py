@@ -6,7 +6,7 @@ import time
 from typing import Protocol
 
 from soliloquy.runtime.model import metrics
-from soliloquy.runtime.model.faults import EndpointRefuses, ModelFailed, Passing, TimedOut
+from soliloquy.runtime.model.faults import EndpointRefuses, ModelFailed, RetryableFault, TimedOut
 from soliloquy.runtime.model.gate import Gate
 from soliloquy.runtime.model.port import ModelRefused, StreamListener
 from soliloquy.runtime.model.settings import Endpoint
@@ -23,21 +23,21 @@ SPREAD = 0.25
 REFUSALS = 10
 
 
-class Line(Protocol):
+class EndpointClient(Protocol):
     """One protocol for calling an endpoint."""
 
     async def ask(
         self, request: GenerateRequest, seconds: float, stream_listener: StreamListener | None = None
     ) -> Completion:
-        """Raises Passing, ModelRefused, EndpointRefuses or TimeoutError."""
+        """Raises RetryableFault, ModelRefused, EndpointRefuses or TimeoutError."""
 
     async def close(self) -> None: ...
 
 
 class RemoteModel:
-    def __init__(self, name: str, endpoint: Endpoint, line: Line) -> None:
+    def __init__(self, name: str, endpoint: Endpoint, client: EndpointClient) -> None:
         self.where = f"{name} ({endpoint.base_url or endpoint.address})"
-        self._line = line
+        self._client = client
         self._seconds = endpoint.timeout
         self._gate = Gate(endpoint.max_concurrency)
         self._refusals = 0
@@ -55,8 +55,8 @@ class RemoteModel:
     async def generate(self, request: GenerateRequest, stream_listener: StreamListener | None = None) -> Completion:
         tries, pause = 0, PAUSE_SECONDS
         while True:
-            fault = await self._tried(request, stream_listener)
-            if not isinstance(fault, Passing):
+            fault = await self._attempt(request, stream_listener)
+            if not isinstance(fault, RetryableFault):
                 return fault
             self._last = str(fault)
             metrics.FAULTS.labels(self._name, fault.kind).inc()
@@ -69,15 +69,17 @@ class RemoteModel:
             await asyncio.sleep(told or pause * random.uniform(0.5, 1.0))
             pause = min(PAUSE_CAP_SECONDS, 2 * pause)
 
-    async def _tried(self, request: GenerateRequest, stream_listener: StreamListener | None) -> Completion | Passing:
-        passage = await self._gate.enter()
+    async def _attempt(
+        self, request: GenerateRequest, stream_listener: StreamListener | None
+    ) -> Completion | RetryableFault:
+        permit = await self._gate.enter()
         try:
             async with asyncio.timeout(self._seconds):
-                completion = await self._line.ask(request, self._seconds, stream_listener)
+                completion = await self._client.ask(request, self._seconds, stream_listener)
         except TimeoutError:
-            waited = time.monotonic() - passage.began
-            fault: Passing = TimedOut(f"no answer within {waited:.3g} s")
-        except Passing as passing:
+            waited = time.monotonic() - permit.began
+            fault: RetryableFault = TimedOut(f"no answer within {waited:.3g} s")
+        except RetryableFault as passing:
             fault = passing
         except ModelRefused as refused:
             self._gate.answered()
@@ -86,14 +88,14 @@ class RemoteModel:
                 raise EndpointRefuses(f"{self.where} refused {REFUSALS} calls in a row: {refused}") from refused
             raise
         except BaseException:
-            self._gate.abandon(passage)
+            self._gate.abandon(permit)
             raise
         else:
             self._gate.answered()
             self._refusals = 0
             return completion
-        self._gate.failed(passage, fault)
+        self._gate.failed(permit, fault)
         return fault
 
     async def close(self) -> None:
-        await self._line.close()
+        await self._client.close()

@@ -31,7 +31,7 @@ def sending(settings: TraceSettings) -> Iterator[None]:
         os.environ.setdefault(name, value)
     # The SDK logs every attempt; we log only when the state changes.
     logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)
-    queue = Queue(Watched(OTLPSpanExporter(settings.url), settings.url))
+    queue = CountingQueue(WatchedExporter(OTLPSpanExporter(settings.url), settings.url))
     record_with(Recording(queue, settings.share))
     try:
         yield
@@ -40,7 +40,7 @@ def sending(settings: TraceSettings) -> Iterator[None]:
         queue.close(LAST_SECONDS)
 
 
-class Watched(SpanExporter):
+class WatchedExporter(SpanExporter):
     """Logs when the collector stops accepting spans and when it accepts them again."""
 
     def __init__(self, exporter: SpanExporter, url: str) -> None:
@@ -72,10 +72,10 @@ class Watched(SpanExporter):
         self._exporter.shutdown()
 
 
-class Queue(SpanProcessor):
+class CountingQueue(SpanProcessor):
     """Wraps the SDK's queue, which drops spans silently when it is full, to count them."""
 
-    def __init__(self, exporter: Watched) -> None:
+    def __init__(self, exporter: WatchedExporter) -> None:
         self._exporter = exporter
         self._room = int(os.environ[OTEL_BSP_MAX_QUEUE_SIZE])
         self._batches = BatchSpanProcessor(exporter)

@@ -9,7 +9,7 @@ class CannotTrace(Exception):
     """The packages for sending traces are not installed."""
 
 
-def recorded(settings: TraceSettings) -> AbstractContextManager[None]:
+def recorded_traces(settings: TraceSettings) -> AbstractContextManager[None]:
     if not settings.url:
         return nullcontext()
     try:

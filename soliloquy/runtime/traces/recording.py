@@ -59,13 +59,13 @@ class Recording:
         self._ids = _Ids()
         self._tracers: dict[str, Tracer] = {}
 
-    def joined(
+    def continue_trace(
         self, service: str, name: str, kind: Kind, traceparent: str, since: float | None, **attributes: Attribute
     ) -> Span:
         parent = self._kept(traceparent)
         return _started(self._tracer(service), name, kind, parent, attributes, since) if parent else NOTHING
 
-    def begun(self, service: str, name: str, traceparent: str, since: float, **attributes: Attribute) -> None:
+    def record_root(self, service: str, name: str, traceparent: str, since: float, **attributes: Attribute) -> None:
         root = self._kept(traceparent)
         if root is None:
             return
@@ -81,8 +81,8 @@ class Recording:
         )
         span.end()
 
-    def batch(self, service: str, name: str, of: Iterable[str], since: float, **attributes: Attribute) -> None:
-        links = [Link(root) for one in of if (root := self._kept(traceparent_of(one)))]
+    def record_batch(self, service: str, name: str, ids: Iterable[str], since: float, **attributes: Attribute) -> None:
+        links = [Link(root) for one in ids if (root := self._kept(traceparent_of(one)))]
         if links:
             tracer, start = self._tracer(service), int(since * NANOSECONDS)
             tracer.start_span(name, Context(), attributes=_named(attributes), links=links, start_time=start).end()
@@ -105,7 +105,7 @@ class Recording:
         return self._tracers[service]
 
 
-class _Live:
+class _LiveSpan:
     def __init__(self, tracer: Tracer, span: OtelSpan) -> None:
         self._tracer = tracer
         self._span = span
@@ -147,10 +147,12 @@ def _started(
     parent: SpanContext,
     attributes: Mapping[str, Attribute],
     since: float | None = None,
-) -> _Live:
+) -> _LiveSpan:
     under = set_span_in_context(NonRecordingSpan(parent), Context())
     start = None if since is None else int(since * NANOSECONDS)
-    return _Live(tracer, tracer.start_span(name, under, SpanKind[kind.upper()], _named(attributes), start_time=start))
+    return _LiveSpan(
+        tracer, tracer.start_span(name, under, SpanKind[kind.upper()], _named(attributes), start_time=start)
+    )
 
 
 def _context(traceparent: str) -> SpanContext | None:

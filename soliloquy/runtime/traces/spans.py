@@ -32,16 +32,18 @@ class Span(Protocol):
 
 
 class Recorder(Protocol):
-    def joined(
+    def continue_trace(
         self, service: str, name: str, kind: Kind, traceparent: str, since: float | None, **attributes: Attribute
     ) -> Span: ...
 
-    def begun(self, service: str, name: str, traceparent: str, since: float, **attributes: Attribute) -> None: ...
+    def record_root(self, service: str, name: str, traceparent: str, since: float, **attributes: Attribute) -> None: ...
 
-    def batch(self, service: str, name: str, of: Iterable[str], since: float, **attributes: Attribute) -> None: ...
+    def record_batch(
+        self, service: str, name: str, ids: Iterable[str], since: float, **attributes: Attribute
+    ) -> None: ...
 
 
-class _Nothing:
+class _NoSpan:
     """The span while nothing is recorded."""
 
     traceparent = ""
@@ -62,7 +64,7 @@ class _Nothing:
         pass
 
 
-NOTHING = _Nothing()
+NOTHING = _NoSpan()
 CURRENT: ContextVar[Span] = ContextVar("span", default=NOTHING)
 
 _recorder: Recorder | None = None
@@ -78,25 +80,25 @@ def record_with(recorder: Recorder | None) -> None:
     _recorder = recorder
 
 
-def joined(
+def continue_trace(
     service: str, name: str, kind: Kind, traceparent: str, since: float | None = None, **attributes: Attribute
 ) -> Span:
     """Starts a child of the span that another process or an earlier event names, now or at `since`."""
     if _recorder and traceparent:
-        return _recorder.joined(service, name, kind, traceparent, since, **attributes)
+        return _recorder.continue_trace(service, name, kind, traceparent, since, **attributes)
     return NOTHING
 
 
-def begun(service: str, name: str, traceparent: str, since: float, **attributes: Attribute) -> None:
+def record_root(service: str, name: str, traceparent: str, since: float, **attributes: Attribute) -> None:
     """Records the span that a traceparent names, from `since` to now: the root of a conversation's trace."""
     if _recorder:
-        _recorder.begun(service, name, traceparent, since, **attributes)
+        _recorder.record_root(service, name, traceparent, since, **attributes)
 
 
-def batch(service: str, name: str, of: Iterable[str], since: float, **attributes: Attribute) -> None:
+def record_batch(service: str, name: str, ids: Iterable[str], since: float, **attributes: Attribute) -> None:
     """Records work for several conversations as a trace of its own that links to theirs."""
     if _recorder:
-        _recorder.batch(service, name, of, since, **attributes)
+        _recorder.record_batch(service, name, ids, since, **attributes)
 
 
 def child(name: str, kind: Kind = "internal", **attributes: Attribute) -> Span:
@@ -111,7 +113,7 @@ def event(name: str, **attributes: Attribute) -> None:
     CURRENT.get().event(name, **attributes)
 
 
-def carried() -> dict[str, str]:
+def trace_headers() -> dict[str, str]:
     """Returns the HTTP headers or gRPC metadata by which a callee joins the trace."""
     traceparent = CURRENT.get().traceparent
     return {"traceparent": traceparent} if traceparent else {}

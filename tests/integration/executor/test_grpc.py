@@ -289,7 +289,7 @@ async def test_a_job_of_a_traced_caller_is_in_its_trace_down_to_the_lane(pool: S
     caller = f"00-{trace_of('c1')}-00f067aa0ba902b7-01"
     with collecting() as collector, sending(TraceSettings(url=collector.url + PATH)):
         async with client_of(pool) as client:
-            with spans.joined("elsewhere", "a calculation", "client", caller):
+            with spans.continue_trace("elsewhere", "a calculation", "client", caller):
                 await client.execute("x = 1 + 1", ["x"])
                 batch = [Job(id=name, code="x = 1") for name in ("first", "second")]
                 assert len([done async for done in client.execute_many(batch)]) == 2

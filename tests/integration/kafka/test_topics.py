@@ -13,7 +13,7 @@ from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
 from soliloquy.runtime.events import MAX_EVENT_BYTES
 from soliloquy.runtime.topics import DLQ, RETRY, shapes
-from soliloquy.runtime.transports.kafka.admin import Found, admin
+from soliloquy.runtime.transports.kafka.admin import ExistingTopic, admin
 from soliloquy.runtime.transports.kafka.connection import client_options
 from soliloquy.runtime.transports.kafka.layout import LayoutRefused, apply, check, plan
 from soliloquy.runtime.transports.kafka.settings import KafkaSettings, KafkaUnavailable
@@ -76,7 +76,7 @@ async def there(settings: KafkaSettings) -> dict[str, int]:
         return await cluster.partitions()
 
 
-async def found(settings: KafkaSettings, topic: str) -> Found:
+async def found(settings: KafkaSettings, topic: str) -> ExistingTopic:
     async with admin(settings) as cluster:
         return (await cluster.find({topic}))[topic]
 

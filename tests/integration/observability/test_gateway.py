@@ -6,7 +6,7 @@ from pathlib import Path
 from deploy.dashboards.board import boards
 from soliloquy.cli.prometheus import Scraping, prometheus, shipped_rules
 from soliloquy.client import AsyncRuns, state_of
-from soliloquy.runtime.health import answering
+from soliloquy.runtime.health import serve_probes
 from tests.chaos.kafka.installation import free_ports
 from tests.integration.gateway.served import served
 from tests.integration.gateway.support import Collecting, growing
@@ -27,7 +27,7 @@ async def test_every_panel_of_the_gateway_shows_data(tmp_path: Path) -> None:
         connect(str(tmp_path / "events.db")) as transport,
         growing(transport, Collecting()),
         served(transport) as address,
-        answering("127.0.0.1:0", lambda: []) as exported,
+        serve_probes("127.0.0.1:0", lambda: []) as exported,
         AsyncRuns(address) as runs,
     ):
         scraping = Scraping(targets={exported: "gateway"}, port=port, rules=shipped_rules(), interval="1s")

@@ -21,7 +21,7 @@ from soliloquy.runtime.answers import Answer
 from soliloquy.runtime.model import ListenedModel, remote
 from soliloquy.runtime.model.faults import EndpointRefuses
 from soliloquy.runtime.model.key import Key
-from soliloquy.runtime.model.openai_line import OpenAILine
+from soliloquy.runtime.model.openai_client import OpenAIClient
 from soliloquy.runtime.model.remote import RemoteModel
 from soliloquy.runtime.model.settings import Endpoint
 from soliloquy.v1.model_pb2 import GenerateRequest
@@ -39,7 +39,7 @@ async def asking(fake: FakeServer, *, key: str = "", **settings: Any) -> AsyncIt
     """Our client of it."""
     async with fake.serving("127.0.0.1:0") as url:
         endpoint = Endpoint(engine="openai", base_url=url, **settings)
-        model = RemoteModel("fake", endpoint, OpenAILine("fake", endpoint, Key(key, "OPENAI_API_KEY")))
+        model = RemoteModel("fake", endpoint, OpenAIClient("fake", endpoint, Key(key, "OPENAI_API_KEY")))
         try:
             yield model
         finally:

@@ -221,8 +221,8 @@ async def test_the_models_are_the_base_and_its_adapters(tmp_path: Path) -> None:
         ({"temperature": -1}, "temperature: "),
         ({"max_tokens": 0}, "max_tokens: "),
         ({"response_format": {"type": "json_schema"}}, "requires response_format.json_schema"),
-        ({"n": 2}, "n is 2, which is not offered here"),
-        ({"stop": ["."]}, 'stop is ["."], which is not offered here'),
+        ({"n": 2}, "n is 2, which is not supported"),
+        ({"stop": ["."]}, 'stop is ["."], which is not supported'),
         ({"tools": [{"type": "function"}]}, "tools is "),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
@@ -269,7 +269,7 @@ async def test_what_is_no_request_at_all_is_refused() -> None:
             await call(port, "POST", "/v1/embeddings", b"{}"),
         ]
     assert [status for status, _ in answers] == [400, 400, 405, 404]
-    assert "the body is no JSON object" in answers[0][1]["error"]["message"]
+    assert "the body is not a JSON object" in answers[0][1]["error"]["message"]
     assert f"limit of {MAX_REQUEST_BYTES} bytes" in answers[1][1]["error"]["message"]
     assert "POST /v1/embeddings does not exist" in answers[3][1]["error"]["message"]
 

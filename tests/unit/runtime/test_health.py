@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from soliloquy.runtime.health import LAST_WORDS_SECONDS, MAX_CONNECTIONS, answering
+from soliloquy.runtime.health import LAST_WORDS_SECONDS, MAX_CONNECTIONS, serve_probes
 from soliloquy.runtime.listening import CannotListen
 from soliloquy.runtime.metrics import LANES_IN_USE
 from tests.integration.transport.support import until
@@ -42,7 +42,7 @@ class Probed:
 @contextlib.asynccontextmanager
 async def probed() -> AsyncIterator[Probed]:
     service = Probed()
-    async with answering("127.0.0.1:0", lambda: service.faults) as service.address:
+    async with serve_probes("127.0.0.1:0", lambda: service.faults) as service.address:
         yield service
 
 
@@ -111,5 +111,5 @@ async def test_an_address_that_is_taken_or_of_another_machine_is_named() -> None
     async with probed() as service:
         for address, why in ((service.address, "Address already in use"), ("192.0.2.1:80", "Cannot assign")):
             with pytest.raises(CannotListen, match=f"cannot listen on {address}: {why}.*: choose another address"):
-                async with answering(address, list):
+                async with serve_probes(address, list):
                     pass

@@ -20,7 +20,7 @@ from soliloquy.runtime.transports.watermark import Watermark
 
 
 @dataclass(kw_only=True, slots=True)
-class _Held:
+class _HeldPartition:
     """A partition while this member holds its lease."""
 
     epoch: int
@@ -53,7 +53,7 @@ class EmbeddedConsumer:
         self._topics = frozenset(topics)
         self._listener = listener
         self._name = f"{os.getpid()}-{uuid.uuid4().hex[:8]}"
-        self._held: dict[Partition, _Held] = {}
+        self._held: dict[Partition, _HeldPartition] = {}
         self._paused: set[Partition] = set()
         self._woken = asyncio.Event()
         self._failure: BaseException | None = None
@@ -188,7 +188,7 @@ class EmbeddedConsumer:
             await self._follow(await self._log.write(job))
             await asyncio.sleep(leases.RENEW_SECONDS)
 
-    async def _follow(self, share: leases.Share) -> None:
+    async def _follow(self, share: leases.LeaseShare) -> None:
         """Updates the held partitions to match the leases."""
         epochs = {partition.number: held.epoch for partition, held in self._held.items()}
         self._lose({number for number, epoch in epochs.items() if share.epochs.get(number) != epoch})
@@ -203,7 +203,7 @@ class EmbeddedConsumer:
         positions = self._log.read(partial(leases.positions, group=self._group, partitions=partitions))
         await self._listener.assigned(partitions)
         for partition, (watermark, ahead) in zip(partitions, positions, strict=True):
-            self._held[partition] = _Held(
+            self._held[partition] = _HeldPartition(
                 epoch=epochs[partition.number], watermark=Watermark(watermark, ahead), fetched=watermark
             )
         self.wake()

@@ -14,7 +14,7 @@ RENEW_SECONDS = 0.5
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Share:
+class LeaseShare:
     """The epochs of the partitions that a member holds, and the partitions that it should release."""
 
     epochs: Mapping[int, int]
@@ -45,7 +45,7 @@ def join(connection: sqlite3.Connection, group: str, topics: Collection[str], pa
     )
 
 
-def renew(connection: sqlite3.Connection, group: str, member: str, now: float) -> Share:
+def renew(connection: sqlite3.Connection, group: str, member: str, now: float) -> LeaseShare:
     """Renews the membership and claims a fair share of the free partitions."""
     connection.execute("INSERT OR REPLACE INTO member VALUES (?, ?, ?)", (group, member, now + LEASE_SECONDS))
     connection.execute("DELETE FROM member WHERE grp = ? AND expires < ?", (group, now))
@@ -67,7 +67,7 @@ def renew(connection: sqlite3.Connection, group: str, member: str, now: float) -
             "UPDATE lease SET member = ?, epoch = ? WHERE grp = ? AND partition = ?", (member, epoch + 1, group, number)
         )
         epochs[number] = epoch + 1
-    return Share(epochs=epochs, surplus=sorted(epochs)[fair:])
+    return LeaseShare(epochs=epochs, surplus=sorted(epochs)[fair:])
 
 
 def release(connection: sqlite3.Connection, group: str, member: str, numbers: Collection[int]) -> None:

@@ -27,7 +27,7 @@ _OF_THE_TOPIC = 1
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Found:
+class ExistingTopic:
     """The actual state of a topic in Kafka."""
 
     partitions: int
@@ -46,7 +46,7 @@ class Admin:
         self._prefix = prefix
 
     async def brokers(self) -> int:
-        return len((await _patiently(self._client.describe_cluster))["brokers"])
+        return len((await _retry(self._client.describe_cluster))["brokers"])
 
     async def partitions(self) -> dict[str, int]:
         return {topic: len(rows) for topic, rows in (await self._rows()).items()}
@@ -56,13 +56,13 @@ class Admin:
         there = await self._rows()
         return all(row["leader"] >= 0 for topic in topics for row in there.get(topic, ()))
 
-    async def find(self, topics: Collection[str]) -> dict[str, Found]:
+    async def find(self, topics: Collection[str]) -> dict[str, ExistingTopic]:
         """Returns the topics that exist."""
         there = {topic: rows for topic, rows in (await self._rows()).items() if topic in topics}
         if not there:
             return {}
         resources = [self._resource(topic) for topic in there]
-        answers: list[Any] = await _patiently(lambda: self._client.describe_configs(resources))
+        answers: list[Any] = await _retry(lambda: self._client.describe_configs(resources))
         found = {}
         for code, message, _, name, entries in answers[0].resources:
             if code == errors.UnknownTopicOrPartitionError.errno:
@@ -70,7 +70,7 @@ class Admin:
                 continue
             _raise_for(code, name, message)
             rows = there[name.removeprefix(self._prefix)]
-            found[name.removeprefix(self._prefix)] = Found(
+            found[name.removeprefix(self._prefix)] = ExistingTopic(
                 partitions=len(rows),
                 replication=min(len(row["replicas"]) for row in rows),
                 configs={name: value for name, value, *_ in entries},
@@ -84,7 +84,7 @@ class Admin:
             NewTopic(self._prefix + shape.topic, shape.partitions, shape.replication, topic_configs=dict(shape.configs))
             for shape in wanted
         ]
-        response: Any = await _patiently(lambda: self._client.create_topics(topics))
+        response: Any = await _retry(lambda: self._client.create_topics(topics))
         for topic, code, message, *_ in response.topic_errors:
             if code != errors.TopicAlreadyExistsError.errno:
                 _raise_for(code, topic, message)
@@ -94,14 +94,14 @@ class Admin:
         for shape in wanted:
             counts = {self._prefix + shape.topic: NewPartitions(shape.partitions)}
             try:
-                await _patiently(partial(self._client.create_partitions, counts))
+                await _retry(partial(self._client.create_partitions, counts))
             except errors.InvalidPartitionsError:
                 continue
 
     async def configure(self, configs: Mapping[str, Mapping[str, str]]) -> None:
         """Replaces all configs of a topic; omitted ones fall back to their defaults."""
         resources = [self._resource(topic, values) for topic, values in configs.items()]
-        answers: list[Any] = await _patiently(lambda: self._client.alter_configs(resources))
+        answers: list[Any] = await _retry(lambda: self._client.alter_configs(resources))
         for code, message, _, topic in answers[0].resources:
             _raise_for(code, topic, message)
 
@@ -113,7 +113,7 @@ class Admin:
         # Ask for all topics: asking for a missing one by name can create it.
         return {
             row["topic"].removeprefix(self._prefix): row["partitions"]
-            for row in await _patiently(self._client.describe_topics)
+            for row in await _retry(self._client.describe_topics)
             if row["topic"].startswith(self._prefix)
         }
 
@@ -129,7 +129,7 @@ async def admin(settings: KafkaSettings) -> AsyncIterator[Admin]:
             await client.close()
 
 
-async def _patiently(ask: Callable[[], Awaitable[Answer]]) -> Answer:
+async def _retry(ask: Callable[[], Awaitable[Answer]]) -> Answer:
     """Retries while the picked broker does not answer; every attempt picks one anew."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while True:

@@ -18,10 +18,10 @@ from soliloquy.runtime.events import Event
 from soliloquy.runtime.topics import is_retry
 from soliloquy.runtime.transports.kafka.batch_metrics import BatchMetrics
 from soliloquy.runtime.transports.kafka.connection import client_options
-from soliloquy.runtime.transports.kafka.held import Held
+from soliloquy.runtime.transports.kafka.held_partition import HeldPartition
 from soliloquy.runtime.transports.kafka.names import Names
 from soliloquy.runtime.transports.kafka.positions import position_of
-from soliloquy.runtime.transports.kafka.reader import ANSWER_SECONDS, PAUSE_SECONDS, Reader, patiently
+from soliloquy.runtime.transports.kafka.reader import ANSWER_SECONDS, PAUSE_SECONDS, Reader, retry_until_answered
 from soliloquy.runtime.transports.kafka.records import Record, delivery_of
 from soliloquy.runtime.transports.kafka.settings import KafkaSettings, KafkaUnavailable
 from soliloquy.runtime.transports.port import Delivery, Lag, Listener, Partition, Result
@@ -60,7 +60,7 @@ class KafkaConsumer(ConsumerRebalanceListener):
         self._group = group
         self._topics = topics
         self._listener = listener
-        self._held: dict[Partition, Held] = {}
+        self._held: dict[Partition, HeldPartition] = {}
         self._woken = asyncio.Event()
         self._failure: BaseException | None = None
         self._joined = False
@@ -193,14 +193,14 @@ class KafkaConsumer(ConsumerRebalanceListener):
 
     async def on_partitions_assigned(self, assigned: Collection[TopicPartition]) -> None:
         try:
-            gained = [self._names.here(*partition) for partition in assigned]
-            await patiently(partial(self._gain, gained))
+            gained = [self._names.from_kafka(*partition) for partition in assigned]
+            await retry_until_answered(partial(self._gain, gained))
         except Exception as error:
             self._fail(error)
         self._joined = True
 
     async def on_partitions_revoked(self, revoked: Collection[TopicPartition]) -> None:
-        partitions = [partition for there in revoked if (partition := self._names.here(*there)) in self._held]
+        partitions = [partition for there in revoked if (partition := self._names.from_kafka(*there)) in self._held]
         for partition in partitions:
             self._held[partition].ready = False
         try:
@@ -224,14 +224,14 @@ class KafkaConsumer(ConsumerRebalanceListener):
             known = found if found and begin <= found.position < ends[partition] else Watermark(begin)
             recalled = 0 if is_retry(partition.topic) else RECALLED
             start = max(begin + 1, known.position + 1 - recalled)
-            self._consumer.seek(self._names.there(partition), start)
-            self._consumer.resume(self._names.there(partition))
+            self._consumer.seek(self._names.in_kafka(partition), start)
+            self._consumer.resume(self._names.in_kafka(partition))
             empty = is_retry(partition.topic) and start >= ends[partition]
-            self._held[partition] = Held(watermark=known, next_offset=start, empty=empty)
+            self._held[partition] = HeldPartition(watermark=known, next_offset=start, empty=empty)
             self._regulate(partition, self._held[partition])
         # An autoscaler cannot see the lag of a group without positions.
         fresh = {
-            self._names.there(partition): begins[partition] for partition in assigned if partition not in committed
+            self._names.in_kafka(partition): begins[partition] for partition in assigned if partition not in committed
         }
         if fresh:
             # After another rebalance, the next holder does it.
@@ -259,7 +259,7 @@ class KafkaConsumer(ConsumerRebalanceListener):
 
     def _receive(self, records: Sequence[Record]) -> None:
         for record in records:
-            partition = self._names.here(record.topic, record.partition)
+            partition = self._names.from_kafka(record.topic, record.partition)
             held = self._held.get(partition)
             if held is None or record.offset < held.next_offset:
                 continue
@@ -287,15 +287,15 @@ class KafkaConsumer(ConsumerRebalanceListener):
                 break
         return taken
 
-    def _regulate(self, partition: Partition, held: Held) -> None:
+    def _regulate(self, partition: Partition, held: HeldPartition) -> None:
         """Pauses a partition that is full or empty; polling goes on either way."""
         stop = held.paused or held.empty or len(held.waiting) >= FETCHED_AHEAD
         if stop != held.stopped:
             held.stopped = stop
             if stop:
-                self._consumer.pause(self._names.there(partition))
+                self._consumer.pause(self._names.in_kafka(partition))
             else:
-                self._consumer.resume(self._names.there(partition))
+                self._consumer.resume(self._names.in_kafka(partition))
 
     def _expect_retries(self, results: Sequence[Result]) -> None:
         """Resumes the retry partitions that these results fill. The same member holds them."""
@@ -310,7 +310,7 @@ class KafkaConsumer(ConsumerRebalanceListener):
         held = self._held.get(result.delivery.partition)
         return held is not None and held.watermark.is_open(result.delivery.offset)
 
-    def _finish(self, held: Held, offset: int) -> None:
+    def _finish(self, held: HeldPartition, offset: int) -> None:
         held.watermark.finish(offset)
         del held.made[offset]
         held.moved_at = time.time()
@@ -332,7 +332,10 @@ class KafkaConsumer(ConsumerRebalanceListener):
                 return
             try:
                 await self._consumer.commit(
-                    {self._names.there(partition): position_of(self._held[partition].watermark) for partition in moved}
+                    {
+                        self._names.in_kafka(partition): position_of(self._held[partition].watermark)
+                        for partition in moved
+                    }
                 )
             except (CommitFailedError, IllegalStateError):
                 # The group rebalanced without this member.

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from soliloquy.runtime.topics import TOPICS, Shape, is_retry, origin, shapes
-from soliloquy.runtime.transports.kafka.admin import Admin, Found, admin
+from soliloquy.runtime.transports.kafka.admin import Admin, ExistingTopic, admin
 from soliloquy.runtime.transports.kafka.settings import KafkaSettings, KafkaUnavailable
 
 # Until every broker knows the changes and every partition has a leader.
@@ -25,7 +25,7 @@ class LayoutRefused(Exception):
 class Change:
     wanted: Shape
     # None if the topic is missing.
-    found: Found | None
+    found: ExistingTopic | None
 
     @property
     def action(self) -> str:
@@ -145,7 +145,7 @@ def _times(copies: int) -> str:
     return "once" if copies == 1 else f"{copies} times"
 
 
-def _counts(wanted: Shape, found: Found) -> str:
+def _counts(wanted: Shape, found: ExistingTopic) -> str:
     return f"{wanted.topic} has {found.partitions} partitions, not {wanted.partitions}"
 
 
@@ -176,7 +176,7 @@ def _unsettled(left: Sequence[Change]) -> str:
     return f"still to change after {SETTLE_SECONDS:g} s: {_some([change.wanted.topic for change in left])}"
 
 
-def _facts(topic: Shape | Found) -> dict[str, str]:
+def _facts(topic: Shape | ExistingTopic) -> dict[str, str]:
     return {"partitions": str(topic.partitions), "replication": str(topic.replication), **topic.configs}
 
 

@@ -11,10 +11,10 @@ from soliloquy.runtime.transports.port import Partition
 class Names:
     prefix: str
 
-    def there(self, partition: Partition) -> TopicPartition:
+    def in_kafka(self, partition: Partition) -> TopicPartition:
         return TopicPartition(self.prefix + partition.topic, partition.number)
 
-    def here(self, topic: str, number: int) -> Partition:
+    def from_kafka(self, topic: str, number: int) -> Partition:
         return Partition(topic.removeprefix(self.prefix), number)
 
     def is_ours(self, name: str) -> bool:

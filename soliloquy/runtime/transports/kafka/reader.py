@@ -82,25 +82,27 @@ class Reader:
             # Remember missing topics too: listing all topics is expensive on a large cluster.
             self._partitions |= {topic: [] for topic in unknown}
             for topic in described:
-                found = [self._names.here(topic["topic"], partition["partition"]) for partition in topic["partitions"]]
+                found = [
+                    self._names.from_kafka(topic["topic"], partition["partition"]) for partition in topic["partitions"]
+                ]
                 self._partitions[topic["topic"].removeprefix(self._names.prefix)] = sorted(found)
         return [partition for topic in topics for partition in self._partitions.get(topic, ())]
 
     async def begins(self, partitions: Collection[Partition]) -> dict[Partition, int]:
-        there = {self._names.there(partition): partition for partition in partitions}
+        there = {self._names.in_kafka(partition): partition for partition in partitions}
         async with self._answered():
             offsets = await self._looking.beginning_offsets(list(there)) if there else {}
         return {there[partition]: offset for partition, offset in offsets.items()}
 
     async def ends(self, partitions: Collection[Partition]) -> dict[Partition, int]:
         """Returns the offset of each partition's next event."""
-        there = {self._names.there(partition): partition for partition in partitions}
+        there = {self._names.in_kafka(partition): partition for partition in partitions}
         async with self._answered():
             offsets = await self._looking.end_offsets(list(there)) if there else {}
         return {there[partition]: offset for partition, offset in offsets.items()}
 
     async def groups(self) -> list[str]:
-        groups = await patiently(self._all_groups)
+        groups = await retry_until_answered(self._all_groups)
         return sorted(group.removeprefix(self._names.prefix) for group in groups if self._names.is_ours(group))
 
     async def _all_groups(self) -> set[str]:
@@ -113,11 +115,11 @@ class Reader:
         """Returns a group's positions in these partitions, or in all where it has committed."""
         if partitions is not None and not partitions:
             return {}
-        asked = None if partitions is None else [self._names.there(partition) for partition in partitions]
+        asked = None if partitions is None else [self._names.in_kafka(partition) for partition in partitions]
         async with self._answered():
             committed = await self._admin.list_consumer_group_offsets(self._names.prefix + group, partitions=asked)
         return {
-            self._names.here(*partition): Watermark(found.offset - 1, decoded(found.offset, found.metadata))
+            self._names.from_kafka(*partition): Watermark(found.offset - 1, decoded(found.offset, found.metadata))
             for partition, found in committed.items()
             if found.offset >= 0 and self._names.is_ours(partition.topic)
         }
@@ -135,9 +137,9 @@ class Reader:
                         yield delivery
                 for partition in list(unread):
                     # The last offsets may have no record: compaction and transactions leave gaps.
-                    if await consumer.position(self._names.there(partition)) >= ends[partition]:
+                    if await consumer.position(self._names.in_kafka(partition)) >= ends[partition]:
                         unread.remove(partition)
-                        consumer.pause(self._names.there(partition))
+                        consumer.pause(self._names.in_kafka(partition))
 
     async def endless_deliveries(self, starts: Mapping[Partition, int]) -> AsyncGenerator[Delivery, None]:
         """Yields all events from each start on, and new ones as they arrive."""
@@ -149,7 +151,9 @@ class Reader:
     async def _page(self, consumer: AIOKafkaConsumer, seconds: float = PAGE_SECONDS) -> list[Delivery]:
         pages = await consumer.getmany(timeout_ms=int(1000 * seconds), max_records=PAGE_RECORDS)
         return [
-            delivery_of(record, self._names.here(*partition)) for partition, page in pages.items() for record in page
+            delivery_of(record, self._names.from_kafka(*partition))
+            for partition, page in pages.items()
+            for record in page
         ]
 
     @contextlib.asynccontextmanager
@@ -158,9 +162,9 @@ class Reader:
         try:
             async with self._answered():
                 await consumer.start()
-            consumer.assign([self._names.there(partition) for partition in starts])
+            consumer.assign([self._names.in_kafka(partition) for partition in starts])
             for partition, start in starts.items():
-                consumer.seek(self._names.there(partition), start)
+                consumer.seek(self._names.in_kafka(partition), start)
             yield consumer
         finally:
             await consumer.stop()
@@ -189,7 +193,7 @@ class Reader:
             raise Unanswered(f"Kafka does not answer: {error}") from error
 
 
-async def patiently(ask: Callable[[], Awaitable[T]]) -> T:
+async def retry_until_answered(ask: Callable[[], Awaitable[T]]) -> T:
     """Retries while nothing answers."""
     while True:
         try:

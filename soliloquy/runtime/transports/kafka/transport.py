@@ -21,7 +21,7 @@ from soliloquy.runtime.transports.kafka.connection import client_options, connec
 from soliloquy.runtime.transports.kafka.consumer import KafkaConsumer
 from soliloquy.runtime.transports.kafka.names import Names
 from soliloquy.runtime.transports.kafka.positions import position_of
-from soliloquy.runtime.transports.kafka.reader import PAUSE_SECONDS, Reader, patiently
+from soliloquy.runtime.transports.kafka.reader import PAUSE_SECONDS, Reader, retry_until_answered
 from soliloquy.runtime.transports.kafka.records import headers_of
 from soliloquy.runtime.transports.kafka.settings import KafkaSettings, KafkaUnavailable
 from soliloquy.runtime.transports.port import Backlog, Delivery, Listener, Partition, Unanswered
@@ -103,7 +103,7 @@ class KafkaTransport:
                     yield delivery
 
     async def follow(self, topic: str, starts: Mapping[int, int] | None = None) -> AsyncGenerator[Delivery, None]:
-        chosen = _chosen(await patiently(partial(self._begins, topic)), starts)
+        chosen = _chosen(await retry_until_answered(partial(self._begins, topic)), starts)
         while True:
             try:
                 async with contextlib.aclosing(self._reader.endless_deliveries(chosen)) as deliveries:
@@ -245,9 +245,9 @@ class KafkaTransport:
         )
         await consumer.start()
         try:
-            consumer.assign([names.there(partition) for partition in watermarks])
+            consumer.assign([names.in_kafka(partition) for partition in watermarks])
             await consumer.commit(
-                {names.there(partition): position_of(known) for partition, known in watermarks.items()}
+                {names.in_kafka(partition): position_of(known) for partition, known in watermarks.items()}
             )
         finally:
             await consumer.stop()

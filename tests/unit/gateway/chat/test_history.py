@@ -7,11 +7,11 @@ import pytest
 from services.gateway.chat.history import read_history
 from services.gateway.chat.settings import ChatSettings
 from services.gateway.refusals import Refusal
-from soliloquy.runtime.completions import ChatAsked
+from soliloquy.runtime.completions import CommonChatRequest
 
 
-def asked(*messages: tuple[str, Any]) -> ChatAsked:
-    return ChatAsked.model_validate(
+def asked(*messages: tuple[str, Any]) -> CommonChatRequest:
+    return CommonChatRequest.model_validate(
         {"model": "soliloquy", "messages": [{"role": role, "content": content} for role, content in messages]}
     )
 

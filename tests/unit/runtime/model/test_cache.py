@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from soliloquy.runtime.model import StreamListener
-from soliloquy.runtime.model.cache import FILE, AnswerCache, Cached, CacheUnavailable
+from soliloquy.runtime.model.cache import FILE, AnswerCache, CachedModel, CacheUnavailable
 from soliloquy.runtime.model.settings import Endpoint
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest, Message, Sampling
 
@@ -32,10 +32,10 @@ def request(*, text: str = "Why?", seed: int = 1, temperature: float = 0.5, **mo
 async def test_what_was_asked_before_is_not_asked_again_in_whatever_process(tmp_path: Path) -> None:
     model = Numbering()
     cache = AnswerCache(tmp_path / "cache")
-    first = await Cached(model, "e", HOSTED, cache).generate(request(id="a"))
+    first = await CachedModel(model, "e", HOSTED, cache).generate(request(id="a"))
     cache.close()
     cache = AnswerCache(tmp_path / "cache")
-    again = await Cached(model, "e", HOSTED, cache).generate(request(id="b"))
+    again = await CachedModel(model, "e", HOSTED, cache).generate(request(id="b"))
     cache.close()
     assert (first, model.asked) == (again, 1)
 
@@ -47,7 +47,7 @@ async def test_what_was_asked_before_is_not_asked_again_in_whatever_process(tmp_
 )
 async def test_another_request_has_an_answer_of_its_own(tmp_path: Path, other: dict[str, Any]) -> None:
     cache = AnswerCache(tmp_path)
-    cached = Cached(Numbering(), "e", HOSTED, cache)
+    cached = CachedModel(Numbering(), "e", HOSTED, cache)
     assert (await cached.generate(request())).text == "1"
     assert (await cached.generate(request(**other))).text == "2"
     cache.close()
@@ -57,7 +57,7 @@ async def test_another_model_has_answers_of_its_own(tmp_path: Path) -> None:
     cache, model = AnswerCache(tmp_path), Numbering()
     small = Endpoint(engine="openai", base_url="http://far/v1", model="small")
     for endpoint, text in ((HOSTED, "1"), (small, "2"), (HOSTED, "1")):
-        assert (await Cached(model, "e", endpoint, cache).generate(request())).text == text
+        assert (await CachedModel(model, "e", endpoint, cache).generate(request())).text == text
     cache.close()
 
 
@@ -68,8 +68,8 @@ async def test_a_failure_is_not_kept(tmp_path: Path) -> None:
 
     cache = AnswerCache(tmp_path)
     with pytest.raises(ConnectionError):
-        await Cached(Failing(), "e", HOSTED, cache).generate(request())
-    assert (await Cached(Numbering(), "e", HOSTED, cache).generate(request())).text == "1"
+        await CachedModel(Failing(), "e", HOSTED, cache).generate(request())
+    assert (await CachedModel(Numbering(), "e", HOSTED, cache).generate(request())).text == "1"
     cache.close()
 
 

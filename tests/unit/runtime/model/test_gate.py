@@ -6,7 +6,7 @@ import pytest
 
 from soliloquy.runtime.model.breaker import FAILURES
 from soliloquy.runtime.model.faults import Throttled, Unreachable
-from soliloquy.runtime.model.gate import Gate, Passage
+from soliloquy.runtime.model.gate import Gate, Permit
 
 
 class Clock:
@@ -52,7 +52,7 @@ async def test_one_that_gave_up_waiting_takes_no_place() -> None:
     await turns()
     waiting[0].cancel()
     gate.answered()
-    assert isinstance(await waiting[1], Passage)
+    assert isinstance(await waiting[1], Permit)
     assert gate.in_flight == 1
 
 
@@ -71,8 +71,8 @@ async def test_one_that_is_cancelled_as_it_is_let_in_gives_its_place_back() -> N
 async def test_a_refusal_for_being_too_many_leaves_fewer_places_but_never_shuts_the_gate() -> None:
     gate = Gate(10, Clock())
     passages = [await gate.enter() for _ in range(10)]
-    for passage in passages:
-        gate.failed(passage, Throttled("slower"))
+    for permit in passages:
+        gate.failed(permit, Throttled("slower"))
     assert gate.width == 5
     for _ in range(3 * FAILURES):
         gate.failed(await gate.enter(), Throttled("slower"))

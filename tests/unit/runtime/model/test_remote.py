@@ -9,11 +9,11 @@ import pytest
 
 from soliloquy.runtime.model import ModelRefused, StreamListener, breaker, remote
 from soliloquy.runtime.model.faults import (
-    Broken,
     EndpointRefuses,
+    InvalidAnswer,
     ModelFailed,
     Overloaded,
-    Passing,
+    RetryableFault,
     Throttled,
     TimedOut,
     Unreachable,
@@ -24,7 +24,7 @@ from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 
 HANG = "hang"
 Say = Exception | str
-FAULTS = (Throttled, Overloaded, Unreachable, TimedOut, Broken)
+FAULTS = (Throttled, Overloaded, Unreachable, TimedOut, InvalidAnswer)
 REQUEST = GenerateRequest(role="tutor")
 
 
@@ -68,7 +68,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("kind", FAULTS)
-async def test_what_may_pass_is_asked_again(kind: type[Passing]) -> None:
+async def test_what_may_pass_is_asked_again(kind: type[RetryableFault]) -> None:
     line = Saying(kind("a"), kind("b"), "well")
     assert (await model(line).generate(REQUEST)).text == "well"
     assert line.asked == 3
@@ -103,7 +103,7 @@ async def test_an_endpoint_that_wants_to_be_left_alone_is(monkeypatch: pytest.Mo
 
 
 async def test_a_call_that_the_endpoint_cannot_stand_is_not_made_for_ever() -> None:
-    line = Saying(Broken("500"))
+    line = Saying(InvalidAnswer("500"))
     with pytest.raises(ModelFailed, match=rf"far.* failed at the same call {TRIES} times: 500"):
         await model(line).generate(REQUEST)
     assert line.asked == TRIES

@@ -13,7 +13,7 @@ from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 from prometheus_client import REGISTRY
 
 from soliloquy.runtime.traces import export, opening, spans
-from soliloquy.runtime.traces.export import Queue, Watched, sending
+from soliloquy.runtime.traces.export import CountingQueue, WatchedExporter, sending
 from soliloquy.runtime.traces.ids import is_kept, traceparent_of
 from soliloquy.runtime.traces.recording import Recording
 from soliloquy.runtime.traces.settings import TraceSettings
@@ -26,7 +26,7 @@ def dropped(reason: str) -> float:
 
 def record(conversations: int) -> None:
     for number in range(conversations):
-        spans.begun("curriculum", "root", traceparent_of(f"c{number}"), time.time())
+        spans.record_root("curriculum", "root", traceparent_of(f"c{number}"), time.time())
 
 
 class Hesitant(SpanExporter):
@@ -47,10 +47,10 @@ class Hesitant(SpanExporter):
 
 
 @contextmanager
-def queued(exporter: Hesitant, monkeypatch: pytest.MonkeyPatch, room: int) -> Iterator[Queue]:
+def queued(exporter: Hesitant, monkeypatch: pytest.MonkeyPatch, room: int) -> Iterator[CountingQueue]:
     monkeypatch.setenv("OTEL_BSP_MAX_QUEUE_SIZE", str(room))
     monkeypatch.setenv("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "1")
-    queue = Queue(Watched(exporter, "http://collector"))
+    queue = CountingQueue(WatchedExporter(exporter, "http://collector"))
     record_with(Recording(queue, 1.0))
     try:
         yield queue
@@ -118,4 +118,4 @@ def test_the_share_is_chosen_as_opentelemetry_chooses_it() -> None:
 def test_without_what_sends_traces_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "soliloquy.runtime.traces.export", None)
     with pytest.raises(opening.CannotTrace, match=r"pip install 'soliloquy\[otlp\]'"):
-        opening.recorded(TraceSettings(url="http://127.0.0.1:4318"))
+        opening.recorded_traces(TraceSettings(url="http://127.0.0.1:4318"))

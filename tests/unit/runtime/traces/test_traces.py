@@ -93,7 +93,7 @@ async def test_a_duration_that_was_measured_in_a_trace_says_in_which(tmp_path: P
 
 async def test_what_is_done_for_several_conversations_is_linked_with_each(tmp_path: Path, collector: Collector) -> None:
     async with traced(tmp_path / "log", collector, []):
-        spans.batch("collector", "collector shards", ["c1", "c2"], 1.0, rows=2)
+        spans.record_batch("collector", "collector shards", ["c1", "c2"], 1.0, rows=2)
     [batch] = collector.spans
     assert set(batch.links) == {trace_of("c1"), trace_of("c2")}
     assert (batch.parent, batch.attributes) == ("", {"soliloquy.rows": 2})
@@ -103,9 +103,9 @@ async def test_what_is_done_for_several_conversations_is_linked_with_each(tmp_pa
 async def test_a_callee_joins_the_trace_of_its_caller(tmp_path: Path, collector: Collector) -> None:
     caller = f"00-{trace_of('c1')}-00f067aa0ba902b7-01"
     async with traced(tmp_path / "log", collector, []):
-        with spans.joined("student", "asking", "client", caller):
-            headers = spans.carried()
-        with spans.joined("model", "answering", "server", headers["traceparent"]) as answering:
+        with spans.continue_trace("student", "asking", "client", caller):
+            headers = spans.trace_headers()
+        with spans.continue_trace("model", "answering", "server", headers["traceparent"]) as answering:
             answering.note(model="m")
     asking, answered = collector.spans
     assert (asking.trace, asking.parent) == (trace_of("c1"), "00f067aa0ba902b7")
@@ -117,14 +117,14 @@ async def test_a_callee_joins_the_trace_of_its_caller(tmp_path: Path, collector:
 )
 async def test_a_caller_that_is_not_traced_is_not_followed(tmp_path: Path, collector: Collector, header: str) -> None:
     async with traced(tmp_path / "log", collector, []):
-        with spans.joined("model", "answering", "server", header):
-            assert spans.carried() == {}
+        with spans.continue_trace("model", "answering", "server", header):
+            assert spans.trace_headers() == {}
             assert spans.exemplar() is None
     assert collector.spans == []
 
 
 async def test_a_process_that_records_nothing_makes_no_spans_and_carries_nothing() -> None:
-    with spans.joined("student", "asking", "client", f"00-{'a' * 32}-{'b' * 16}-01") as span:
+    with spans.continue_trace("student", "asking", "client", f"00-{'a' * 32}-{'b' * 16}-01") as span:
         assert span is spans.NOTHING
         assert spans.child("model") is spans.NOTHING
-        assert spans.carried() == {}
+        assert spans.trace_headers() == {}

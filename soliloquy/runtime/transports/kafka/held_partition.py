@@ -9,7 +9,7 @@ from soliloquy.runtime.transports.watermark import Watermark
 
 
 @dataclass(kw_only=True, slots=True)
-class Held:
+class HeldPartition:
     watermark: Watermark
     # Records below were seen: a batch may have been in flight during the seek.
     next_offset: int

@@ -8,8 +8,8 @@ import pytest
 
 from services.model.engines.scripted import ScriptedEngine
 from soliloquy.runtime.model import ModelRefused
-from soliloquy.runtime.model.faults import Broken, EndpointRefuses, Throttled, TimedOut, Unreachable
-from soliloquy.runtime.model.ray_line import STREAMS_A_CHANNEL, RayLine
+from soliloquy.runtime.model.faults import EndpointRefuses, InvalidAnswer, Throttled, TimedOut, Unreachable
+from soliloquy.runtime.model.model_service_client import STREAMS_A_CHANNEL, ModelServiceClient
 from soliloquy.runtime.model.settings import Endpoint
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 from tests.unit.runtime.model.service import generating
@@ -43,12 +43,12 @@ class Servicer:
 
 
 @asynccontextmanager
-async def line_to(servicer: Servicer, *, most: int = 256) -> AsyncIterator[RayLine]:
+async def line_to(servicer: Servicer, *, most: int = 256) -> AsyncIterator[ModelServiceClient]:
     server = grpc.aio.server()
     server.add_generic_rpc_handlers((generating(servicer.generate),))
     port = server.add_insecure_port("127.0.0.1:0")
     await server.start()
-    line = RayLine("tuned", Endpoint(engine="ray", address=f"127.0.0.1:{port}", max_concurrency=most))
+    line = ModelServiceClient("tuned", Endpoint(engine="ray", address=f"127.0.0.1:{port}", max_concurrency=most))
     try:
         yield line
     finally:
@@ -57,7 +57,7 @@ async def line_to(servicer: Servicer, *, most: int = 256) -> AsyncIterator[RayLi
 
 
 class Asking:
-    def __init__(self, line: RayLine) -> None:
+    def __init__(self, line: ModelServiceClient) -> None:
         self._line = line
 
     async def generate(self, request: GenerateRequest) -> Completion:
@@ -94,7 +94,7 @@ async def test_a_request_arrives_as_it_was() -> None:
     servicer = Servicer(Code.INTERNAL)
     request = GenerateRequest(role="tutor", prompt="p", seed=2**64 - 1, adapter="a", id="i")
     async with line_to(servicer) as line:
-        with pytest.raises(Broken):
+        with pytest.raises(InvalidAnswer):
             await line.ask(request, 5.0)
     assert servicer.requests == [request]
 
@@ -105,9 +105,9 @@ async def test_a_request_arrives_as_it_was() -> None:
         (Code.UNAVAILABLE, Unreachable),
         (Code.RESOURCE_EXHAUSTED, Throttled),
         (Code.DEADLINE_EXCEEDED, TimedOut),
-        (Code.INTERNAL, Broken),
-        (Code.UNKNOWN, Broken),
-        (Code.ABORTED, Broken),
+        (Code.INTERNAL, InvalidAnswer),
+        (Code.UNKNOWN, InvalidAnswer),
+        (Code.ABORTED, InvalidAnswer),
         (Code.UNAUTHENTICATED, EndpointRefuses),
         (Code.PERMISSION_DENIED, EndpointRefuses),
         (Code.NOT_FOUND, EndpointRefuses),
@@ -134,7 +134,7 @@ async def test_the_time_to_come_back_at_is_heard(told: str, seconds: float) -> N
 
 
 async def test_where_nobody_listens_the_call_may_be_made_again() -> None:
-    line = RayLine("tuned", Endpoint(engine="ray", address="127.0.0.1:1"))
+    line = ModelServiceClient("tuned", Endpoint(engine="ray", address="127.0.0.1:1"))
     with pytest.raises(Unreachable):
         await line.ask(GenerateRequest(), 5.0)
     await line.close()
@@ -144,6 +144,6 @@ async def test_more_calls_than_a_connection_takes_have_several() -> None:
     servicer = Servicer()
     async with line_to(servicer, most=2 * STREAMS_A_CHANNEL + 1) as line:
         for _ in range(6):
-            with pytest.raises(Broken):
+            with pytest.raises(InvalidAnswer):
                 await line.ask(GenerateRequest(prompt="unknown"), 5.0)
     assert len(servicer.peers) == 3

@@ -6,10 +6,10 @@ from collections.abc import AsyncIterable
 
 import grpc
 
-from soliloquy.runtime.model.faults import Broken, EndpointRefuses, Throttled, TimedOut, Unreachable
+from soliloquy.runtime.model.faults import EndpointRefuses, InvalidAnswer, Throttled, TimedOut, Unreachable
 from soliloquy.runtime.model.port import ChunkReceiver, ModelRefused, StreamListener
 from soliloquy.runtime.model.settings import Endpoint
-from soliloquy.runtime.traces.spans import carried
+from soliloquy.runtime.traces.spans import trace_headers
 from soliloquy.v1.model_pb2 import Completion, Delta, GenerateRequest
 from soliloquy.v1.model_pb2_grpc import ModelServiceStub
 
@@ -32,7 +32,7 @@ _HOPELESS = {
 _REFUSED = {grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.OUT_OF_RANGE}
 
 
-class RayLine:
+class ModelServiceClient:
     """Must be created inside the event loop that uses it."""
 
     def __init__(self, name: str, endpoint: Endpoint) -> None:
@@ -46,7 +46,7 @@ class RayLine:
     async def ask(
         self, request: GenerateRequest, seconds: float, stream_listener: StreamListener | None = None
     ) -> Completion:
-        stub, metadata = next(self._stubs), tuple(carried().items())
+        stub, metadata = next(self._stubs), tuple(trace_headers().items())
         try:
             if receive := stream_listener and stream_listener(request):
                 return await _streamed(stub.GenerateStream(request, timeout=seconds, metadata=metadata), receive)
@@ -73,7 +73,7 @@ class RayLine:
             case grpc.StatusCode.DEADLINE_EXCEEDED:
                 return TimedOut(said)
             case _:
-                return Broken(said)
+                return InvalidAnswer(said)
 
 
 async def _streamed(deltas: AsyncIterable[Delta], receive: ChunkReceiver) -> Completion:
@@ -82,7 +82,7 @@ async def _streamed(deltas: AsyncIterable[Delta], receive: ChunkReceiver) -> Com
             receive(delta.text)
         if delta.HasField("completion"):
             return delta.completion
-    raise Broken("the answer stops before its end")
+    raise InvalidAnswer("the answer stops before its end")
 
 
 def _pushback(error: grpc.aio.AioRpcError) -> float:

@@ -12,16 +12,16 @@ from aiohttp import web
 from soliloquy.runtime.listening import listening
 from soliloquy.runtime.model import ModelRefused
 from soliloquy.runtime.model.faults import (
-    Broken,
     EndpointRefuses,
+    InvalidAnswer,
     Overloaded,
-    Passing,
+    RetryableFault,
     Throttled,
     TimedOut,
     Unreachable,
 )
 from soliloquy.runtime.model.key import Key
-from soliloquy.runtime.model.openai_line import MAX_WORDS, OpenAILine, body_of
+from soliloquy.runtime.model.openai_client import MAX_WORDS, OpenAIClient, body_of
 from soliloquy.runtime.model.settings import Endpoint
 from soliloquy.v1.model_pb2 import Finish, GenerateRequest, Message, Sampling
 from tests.unit.runtime.model.streams import KeptStreams
@@ -69,7 +69,7 @@ def error(status: int, message: str, **more: str) -> Callable[[], web.Response]:
 
 
 @asynccontextmanager
-async def line_to(far: Far, *, key: str = SECRET, **settings: Any) -> AsyncIterator[OpenAILine]:
+async def line_to(far: Far, *, key: str = SECRET, **settings: Any) -> AsyncIterator[OpenAIClient]:
     app = web.Application()
     app.router.add_post("/v1/chat/completions", far.answer)
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
@@ -78,7 +78,7 @@ async def line_to(far: Far, *, key: str = SECRET, **settings: Any) -> AsyncItera
         await web.SockSite(runner, listener).start()
         url = f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
         endpoint = Endpoint(engine="openai", base_url=url, **{"model": "large", **settings})
-        line = OpenAILine("hosted", endpoint, Key(key, "OPENAI_API_KEY"))
+        line = OpenAIClient("hosted", endpoint, Key(key, "OPENAI_API_KEY"))
         try:
             yield line
         finally:
@@ -121,24 +121,24 @@ async def test_an_adapter_is_asked_for_as_a_model_of_its_own() -> None:
         (error(401, "Incorrect API key provided"), EndpointRefuses, "refuses the key in OPENAI_API_KEY"),
         (error(403, "no access"), EndpointRefuses, "refuses the key in OPENAI_API_KEY"),
         (error(402, "pay"), EndpointRefuses, "402"),
-        (error(404, "The model `large` does not exist"), EndpointRefuses, "'large' there .*does not exist"),
+        (error(404, "The model `large` does not exist"), EndpointRefuses, "'large' .*does not exist"),
         (said(301, Location="http://elsewhere"), EndpointRefuses, "check the address"),
-        (error(429, "quota", code="insufficient_quota"), EndpointRefuses, "paid"),
+        (error(429, "quota", code="insufficient_quota"), EndpointRefuses, "quota exhausted"),
         (error(429, "slow down"), Throttled, "slow down"),
         (error(408, "too slow"), TimedOut, "408"),
         (error(400, "context length exceeded"), ModelRefused, "hosted .*context length exceeded"),
         (error(413, "too large"), ModelRefused, "413"),
         (error(422, "unprocessable"), ModelRefused, "422"),
-        (error(409, "conflict"), Broken, "409"),
-        (error(500, "oops"), Broken, "oops"),
-        (error(502, "bad gateway"), Broken, "502"),
+        (error(409, "conflict"), InvalidAnswer, "409"),
+        (error(500, "oops"), InvalidAnswer, "oops"),
+        (error(502, "bad gateway"), InvalidAnswer, "502"),
         (error(503, "overloaded"), Overloaded, "overloaded"),
         (error(529, "overloaded"), Overloaded, "529"),
-        (lambda: web.Response(text="<html>\n oops </html>", status=500), Broken, "500: <html> oops </html>"),
-        (lambda: web.Response(text="no JSON"), Broken, "not a chat completion: 'no JSON'"),
-        (said(200, {"choices": []}), Broken, "not a chat completion"),
-        (said(200, []), Broken, "not a chat completion"),
-        (said(200, {"choices": [{"message": {"content": 3}}]}), Broken, "not a chat completion"),
+        (lambda: web.Response(text="<html>\n oops </html>", status=500), InvalidAnswer, "500: <html> oops </html>"),
+        (lambda: web.Response(text="no JSON"), InvalidAnswer, "not a chat completion: 'no JSON'"),
+        (said(200, {"choices": []}), InvalidAnswer, "not a chat completion"),
+        (said(200, []), InvalidAnswer, "not a chat completion"),
+        (said(200, {"choices": [{"message": {"content": 3}}]}), InvalidAnswer, "not a chat completion"),
     ],
 )
 async def test_each_failure_is_what_it_means_for_the_call(
@@ -152,7 +152,7 @@ async def test_each_failure_is_what_it_means_for_the_call(
 @pytest.mark.parametrize("status", [429, 500, 503])
 async def test_the_time_to_come_back_at_is_heard(status: int) -> None:
     async with line_to(Far(said(status, {}, **{"Retry-After": "7"}))) as line:
-        with pytest.raises(Passing) as passing:
+        with pytest.raises(RetryableFault) as passing:
             await line.ask(REQUEST, 5)
     assert passing.value.after == 7.0
 
@@ -176,7 +176,7 @@ async def test_the_key_is_in_no_log_however_much_is_logged(caplog: pytest.LogCap
     caplog.set_level(logging.DEBUG)
     async with line_to(Far(said(200), error(500, f"key {SECRET}"))) as line:
         await line.ask(REQUEST, 5)
-        with pytest.raises(Broken) as broken:
+        with pytest.raises(InvalidAnswer) as broken:
             await line.ask(REQUEST, 5)
         logging.getLogger("test").debug("%r %r", line, broken.value)
     assert caplog.records
@@ -231,7 +231,7 @@ async def test_an_answer_that_the_endpoint_would_not_say_is_an_unusable_one(mess
 async def test_where_nobody_listens_the_call_may_be_made_again() -> None:
     with listening("127.0.0.1:0") as listener:
         port = listener.getsockname()[1]
-    line = OpenAILine("hosted", Endpoint(engine="openai", base_url=f"http://127.0.0.1:{port}/v1"), Key("", "K"))
+    line = OpenAIClient("hosted", Endpoint(engine="openai", base_url=f"http://127.0.0.1:{port}/v1"), Key("", "K"))
     with pytest.raises(Unreachable):
         await line.ask(REQUEST, 5)
     await line.close()
@@ -284,7 +284,7 @@ async def test_where_nobody_hears_nothing_comes_in_pieces() -> None:
 )
 async def test_pieces_that_make_no_answer_are_a_broken_call(answer: Callable[[], web.Response]) -> None:
     async with line_to(Far(answer)) as line:
-        with pytest.raises(Broken):
+        with pytest.raises(InvalidAnswer):
             await line.ask(REQUEST, 5, KeptStreams())
 
 

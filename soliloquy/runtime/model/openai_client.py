@@ -9,12 +9,12 @@ from typing import Any
 
 import aiohttp
 
-from soliloquy.runtime.model.faults import Broken, EndpointRefuses, Overloaded, Throttled, TimedOut, Unreachable
+from soliloquy.runtime.model.faults import EndpointRefuses, InvalidAnswer, Overloaded, Throttled, TimedOut, Unreachable
 from soliloquy.runtime.model.key import Key
 from soliloquy.runtime.model.port import ChunkReceiver, ModelRefused, StreamListener
 from soliloquy.runtime.model.retry_after import retry_after
 from soliloquy.runtime.model.settings import Endpoint
-from soliloquy.runtime.traces.spans import carried
+from soliloquy.runtime.traces.spans import trace_headers
 from soliloquy.v1.model_pb2 import Completion, Finish, GenerateRequest
 
 # Real endpoints ignore these headers; they let a stand-in answer as the scripted model does.
@@ -28,7 +28,7 @@ _BOUND, _OTHER_BOUND = "max_tokens", "max_completion_tokens"
 _FINISHES = {"stop": Finish.FINISH_STOP, "length": Finish.FINISH_LENGTH}
 
 
-class OpenAILine:
+class OpenAIClient:
     """Must be created inside the event loop that uses it."""
 
     def __init__(self, name: str, endpoint: Endpoint, key: Key) -> None:
@@ -76,7 +76,7 @@ class OpenAILine:
         self, request: GenerateRequest, schema: str, bound: str, receive: ChunkReceiver | None
     ) -> Completion:
         body = body_of(request, self._endpoint.model, schema, bound, stream=receive is not None)
-        headers = {PROMPT_HEADER: request.prompt, SEED_HEADER: str(request.seed), **carried()}
+        headers = {PROMPT_HEADER: request.prompt, SEED_HEADER: str(request.seed), **trace_headers()}
         try:
             async with self._session.post(self._url, data=body, headers=headers, allow_redirects=False) as response:
                 # An endpoint without streaming may send the complete answer.
@@ -89,7 +89,7 @@ class OpenAILine:
         except (aiohttp.ClientConnectorError, aiohttp.ServerTimeoutError) as error:
             raise Unreachable(str(error)) from error
         except aiohttp.ClientError as error:
-            raise Broken(f"the connection broke ({type(error).__name__})") from error
+            raise InvalidAnswer(f"the connection broke ({type(error).__name__})") from error
         if response.status == 200:
             return completion_of(content, asked=request.adapter or self._endpoint.model)
         words = _words(content)
@@ -126,11 +126,11 @@ class OpenAILine:
             case _ if 400 <= status < 500 and status not in (409, 425):
                 return ModelRefused(f"{self._where} refused ({said})")
             case _:
-                return Broken(said, after)
+                return InvalidAnswer(said, after)
 
 
 async def _joined(lines: AsyncIterable[bytes], receive: ChunkReceiver) -> bytes:
-    """Joins the chunks to the body of a complete answer; raises Broken for a truncated stream."""
+    """Joins the chunks to the body of a complete answer; raises InvalidAnswer for a truncated stream."""
     whole: dict[str, Any] = {}
     text, finish = "", None
     try:
@@ -142,7 +142,7 @@ async def _joined(lines: AsyncIterable[bytes], receive: ChunkReceiver) -> bytes:
                 break
             chunk = json.loads(content)
             if "error" in chunk:
-                raise Broken(f"the answer broke off: {chunk['error']}")
+                raise InvalidAnswer(f"the answer broke off: {chunk['error']}")
             whole |= {name: chunk[name] for name in ("model", "usage") if chunk.get(name)}
             for choice in chunk.get("choices", ())[:1]:
                 finish = choice.get("finish_reason") or finish
@@ -150,9 +150,9 @@ async def _joined(lines: AsyncIterable[bytes], receive: ChunkReceiver) -> bytes:
                     text += piece
                     receive(piece)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise Broken(f"the chunks are not a chat completion ({type(error).__name__})") from error
+        raise InvalidAnswer(f"the chunks are not a chat completion ({type(error).__name__})") from error
     if finish is None:
-        raise Broken("the answer stops before its end")
+        raise InvalidAnswer("the answer stops before its end")
     return json.dumps(whole | {"choices": [{"message": {"content": text}, "finish_reason": finish}]}).encode()
 
 
@@ -205,7 +205,7 @@ def completion_of(content: bytes, *, asked: str) -> Completion:
             finish=_FINISHES.get(choice.get("finish_reason"), Finish.FINISH_UNSPECIFIED),
         )
     except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
-        raise Broken(f"the answer is not a chat completion: {_words(content)!r}") from error
+        raise InvalidAnswer(f"the answer is not a chat completion: {_words(content)!r}") from error
 
 
 @functools.lru_cache

@@ -1,0 +1,33 @@
+"""Reads messages without handling them: tables, notices and results."""
+
+from collections.abc import AsyncGenerator, AsyncIterator
+
+from google.protobuf.message import Message
+
+from soliloquy.runtime import metrics
+from soliloquy.runtime.events import Undecodable, message_of, run_key
+from soliloquy.runtime.topics import TOPIC_OF
+from soliloquy.runtime.transports.port import Delivery, Transport
+from soliloquy.v1.events_pb2 import RunStanding
+from soliloquy.v1.runs_pb2 import Run
+
+
+async def messages(deliveries: AsyncIterator[Delivery]) -> AsyncGenerator[tuple[Delivery, Message], None]:
+    """Decodes deliveries. Skips and counts undecodable ones: no stage is here to bury them."""
+    async for delivery in deliveries:
+        try:
+            message = message_of(delivery.event)
+        except Undecodable:
+            metrics.PASSED_OVER.labels(delivery.partition.topic).inc()
+        else:
+            yield delivery, message
+
+
+async def open_ordinals(transport: Transport, run: Run) -> set[int]:
+    """Returns the ordinals of a run's problems whose conversations are in progress."""
+    ordinals: set[int] = set()
+    async for _, standing in messages(transport.read(TOPIC_OF[RunStanding].name)):
+        assert isinstance(standing, RunStanding)
+        if run_key(standing.run) == run_key(run):
+            ordinals = set(standing.under_way)
+    return ordinals
