@@ -51,7 +51,7 @@ async def test_a_request_that_fills_the_context_is_answered(base: Path) -> None:
     ("asked", "kind", "refusal"),
     [
         (request(max_tokens=4097), InvalidRequest, "max_tokens is 4097, above the limit of 4096"),
-        (request(max_tokens=-1), InvalidRequest, "no negative max_tokens"),
+        (request(max_tokens=-1), InvalidRequest, "max_tokens >= 0"),
         (request(temperature=-0.5), InvalidRequest, "temperature -0.5"),
         (request(temperature=float("nan")), InvalidRequest, "temperature nan"),
         (request(top_p=1.5), InvalidRequest, "top_p 1.5"),
@@ -95,11 +95,11 @@ def _spoiled(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("spoil", "kind", "refusal"),
     [
-        (_lacking("adapter_model.safetensors"), MissingWeights, "lacks adapter_model.safetensors; name the folder"),
-        (_lacking("adapter_config.json"), MissingWeights, "lacks adapter_config.json"),
+        (_lacking("adapter_model.safetensors"), MissingWeights, "missing adapter_model.safetensors"),
+        (_lacking("adapter_config.json"), MissingWeights, "missing adapter_config.json"),
         (_spoiled, MissingWeights, "cannot load the"),
         (_wider, WrongBase, "does not fit the model"),
-        (_of_another_base, WrongBase, "trained on the base abababababab, and tiny is [0-9a-f]{12}: serve that base"),
+        (_of_another_base, WrongBase, "trained on the base abababababab, but tiny is [0-9a-f]{12}: serve that base"),
     ],
 )
 async def test_an_adapter_that_cannot_be_used_is_refused_and_changes_nothing(
@@ -122,7 +122,7 @@ async def test_an_adapter_that_cannot_be_used_is_refused_and_changes_nothing(
 async def test_an_adapter_is_loaded_only_with_the_digest_that_it_was_asked_by(
     chat: Any, adapters: list[Adapter]
 ) -> None:
-    with pytest.raises(MissingWeights, match=f"not {'0' * 64}: name the folder that has those"):
+    with pytest.raises(MissingWeights, match=f"not {'0' * 64}: name the folder with that digest"):
         await chat.load_adapter(Adapter(name="algebra", path=adapters[0].path, digest="0" * 64))
     loaded = await chat.load_adapter(adapters[0])
     assert await chat.load_adapter(loaded) == loaded

@@ -139,7 +139,7 @@ async def test_an_adapter_is_on_both_replicas_when_loading_it_returns(service: S
 
 async def test_weights_that_are_missing_are_loaded_nowhere(service: Service, tmp_path: Path) -> None:
     async with service.client() as stub:
-        with pytest.raises(grpc.aio.AioRpcError, match=r"it lacks adapter_model\.safetensors") as raised:
+        with pytest.raises(grpc.aio.AioRpcError, match=r"missing adapter_model\.safetensors") as raised:
             await stub.LoadAdapter(LoadAdapterRequest(adapter=Adapter(name="tutor", path=str(tmp_path))), timeout=20)
     assert raised.value.code() is grpc.StatusCode.FAILED_PRECONDITION
 

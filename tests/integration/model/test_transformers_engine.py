@@ -134,7 +134,7 @@ async def test_an_engine_that_stands_still_with_work_at_hand_has_a_fault(base: P
         assert chat.fault == ""
         asked = asyncio.create_task(answer(chat, request()))
         await until(lambda: chat.fault)
-        assert "with 1 requests at hand" in chat.fault
+        assert "with 1 requests in progress" in chat.fault
         halt.let_go()
         await asked
         assert chat.fault == ""
