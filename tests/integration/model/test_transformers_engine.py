@@ -111,7 +111,7 @@ async def test_more_requests_than_may_wait_are_refused(base: Path) -> None:
         await until(lambda: chat.stats().running == 1)
         others = [asking.create_task(answer(chat, request())) for _ in range(2)]
         await until(lambda: chat.stats().waiting == 2)
-        with pytest.raises(EngineBusy, match="2 requests wait already"):
+        with pytest.raises(EngineBusy, match="2 requests are already waiting"):
             await answer(chat, request())
         for task in (first, *others):
             task.cancel()
