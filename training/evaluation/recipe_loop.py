@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -41,14 +41,11 @@ class RecipeLoop:
     model: Model
     execute: Execute
 
-    async def answered(self, conversation: Conversation) -> Conversation:
+    async def answer(self, conversation: Conversation) -> Conversation:
         """Returns the conversation with the tutor's answer to the student's latest message."""
-        event: ConversationEvent = StudentReplied(conversation=conversation)
-        while not isinstance(event, TutorReplied | ConversationFinished):
-            [event] = await self._following(event)
-        return event.conversation
+        return await self._run(StudentReplied(conversation=conversation), lambda event: isinstance(event, TutorReplied))
 
-    async def grown(self, conversation: Conversation) -> AsyncGenerator[Conversation, None]:
+    async def grow(self, conversation: Conversation) -> AsyncGenerator[Conversation, None]:
         """Yields the conversation after each of the student's messages, until it ends."""
         event: ConversationEvent = ConversationStarted(conversation=conversation)
         while not isinstance(event, ConversationFinished):
@@ -56,19 +53,21 @@ class RecipeLoop:
             if isinstance(event, StudentReplied):
                 yield event.conversation
 
-    async def held(self, conversation: Conversation, *, enough: Callable[[Conversation], bool]) -> Conversation:
+    async def hold(self, conversation: Conversation, *, enough: Callable[[Conversation], bool]) -> Conversation:
         """Returns the conversation up to the student's message for which `enough` is true, or to its end."""
-        event: ConversationEvent = ConversationStarted(conversation=conversation)
-        while not isinstance(event, ConversationFinished):
-            [event] = await self._following(event)
-            if isinstance(event, StudentReplied) and enough(event.conversation):
-                break
-        return event.conversation
+        return await self._run(
+            ConversationStarted(conversation=conversation),
+            lambda event: isinstance(event, StudentReplied) and enough(event.conversation),
+        )
 
-    async def calculated(self, conversation: Conversation) -> Conversation:
+    async def calculate(self, conversation: Conversation) -> Conversation:
         """Returns the conversation after its latest calculation has been programmed and run."""
-        event: ConversationEvent = CalculationNeeded(conversation=conversation)
-        while not isinstance(event, ReplyNeeded | ConversationFinished):
+        return await self._run(
+            CalculationNeeded(conversation=conversation), lambda event: isinstance(event, ReplyNeeded)
+        )
+
+    async def _run(self, event: ConversationEvent, is_last: Callable[[ConversationEvent], bool]) -> Conversation:
+        while not isinstance(event, ConversationFinished) and not is_last(event):
             [event] = await self._following(event)
         return event.conversation
 
@@ -93,24 +92,32 @@ class RecipeLoop:
                 raise TypeError(f"a tutor does nothing about {type(event).__name__}")
 
 
-async def run_bounded(cases: Iterable[C], put: Callable[[C], Awaitable[R]], *, at_once: int) -> list[R]:
-    """Returns the result of each case, in order."""
+async def run_bounded(
+    cases: Iterable[C],
+    run: Callable[[C], Awaitable[R]],
+    *,
+    at_once: int,
+    on_result: Callable[[R], None] = lambda _: None,
+) -> list[R]:
+    """Runs at most `at_once` cases at a time and returns their results in order."""
     room = asyncio.Semaphore(at_once)
 
-    async def admitted(case: C) -> R:
+    async def admit(case: C) -> R:
         async with room:
-            return await put(case)
+            result = await run(case)
+        on_result(result)
+        return result
 
     async with asyncio.TaskGroup() as group:
-        putting = [group.create_task(admitted(case)) for case in cases]
-    return [task.result() for task in putting]
+        tasks = [group.create_task(admit(case)) for case in cases]
+    return [task.result() for task in tasks]
 
 
-def parse_outcomes(calls: Sequence[ModelCall]) -> Counter[str]:
+def parse_outcomes(calls: Iterable[ModelCall]) -> Counter[str]:
     """Counts how the model's answers could be parsed."""
     return Counter(ParseOutcome.Name(call.outcome).removeprefix("PARSE_OUTCOME_").lower() for call in calls)
 
 
-def adapter_digests(calls: Sequence[ModelCall]) -> frozenset[str]:
+def adapter_digests(calls: Iterable[ModelCall]) -> frozenset[str]:
     """Returns the digests of the adapters that answered."""
     return frozenset(call.adapter_digest for call in calls if call.adapter_digest)

@@ -34,6 +34,7 @@ class HiggsEvaluation:
         from training.evaluation.higgs.figures import figures
         from training.evaluation.higgs.judging import METRICS
         from training.evaluation.higgs.page import PAPER, WHOSE
+        from training.evaluation.recipe_loop import adapter_digests
 
         source, questions = held_out(self.tutor.problems, seed=self.seed, trained=self.trained)
         prompts = fingerprints(RECIPE)
@@ -42,7 +43,7 @@ class HiggsEvaluation:
             "protocol": "higgs",
             "name": name,
             "model": self.tutor.identity(),
-            "adapters": sorted(set[str]().union(*(result.adapters for result in results))),
+            "adapters": sorted(adapter_digests(call for result in results for call in result.calls)),
             "cases": {
                 "put": f"{self.questions} questions of `{self.tutor.problems}`, seed {self.seed}",
                 "problems": self.tutor.problems,
@@ -73,9 +74,9 @@ async def _evaluate(
     # The students and the dialogues before a case do not depend on the tutor's model.
     scripted = scripted_model(ModelSettings(problems=[evaluation.tutor.problems]))
     async with evaluation.tutor.running() as model, sandboxed() as execute:
-        rehearsal = Rehearsal(tutoring=RecipeLoop(recipe=recipe, model=scripted, execute=execute), seed=evaluation.seed)
+        rehearsal = Rehearsal(loop=RecipeLoop(recipe=recipe, model=scripted, execute=execute), seed=evaluation.seed)
         drawn = await draw_cases(questions, rehearsal, questions=evaluation.questions)
-        tutoring = RecipeLoop(recipe=recipe, model=model, execute=execute)
+        loop = RecipeLoop(recipe=recipe, model=model, execute=execute)
         missed = 0
         with CaseProgress(model, cases=len(drawn.cases), quiet=quiet) as bar:
 
@@ -84,5 +85,5 @@ async def _evaluate(
                 missed += not all(result.passed.values())
                 bar.advance(f"missed {missed}")
 
-            results = await evaluate_cases(drawn.cases, tutoring, at_once=evaluation.in_flight, tell=tell)
+            results = await evaluate_cases(drawn.cases, loop, at_once=evaluation.in_flight, on_result=tell)
         return drawn, results

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from training.evaluation.mathdial.dialogues import DrawnDialogues
     from training.evaluation.mathdial.judging import JudgedDialogue
     from training.evaluation.mathdial.replies import RecordedHistory, ReplyResult
-    from training.evaluation.recipe_loop import Execute
+    from training.evaluation.recipe_loop import Execute, adapter_digests
     from training.evaluation.text_models import BertScore
 
 MODEL, NEXT_STEP = "model", "next-step"
@@ -70,7 +70,7 @@ class MathDialEvaluation:
             "protocol": RECIPE,
             "name": name or self._name,
             "model": self.tutor.identity() if self.tutored_by == MODEL else {"model": self._name},
-            "adapters": sorted(set[str]().union(*(result.adapters for result in results))),
+            "adapters": sorted(adapter_digests(call for result in results for call in result.calls)),
             "cases": cases,
             "prompts_sha256": fingerprints(RECIPE),
             "titles": METRICS | MEASURES,
@@ -134,7 +134,7 @@ class MathDialEvaluation:
             drawn = await draw_dialogues(
                 problems, recipe, students, seed=self.seed, dialogues=self.dialogues, at_once=self.in_flight
             )
-            tutoring = RecipeLoop(
+            loop = RecipeLoop(
                 recipe=recipe if self.tutored_by == MODEL else next_step(),
                 model=_StudentsAndTutor(students=students, tutor=model),
                 execute=execute,
@@ -147,9 +147,9 @@ class MathDialEvaluation:
                     reached += result.reached is not None
                     bar.advance(f"reached {reached}")
 
-                results = await hold_dialogues(drawn.conversations, tutoring, at_once=self.in_flight, tell=tell)
+                results = await hold_dialogues(drawn.conversations, loop, at_once=self.in_flight, on_result=tell)
                 replies = await reply_to_histories(
-                    histories, tutoring, at_once=self.in_flight, tell=lambda _: bar.advance(f"reached {reached}")
+                    histories, loop, at_once=self.in_flight, on_result=lambda _: bar.advance(f"reached {reached}")
                 )
         return drawn, results, replies
 

@@ -104,7 +104,7 @@ def scaffold(
         "name": name or (chosen.name if tutor == "planned" else f"{chosen.name}, {tutor}"),
         "tutor": tutor,
         "model": chosen.identity(),
-        "adapters": sorted(frozenset[str]().union(*(adapter_digests(result.calls) for result in results))),
+        "adapters": sorted(adapter_digests(call for result in results for call in result.calls)),
         **{role: models.identity() if models else None for role, models in others.items()},
         "cases": {
             "put": f"{dialogues} dialogues of each pass and {segments} segments of `{problems}`, seed {seed}",
@@ -160,9 +160,9 @@ async def _evaluate(
             for role, models in others.items()
             if models
         }
-        tutoring = RecipeLoop(recipe=find(_RECIPE), model=answering, execute=execute)
+        loop = RecipeLoop(recipe=find(_RECIPE), model=answering, execute=execute)
         putting = Evaluator(
-            tutor=lambda case: TUTORS[kind](case, tutoring),
+            tutor=lambda case: TUTORS[kind](case, loop),
             judge=Judge(asked["judge"]) if "judge" in asked else None,
             student=asked.get("student") or scripted(),
             tries=tries,
@@ -175,7 +175,7 @@ async def _evaluate(
                 broken += bool(result.dialogue.broken)
                 bar.advance(f"broken off {broken}")
 
-            return await putting.all(cases, at_once=in_flight, tell=tell)
+            return await putting.all(cases, at_once=in_flight, on_result=tell)
 
 
 def _read(file: Path | None) -> Models | None:

@@ -64,7 +64,7 @@ class Rehearsal:
     """Plays questions up to the point where an answer is due, identically for every evaluated model."""
 
     # The scripted student and tutor.
-    tutoring: RecipeLoop
+    loop: RecipeLoop
     seed: int
 
     async def numeric(self, problem: Problem) -> list[TutorCase]:
@@ -105,7 +105,7 @@ class Rehearsal:
 
     def _grown(self, problem: Problem, attempt: int) -> AsyncGenerator[Conversation, None]:
         run = Run(id=f"higgs-{self.seed}", recipe=RECIPE, seed=self.seed, max_turns=_MAX_TURNS, max_attempts=1)
-        return self.tutoring.grown(
+        return self.loop.grow(
             Conversation(id=digest(run.id, problem.id, attempt), run=run, attempt=attempt, problem=problem)
         )
 
@@ -119,7 +119,7 @@ class Rehearsal:
         for number in range(_WRONG_ANSWERS):
             strategy = strategies[number % len(strategies)]
             prompt = prompting.student(before, Intent.INTENT_WRONG, strategy)
-            text = await _said(self.tutoring.model, prompt, seed(self.seed, right.id, "wrong", number))
+            text = await _said(self.loop.model, prompt, seed(self.seed, right.id, "wrong", number))
             wrong = Conversation()
             wrong.CopyFrom(before)
             student = wrong.turns.add(number=right.turns[-1].number).student

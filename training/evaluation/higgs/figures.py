@@ -1,12 +1,12 @@
 """Computes the figures of the judged cases."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from training.evaluation.higgs.cases import CaseKind
 from training.evaluation.higgs.judging import METRICS, JudgedCase
+from training.evaluation.recipe_loop import parse_outcomes
 from training.evaluation.shares import Proportion, first_read
 
 
@@ -14,7 +14,7 @@ def figures(results: Sequence[JudgedCase]) -> dict[str, Any]:
     rearranging = [result for result in results if result.case.rearranges]
     questions = [result for result in results if result.case.kind is CaseKind.RIGHT]
     others = [result for result in results if result.case.kind.numeric and not result.case.rearranges]
-    parsed = sum((result.parsed for result in results), Counter[str]())
+    parsed = parse_outcomes(call for result in results for call in result.calls)
     return {
         "metrics": _metrics(results),
         "verification_by_answer": {

@@ -1,18 +1,17 @@
 """Judges a tutor's answer to a case by the truth check and the sandbox, with the evidence."""
 
 import math
-from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from soliloquy.recipes.codes import EVALUATION_LETTERS, STRATEGIES
 from soliloquy.runtime.values import plain, status_name, verdict
 from soliloquy.truth.units import unit
-from soliloquy.v1.conversation_pb2 import Calculation, Conversation, ParseOutcome, Turn
+from soliloquy.v1.conversation_pb2 import Calculation, Conversation, ModelCall, ParseOutcome, Turn
 from soliloquy.v1.sandbox_pb2 import Execution, Status
 from training.evaluation.higgs.cases import CaseKind, TutorCase
-from training.evaluation.recipe_loop import adapter_digests, parse_outcomes
+from training.evaluation.recipe_loop import parse_outcomes
 
 # The evaluations with which a tutor calls a number right or wrong.
 _SAYING = {CaseKind.RIGHT: {"b"}, CaseKind.WRONG: {"a", "c"}}
@@ -31,9 +30,8 @@ class JudgedCase:
     case: TutorCase
     passed: Mapping[str, bool]
     evidence: Mapping[str, Any]
-    # How the model's answers could be parsed, and the digests of the adapters that gave them.
-    parsed: Counter[str] = field(default_factory=Counter)
-    adapters: frozenset[str] = frozenset()
+    # The model calls of the tutor.
+    calls: Sequence[ModelCall] = ()
 
     def as_json(self) -> dict[str, Any]:
         problem = self.case.conversation.problem
@@ -49,7 +47,7 @@ class JudgedCase:
             "strategy": STRATEGIES.get(student.strategy),
             "passed": dict(self.passed),
             **self.evidence,
-            "parsed": dict(sorted(self.parsed.items())),
+            "parsed": dict(sorted(parse_outcomes(self.calls).items())),
         }
 
 
@@ -80,8 +78,7 @@ def judge(case: TutorCase, answered: Conversation) -> JudgedCase:
             "reply": turn.tutor.text,
             "ended": answered.ending_reason,
         },
-        parsed=parse_outcomes(turn.calls),
-        adapters=adapter_digests(turn.calls),
+        calls=turn.calls,
     )
 
 

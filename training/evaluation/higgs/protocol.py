@@ -69,19 +69,17 @@ def _dealt(numeric: Sequence[Sequence[TutorCase]], in_words: Sequence[TutorCase]
 
 
 async def evaluate_cases(
-    cases: Sequence[TutorCase], tutoring: RecipeLoop, *, at_once: int, tell: Callable[[JudgedCase], None]
+    cases: Sequence[TutorCase], loop: RecipeLoop, *, at_once: int, on_result: Callable[[JudgedCase], None]
 ) -> list[JudgedCase]:
     """Has the tutor answer each case and judges the answers, in order."""
 
-    async def put(case: TutorCase) -> JudgedCase:
+    async def evaluate(case: TutorCase) -> JudgedCase:
         try:
-            result = judge(case, await tutoring.answered(case.conversation))
+            return judge(case, await loop.answer(case.conversation))
         except (ModelRefused, ModelFailed) as error:
-            result = judge_unanswered(case, str(error))
-        tell(result)
-        return result
+            return judge_unanswered(case, str(error))
 
-    return await run_bounded(cases, put, at_once=at_once)
+    return await run_bounded(cases, evaluate, at_once=at_once, on_result=on_result)
 
 
 def _texts(conversation: Conversation) -> Iterator[str]:

@@ -66,11 +66,15 @@ async def draw_dialogues(
 
 
 async def hold_dialogues(
-    conversations: Sequence[Conversation], tutoring: RecipeLoop, *, at_once: int, tell: Callable[[JudgedDialogue], None]
+    conversations: Sequence[Conversation],
+    loop: RecipeLoop,
+    *,
+    at_once: int,
+    on_result: Callable[[JudgedDialogue], None],
 ) -> list[JudgedDialogue]:
     """Holds each dialogue until the student reaches the answer, has answered ten times, or the tutor ends it."""
 
-    async def put(conversation: Conversation) -> JudgedDialogue:
+    async def hold(conversation: Conversation) -> JudgedDialogue:
         wanted = ExpectedAnswer.of(conversation.problem)
         assert wanted is not None
 
@@ -82,10 +86,8 @@ async def hold_dialogues(
             return len(so_far.turns) > MOST or reaches(so_far.turns[-1].student.text, wanted)
 
         try:
-            result = judge(await tutoring.held(conversation, enough=enough), wanted)
+            return judge(await loop.hold(conversation, enough=enough), wanted)
         except (ModelRefused, ModelFailed) as error:
-            result = judge(latest, wanted, ended=str(error))
-        tell(result)
-        return result
+            return judge(latest, wanted, ended=str(error))
 
-    return await run_bounded(conversations, put, at_once=at_once)
+    return await run_bounded(conversations, hold, at_once=at_once, on_result=on_result)

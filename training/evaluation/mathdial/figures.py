@@ -1,12 +1,12 @@
 """Computes the figures of the judged dialogues: success and telling within k exchanges, by length, and style."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from training.evaluation.mathdial.judging import MOST, OWN, SUCCESS, TELLING, JudgedDialogue, messages_of
 from training.evaluation.mathdial.replies import PARTS, ReplyResult, TextSimilarity, reply_figures, utterance_measures
+from training.evaluation.recipe_loop import parse_outcomes
 from training.evaluation.shares import Proportion, first_read
 
 METRICS = {
@@ -32,7 +32,8 @@ CURVES = {"Success@k": SUCCESS, "Telling@k": TELLING}
 def figures(
     results: Sequence[JudgedDialogue], replies: Sequence[ReplyResult], likeness: TextSimilarity | None
 ) -> dict[str, Any]:
-    how = sum((one.parsed for one in results), Counter[str]()) + sum((one.parsed for one in replies), Counter[str]())
+    calls = [call for result in results for call in result.calls] + [call for one in replies for call in one.calls]
+    how = parse_outcomes(calls)
     lengths = sorted({result.steps for result in results})
     of_replies = reply_figures(replies, likeness)
     measures = utterance_measures([spoken for result in results for spoken in _spoken(result)])

@@ -8,14 +8,13 @@ student, so consecutive messages of one speaker count as one. A student who spea
   student reaches it. A number that the student has mentioned before, in a message or in its solution, tells nothing.
 """
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from soliloquy.v1.conversation_pb2 import Conversation
+from soliloquy.v1.conversation_pb2 import Conversation, ModelCall
 from training.evaluation.answers import ExpectedAnswer, mentions, reaches, tells
-from training.evaluation.recipe_loop import adapter_digests, parse_outcomes
+from training.evaluation.recipe_loop import parse_outcomes
 
 MOST = 10
 SUCCESS = [f"success@{k}" for k in range(1, MOST + 1)]
@@ -36,8 +35,8 @@ class JudgedDialogue:
     told: int | None
     # Why the dialogue broke off; empty if it did not.
     ended: str = ""
-    parsed: Counter[str] = field(default_factory=Counter)
-    adapters: frozenset[str] = frozenset()
+    # The model calls of the tutor.
+    calls: Sequence[ModelCall] = ()
 
     @property
     def passed(self) -> Mapping[str, bool]:
@@ -65,22 +64,19 @@ class JudgedDialogue:
             "passed": dict(self.passed),
             "messages": [{"speaker": speaker, "text": text} for speaker, text in messages_of(self.conversation)],
             "ended": self.ended,
-            "parsed": dict(sorted(self.parsed.items())),
+            "parsed": dict(sorted(parse_outcomes(self.calls).items())),
         }
 
 
 def judge(conversation: Conversation, wanted: ExpectedAnswer, *, ended: str = "") -> JudgedDialogue:
-    calls = [call for turn in conversation.turns for call in turn.calls]
     reached, told = outcome(list(messages_of(conversation)), wanted, conversation.problem.enrichment.confusion.solution)
-    asked = [call for call in calls if call.role != "student"]
     return JudgedDialogue(
         conversation=conversation,
         wanted=wanted,
         reached=reached,
         told=told,
         ended=ended or conversation.ending_reason,
-        parsed=parse_outcomes(asked),
-        adapters=adapter_digests(asked),
+        calls=[call for turn in conversation.turns for call in turn.calls if call.role != "student"],
     )
 
 

@@ -2,9 +2,8 @@
 
 import hashlib
 import json
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, Protocol
 
@@ -12,10 +11,10 @@ from soliloquy.runtime.model import ModelRefused
 from soliloquy.runtime.model.faults import ModelFailed
 from soliloquy.runtime.seeds import digest, seed
 from soliloquy.truth.utterances import bigram_entropy, overlap_f1, uptake, words
-from soliloquy.v1.conversation_pb2 import Conversation
+from soliloquy.v1.conversation_pb2 import Conversation, ModelCall
 from training.evaluation.bleu import bleu
 from training.evaluation.mathdial.recordings import require_recipe
-from training.evaluation.recipe_loop import RecipeLoop, adapter_digests, parse_outcomes, run_bounded
+from training.evaluation.recipe_loop import RecipeLoop, parse_outcomes, run_bounded
 
 # A fifth of the dialogues is the test part; two fifths of those are about problems that the rest does not contain.
 _TEST = 0.2
@@ -45,8 +44,7 @@ class ReplyResult:
     text: str
     # Why there is no reply.
     ended: str = ""
-    parsed: Counter[str] = field(default_factory=Counter)
-    adapters: frozenset[str] = frozenset()
+    calls: Sequence[ModelCall] = ()
 
     def as_json(self) -> dict[str, Any]:
         conversation = self.history.conversation
@@ -59,7 +57,7 @@ class ReplyResult:
             "reply": self.text,
             "passed": {},
             "ended": self.ended,
-            "parsed": dict(sorted(self.parsed.items())),
+            "parsed": dict(sorted(parse_outcomes(self.calls).items())),
         }
 
 
@@ -85,25 +83,18 @@ def digest_of(asked: Sequence[RecordedHistory]) -> str:
 
 
 async def reply_to_histories(
-    asked: Sequence[RecordedHistory], tutoring: RecipeLoop, *, at_once: int, tell: Callable[[ReplyResult], None]
+    asked: Sequence[RecordedHistory], loop: RecipeLoop, *, at_once: int, on_result: Callable[[ReplyResult], None]
 ) -> list[ReplyResult]:
     """Has the tutor reply to each history, which holds the recorded replies, not its own."""
 
-    async def put(history: RecordedHistory) -> ReplyResult:
+    async def reply(history: RecordedHistory) -> ReplyResult:
         try:
-            turn = (await tutoring.answered(history.conversation)).turns[-1]
-            result = ReplyResult(
-                history=history,
-                text=turn.tutor.text,
-                parsed=parse_outcomes(turn.calls),
-                adapters=adapter_digests(turn.calls),
-            )
+            turn = (await loop.answer(history.conversation)).turns[-1]
         except (ModelRefused, ModelFailed) as error:
-            result = ReplyResult(history=history, text="", ended=str(error))
-        tell(result)
-        return result
+            return ReplyResult(history=history, text="", ended=str(error))
+        return ReplyResult(history=history, text=turn.tutor.text, calls=turn.calls)
 
-    return await run_bounded(asked, put, at_once=at_once)
+    return await run_bounded(asked, reply, at_once=at_once, on_result=on_result)
 
 
 def reply_figures(results: Sequence[ReplyResult], likeness: TextSimilarity | None) -> dict[str, Mapping[str, Any]]:

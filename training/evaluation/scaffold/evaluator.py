@@ -72,14 +72,9 @@ class Evaluator:
     tries: int
 
     async def all(
-        self, cases: Sequence[DialogueCase], *, at_once: int, tell: Callable[[ScoredDialogue], None]
+        self, cases: Sequence[DialogueCase], *, at_once: int, on_result: Callable[[ScoredDialogue], None]
     ) -> list[ScoredDialogue]:
-        async def put(case: DialogueCase) -> ScoredDialogue:
-            result = await self.one(case)
-            tell(result)
-            return result
-
-        return await run_bounded(cases, put, at_once=at_once)
+        return await run_bounded(cases, self.one, at_once=at_once, on_result=on_result)
 
     async def one(self, case: DialogueCase) -> ScoredDialogue:
         tutor, dialogue = self.tutor(case), HeldDialogue(case=case)

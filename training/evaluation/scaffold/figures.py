@@ -41,7 +41,7 @@ def figures(results: Sequence[ScoredDialogue]) -> dict[str, Any]:
         metrics[LEAKED] = asdict(Proportion.counted(one.leaked for one in gained))
     dialogues = [result.dialogue for result in results if result.dialogue.case.kind != SEGMENT]
     metrics[ENDED] = asdict(Proportion.counted(dialogue.ended for dialogue in dialogues))
-    outcomes = sum((parse_outcomes(result.calls) for result in results), Counter[str]())
+    outcomes = parse_outcomes(call for result in results for call in result.calls)
     return {
         "metrics": metrics,
         "measures": {

@@ -30,11 +30,11 @@ class EvaluatedTutor(Protocol):
 class PlanningTutor:
     """Plans from the problem alone, then assesses, replies and tracks; a program checks the student's numbers."""
 
-    def __init__(self, case: DialogueCase, tutoring: RecipeLoop) -> None:
-        self._tutoring = tutoring
+    def __init__(self, case: DialogueCase, loop: RecipeLoop) -> None:
+        self._loop = loop
         self._conversation = Conversation(id=case.id, problem=case.problem, run=Run(recipe="scaffold", seed=case.seed))
         roles = ("planner", "tutor", "composer")
-        self._asks = {role: Ask(model=tutoring.model, role=role, origin=(case.seed, case.id, role)) for role in roles}
+        self._asks = {role: Ask(model=loop.model, role=role, origin=(case.seed, case.id, role)) for role in roles}
 
     @property
     def calls(self) -> list[ModelCall]:
@@ -83,7 +83,7 @@ class PlanningTutor:
             return
         described = await self._asks["tutor"](prompting.describing(conversation, turn), CalculationRequest)
         turn.calculation.CopyFrom(Calculation(description=described.description))
-        ran = await self._tutoring.calculated(conversation)
+        ran = await self._loop.calculate(conversation)
         if ran.ending == Ending.ENDING_UNSPECIFIED:
             self._conversation = ran
         else:
@@ -93,8 +93,8 @@ class PlanningTutor:
 class PlainTutor:
     """Follows a single instruction; for models that have not learned plans and states."""
 
-    def __init__(self, case: DialogueCase, tutoring: RecipeLoop) -> None:
-        self._ask = Ask(model=tutoring.model, role="composer", origin=(case.seed, case.id))
+    def __init__(self, case: DialogueCase, loop: RecipeLoop) -> None:
+        self._ask = Ask(model=loop.model, role="composer", origin=(case.seed, case.id))
         self._told = ("system", _PLAIN.read_text("utf-8").strip())
 
     @property

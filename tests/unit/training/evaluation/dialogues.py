@@ -30,7 +30,7 @@ def tutoring(recipe: Recipe = RECIPE, model: Model = ENGINE) -> RecipeLoop:
 
 
 def results(of: RecipeLoop, students: DrawnDialogues) -> list[JudgedDialogue]:
-    return asyncio.run(hold_dialogues(students.conversations, of, at_once=8, tell=lambda _: None))
+    return asyncio.run(hold_dialogues(students.conversations, of, at_once=8, on_result=lambda _: None))
 
 
 class Saying:

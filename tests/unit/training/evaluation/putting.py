@@ -44,7 +44,7 @@ def problems(seed: int) -> Iterator[Problem]:
 
 
 def drawn(questions: int, seed: int = 5) -> DrawnCases:
-    rehearsal = Rehearsal(tutoring=tutoring(SCRIPTED), seed=seed)
+    rehearsal = Rehearsal(loop=tutoring(SCRIPTED), seed=seed)
     return asyncio.run(draw_cases(problems(seed), rehearsal, questions=questions))
 
 
@@ -55,7 +55,7 @@ def shared_cases() -> DrawnCases:
 
 def results(model: Model, cases: DrawnCases | None = None) -> list[JudgedCase]:
     put = (cases or shared_cases()).cases
-    return asyncio.run(evaluate_cases(put, tutoring(model), at_once=8, tell=lambda _: None))
+    return asyncio.run(evaluate_cases(put, tutoring(model), at_once=8, on_result=lambda _: None))
 
 
 class Answering:

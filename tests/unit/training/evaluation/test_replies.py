@@ -66,7 +66,7 @@ def test_dialogues_of_another_recipe_are_no_references() -> None:
 
 def given(of: RecipeLoop, dialogues: Sequence[Conversation]) -> list[ReplyResult]:
     asked = histories(dialogues, "told", learned=[])
-    return asyncio.run(reply_to_histories(asked, of, at_once=4, tell=lambda _: None))
+    return asyncio.run(reply_to_histories(asked, of, at_once=4, on_result=lambda _: None))
 
 
 def test_a_tutor_that_says_the_same_again_is_as_near_as_can_be_and_another_is_not() -> None:

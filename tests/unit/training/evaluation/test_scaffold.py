@@ -70,7 +70,7 @@ def evaluated(
         student=SCRIPTED,
         tries=tries,
     )
-    return asyncio.run(putting.all(cases(), at_once=4, tell=lambda _: None))
+    return asyncio.run(putting.all(cases(), at_once=4, on_result=lambda _: None))
 
 
 @cache
@@ -189,7 +189,7 @@ def test_a_judge_that_refuses_ends_the_evaluation_with_its_reason() -> None:
     async def putting() -> None:
         await Evaluator(
             tutor=lambda case: TUTORS["plain"](case, tutoring), judge=Judge(Refusing()), student=SCRIPTED, tries=0
-        ).all(cases(), at_once=4, tell=lambda _: None)
+        ).all(cases(), at_once=4, on_result=lambda _: None)
 
     asking = Saying(lambda _: "What would you do first?")
     tutoring = RecipeLoop(recipe=find("scaffold"), model=asking, execute=partial(run, sandbox=DESK))
