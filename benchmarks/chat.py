@@ -24,11 +24,11 @@ from services.executor.gvisor.runsc import SandboxUnavailable
 from services.executor.pool import SandboxPool
 from services.executor.server import SandboxServer
 from services.gateway.access.access import Access
-from services.gateway.access.rate import LIMITS
+from services.gateway.access.rate import RATE_LIMITS
 from services.gateway.chat.settings import ChatSettings
 from services.gateway.chat.tutor import person_in
 from services.gateway.http.application import application
-from services.gateway.http.serving import serving
+from services.gateway.http.server import serving
 from services.gateway.service import Gateway
 from services.gateway.settings import GatewaySettings
 from soliloquy.client import Sandbox
@@ -132,7 +132,7 @@ async def _served(model: StreamingModel) -> AsyncIterator[str]:
     pool, plans = SandboxPool(chosen), Plans(models=shipped_models(), noise="none", files=None)
     server = SandboxServer(pool, chosen)
     # All chats come from one address.
-    admitting = Access(None, limits=replace(LIMITS, steering=LIMITS.calls))
+    admitting = Access(None, limits=replace(RATE_LIMITS, steering=RATE_LIMITS.calls))
     try:
         await pool.start()
         sandbox = await server.start("127.0.0.1:0")

@@ -1,4 +1,4 @@
-"""The gateway, wired: one that drives, asked over HTTP and gRPC alike."""
+"""Wires the gateway: one service, offered over HTTP and gRPC."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable
@@ -7,27 +7,27 @@ from contextlib import asynccontextmanager
 from services.gateway.access.access import Access
 from services.gateway.access.interceptor import AccessInterceptor
 from services.gateway.access.loopback import check_closed
-from services.gateway.access.tokens import Tokens
+from services.gateway.access.tokens import TokenFile
+from services.gateway.grpc_server import server
 from services.gateway.http.application import application
-from services.gateway.http.routes import Own
-from services.gateway.http.serving import serving
+from services.gateway.http.routes import HttpRoute
+from services.gateway.http.server import serving
 from services.gateway.service import Gateway
-from services.gateway.serving import server
 from services.gateway.settings import GatewaySettings
 
 
 def access(settings: GatewaySettings) -> Access:
-    """Raises BadTokens, and OpenToOthers where nobody would be asked who they are."""
+    """Raises BadTokens, and OpenToOthers for a public address without tokens."""
     if settings.tokens is None:
         check_closed((settings.listen, settings.grpc))
-    return Access(Tokens(settings.tokens) if settings.tokens else None)
+    return Access(TokenFile(settings.tokens) if settings.tokens else None)
 
 
 @asynccontextmanager
 async def answering(
-    gateway: Gateway, settings: GatewaySettings, admitting: Access, more: Iterable[Own]
+    gateway: Gateway, settings: GatewaySettings, admitting: Access, more: Iterable[HttpRoute]
 ) -> AsyncIterator[list[str]]:
-    """Says where; `more` is what is offered over HTTP besides. Raises CannotListen and BadCertificates."""
+    """Yields the addresses; `more` adds HTTP routes. Raises CannotListen and BadCertificates."""
     stopping = asyncio.Event()
     app = application(gateway, settings, admitting, stopping, more)
     credentials = settings.tls.for_grpc() if settings.tls else None
@@ -37,5 +37,4 @@ async def answering(
         try:
             yield [f"console on {http}", f"grpc on {grpc}"]
         finally:
-            # Its streams end with it.
             await calls.stop()

@@ -1,6 +1,6 @@
-"""Who is asking: set by whatever let the call in, read where it is written down."""
+"""The caller of the current call: set on admission, read where a caller is recorded."""
 
 from contextvars import ContextVar
 
-# The name on the token or the certificate; empty where none is needed.
+# The name of the token or the certificate; empty where none is required.
 CALLER: ContextVar[str] = ContextVar("caller", default="")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from services.gateway.paging import checked_size, invalid_token
+from services.gateway.paging import bad_page_token, checked_size
 from services.gateway.runs import is_given_up
 from soliloquy.runtime.events import run_key
 from soliloquy.v1.dataset_pb2 import Origin
@@ -101,7 +101,7 @@ class Index:
     def listed(self, request: ListConversationsRequest) -> ListConversationsResponse:
         size, token = checked_size(request.page_size), request.page_token
         if token and not (token.isascii() and token.isdecimal() and len(token) <= _DIGITS):
-            raise invalid_token(token)
+            raise bad_page_token(token)
         conditions, values = _conditions(request)
         where = " AND ".join(conditions)
         total = self._total(request, where, values)

@@ -1,4 +1,4 @@
-"""What the gateway refuses, and what that is over HTTP and over gRPC."""
+"""Refusals, with their statuses over HTTP and gRPC."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -13,7 +13,7 @@ class Code(StrEnum):
     TOO_LARGE = "too_large"
     TOO_MANY = "too_many"
     UNAVAILABLE = "unavailable"
-    # It would be allowed of a run in another state.
+    # The run's state does not allow it.
     NOT_NOW = "not_now"
 
 
@@ -28,7 +28,7 @@ HTTP_STATUS: Mapping[Code, int] = {
     Code.UNAVAILABLE: 503,
     Code.NOT_NOW: 409,
 }
-# By the names of grpc.StatusCode, which takes long to load.
+# Names of grpc.StatusCode, which is slow to import.
 GRPC_STATUS: Mapping[Code, str] = {
     Code.INVALID: "INVALID_ARGUMENT",
     Code.UNKNOWN: "NOT_FOUND",
@@ -43,11 +43,11 @@ GRPC_STATUS: Mapping[Code, str] = {
 
 
 class Refusal(Exception):
-    """One sentence for whoever asked: what is wrong, with the value, and what to do."""
+    """One sentence for the caller: what is wrong, with the value, and what to do."""
 
     def __init__(self, code: Code, message: str, *, retry_after: float = 0.0) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
-        # Seconds until it may be asked again; 0 where waiting does not help or nobody can tell.
+        # Seconds after which to try again; 0 where waiting does not help or the time is unknown.
         self.retry_after = retry_after

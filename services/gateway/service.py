@@ -1,4 +1,4 @@
-"""The gateway's use cases: a request in, an answer out, or a Refusal; HTTP and gRPC are two ways to ask the same."""
+"""The gateway's use cases, shared by HTTP and gRPC: a request in, an answer or a Refusal out."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
@@ -8,19 +8,19 @@ from functools import partial
 from google.protobuf.message import Message
 
 from services.gateway import metrics
+from services.gateway.conversations import ConversationReader
+from services.gateway.dead_letters import DeadLetterTable
 from services.gateway.index import Index
-from services.gateway.letters import Letters
 from services.gateway.paging import page
-from services.gateway.pipeline import Picture
+from services.gateway.pipeline import PipelineSnapshots
 from services.gateway.planning import Offered, Planning
 from services.gateway.refusals import Code, Refusal
 from services.gateway.runs import OVER, KnownRun, Runs, state_name, turned
 from services.gateway.settings import GatewaySettings
-from services.gateway.state import Topics
 from services.gateway.statuses import Statuses
 from services.gateway.steering import Steering
-from services.gateway.watching import Latest, Skipped, Tails
-from services.gateway.whole import Whole
+from services.gateway.topics import TopicFollower
+from services.gateway.watching import LatestFeed, Skipped, TailFeed
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime import dead_letters
 from soliloquy.runtime.events import run_key
@@ -54,14 +54,14 @@ from soliloquy.v1.gateway_pb2 import (
 )
 from soliloquy.v1.runs_pb2 import RunState
 
-# How often it is looked whether events were given up.
+# How often dead letters are checked.
 LOOK_SECONDS = 1.0
-# What takes longer is given up by who waits for it; a start may read a large file of problems.
+# The longest a caller waits; a start may read a large file of problems.
 ANSWER_SECONDS = 30.0
 
 
 class Gateway:
-    """Asked while it is at work."""
+    """Answers calls while `at_work` is open."""
 
     def __init__(self, transport: Transport, planning: Planning, settings: GatewaySettings) -> None:
         self._transport = transport
@@ -69,27 +69,27 @@ class Gateway:
         self._runs = Runs()
         self._statuses = Statuses(self._runs, settings.models)
         self._index = Index()
-        self._letters = Letters(transport)
-        self._picture = Picture(transport, self._letters)
-        self._whole = Whole(transport, settings.datasets)
-        self._topics = Topics(transport, self._hear)
-        self._latest = Latest(self._statuses.of)
-        self._listed = Latest(self._statuses.page)
-        self._tails = Tails[FinishedConversation]()
+        self._dead_letters = DeadLetterTable(transport)
+        self._pipeline = PipelineSnapshots(transport, self._dead_letters)
+        self._conversations = ConversationReader(transport, settings.datasets)
+        self._topics = TopicFollower(transport, self._receive)
+        self._run_feed = LatestFeed(self._statuses.status)
+        self._list_feed = LatestFeed(self._statuses.page)
+        self._tails = TailFeed[FinishedConversation]()
         self._steering = Steering(self._runs, self._index, planning, transport, settings.most_runs, self._tell)
-        # Why what it tells may be old; empty while it is not.
-        self.fault = "gateway reads where the runs stand"
+        # Why its answers may be stale; empty while they are not.
+        self.fault = "the gateway is still reading the state of its runs"
 
     @asynccontextmanager
     async def at_work(self) -> AsyncIterator[None]:
-        """Learns where everything stands, which may take long, then follows what happens and drives its runs."""
+        """Reads the state of all runs, which may take long, then follows events and drives its runs."""
         with closing(self._index):
-            await self._topics.recall()
+            await self._topics.catch_up()
             self.fault = ""
             self._export()
             async with asyncio.TaskGroup() as tasks:
-                telling = (self._latest.tell_always(), self._listed.tell_always())
-                always = (self._topics.follow(), *telling, self._look_always())
+                publishing = (self._run_feed.publish_changes(), self._list_feed.publish_changes())
+                always = (self._topics.follow(), *publishing, self._refresh_always())
                 following = [tasks.create_task(each) for each in always]
                 self._steering.drive_in(tasks)
                 yield
@@ -98,11 +98,11 @@ class Gateway:
                     task.cancel()
 
     def _export(self) -> None:
-        metrics.WATCHERS.set_function(lambda: self._latest.watchers + self._listed.watchers + self._tails.followers)
+        metrics.WATCHERS.set_function(
+            lambda: self._run_feed.watchers + self._list_feed.watchers + self._tails.followers
+        )
         for state in (RunState.RUN_STATE_RUNNING, RunState.RUN_STATE_PAUSED, *OVER):
             metrics.RUNS.labels(state_name(state)).set_function(partial(self._runs.count, state))
-
-    # What is asked of runs.
 
     def has_request(self, request_id: str) -> bool:
         """Whether a run was started with this id."""
@@ -110,24 +110,24 @@ class Gateway:
 
     async def start_run(self, request: StartRunRequest) -> RunStatus:
         async with _answered():
-            return self._statuses.of(await self._steering.start(request))
+            return self._statuses.status(await self._steering.start(request))
 
     async def get_run(self, request: GetRunRequest) -> RunStatus:
-        return self._statuses.of(self._known(request.run).id)
+        return self._statuses.status(self._known(request.run).id)
 
     async def list_runs(self, request: ListRunsRequest) -> ListRunsResponse:
         return self._statuses.page(request.SerializeToString())
 
     async def watch_runs(self, request: ListRunsRequest) -> AsyncGenerator[ListRunsResponse, None]:
-        """As they stand at once, then whenever any of them changes."""
-        async with aclosing(self._listed.watch(request.SerializeToString())) as told:
-            async for listed in told:
+        """Yields a page of runs at once, then whenever one of them changes."""
+        async with aclosing(self._list_feed.watch(request.SerializeToString())) as pages:
+            async for listed in pages:
                 yield listed
 
     async def watch_run(self, request: WatchRunRequest) -> AsyncGenerator[RunStatus, None]:
-        """As it stands at once, then whenever it changes; ends with the run."""
-        async with aclosing(self._latest.watch(self._known(request.run).id)) as told:
-            async for status in told:
+        """Yields the status at once, then whenever it changes; ends with the run."""
+        async with aclosing(self._run_feed.watch(self._known(request.run).id)) as statuses:
+            async for status in statuses:
                 yield status
                 if status.state in OVER:
                     return
@@ -141,8 +141,6 @@ class Gateway:
     async def resume_run(self, request: ResumeRunRequest) -> RunStatus:
         return await self._turn(request.run, RunState.RUN_STATE_RUNNING, "resumed")
 
-    # What is asked of conversations.
-
     async def list_conversations(self, request: ListConversationsRequest) -> ListConversationsResponse:
         self._known(request.run)
         return self._index.listed(request)
@@ -155,7 +153,7 @@ class Gateway:
                 f"run {request.run} has no finished conversation {request.conversation[:80]!r}: list its conversations",
             )
         async with _answered():
-            conversation = await self._whole.read(entry)
+            conversation = await self._conversations.read(entry)
         judged = find(conversation.run.recipe).review(conversation)
         return GetConversationResponse(
             conversation=conversation,
@@ -167,41 +165,39 @@ class Gateway:
     async def tail_conversations(
         self, request: TailConversationsRequest
     ) -> AsyncGenerator[FinishedConversation | Skipped, None]:
-        """Those that finish from the call on; one who reads too slowly is told how many it missed."""
-        async with aclosing(self._tails.follow(self._known(request.run).id)) as told:
-            async for finished in told:
+        """Yields conversations as they finish; a slow reader gets the number of those it missed."""
+        async with aclosing(self._tails.follow(self._known(request.run).id)) as tail:
+            async for finished in tail:
                 yield finished
-
-    # What is asked of everything.
 
     async def list_dead_letters(self, request: ListDeadLettersRequest) -> ListDeadLettersResponse:
         async with _answered():
-            await self._look()
-        chosen = [letter for letter in self._letters.all if request.run in (letter.run, "")]
+            await self._refresh()
+        chosen = [letter for letter in self._dead_letters.all if request.run in (letter.run, "")]
         rows, token = page(chosen, _made, request.page_size, request.page_token)
         return ListDeadLettersResponse(letters=rows, next_page_token=token)
 
     async def replay_dead_letter(self, request: ReplayDeadLetterRequest) -> ReplayDeadLetterResponse:
-        """A run that ended without it goes on."""
-        letter = next((letter for letter in self._letters.all if letter.id == request.id), None)
+        """Tries a letter again; a run that ended without it is resumed."""
+        letter = next((letter for letter in self._dead_letters.all if letter.id == request.id), None)
         async with _answered():
             try:
                 await dead_letters.replay(self._transport, [request.id])
             except dead_letters.NoSuchLetter:
                 raise Refusal(
-                    Code.UNKNOWN, f"no dead letter has the id {request.id[:80]!r}: list those there are"
+                    Code.UNKNOWN, f"no dead letter has the id {request.id[:80]!r}: list the dead letters"
                 ) from None
-            await self._look(at_once=True)
+            await self._refresh(at_once=True)
             if letter and (known := self._runs.get(letter.run)):
                 await self._steering.revive(known)
         return ReplayDeadLetterResponse()
 
     async def get_pipeline(self, request: GetPipelineRequest) -> Pipeline:
         async with _answered():
-            return await self._picture.take()
+            return await self._pipeline.latest()
 
     async def watch_pipeline(self) -> AsyncGenerator[Pipeline, None]:
-        """Once a second, while somebody looks."""
+        """Yields a snapshot once a second."""
         while True:
             yield await self.get_pipeline(GetPipelineRequest())
             await asyncio.sleep(LOOK_SECONDS)
@@ -212,16 +208,14 @@ class Gateway:
     async def _turn(self, run_id: str, state: RunState, done: str) -> RunStatus:
         async with _answered():
             await self._steering.turn(self._known(run_id), state, done)
-        return self._statuses.of(run_id)
-
-    # How it comes to know.
+        return self._statuses.status(run_id)
 
     def _known(self, run_id: str) -> KnownRun:
         if (known := self._runs.get(run_id)) is None:
-            raise Refusal(Code.UNKNOWN, f"there is no run {run_id[:80]!r}: list the runs to see those there are")
+            raise Refusal(Code.UNKNOWN, f"there is no run {run_id[:80]!r}: list the runs")
         return known
 
-    def _hear(self, message: Message, at: float) -> None:
+    def _receive(self, message: Message, at: float) -> None:
         match message:
             case RunChanged():
                 self._runs.changed(message)
@@ -240,33 +234,33 @@ class Gateway:
             self._runs.found(run, at)
         if shown := self._index.add(message, at):
             self._runs.collected(message, at)
-            self._tails.tell(run_id, shown)
+            self._tails.publish(run_id, shown)
             self._tell(run_id)
 
     def _cancelled(self, run_id: str, at: float) -> None:
-        """Whoever cancelled it: nothing more comes of it."""
+        """Takes note of a cancellation, whoever requested it."""
         known = self._runs.get(run_id)
         if known and known.is_steered:
             self._runs.changed(turned(known, RunState.RUN_STATE_CANCELLED, "", at))
             self._tell(run_id)
 
     def _tell(self, run_id: str) -> None:
-        self._latest.change(run_id)
-        self._listed.change_all()
+        self._run_feed.mark_changed(run_id)
+        self._list_feed.mark_all_changed()
         self._steering.hear(run_id)
 
-    async def _look_always(self) -> None:
+    async def _refresh_always(self) -> None:
         while True:
             try:
-                await self._look()
+                await self._refresh()
                 self.fault = ""
             except Unanswered as error:
                 self.fault = str(error)
             await asyncio.sleep(LOOK_SECONDS)
 
-    async def _look(self, *, at_once: bool = False) -> None:
-        await self._letters.look(at_once=at_once)
-        for run_id in self._runs.dead_letters(self._letters.ordinals):
+    async def _refresh(self, *, at_once: bool = False) -> None:
+        await self._dead_letters.refresh(at_once=at_once)
+        for run_id in self._runs.dead_letters(self._dead_letters.ordinals):
             self._tell(run_id)
 
 
@@ -276,12 +270,12 @@ def _made(letter: DeadLetter) -> tuple[float, str]:
 
 @asynccontextmanager
 async def _answered() -> AsyncIterator[None]:
-    """Nobody waits for a log, or a disk, for as long as it is away."""
+    """Bounds the wait for a log or a disk that does not answer."""
     try:
         async with asyncio.timeout(ANSWER_SECONDS):
             yield
     except TimeoutError as error:
-        line = f"the events could not be read or written within {ANSWER_SECONDS:g} s: ask again in a moment"
+        line = f"the events could not be read or written within {ANSWER_SECONDS:g} s: try again in a moment"
         raise Refusal(Code.UNAVAILABLE, line, retry_after=LOOK_SECONDS) from error
     except Unanswered as error:
-        raise Refusal(Code.UNAVAILABLE, f"{error}: ask again in a moment", retry_after=LOOK_SECONDS) from error
+        raise Refusal(Code.UNAVAILABLE, f"{error}: try again in a moment", retry_after=LOOK_SECONDS) from error

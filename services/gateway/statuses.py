@@ -14,18 +14,18 @@ class Statuses:
         self._runs = runs
         self._models = models
 
-    def of(self, run_id: str) -> RunStatus:
+    def status(self, run_id: str) -> RunStatus:
         return self._runs.status(run_id, time.time(), self._cost(self._runs[run_id]))
 
-    def page(self, asked: bytes) -> ListRunsResponse:
-        """For a ListRunsRequest, in bytes: whoever asks for the same page asks for it by the same key."""
-        request = ListRunsRequest.FromString(asked)
+    def page(self, serialised: bytes) -> ListRunsResponse:
+        """Takes a serialised ListRunsRequest, which is also the key of all who watch this page."""
+        request = ListRunsRequest.FromString(serialised)
         chosen = [known for known in self._runs if request.state in (known.changed.state, 0)]
         rows, token = page(chosen, _place, request.page_size, request.page_token)
-        return ListRunsResponse(runs=[self.of(known.id) for known in rows], next_page_token=token)
+        return ListRunsResponse(runs=[self.status(known.id) for known in rows], next_page_token=token)
 
     def _cost(self, known: KnownRun) -> float:
-        used = [(role, used) for role, used in known.counted().tokens.items() if role in self._models.roles]
+        used = [(role, tokens) for role, tokens in known.counted().tokens.items() if role in self._models.roles]
         return sum(cost(self._models.endpoint_of(role), tokens.prompt, tokens.completion) for role, tokens in used)
 
 

@@ -4,13 +4,13 @@ import asyncio
 import time
 from collections.abc import Callable
 
-from services.gateway.asking import checked
 from services.gateway.callers import CALLER
 from services.gateway.driving import Driver
 from services.gateway.index import Index
 from services.gateway.planning import BadRequest, Planning
 from services.gateway.refusals import Code, Refusal
 from services.gateway.runs import KnownRun, Runs, state_name, turned
+from services.gateway.validation import validated
 from soliloquy.runtime.events import first_event, run_key
 from soliloquy.runtime.seeds import digest
 from soliloquy.runtime.transports.port import Transport
@@ -60,7 +60,7 @@ class Steering:
 
     async def start(self, asked: StartRunRequest) -> str:
         """The run's id, also where it was started before."""
-        request = checked(asked)
+        request = validated(asked)
         # Not while others wait to write: a file of problems may be long.
         planned = None if self._runs.asked(asked.request_id) else await self._planned(asked.request_id, request)
         async with self._writing:

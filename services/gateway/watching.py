@@ -1,4 +1,4 @@
-"""Bounded fan-out to any number of watchers: a slow one costs nobody else anything."""
+"""Fans out updates to any number of watchers in bounded memory; a slow one delays no other."""
 
 import asyncio
 from collections import defaultdict, deque
@@ -10,23 +10,23 @@ from typing import Generic, TypeVar
 Key = TypeVar("Key", bound=Hashable)
 Shown = TypeVar("Shown")
 
-# A watcher hears no more often than that, however much happens.
+# The shortest time between two updates.
 BEAT_SECONDS = 0.2
-# What only time changes, such as a rate, is told so often.
+# How often values that change with time alone, such as a rate, are updated.
 IDLE_SECONDS = 2.0
-# Of a tail, what one who reads slowly is kept.
+# The items that a tail keeps for a slow reader.
 MOST_KEPT = 256
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Skipped:
-    """So many came and went while nobody took them."""
+    """How many items a slow reader missed."""
 
     number: int
 
 
-class Latest(Generic[Key, Shown]):
-    """Each watcher of a key gets what is the latest when it comes to take it; what was overtaken is not kept."""
+class LatestFeed(Generic[Key, Shown]):
+    """Gives each watcher of a key the latest value when it reads; older values are dropped."""
 
     def __init__(self, look: Callable[[Key], Shown]) -> None:
         self._look = look
@@ -38,18 +38,18 @@ class Latest(Generic[Key, Shown]):
     def watchers(self) -> int:
         return sum(len(slots) for slots in self._watchers.values())
 
-    def change(self, key: Key) -> None:
+    def mark_changed(self, key: Key) -> None:
         if key in self._watchers:
             self._changed.add(key)
             self._woken.set()
 
-    def change_all(self) -> None:
+    def mark_all_changed(self) -> None:
         if self._watchers:
             self._changed.update(self._watchers)
             self._woken.set()
 
     async def watch(self, key: Key) -> AsyncGenerator[Shown, None]:
-        """What there is at once, and then whatever differs from what was told before."""
+        """Yields the current value at once, and then each that differs from the one before."""
         slot = _Slot(self._look(key))
         self._watchers[key].add(slot)
         try:
@@ -60,7 +60,7 @@ class Latest(Generic[Key, Shown]):
             if not self._watchers[key]:
                 del self._watchers[key]
 
-    async def tell_always(self) -> None:
+    async def publish_changes(self) -> None:
         while True:
             try:
                 async with asyncio.timeout(IDLE_SECONDS):
@@ -93,8 +93,8 @@ class _Slot(Generic[Shown]):
         return self._shown
 
 
-class Tails(Generic[Shown]):
-    """Each that follows a key gets all that comes, and where it is too slow the number of those that it missed."""
+class TailFeed(Generic[Shown]):
+    """Gives each follower of a key every item and, where it is too slow, the number of those it missed."""
 
     def __init__(self) -> None:
         self._followers: defaultdict[str, set[_Queue[Shown]]] = defaultdict(set)
@@ -103,7 +103,7 @@ class Tails(Generic[Shown]):
     def followers(self) -> int:
         return sum(len(queues) for queues in self._followers.values())
 
-    def tell(self, key: str, shown: Shown) -> None:
+    def publish(self, key: str, shown: Shown) -> None:
         for queue in self._followers.get(key, ()):
             queue.put(shown)
 

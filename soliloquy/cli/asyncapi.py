@@ -18,7 +18,7 @@ def asyncapi(kafka: str) -> None:
 
     Every topic is a channel; what a service receives and sends are its operations. Nothing is connected.
     """
-    from services.gateway.state import RECALLED
+    from services.gateway.topics import RECALLED
 
     command = Service(name="soliloquy", handlers={}, emits=(ProblemSubmitted, RunCancelled))
     # What it only follows it reads outside any group, as tables are.

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from services.gateway.access.certificates import Tls
+from services.gateway.access.certificates import ServerTls
 from services.gateway.settings import GatewaySettings
 from soliloquy.cli.addresses import ADDRESS
 from soliloquy.cli.service_options import option
@@ -65,11 +65,11 @@ def _one_further(address: str) -> str:
     return f"{host}:{int(port) + 1 if int(port) else 0}"
 
 
-def _tls(certificate: Path | None, key: Path | None, client_ca: Path | None) -> Tls | None:
+def _tls(certificate: Path | None, key: Path | None, client_ca: Path | None) -> ServerTls | None:
     if (certificate is None) != (key is None):
         raise click.UsageError("--tls-cert and --tls-key go together")
     if certificate is None or key is None:
         if client_ca:
             raise click.UsageError("--client-ca says nothing without --tls-cert")
         return None
-    return Tls(certificate=certificate, key=key, client_ca=client_ca)
+    return ServerTls(certificate=certificate, key=key, client_ca=client_ca)

@@ -22,8 +22,8 @@ from soliloquy.v1.sandbox_pb2 import Execution, Job
 
 if TYPE_CHECKING:
     from services.gateway.chat.settings import ChatSettings
-    from services.gateway.chat.tutor import Handlers, Tutor
-    from services.gateway.http.routes import Own
+    from services.gateway.chat.tutor import ChatTutor, Handlers
+    from services.gateway.http.routes import HttpRoute
 
 
 # A person waits for a sandbox less long than a run does.
@@ -47,12 +47,12 @@ class RemoteSandbox:
 
 
 class ChatProblems:
-    def of_bank(self, bank: str, seed: int) -> Problem:
+    def bank_problem(self, bank: str, seed: int) -> Problem:
         if bank not in bank_names():
             raise ValueError(f"there is no bank {bank[:80]!r}; there are: {', '.join(bank_names())}")
         return load_bank(bank).problem(seed, 0)
 
-    def of_ones_own(self, question: str, solution: str) -> Problem:
+    def own_problem(self, question: str, solution: str) -> Problem:
         """Returns the bank's problem if the question is one of a bank, because its steps are known."""
         if not solution:
             known = (load_bank(bank).book.recognise(question) for bank in bank_names())
@@ -67,7 +67,7 @@ class ChatProblems:
 @asynccontextmanager
 async def tutoring(
     model: ModelSettings, sandbox: str, settings: "ChatSettings", *, sandbox_seconds: float = SANDBOX_SECONDS
-) -> AsyncIterator["Tutor"]:
+) -> AsyncIterator["ChatTutor"]:
     """`sandbox` is the address of a `SandboxService`. Completions are not cached: they may answer a person's words."""
     # A chat may be about a problem of any bank.
     known = replace(model, problems=list(dict.fromkeys([*model.problems, *bank_names()])))
@@ -78,7 +78,7 @@ async def tutoring(
         yield tutor(models, client, settings, lambda: models.fault)
 
 
-def tutor(model: StreamingModel, sandbox: Sandbox, settings: "ChatSettings", fault: Callable[[], str]) -> "Tutor":
+def tutor(model: StreamingModel, sandbox: Sandbox, settings: "ChatSettings", fault: Callable[[], str]) -> "ChatTutor":
     import services.codegen.app
     import services.composer.app
     import services.executor.app
@@ -87,7 +87,7 @@ def tutor(model: StreamingModel, sandbox: Sandbox, settings: "ChatSettings", fau
     from services.codegen.settings import CodegenSettings
     from services.composer.settings import ComposerSettings
     from services.executor.settings import SandboxSettings
-    from services.gateway.chat.tutor import Tutor
+    from services.gateway.chat.tutor import ChatTutor
     from services.planner.settings import PlannerSettings
     from services.tutor.settings import TutorSettings
 
@@ -101,19 +101,19 @@ def tutor(model: StreamingModel, sandbox: Sandbox, settings: "ChatSettings", fau
         )
         return {message: handler for service in made for message, handler in service.handlers.items()}
 
-    return Tutor(model, handlers, seconds=settings.answer_seconds, fault=fault)
+    return ChatTutor(model, handlers, seconds=settings.answer_seconds, fault=fault)
 
 
 @asynccontextmanager
 async def chat_routes(
     model: ModelSettings, sandbox: str, transport: Transport, settings: "ChatSettings"
-) -> AsyncIterator["tuple[Own, ...]"]:
+) -> AsyncIterator["tuple[HttpRoute, ...]"]:
     """Yields the routes of the chat. Conversations that people agree to share are published over the transport."""
     async with tutoring(model, sandbox, settings) as talking:
         yield routes(talking, transport, settings)
 
 
-def routes(talking: "Tutor", transport: Transport, settings: "ChatSettings") -> "tuple[Own, ...]":
+def routes(talking: "ChatTutor", transport: Transport, settings: "ChatSettings") -> "tuple[HttpRoute, ...]":
     from services.gateway.chat.chats import Chats
     from services.gateway.chat.completions import Completions
     from services.gateway.chat.routes import ChatRoutes

@@ -1,4 +1,4 @@
-"""Who calls, and whether they may: the same for HTTP and gRPC."""
+"""Authenticates and authorises callers, over HTTP and gRPC alike."""
 
 import asyncio
 import time
@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from services.gateway import metrics
-from services.gateway.access.audit import Call, tell
-from services.gateway.access.rate import LIMITS, Buckets, Limits, counted_as
+from services.gateway.access.audit import AuditRecord, log_call
+from services.gateway.access.rate import RATE_LIMITS, RateLimits, TokenBuckets, rate_key
 from services.gateway.access.roles import ROLE_OF, Role, allowed, is_steering
-from services.gateway.access.tokens import Token, Tokens
+from services.gateway.access.tokens import Token, TokenFile
 from services.gateway.callers import CALLER
 from services.gateway.refusals import Code, Refusal
 
@@ -18,12 +18,12 @@ _REFUSED = (Code.UNAUTHENTICATED, Code.DENIED, Code.TOO_MANY)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Presented:
-    """What a caller shows of itself."""
+class Credentials:
+    """What a caller presents."""
 
     address: str
     token: str = ""
-    # The common name of its certificate, which the authority of the settings has signed.
+    # The common name of a certificate that the configured authority signed.
     certificate: str = ""
 
 
@@ -33,53 +33,56 @@ class Caller:
     role: Role
 
 
-# Who is on this machine, where no tokens are needed.
+# Every caller on this machine, where no token is required.
 ANYONE = Caller(name="", role="operator")
 
 
 class Access:
-    """Without tokens everybody is an operator: for addresses that only this machine can reach."""
+    """Without tokens every caller is an operator: only for addresses that no other machine can reach."""
 
     def __init__(
-        self, tokens: Tokens | None, *, limits: Limits = LIMITS, clock: Callable[[], float] | None = None
+        self, tokens: TokenFile | None, *, limits: RateLimits = RATE_LIMITS, clock: Callable[[], float] | None = None
     ) -> None:
         self._tokens = tokens
         timed = {"clock": clock} if clock else {}
-        self._calls = Buckets(limits.calls, **timed)
-        self._steering = Buckets(limits.steering, **timed)
-        self._strangers = Buckets(limits.strangers, **timed)
+        self._calls = TokenBuckets(limits.calls, **timed)
+        self._steering = TokenBuckets(limits.steering, **timed)
+        self._strangers = TokenBuckets(limits.strangers, **timed)
 
     @property
-    def is_needed(self) -> bool:
+    def requires_token(self) -> bool:
         return self._tokens is not None
 
-    def caller(self, presented: Presented) -> Caller | None:
-        """None for who shows nothing that is known."""
+    def caller(self, credentials: Credentials) -> Caller | None:
+        """Returns None for unknown credentials."""
         if self._tokens is None:
             return ANYONE
-        found = self._found(self._tokens, presented)
+        found = self._found(self._tokens, credentials)
         return Caller(name=found.name, role=found.role) if found else None
 
-    def known(self, presented: Presented) -> Caller:
-        """Raises Refusal for who is not."""
-        if caller := self.caller(presented):
+    def authenticate(self, credentials: Credentials) -> Caller:
+        """Returns the caller; raises Refusal for unknown credentials."""
+        if caller := self.caller(credentials):
             return caller
-        _take(self._strangers, counted_as(presented.address), "calls without a right token come from here")
-        if presented.token:
-            raise Refusal(Code.UNAUTHENTICATED, "this token is not known: ask whoever runs the gateway for one")
-        if presented.certificate:
-            raise Refusal(Code.UNAUTHENTICATED, f"nobody is called {presented.certificate!r}, as your certificate says")
-        raise Refusal(Code.UNAUTHENTICATED, "a token is needed: send it as 'authorization: Bearer TOKEN'")
+        _take(self._strangers, rate_key(credentials.address), "calls without a valid token from this address")
+        if credentials.token:
+            raise Refusal(Code.UNAUTHENTICATED, "this token is not known: ask the gateway's operator for one")
+        if credentials.certificate:
+            raise Refusal(
+                Code.UNAUTHENTICATED,
+                f"the certificate's name {credentials.certificate!r} is not known: ask the gateway's operator",
+            )
+        raise Refusal(Code.UNAUTHENTICATED, "a token is required: send it as 'authorization: Bearer TOKEN'")
 
     @contextmanager
-    def admitted(self, presented: Presented, action: str, target: str = "") -> Iterator[Call]:
-        """Raises Refusal for who may not call this, or not as often; tells the audit log what it is to know."""
-        call, began = Call(who=presented.address, what=action, target=target), time.perf_counter()
+    def admit(self, credentials: Credentials, action: str, target: str = "") -> Iterator[AuditRecord]:
+        """Counts and audits one call; raises Refusal for a caller who may not make it, or not as often."""
+        call, began = AuditRecord(who=credentials.address, what=action, target=target), time.perf_counter()
         try:
-            caller = self.known(presented)
-            call.who = caller.name or presented.address
+            caller = self.authenticate(credentials)
+            call.who = caller.name or credentials.address
             self._permit(caller, action, call.who)
-            # Each call is a task of its own: nothing is to be put back.
+            # Each call is a task of its own, so the variable needs no reset.
             CALLER.set(caller.name)
             yield call
             call.outcome = "done"
@@ -94,36 +97,34 @@ class Access:
             if not call.streamed:
                 metrics.SECONDS.labels(action).observe(time.perf_counter() - began)
             if is_steering(action) or call.outcome in _REFUSED:
-                tell(call)
+                log_call(call)
 
-    def check(self, presented: Presented) -> None:
-        """Of a stream that was let in: raises Refusal where its caller is known no longer."""
-        if self.caller(presented) is None:
-            raise Refusal(Code.UNAUTHENTICATED, "this token was taken away: ask whoever runs the gateway for another")
+    def recheck(self, credentials: Credentials) -> None:
+        """Raises Refusal where the caller of an open stream has been removed."""
+        if self.caller(credentials) is None:
+            raise Refusal(Code.UNAUTHENTICATED, "this token was revoked: ask the gateway's operator for another")
 
-    def _found(self, tokens: Tokens, presented: Presented) -> Token | None:
-        if presented.token:
-            return tokens.with_token(presented.token)
-        return tokens.with_name(presented.certificate) if presented.certificate else None
+    def _found(self, tokens: TokenFile, credentials: Credentials) -> Token | None:
+        if credentials.token:
+            return tokens.with_token(credentials.token)
+        return tokens.with_name(credentials.certificate) if credentials.certificate else None
 
     def _permit(self, caller: Caller, action: str, who: str) -> None:
-        counted = caller.name or counted_as(who)
-        _take(self._calls, counted, "calls are made")
+        counted = caller.name or rate_key(who)
+        _take(self._calls, counted, "calls")
         if not allowed(caller.role, action):
             needed = ROLE_OF.get(action, "nobody")
-            raise Refusal(
-                Code.DENIED, f"{action} takes the role {needed}, and {caller.name} has the role {caller.role}"
-            )
+            raise Refusal(Code.DENIED, f"{action} requires the role {needed}; {caller.name} has the role {caller.role}")
         if is_steering(action):
-            _take(self._steering, counted, "calls that start or change something are made")
+            _take(self._steering, counted, "calls that start or change something")
 
 
 def bearer(header: str) -> str:
-    """The token of an Authorization header; empty where it holds none."""
+    """The token of an Authorization header; empty without one."""
     kind, _, token = header.partition(" ")
     return token.strip() if kind.lower() == "bearer" else ""
 
 
-def _take(buckets: Buckets, who: str, what: str) -> None:
+def _take(buckets: TokenBuckets, who: str, what: str) -> None:
     if wait := buckets.take(who):
         raise Refusal(Code.TOO_MANY, f"too many {what}: wait {wait:.1f} s", retry_after=wait)

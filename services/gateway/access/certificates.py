@@ -1,4 +1,4 @@
-"""What the gateway shows of itself over TLS, and whose certificates it takes for a caller's."""
+"""The gateway's certificate, and the authority of its callers' certificates."""
 
 import ssl
 from collections.abc import Mapping
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 
 class BadCertificates(ValueError):
-    """TLS cannot be had with these files; the message names them."""
+    """These files cannot be used for TLS; the message names them."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Tls:
+class ServerTls:
     certificate: Path
     key: Path
-    # Callers need a certificate that it has signed; anybody may call without one where it is None.
+    # Callers need a certificate signed by this authority; None lets them call without one.
     client_ca: Path | None = None
 
     def for_http(self) -> ssl.SSLContext:
@@ -30,29 +30,29 @@ class Tls:
                 context.load_verify_locations(self.client_ca)
                 context.verify_mode = ssl.CERT_REQUIRED
         except (OSError, ValueError) as error:
-            raise BadCertificates(f"TLS cannot be had with {self._named()} ({error})") from error
+            raise BadCertificates(f"TLS cannot use {self._files()} ({error})") from error
         return context
 
     def for_grpc(self) -> "grpc.ServerCredentials":
-        # Only here: settings are read by processes that serve no gRPC.
+        # Imported here because processes that serve no gRPC read these settings too.
         import grpc
 
-        # It says of unreadable files only that the port cannot be had.
+        # Checks the files first: gRPC reports unreadable files as a port that cannot be bound.
         self.for_http()
         pair = (self.key.read_bytes(), self.certificate.read_bytes())
         authority = self.client_ca.read_bytes() if self.client_ca else None
         return grpc.ssl_server_credentials([pair], authority, require_client_auth=authority is not None)
 
-    def _named(self) -> str:
+    def _files(self) -> str:
         return ", ".join(str(path) for path in (self.certificate, self.key, self.client_ca) if path)
 
 
 def _no_password() -> bytes:
-    """Nobody is there to type one."""
-    raise ValueError("the key is encrypted: give it without a password")
+    """Refuses to prompt for a password."""
+    raise ValueError("the key is encrypted: use a key without a password")
 
 
 def common_name(certificate: Mapping[str, Any] | None) -> str:
-    """Of the subject of what `SSLSocket.getpeercert` tells; empty where there is none."""
+    """The subject's common name in the result of `SSLSocket.getpeercert`; empty without one."""
     subject = (certificate or {}).get("subject", ())
     return next((str(value) for part in subject for name, value in part if name == "commonName"), "")

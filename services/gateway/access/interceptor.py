@@ -1,4 +1,4 @@
-"""The same access over gRPC: each call passes it before its handler sees it."""
+"""Admits gRPC calls before their handlers see them."""
 
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -8,13 +8,13 @@ from typing import Any, TypeAlias
 import grpc
 from grpc_health.v1 import health
 
-from services.gateway.access.access import Access, Presented, bearer
+from services.gateway.access.access import Access, Credentials, bearer
 from services.gateway.access.audit import target_of
 from services.gateway.refusals import GRPC_STATUS, Refusal
 
-# A stream that goes on is looked at so often: whether its caller is still let in.
-LOOK_SECONDS = 5.0
-# Probes have no token.
+# How often a stream's caller is checked again.
+RECHECK_SECONDS = 5.0
+# Health probes have no token.
 _OPEN = f"/{health.SERVICE_NAME}/"
 
 Context = grpc.aio.ServicerContext[Any, Any]
@@ -44,7 +44,7 @@ class AccessInterceptor(grpc.aio.ServerInterceptor):
     def _one(self, action: str, inner: Any) -> Callable[..., Any]:
         async def admitted(request: Any, context: Context) -> Any:
             try:
-                with self._access.admitted(_presented(context), action, target_of(request)):
+                with self._access.admit(_credentials(context), action, target_of(request)):
                     return await inner(request, context)
             except Refusal as refusal:
                 return await context.abort(*_status(refusal))
@@ -53,16 +53,16 @@ class AccessInterceptor(grpc.aio.ServerInterceptor):
 
     def _many(self, action: str, inner: Any) -> Callable[..., Any]:
         async def admitted(request: Any, context: Context) -> AsyncIterator[Any]:
-            presented, looked = _presented(context), time.monotonic()
+            credentials, checked_at = _credentials(context), time.monotonic()
             try:
-                with self._access.admitted(presented, action, target_of(request)) as call:
+                with self._access.admit(credentials, action, target_of(request)) as call:
                     call.streamed = True
                     async with aclosing(inner(request, context)) as messages:
                         async for message in messages:
                             yield message
-                            if time.monotonic() - looked > LOOK_SECONDS:
-                                looked = time.monotonic()
-                                self._access.check(presented)
+                            if time.monotonic() - checked_at > RECHECK_SECONDS:
+                                checked_at = time.monotonic()
+                                self._access.recheck(credentials)
             except Refusal as refusal:
                 await context.abort(*_status(refusal))
 
@@ -74,10 +74,10 @@ def _status(refusal: Refusal) -> tuple[grpc.StatusCode, str, tuple[tuple[str, st
     return grpc.StatusCode[GRPC_STATUS[refusal.code]], refusal.message, (pushback,) if refusal.retry_after else ()
 
 
-def _presented(context: Context) -> Presented:
+def _credentials(context: Context) -> Credentials:
     metadata = dict(context.invocation_metadata() or ())
     names = list(context.auth_context().get("x509_common_name", ()))
-    return Presented(
+    return Credentials(
         address=_host(context.peer()),
         token=bearer(str(metadata.get("authorization", ""))),
         certificate=names[0].decode("utf-8", "replace") if names else "",
@@ -85,5 +85,5 @@ def _presented(context: Context) -> Presented:
 
 
 def _host(peer: str) -> str:
-    """Of "ipv4:127.0.0.1:50051" and "ipv6:%5B::1%5D:50051"."""
+    """The address in "ipv4:127.0.0.1:50051" or "ipv6:%5B::1%5D:50051"."""
     return peer.partition(":")[2].rpartition(":")[0].replace("%5B", "").replace("%5D", "").strip("[]")

@@ -1,4 +1,4 @@
-"""Doing without tokens, where nobody but this machine can call: by every address, and by what a browser says."""
+"""Decides where tokens may be left out: on addresses and for hosts that only this machine reaches."""
 
 import ipaddress
 import socket
@@ -7,17 +7,16 @@ from urllib.parse import urlsplit
 
 
 class OpenToOthers(Exception):
-    """An address can be reached from other machines, and nobody is asked who they are."""
+    """An address without tokens can be reached from other machines."""
 
 
 def check_closed(addresses: Iterable[str]) -> None:
-    """Of addresses to listen on without tokens."""
+    """Raises OpenToOthers for an address that other machines can reach."""
     for address in addresses:
         host = address.rpartition(":")[0].strip("[]")
         if not _all_loopback(host):
             raise OpenToOthers(
-                f"{address} can be reached from other machines: say with --tokens FILE who may call, "
-                "or listen on 127.0.0.1"
+                f"{address} can be reached from other machines: set --tokens FILE, or listen on 127.0.0.1"
             )
 
 
@@ -30,7 +29,7 @@ def _all_loopback(host: str) -> bool:
 
 
 def names_loopback(authority: str) -> bool:
-    """Of a Host header: a page of another site that has its name point here still sends that name."""
+    """Checks a Host header: a page of another site whose name resolves here still sends that site's name."""
     try:
         host = urlsplit(f"//{authority}").hostname or ""
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
@@ -39,6 +38,6 @@ def names_loopback(authority: str) -> bool:
 
 
 def same_origin(authority: str, origin: str) -> bool:
-    """Whether a page that a browser names as the origin of a request came from the host that is asked."""
+    """Whether the page named in an Origin header came from the host that is called."""
     scheme, _, rest = origin.partition("://")
     return scheme in ("http", "https") and rest.lower() == authority.lower()

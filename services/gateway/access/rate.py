@@ -8,38 +8,38 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-# Whoever has not called for the longest time is forgotten for another.
+# Beyond this number, the caller who has been silent longest is forgotten.
 MOST_CALLERS = 10_000
-# Who has one address of IPv6 has all that share this much of it.
+# One IPv6 caller owns all addresses with the same prefix of this length.
 _OWN_BITS = 64
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Limit:
+class RateLimit:
     burst: float
     per_second: float
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Limits:
-    calls: Limit
-    steering: Limit
-    strangers: Limit
+class RateLimits:
+    calls: RateLimit
+    steering: RateLimit
+    strangers: RateLimit
 
 
 _TABLE = tomllib.loads(Path(__file__).with_name("rate.toml").read_text("utf-8"))
-LIMITS = Limits(**{name: Limit(**limit) for name, limit in _TABLE.items()})
+RATE_LIMITS = RateLimits(**{name: RateLimit(**limit) for name, limit in _TABLE.items()})
 
 
-class Buckets:
-    def __init__(self, limit: Limit, clock: Callable[[], float] = time.monotonic) -> None:
+class TokenBuckets:
+    def __init__(self, limit: RateLimit, clock: Callable[[], float] = time.monotonic) -> None:
         self._limit = limit
         self._clock = clock
-        # What is left of each, and when that was.
+        # The tokens left to each caller, and when they were counted.
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def take(self, who: str) -> float:
-        """The seconds until the next may be had; 0 where one was."""
+        """Takes a token; returns the seconds until the next one, or 0 where it got one."""
         now = self._clock()
         left, at = self._left.pop(who, (self._limit.burst, now))
         left = min(self._limit.burst, left + (now - at) * self._limit.per_second)
@@ -50,8 +50,8 @@ class Buckets:
         return wait
 
 
-def counted_as(address: str) -> str:
-    """What the calls from an address are counted under."""
+def rate_key(address: str) -> str:
+    """The key under which calls from an address are counted."""
     try:
         parsed = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:

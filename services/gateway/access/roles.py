@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 Role = Literal["reader", "operator"]
-# Each may do what those before it may.
+# Each role may do everything that the roles before it may.
 ROLES: tuple[Role, ...] = get_args(Role)
 
 _TABLE: dict[str, list[str]] = tomllib.loads(Path(__file__).with_name("roles.toml").read_text("utf-8"))

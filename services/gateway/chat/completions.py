@@ -1,4 +1,4 @@
-"""The tutor behind OpenAI's chat completions: a model's name is a recipe's, and nothing but replies is told."""
+"""The tutor behind OpenAI's chat completions: models are recipes, and answers hold replies only."""
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
@@ -6,12 +6,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from services.gateway.chat.chats import Problems, conversation_about
-from services.gateway.chat.history import History, read_history
-from services.gateway.chat.idle import UntilIdle
-from services.gateway.chat.pieces import REPLY_AGAIN, Tell, told_by
+from services.gateway.chat.chats import ProblemSource, conversation_about
+from services.gateway.chat.expiring import ExpiringCache
+from services.gateway.chat.history import ChatHistory, read_history
+from services.gateway.chat.progress import REPLY_AGAIN, Report, progress_of
 from services.gateway.chat.settings import ChatSettings
-from services.gateway.chat.tutor import Tutor, person_in, tutoring
+from services.gateway.chat.tutor import ChatTutor, person_in, tutoring_recipes
 from services.gateway.refusals import HTTP_STATUS, Code, Refusal
 from soliloquy.runtime.completions import (
     LAST_EVENT,
@@ -26,101 +26,101 @@ from soliloquy.runtime.seeds import digest
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.model_pb2 import Completion, Finish
 
-# Between a reply that cannot be taken back and the one in its place.
-_ANEW = "\n\n"
+# Separates a reply that was sent and does not count from the one in its place.
+_REPLACED = "\n\n"
 
 
 class Completions:
-    def __init__(self, tutor: Tutor, problems: Problems, settings: ChatSettings) -> None:
+    def __init__(self, tutor: ChatTutor, problems: ProblemSource, settings: ChatSettings) -> None:
         self._tutor = tutor
         self._problems = problems
         self._settings = settings
-        # By all that a client will send along the next time. Of one that is forgotten, only the texts are known.
-        self._going: UntilIdle[Conversation] = UntilIdle(settings.idle_seconds)
+        # Keyed by everything that a client will send the next time. A forgotten conversation leaves only its texts.
+        self._conversations: ExpiringCache[Conversation] = ExpiringCache(settings.idle_seconds)
 
-    async def answer(self, asked: CommonChatRequest) -> dict[str, Any]:
-        history = self._read(asked)
-        conversation = await self._replied(asked.model, history, lambda _: None)
+    async def answer(self, request: CommonChatRequest) -> dict[str, Any]:
+        history = self._read(request)
+        conversation = await self._reply(request.model, history, lambda _: None)
         text = conversation.turns[-1].tutor.text
-        self._remember(asked.model, history, text, conversation)
-        return ChatResponse(asked.model).whole(_completion(conversation, text))
+        self._remember(request.model, history, text, conversation)
+        return ChatResponse(request.model).whole(_completion(conversation, text))
 
-    async def stream(self, asked: CommonChatRequest) -> AsyncGenerator[str, None]:
-        """Server-sent events; what goes wrong on the way is the last of them."""
-        history, answer = self._read(asked), ChatResponse(asked.model)
+    async def stream(self, request: CommonChatRequest) -> AsyncGenerator[str, None]:
+        """Yields server-sent events; an error is the last of them."""
+        history, answer = self._read(request), ChatResponse(request.model)
         sent, conversation = "", Conversation()
 
-        async def reply(tell: Tell) -> None:
-            conversation.CopyFrom(await self._replied(asked.model, history, tell))
+        async def reply(report: Report) -> None:
+            conversation.CopyFrom(await self._reply(request.model, history, report))
 
         yield sse(answer.chunk({"role": "assistant", "content": ""}))
         try:
-            async with aclosing(told_by(reply)) as pieces:
-                async for piece in pieces:
-                    delta = _ANEW if piece == REPLY_AGAIN else piece.data.get("delta", "")
+            async with aclosing(progress_of(reply)) as events:
+                async for step in events:
+                    delta = _REPLACED if step == REPLY_AGAIN else step.data.get("delta", "")
                     if delta:
                         sent += delta
                         yield sse(answer.chunk({"content": delta}))
         except Refusal as refusal:
-            yield sse(refused(refusal)[1])
+            yield sse(openai_error(refusal)[1])
             return
-        self._remember(asked.model, history, sent, conversation)
+        self._remember(request.model, history, sent, conversation)
         completion = _completion(conversation, sent)
         yield sse(answer.chunk({}, completion.finish))
-        if asked.wants_usage:
+        if request.wants_usage:
             yield sse(answer.usage(completion))
         yield LAST_EVENT
 
-    def _read(self, asked: CommonChatRequest) -> History:
-        person_in(asked.model)
-        return read_history(asked, self._settings)
+    def _read(self, request: CommonChatRequest) -> ChatHistory:
+        person_in(request.model)
+        return read_history(request, self._settings)
 
-    async def _replied(self, recipe: str, history: History, tell: Tell) -> Conversation:
-        known = self._going.get(_key(recipe, history, history.exchanges))
+    async def _reply(self, recipe: str, history: ChatHistory, report: Report) -> Conversation:
+        known = self._conversations.get(_key(recipe, history, history.exchanges))
         if known and known.ending:
-            raise Refusal(Code.NOT_NOW, "the tutor has ended this conversation: begin another one")
-        conversation = await self._replayed(recipe, history) if known is None else _copy(known)
+            raise Refusal(Code.NOT_NOW, "the tutor has ended this conversation: start another one")
+        conversation = await self._replay(recipe, history) if known is None else _copy(known)
         if not _awaits_tutor(conversation):
             person_in(recipe).record_student(conversation, history.latest)
-        return await self._tutor.replied(conversation, tell)
+        return await self._tutor.reply(conversation, report)
 
-    async def _replayed(self, recipe: str, history: History) -> Conversation:
-        """What was said before, without what the tutor thought of it."""
+    async def _replay(self, recipe: str, history: ChatHistory) -> Conversation:
+        """Rebuilds a conversation from its texts, without the tutor's soliloquies."""
         try:
-            problem = self._problems.of_ones_own(history.question, history.solution)
+            problem = self._problems.own_problem(history.question, history.solution)
         except ValueError as error:
             raise Refusal(Code.INVALID, str(error)) from error
         person, origin = person_in(recipe), digest(history.question, history.solution)
         conversation = conversation_about(problem, recipe, origin, most_turns=self._settings.most_turns)
-        conversation = await self._tutor.planned(conversation)
+        conversation = await self._tutor.plan(conversation)
         for student, tutor in history.exchanges:
             if not _awaits_tutor(conversation):
                 person.record_student(conversation, student)
             person.record_tutor(conversation, tutor)
         return conversation
 
-    def _remember(self, recipe: str, history: History, sent: str, conversation: Conversation) -> None:
-        self._going.put(_key(recipe, history, [*history.exchanges, (history.latest, sent)]), conversation)
-        if len(self._going) > self._settings.most_chats:
-            self._going.drop_oldest()
+    def _remember(self, recipe: str, history: ChatHistory, sent: str, conversation: Conversation) -> None:
+        self._conversations.put(_key(recipe, history, [*history.exchanges, (history.latest, sent)]), conversation)
+        if len(self._conversations) > self._settings.most_chats:
+            self._conversations.drop_oldest()
 
 
-def models() -> dict[str, Any]:
-    return {"object": "list", "data": [model_entry(name) for name in tutoring()]}
+def list_models() -> dict[str, Any]:
+    return {"object": "list", "data": [model_entry(name) for name in tutoring_recipes()]}
 
 
-def read_asked(body: Mapping[str, Any]) -> CommonChatRequest:
+def parse_request(body: Mapping[str, Any]) -> CommonChatRequest:
     try:
-        asked = CommonChatRequest.model_validate(body)
+        request = CommonChatRequest.model_validate(body)
     except ValidationError as error:
         raise Refusal(Code.INVALID, first_error(error)) from error
-    if flaw := asked.unsupported_option():
+    if flaw := request.unsupported_option():
         raise Refusal(Code.INVALID, flaw)
-    return asked
+    return request
 
 
-def refused(refusal: Refusal) -> tuple[int, dict[str, Any]]:
-    """As OpenAI tells errors: a status and a body."""
+def openai_error(refusal: Refusal) -> tuple[int, dict[str, Any]]:
+    """Returns a status and an error body in OpenAI's format."""
     status = HTTP_STATUS[refusal.code]
     return status, error_body(status, refusal.message, refusal.code)
 
@@ -129,7 +129,7 @@ def _awaits_tutor(conversation: Conversation) -> bool:
     return bool(conversation.turns) and not conversation.turns[-1].HasField("tutor")
 
 
-def _key(recipe: str, history: History, exchanges: list[tuple[str, str]]) -> str:
+def _key(recipe: str, history: ChatHistory, exchanges: list[tuple[str, str]]) -> str:
     said = (text.strip() for exchange in exchanges for text in exchange)
     return digest(history.owner, recipe, history.question, history.solution, *said)
 
@@ -141,7 +141,7 @@ def _copy(conversation: Conversation) -> Conversation:
 
 
 def _completion(conversation: Conversation, text: str) -> Completion:
-    """With the tokens of every call that the reply took."""
+    """Counts the tokens of every call that the reply took."""
     calls = conversation.turns[-1].calls
     return Completion(
         text=text,

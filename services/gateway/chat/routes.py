@@ -1,4 +1,4 @@
-"""The chats and the completions over HTTP."""
+"""The HTTP routes of the chats and the completions."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -8,21 +8,21 @@ from dataclasses import dataclass
 from pydantic import BaseModel
 from starlette.responses import Response
 
-from services.gateway.chat.asked import ChatFinished, ChatShown, FinishChat, Say, StartChat, read
 from services.gateway.chat.chats import Chats
-from services.gateway.chat.completions import Completions, models, read_asked, refused
-from services.gateway.http.answers import answered
-from services.gateway.http.asked import Asked
-from services.gateway.http.routes import Own
+from services.gateway.chat.completions import Completions, list_models, openai_error, parse_request
+from services.gateway.chat.messages import ChatFinished, ChatState, FinishChat, Say, StartChat, parse_body
+from services.gateway.http.context import RequestContext
+from services.gateway.http.responses import json_response
+from services.gateway.http.routes import HttpRoute
 from services.gateway.http.streams import Stream, event
 from services.gateway.refusals import Refusal
 from soliloquy.runtime.completions import CommonChatRequest
 
-# Its texts are bounded in characters, each of which JSON may write in twelve bytes; a longer body holds no such text.
+# Texts are bounded in characters, and JSON writes a character in at most twelve bytes.
 _MOST_BYTES = 256 * 1024
-_PIECES = """\
-Say something. Server-sent events tell what comes of it: `deciding`, `calculation`, `code`, `output`, `reply` with a
-`delta`, `reply_again` where what was shown is taken back, and at last `done` or `error`."""
+_SAY_SUMMARY = """\
+Send a message. Server-sent events show the answer: `deciding`, `calculation`, `code`, `output`, `reply` with a
+`delta`, `reply_again` where the shown part is taken back, and finally `done` or `error`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,53 +30,53 @@ class ChatRoutes:
     chats: Chats
     completions: Completions
 
-    def all(self) -> tuple[Own, ...]:
+    def all(self) -> tuple[HttpRoute, ...]:
         chat, events = "/v1/chats/{id}", str(Stream.media_type)
         return (
-            Own(
+            HttpRoute(
                 method="POST",
                 path="/v1/chats",
                 action="StartChat",
-                summary="Begin a conversation in which you are the student.",
+                summary="Start a conversation in which you are the student.",
                 handler=self._start,
                 body=StartChat,
-                answer=ChatShown,
+                answer=ChatState,
                 status=201,
             ),
-            Own(
+            HttpRoute(
                 method="GET",
                 path=chat,
                 action="GetChat",
-                summary="What was said so far.",
+                summary="The messages so far.",
                 handler=self._show,
-                answer=ChatShown,
+                answer=ChatState,
             ),
-            Own(
+            HttpRoute(
                 method="POST",
                 path=f"{chat}/messages",
                 action="Say",
-                summary=_PIECES,
+                summary=_SAY_SUMMARY,
                 handler=self._say,
                 body=Say,
                 media=events,
             ),
-            Own(
+            HttpRoute(
                 method="POST",
                 path=f"{chat}/finish",
                 action="FinishChat",
-                summary="End it: kept as data if you agree, and else forgotten.",
+                summary="End it: kept as data if you agree, forgotten otherwise.",
                 handler=self._finish,
                 body=FinishChat,
                 answer=ChatFinished,
             ),
-            Own(
+            HttpRoute(
                 method="GET",
                 path="/v1/models",
                 action="ListModels",
                 summary="The recipes that tutor, as OpenAI lists models.",
                 handler=self._models,
             ),
-            Own(
+            HttpRoute(
                 method="POST",
                 path="/v1/chat/completions",
                 action="Complete",
@@ -86,42 +86,42 @@ class ChatRoutes:
             ),
         )
 
-    async def _start(self, asked: Asked) -> Response:
-        wanted = read(StartChat, await asked.body(_MOST_BYTES))
-        asked.call.target = wanted.recipe[:80]
-        return _told(await self.chats.start(wanted), 201)
+    async def _start(self, context: RequestContext) -> Response:
+        wanted = parse_body(StartChat, await context.body(_MOST_BYTES))
+        context.audit.target = wanted.recipe[:80]
+        return _answer(await self.chats.start(wanted), 201)
 
-    async def _show(self, asked: Asked) -> Response:
-        return _told(self.chats.show(asked.named("id")))
+    async def _show(self, context: RequestContext) -> Response:
+        return _answer(self.chats.show(context.path_parameter("id")))
 
-    async def _say(self, asked: Asked) -> Response:
-        said = read(Say, await asked.body(_MOST_BYTES))
-        return await asked.streamed(self._pieces(asked.named("id"), said.text))
+    async def _say(self, context: RequestContext) -> Response:
+        said = parse_body(Say, await context.body(_MOST_BYTES))
+        return await context.stream(self._events(context.path_parameter("id"), said.text))
 
-    async def _pieces(self, chat_id: str, text: str) -> AsyncIterator[bytes]:
-        async with aclosing(self.chats.say(chat_id, text)) as pieces:
-            async for piece in pieces:
-                yield event(piece.event, piece.data)
+    async def _events(self, chat_id: str, text: str) -> AsyncIterator[bytes]:
+        async with aclosing(self.chats.say(chat_id, text)) as progress:
+            async for step in progress:
+                yield event(step.event, step.data)
 
-    async def _finish(self, asked: Asked) -> Response:
-        wanted = read(FinishChat, await asked.body(_MOST_BYTES))
-        return _told(await self.chats.finish(asked.named("id"), keep=wanted.keep))
+    async def _finish(self, context: RequestContext) -> Response:
+        wanted = parse_body(FinishChat, await context.body(_MOST_BYTES))
+        return _answer(await self.chats.finish(context.path_parameter("id"), keep=wanted.keep))
 
-    async def _models(self, _: Asked) -> Response:
-        # Some take long to load.
-        return answered(await asyncio.to_thread(models))
+    async def _models(self, _: RequestContext) -> Response:
+        # Some recipes are slow to load.
+        return json_response(await asyncio.to_thread(list_models))
 
-    async def _complete(self, asked: Asked) -> Response:
+    async def _complete(self, context: RequestContext) -> Response:
         try:
-            wanted = read_asked(await asked.body())
-            asked.call.target = wanted.model[:80]
+            wanted = parse_request(await context.body())
+            context.audit.target = wanted.model[:80]
             if wanted.stream:
-                return await asked.streamed(self._chunks(wanted))
-            return answered(await self.completions.answer(wanted))
+                return await context.stream(self._chunks(wanted))
+            return json_response(await self.completions.answer(wanted))
         except Refusal as refusal:
-            status, body = refused(refusal)
-            # OpenAI's clients wait so long before they ask again by themselves.
-            return answered(
+            status, body = openai_error(refusal)
+            # OpenAI's clients wait this long before they retry.
+            return json_response(
                 body, status, {"retry-after": f"{refusal.retry_after:.0f}"} if refusal.retry_after else None
             )
 
@@ -131,5 +131,5 @@ class ChatRoutes:
                 yield chunk.encode()
 
 
-def _told(content: BaseModel, status: int = 200) -> Response:
-    return answered(content.model_dump(), status)
+def _answer(content: BaseModel, status: int = 200) -> Response:
+    return json_response(content.model_dump(), status)

@@ -1,25 +1,25 @@
-"""What a person writes, made fit for a prompt."""
+"""Makes a person's text fit for a prompt."""
 
 import re
 import unicodedata
 
 from services.gateway.refusals import Code, Refusal
 
-_KEPT = "\n\t"
-# Prompts are divided by tags: one that a person writes must not end a part of them.
+_ALLOWED = "\n\t"
+# Tags divide prompts: a tag in a person's text must not end a part of one.
 _TAG = re.compile(r"<(/?[A-Za-z_]\w*(?:\s+\w+\s*=\s*\"[^\"<>]*\")*\s*/?)>")
 
 
-def cleaned(what: str, text: str, most: int) -> str:
-    """Without control characters and with its tags as plain words; a Refusal for one that is empty or too long."""
+def clean_text(what: str, text: str, most: int) -> str:
+    """Drops control characters and defuses tags; raises a Refusal for an empty or long text."""
     if len(text) > most:
-        raise Refusal(Code.TOO_LARGE, f"{what} has {len(text)} characters: at most {most} are read")
-    kept = "".join(character for character in text if character in _KEPT or not _is_control(character)).strip()
+        raise Refusal(Code.TOO_LARGE, f"{what} has {len(text)} characters: send at most {most}")
+    kept = "".join(character for character in text if character in _ALLOWED or not _is_control(character)).strip()
     if not kept:
-        raise Refusal(Code.INVALID, f"{what} is empty: write something")
+        raise Refusal(Code.INVALID, f"{what} is empty")
     return _TAG.sub(r"‹\1›", kept)
 
 
 def _is_control(character: str) -> bool:
-    """Also what turns the direction of writing, half characters and what has no meaning yet."""
+    """Counts direction marks, surrogates and unassigned characters too."""
     return unicodedata.category(character) in ("Cc", "Cf", "Cs", "Cn") and character != "\u200d"

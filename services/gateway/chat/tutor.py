@@ -1,4 +1,4 @@
-"""The tutor's whole way to a reply in one process: from handler to handler, as events go between services."""
+"""Runs a tutor's turn in one process, from handler to handler, as events would go from service to service."""
 
 import asyncio
 import logging
@@ -9,9 +9,9 @@ from typing import TypeVar
 
 from google.protobuf.message import Message
 
-from services.gateway.chat import pieces
-from services.gateway.chat.pieces import Tell
-from services.gateway.chat.showing import Showing
+from services.gateway.chat import progress
+from services.gateway.chat.progress import Report
+from services.gateway.chat.visible_reply import VisibleReply
 from services.gateway.refusals import Code, Refusal
 from soliloquy.recipes.person import Person
 from soliloquy.recipes.recipe import UnknownRecipe, find, known_recipes
@@ -37,7 +37,7 @@ Handlers = Mapping[type[Message], Handler]
 MakeHandlers = Callable[[Model], Handlers]
 
 
-class Tutor:
+class ChatTutor:
     def __init__(
         self, model: StreamingModel, handlers: MakeHandlers, *, seconds: float, fault: Callable[[], str]
     ) -> None:
@@ -48,47 +48,45 @@ class Tutor:
         self._seconds = seconds
         self._fault = fault
 
-    async def begun(self, conversation: Conversation) -> Conversation:
-        """The conversation up to the student's first word, with the tutor's where that comes before."""
-        planned = await self.planned(conversation)
-        return await self.replied(planned, lambda _: None) if planned.turns else planned
+    async def begin(self, conversation: Conversation) -> Conversation:
+        """Plans the conversation, with the tutor's first message where the tutor begins."""
+        planned = await self.plan(conversation)
+        return await self.reply(planned, lambda _: None) if planned.turns else planned
 
-    async def planned(self, conversation: Conversation) -> Conversation:
-        """With the turn that the tutor begins with, where it does; a Refusal for a problem that is no use."""
+    async def plan(self, conversation: Conversation) -> Conversation:
+        """Adds the tutor's first turn where the tutor begins; raises a Refusal for a problem the recipe cannot use."""
         person = person_in(conversation.run.recipe)
         if conversation.run.enrich:
             needed = EnrichmentNeeded(conversation=conversation)
-            conversation = (await self._answered(_next(needed, self._handlers))).conversation
+            conversation = (await self._bounded(_next(needed, self._handlers))).conversation
         if person.open is None:
             return conversation
         [begun] = person.open(ConversationStarted(conversation=conversation))
         if isinstance(begun, ConversationFinished):
             reason = begun.conversation.ending_reason
-            raise Refusal(Code.INVALID, f"this problem cannot be talked about by {conversation.run.recipe} ({reason})")
+            raise Refusal(Code.INVALID, f"{conversation.run.recipe} cannot use this problem ({reason})")
         return begun.conversation
 
-    async def replied(self, conversation: Conversation, tell: Tell) -> Conversation:
-        """The conversation with the tutor's reply to its last message; the one that is given stays as it is."""
-        showing = Showing(person_in(conversation.run.recipe).visible_text, tell)
-        tell(pieces.DECIDING)
-        handlers = self._make_handlers(ListenedModel(self._model, showing))
+    async def reply(self, conversation: Conversation, report: Report) -> Conversation:
+        """Returns a copy of the conversation with the tutor's reply to its last message."""
+        visible_reply = VisibleReply(person_in(conversation.run.recipe).visible_text, report)
+        report(progress.DECIDING)
+        handlers = self._make_handlers(ListenedModel(self._model, visible_reply))
         first = StudentReplied(conversation=deepcopy(conversation))
-        replied = await self._answered(_followed(first, handlers, tell))
+        replied = await self._bounded(_followed(first, handlers, report))
         if replied.ending == Ending.ENDING_UNPARSABLE:
-            # What is wrong with an answer may tell what the student is to find.
-            raise Refusal(
-                Code.UNAVAILABLE, "the tutor found no answer that can be used: say it once more, or otherwise"
-            )
-        showing.settle(replied.turns[-1].tutor.text)
+            # The fault of an answer may reveal the solution, so it is not shown.
+            raise Refusal(Code.UNAVAILABLE, "the tutor gave no usable answer: send the message again, or rephrase it")
+        visible_reply.settle(replied.turns[-1].tutor.text)
         return replied
 
-    async def _answered(self, answering: Awaitable[T]) -> T:
-        """A Refusal for whatever keeps it from coming: nothing that was said gets into a log."""
+    async def _bounded(self, answering: Awaitable[T]) -> T:
+        """Turns every failure into a Refusal, and keeps the conversation out of the log."""
         try:
             async with asyncio.timeout(self._seconds):
                 return await answering
         except TimeoutError:
-            why = self._fault() or "say it once more"
+            why = self._fault() or "send the message again"
             raise _unavailable(f"the tutor has not answered within {self._seconds:g} s: {why}") from None
         except (Transient, ModelFailed, CannotServe) as error:
             raise _unavailable(f"the tutor cannot answer at the moment: {error}") from error
@@ -97,15 +95,15 @@ class Tutor:
         except Exception as error:
             where = "".join(traceback.format_tb(error.__traceback__))
             _log.error("a chat failed in the gateway itself: %s\n%s", type(error).__name__, where)
-            raise _unavailable("the gateway failed: its log says why") from error
+            raise _unavailable("the gateway failed: see its log") from error
 
 
-async def _followed(event: ConversationEvent, handlers: Handlers, tell: Tell) -> Conversation:
+async def _followed(event: ConversationEvent, handlers: Handlers, report: Report) -> Conversation:
     while not isinstance(event, TutorReplied | ConversationFinished):
         before = event
         event = await _next(before, handlers)
-        for piece in pieces.of_step(before, event):
-            tell(piece)
+        for event_shown in progress.step_events(before, event):
+            report(event_shown)
     return event.conversation
 
 
@@ -116,18 +114,18 @@ async def _next(event: ConversationEvent, handlers: Handlers) -> ConversationEve
 
 
 def person_in(recipe: str) -> Person:
-    """How a person takes part in a recipe; a Refusal for one in which nobody does."""
+    """How a person takes part in a recipe; raises a Refusal for a recipe without a student."""
     try:
         found = find(recipe).person
     except UnknownRecipe as error:
         raise Refusal(Code.UNKNOWN, str(error)) from None
     if found is None:
-        raise Refusal(Code.INVALID, f"{recipe} writes problems and tutors nobody: choose {' or '.join(tutoring())}")
+        raise Refusal(Code.INVALID, f"{recipe} has no student: use {' or '.join(tutoring_recipes())}")
     return found
 
 
-def tutoring() -> list[str]:
-    """The recipes that a person can be a student in."""
+def tutoring_recipes() -> list[str]:
+    """The recipes in which a person can be the student."""
     return [name for name in known_recipes() if find(name).person]
 
 

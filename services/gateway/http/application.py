@@ -1,4 +1,4 @@
-"""The whole of what the gateway serves over HTTP, as one application."""
+"""Everything that the gateway serves over HTTP, as one application."""
 
 import asyncio
 from collections.abc import Iterable
@@ -11,11 +11,11 @@ from services.gateway.access.access import Access
 from services.gateway.http.assets import mounts, page
 from services.gateway.http.choices import choices
 from services.gateway.http.console import conversation_view, watch_pipeline
-from services.gateway.http.endpoints import Endpoints
+from services.gateway.http.dispatcher import RouteDispatcher
 from services.gateway.http.files import files
 from services.gateway.http.headers import SecurityHeaders
-from services.gateway.http.openapi import Described
-from services.gateway.http.routes import RPCS, Own, Route
+from services.gateway.http.openapi import OpenApiDocument
+from services.gateway.http.routes import RPC_ROUTES, HttpRoute, Route
 from services.gateway.http.session import ROUTES as SESSION
 from services.gateway.http.training import training
 from services.gateway.service import Gateway
@@ -23,12 +23,12 @@ from services.gateway.settings import GatewaySettings
 
 
 def application(
-    gateway: Gateway, settings: GatewaySettings, access: Access, stopping: asyncio.Event, more: Iterable[Own] = ()
+    gateway: Gateway, settings: GatewaySettings, access: Access, stopping: asyncio.Event, more: Iterable[HttpRoute] = ()
 ) -> Starlette:
-    """`more` is what is offered besides; streams end when `stopping` is set."""
-    endpoints = Endpoints(gateway, access, stopping)
+    """`more` adds routes; streams end when `stopping` is set."""
+    dispatcher = RouteDispatcher(gateway, access, stopping)
     offered: tuple[Route, ...] = (
-        *RPCS,
+        *RPC_ROUTES,
         watch_pipeline(gateway),
         conversation_view(gateway),
         *files(gateway, settings.datasets),
@@ -37,12 +37,12 @@ def application(
         *SESSION,
         *more,
     )
-    routes = (*offered, Described(offered).route(), page())
+    routes = (*offered, OpenApiDocument(offered).route(), page())
     served = Starlette(
-        routes=[*endpoints.places(routes), *mounts()],
+        routes=[*dispatcher.starlette_routes(routes), *mounts()],
         middleware=[Middleware(SecurityHeaders)],
-        exception_handlers={HTTPException: endpoints.nowhere},
+        exception_handlers={HTTPException: dispatcher.not_found},
     )
-    # A path with a slash more is another path, not a detour.
+    # A trailing slash makes another path, with no redirect.
     served.router.redirect_slashes = False
     return served

@@ -10,8 +10,8 @@ from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
-from services.gateway.http.asked import Asked
-from services.gateway.http.routes import Own
+from services.gateway.http.context import RequestContext
+from services.gateway.http.routes import HttpRoute
 from soliloquy.web import FOLDER as SHARED
 
 CONSOLE = Path(__file__).parents[1] / "console"
@@ -37,10 +37,10 @@ def mounts() -> list[Mount]:
     return [Mount(path, _Files(directory=folder)) for path, folder in MOUNTED.items()]
 
 
-def page() -> Own:
+def page() -> HttpRoute:
     files = _Files(directory=CONSOLE)
 
-    async def look(asked: Asked) -> Response:
-        return await files.get_response("index.html", asked.request.scope)
+    async def look(context: RequestContext) -> Response:
+        return await files.get_response("index.html", context.request.scope)
 
-    return Own(method="GET", path="/", action="", summary="The console.", handler=look, media="text/html")
+    return HttpRoute(method="GET", path="/", action="", summary="The console.", handler=look, media="text/html")

@@ -1,4 +1,4 @@
-"""What somebody who starts something may choose from."""
+"""The choices of whoever starts a run or a chat."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -7,67 +7,69 @@ from typing import Any
 
 from starlette.responses import Response
 
-from services.gateway.asking import LIMITS
-from services.gateway.http.answers import answered
-from services.gateway.http.asked import Asked
-from services.gateway.http.routes import Own
+from services.gateway.http.context import RequestContext
+from services.gateway.http.responses import json_response
+from services.gateway.http.routes import HttpRoute
 from services.gateway.planning import Offered
 from services.gateway.service import Gateway
+from services.gateway.validation import RUN_LIMITS
 from soliloquy.recipes.recipe import DEFAULT, find, known_recipes
 from soliloquy.runtime.model.settings import Models
 
-# What a form begins with, beside the usual values of `limits.toml`.
-_BEGINNING: Mapping[str, str | int] = {"recipe": DEFAULT, "conversations": 100, "seed": 0}
+# A form's initial values, beside the usual values of `limits.toml`.
+_DEFAULTS: Mapping[str, str | int] = {"recipe": DEFAULT, "conversations": 100, "seed": 0}
 _SEED = {"least": 0, "most": 2**64 - 1}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RecipeChoice:
     name: str
-    # What a dataset of it is.
+    # Describes a dataset of this recipe.
     title: str
-    # What it writes problems about, where it makes them.
+    # For a recipe that writes problems: what they are about.
     topics: Sequence[str]
-    # Whether a person can be its student.
+    # Whether a person can be the student.
     tutoring: bool
-    # Its labels in words: evaluations, actions, states.
+    # Labels in words: evaluations, actions, states.
     words: Mapping[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Choices:
     recipes: Sequence[RecipeChoice]
-    # What a run may take its problems from.
+    # The banks and files that a run may take its problems from.
     problems: Sequence[Offered]
-    # What a form begins with.
+    # A form's initial values.
     defaults: Mapping[str, str | int]
-    # The least, the most and the usual value of a number.
+    # For each number, its least, most and usual value.
     limits: Mapping[str, Mapping[str, int]]
     # The engine behind each role.
     models: Mapping[str, str]
 
 
-def choices(gateway: Gateway, models: Models) -> Own:
-    async def look(_: Asked) -> Response:
-        return answered(asdict(await asyncio.to_thread(_choices, gateway, models)))
+def choices(gateway: Gateway, models: Models) -> HttpRoute:
+    async def list_choices(_: RequestContext) -> Response:
+        return json_response(asdict(await asyncio.to_thread(_choices, gateway, models)))
 
     summary = "What somebody who starts a run or a chat may choose from."
-    return Own(method="GET", path="/v1/choices", action="GetChoices", summary=summary, handler=look, answer=Choices)
+    return HttpRoute(
+        method="GET", path="/v1/choices", action="GetChoices", summary=summary, handler=list_choices, answer=Choices
+    )
 
 
 def _choices(gateway: Gateway, models: Models) -> Choices:
-    usual = {name: bounds["usual"] for name, bounds in LIMITS.items() if "usual" in bounds}
+    usual = {name: bounds["usual"] for name, bounds in RUN_LIMITS.items() if "usual" in bounds}
     return Choices(
         recipes=[_recipe(name) for name in known_recipes()],
         problems=gateway.offered_problems(),
-        defaults={**_BEGINNING, **usual},
-        limits={**LIMITS, "seed": _SEED},
+        defaults={**_DEFAULTS, **usual},
+        limits={**RUN_LIMITS, "seed": _SEED},
         models={name: models.endpoint_of(name).engine for name in models.roles},
     )
 
 
 def _recipe(name: str) -> RecipeChoice:
-    # Only here: no start waits for Arrow.
+    # Imported here because it loads Arrow, which no start should wait for.
     from soliloquy.dataset.report.words import words_of
 
     recipe = find(name)
@@ -75,7 +77,7 @@ def _recipe(name: str) -> RecipeChoice:
         name=name,
         title=recipe.title,
         topics=[*recipe.topics],
-        # Where problems are made, nobody talks.
+        # A recipe that writes problems has no student.
         tutoring=not recipe.topics,
         words=words_of(recipe),
     )

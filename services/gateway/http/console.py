@@ -7,26 +7,26 @@ from typing import Any
 
 from starlette.responses import Response
 
-from services.gateway.http.answers import Encoder, answered
-from services.gateway.http.asked import Asked
-from services.gateway.http.routes import Own
-from services.gateway.http.streams import event_of
+from services.gateway.http.context import RequestContext
+from services.gateway.http.responses import CachedEncoder, json_response
+from services.gateway.http.routes import HttpRoute
+from services.gateway.http.streams import encoded_event
 from services.gateway.service import Gateway
 from soliloquy.v1.gateway_pb2 import GetConversationRequest, GetConversationResponse, Pipeline
 
 
-def watch_pipeline(gateway: Gateway) -> Own:
-    encoded = Encoder()
+def watch_pipeline(gateway: Gateway) -> HttpRoute:
+    encoder = CachedEncoder()
 
     async def events() -> AsyncIterator[bytes]:
         async with aclosing(gateway.watch_pipeline()) as snapshots:
             async for snapshot in snapshots:
-                yield event_of("pipeline", encoded(snapshot))
+                yield encoded_event("pipeline", encoder(snapshot))
 
-    async def watch(asked: Asked) -> Response:
-        return await asked.streamed(events())
+    async def watch(context: RequestContext) -> Response:
+        return await context.stream(events())
 
-    return Own(
+    return HttpRoute(
         method="GET",
         path="/v1/pipeline/watch",
         action="WatchPipeline",
@@ -37,13 +37,15 @@ def watch_pipeline(gateway: Gateway) -> Own:
     )
 
 
-def conversation_view(gateway: Gateway) -> Own:
-    async def look(asked: Asked) -> Response:
-        request = GetConversationRequest(run=asked.named("run"), conversation=asked.named("conversation"))
+def conversation_view(gateway: Gateway) -> HttpRoute:
+    async def look(context: RequestContext) -> Response:
+        request = GetConversationRequest(
+            run=context.path_parameter("run"), conversation=context.path_parameter("conversation")
+        )
         found = await gateway.get_conversation(request)
-        return answered(await asyncio.to_thread(_view, found))
+        return json_response(await asyncio.to_thread(_view, found))
 
-    return Own(
+    return HttpRoute(
         method="GET",
         path="/v1/runs/{run}/conversations/{conversation}/view",
         action="ViewConversation",

@@ -1,4 +1,4 @@
-"""What the collector has written of a run, for whoever wants to take it along."""
+"""The files of a run's dataset, listed and downloaded."""
 
 import asyncio
 import re
@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass
 
 from starlette.responses import Response, StreamingResponse
 
-from services.gateway.http.answers import answered
-from services.gateway.http.asked import Asked
-from services.gateway.http.routes import Own
+from services.gateway.http.context import RequestContext
+from services.gateway.http.responses import json_response
+from services.gateway.http.routes import HttpRoute
 from services.gateway.refusals import Code, Refusal
 from services.gateway.service import Gateway
 from soliloquy.dataset.layout import KINDS
@@ -18,14 +18,14 @@ from soliloquy.dataset.manifest import MANIFEST, UnreadableManifest, read_manife
 from soliloquy.dataset.storage import Storage
 from soliloquy.v1.gateway_pb2 import GetRunRequest
 
-_AT_ONCE = 256 * 1024
-# Whatever a manifest says, nothing outside its folder is a file of it.
+_CHUNK_BYTES = 256 * 1024
+# A manifest cannot name files outside its folder.
 _NAME = re.compile(r"[a-z]+/\w[\w.-]*", re.ASCII)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class File:
-    # With its folder: accepted/00000.parquet.
+    # Includes its folder: accepted/00000.parquet.
     name: str
     size: int
 
@@ -35,12 +35,12 @@ class Files:
     files: Sequence[File]
 
 
-def files(gateway: Gateway, datasets: str | None) -> tuple[Own, Own]:
-    """Of the datasets that the gateway sees; None for no file at all."""
+def files(gateway: Gateway, datasets: str | None) -> tuple[HttpRoute, HttpRoute]:
+    """`datasets` is None where the gateway sees no datasets: then no run has files."""
 
-    async def listed(asked: Asked) -> tuple[Storage | None, Sequence[File]]:
-        run = asked.named("run")
-        # Who is no run has no folder, whatever its name would lead to.
+    async def listed(context: RequestContext) -> tuple[Storage | None, Sequence[File]]:
+        run = context.path_parameter("run")
+        # Refuses anything that is not a run before its name becomes a path.
         await gateway.get_run(GetRunRequest(run=run))
         place = Storage(f"{datasets}/{run}") if datasets else None
         try:
@@ -48,18 +48,18 @@ def files(gateway: Gateway, datasets: str | None) -> tuple[Own, Own]:
         except (OSError, UnreadableManifest) as error:
             raise Refusal(Code.UNAVAILABLE, f"the files of run {run} cannot be read ({error})") from error
 
-    async def look(asked: Asked) -> Response:
-        _, found = await listed(asked)
-        return answered(asdict(Files(files=found)))
+    async def list_files(context: RequestContext) -> Response:
+        _, found = await listed(context)
+        return json_response(asdict(Files(files=found)))
 
-    async def take(asked: Asked) -> Response:
-        place, found = await listed(asked)
-        name = asked.named("name")
+    async def download(context: RequestContext) -> Response:
+        place, found = await listed(context)
+        name = context.path_parameter("name")
         file = next((file for file in found if file.name == name), None)
         if place is None or file is None:
             raise Refusal(
                 Code.UNKNOWN,
-                f"run {asked.named('run')} has no file {name[:80]!r}: GET /v1/runs/{{run}}/files lists them",
+                f"run {context.path_parameter('run')} has no file {name[:80]!r}: GET /v1/runs/{{run}}/files lists them",
             )
         headers = {
             "content-length": str(file.size),
@@ -69,27 +69,27 @@ def files(gateway: Gateway, datasets: str | None) -> tuple[Own, Own]:
         return StreamingResponse(_content(place, file), headers=headers, media_type="application/octet-stream")
 
     return (
-        Own(
+        HttpRoute(
             method="GET",
             path="/v1/runs/{run}/files",
             action="ListFiles",
-            summary="What is written of a run's dataset; nothing where the gateway does not see it.",
-            handler=look,
+            summary="The files of a run's dataset; none where the gateway does not see it.",
+            handler=list_files,
             answer=Files,
         ),
-        Own(
+        HttpRoute(
             method="GET",
             path="/v1/runs/{run}/files/{name:path}",
             action="GetFile",
             summary="One file of a run's dataset.",
-            handler=take,
+            handler=download,
             media="application/octet-stream",
         ),
     )
 
 
 def _files(place: Storage) -> list[File]:
-    """What the manifest names, and the manifest itself."""
+    """The manifest and the shards that it names."""
     if (manifest := read_manifest(place)) is None:
         return []
     named = (shard for shard in shards_of(manifest, *KINDS) if _NAME.fullmatch(shard.name))
@@ -98,10 +98,10 @@ def _files(place: Storage) -> list[File]:
 
 
 async def _content(place: Storage, file: File) -> AsyncIterator[bytes]:
-    """As long as it was when it was listed: a manifest may be written anew meanwhile."""
+    """Sends as many bytes as were listed, because a manifest may be rewritten meanwhile."""
     left = file.size
     with ExitStack() as closing:
         opened = await asyncio.to_thread(closing.enter_context, place.opened(file.name))
-        while left and (chunk := await asyncio.to_thread(opened.read, min(left, _AT_ONCE))):
+        while left and (chunk := await asyncio.to_thread(opened.read, min(left, _CHUNK_BYTES))):
             left -= len(chunk)
             yield chunk

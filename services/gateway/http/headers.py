@@ -1,4 +1,4 @@
-"""What every answer tells a browser: to load nothing from elsewhere, and to run nothing that stands in a page."""
+"""Security headers of every answer: a page loads nothing from other hosts and runs no inline script."""
 
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send

@@ -1,4 +1,4 @@
-"""What is offered over HTTP: the rpcs of `RunService` by their places, and what a console needs besides."""
+"""What is offered over HTTP: the RPCs of `RunService` by their paths, and routes of HTTP's own."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -11,69 +11,68 @@ from soliloquy.v1 import gateway_pb2
 if TYPE_CHECKING:
     from starlette.responses import Response
 
-    from services.gateway.http.asked import Asked
+    from services.gateway.http.context import RequestContext
 
 Method = Literal["GET", "POST", "DELETE"]
 SERVICE = gateway_pb2.DESCRIPTOR.services_by_name["RunService"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Rpc:
-    """Fields in braces are of the path, the others of the query, or of the body where there is one."""
+class RpcRoute:
+    """Takes the fields in braces from the path, the others from the body or, for a GET, from the query."""
 
     method: Method
     path: str
     name: str
-    # What each message of a stream is called.
+    # The event name of a stream's messages.
     event: str = ""
 
     @property
-    def described(self) -> MethodDescriptor:
+    def descriptor(self) -> MethodDescriptor:
         return SERVICE.methods_by_name[self.name]
 
     @property
-    def asked(self) -> Descriptor:
-        return self.described.input_type
+    def request_type(self) -> Descriptor:
+        return self.descriptor.input_type
 
     @property
-    def answered(self) -> Descriptor:
-        return self.described.output_type
+    def response_type(self) -> Descriptor:
+        return self.descriptor.output_type
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Own:
-    """What is no rpc."""
+class HttpRoute:
+    """A route that is no RPC."""
 
     method: Method
     path: str
-    # What `roles.toml` calls it; empty where it is open to everybody.
+    # Its name in `roles.toml`; empty for a route that is open to everybody.
     action: str
     summary: str
-    handler: Callable[["Asked"], Awaitable["Response"]]
-    # What pydantic makes schemas of; None where there is none.
+    handler: Callable[["RequestContext"], Awaitable["Response"]]
+    # Types that pydantic makes schemas of, or descriptors; None for no body and for an undescribed answer.
     body: Any = None
     answer: Any = None
-    # Of an answer that is not JSON.
     media: str = "application/json"
     status: int = 200
 
 
-Route = Rpc | Own
+Route = RpcRoute | HttpRoute
 
-RPCS: tuple[Rpc, ...] = (
-    Rpc(method="GET", path="/v1/runs", name="ListRuns"),
-    Rpc(method="POST", path="/v1/runs", name="StartRun"),
-    # Before what any run is called: there is none of this name.
-    Rpc(method="GET", path="/v1/runs/watch", name="WatchRuns", event="runs"),
-    Rpc(method="GET", path="/v1/runs/{run}", name="GetRun"),
-    Rpc(method="POST", path="/v1/runs/{run}/cancel", name="CancelRun"),
-    Rpc(method="POST", path="/v1/runs/{run}/pause", name="PauseRun"),
-    Rpc(method="POST", path="/v1/runs/{run}/resume", name="ResumeRun"),
-    Rpc(method="GET", path="/v1/runs/{run}/watch", name="WatchRun", event="run"),
-    Rpc(method="GET", path="/v1/runs/{run}/conversations", name="ListConversations"),
-    Rpc(method="GET", path="/v1/runs/{run}/conversations/tail", name="TailConversations", event="conversation"),
-    Rpc(method="GET", path="/v1/runs/{run}/conversations/{conversation}", name="GetConversation"),
-    Rpc(method="GET", path="/v1/dead-letters", name="ListDeadLetters"),
-    Rpc(method="POST", path="/v1/dead-letters/{id}/replay", name="ReplayDeadLetter"),
-    Rpc(method="GET", path="/v1/pipeline", name="GetPipeline"),
+RPC_ROUTES: tuple[RpcRoute, ...] = (
+    RpcRoute(method="GET", path="/v1/runs", name="ListRuns"),
+    RpcRoute(method="POST", path="/v1/runs", name="StartRun"),
+    # Comes before {run}: no run has this id.
+    RpcRoute(method="GET", path="/v1/runs/watch", name="WatchRuns", event="runs"),
+    RpcRoute(method="GET", path="/v1/runs/{run}", name="GetRun"),
+    RpcRoute(method="POST", path="/v1/runs/{run}/cancel", name="CancelRun"),
+    RpcRoute(method="POST", path="/v1/runs/{run}/pause", name="PauseRun"),
+    RpcRoute(method="POST", path="/v1/runs/{run}/resume", name="ResumeRun"),
+    RpcRoute(method="GET", path="/v1/runs/{run}/watch", name="WatchRun", event="run"),
+    RpcRoute(method="GET", path="/v1/runs/{run}/conversations", name="ListConversations"),
+    RpcRoute(method="GET", path="/v1/runs/{run}/conversations/tail", name="TailConversations", event="conversation"),
+    RpcRoute(method="GET", path="/v1/runs/{run}/conversations/{conversation}", name="GetConversation"),
+    RpcRoute(method="GET", path="/v1/dead-letters", name="ListDeadLetters"),
+    RpcRoute(method="POST", path="/v1/dead-letters/{id}/replay", name="ReplayDeadLetter"),
+    RpcRoute(method="GET", path="/v1/pipeline", name="GetPipeline"),
 )

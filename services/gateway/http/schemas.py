@@ -1,23 +1,27 @@
-"""Messages of the contract as JSON schemas, the way that protobuf writes them as JSON."""
+"""JSON schemas of the contract's messages, as protobuf writes them in JSON, with the comments of their files."""
 
-from collections.abc import Mapping
+import functools
+import re
+from collections.abc import Iterator, Mapping
+from importlib.resources import files
 from typing import Any
 
 from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
 
-from services.gateway.http.written import comments
-
 Schema = dict[str, Any]
+
+_OPENS = re.compile(r"(message|enum|service) (\w+) \{")
+_NAMES = re.compile(r"(?:rpc (\w+)|(?:repeated |optional )?(?:map<[^>]*>|[\w.]+) (\w+) = \d+|([A-Z]\w*) = \d+)")
 
 _Field = FieldDescriptor
 _REPEATED = True
 _SCALARS: Mapping[int, Schema] = {
     _Field.TYPE_BOOL: {"type": "boolean"},
     _Field.TYPE_BYTES: {"type": "string", "contentEncoding": "base64"},
-    # What JSON has no number for is written as a text.
+    # JSON has no numbers for NaN and the infinities.
     _Field.TYPE_DOUBLE: {"oneOf": [{"type": "number"}, {"enum": ["NaN", "Infinity", "-Infinity"]}]},
     _Field.TYPE_INT32: {"type": "integer", "format": "int32"},
-    # More than JavaScript's numbers hold.
+    # JavaScript's numbers hold fewer digits.
     _Field.TYPE_INT64: {"type": "string", "format": "int64", "pattern": r"^-?\d+$"},
     _Field.TYPE_STRING: {"type": "string"},
     _Field.TYPE_UINT64: {"type": "string", "format": "uint64", "pattern": r"^\d+$"},
@@ -25,14 +29,14 @@ _SCALARS: Mapping[int, Schema] = {
 
 
 class Schemas:
-    """Of those that were asked for, and of all that they are made of."""
+    """Collects the schemas of the referenced messages and of everything they contain."""
 
     def __init__(self) -> None:
         self.found: dict[str, Schema] = {}
 
     def reference(self, described: Descriptor | EnumDescriptor) -> Schema:
         if described.name not in self.found:
-            # Its place first: messages may hold themselves.
+            # Reserved first, because messages may contain themselves.
             self.found[described.name] = {}
             self.found[described.name] = (
                 self._message(described) if isinstance(described, Descriptor) else _enum(described)
@@ -52,14 +56,22 @@ class Schemas:
 
     def _message(self, described: Descriptor) -> Schema:
         properties = {
-            field.name: {**self.field(field), **_said(f"{described.name}.{field.name}")} for field in described.fields
+            field.name: {**self.field(field), **_description(f"{described.name}.{field.name}")}
+            for field in described.fields
         }
-        return {"type": "object", "properties": properties, "additionalProperties": False, **_said(described.name)}
+        return {
+            "type": "object",
+            "properties": properties,
+            "additionalProperties": False,
+            **_description(described.name),
+        }
 
 
 def _enum(described: EnumDescriptor) -> Schema:
     meanings = [
-        f"{name}: {said}" for name in described.values_by_name if (said := comments().get(f"{described.name}.{name}"))
+        f"{name}: {comment}"
+        for name in described.values_by_name
+        if (comment := comments().get(f"{described.name}.{name}"))
     ]
     return {
         "type": "string",
@@ -68,6 +80,28 @@ def _enum(described: EnumDescriptor) -> Schema:
     }
 
 
-def _said(name: str) -> Schema:
-    said = comments().get(name)
-    return {"description": said} if said else {}
+def _description(name: str) -> Schema:
+    comment = comments().get(name)
+    return {"description": comment} if comment else {}
+
+
+@functools.cache
+def comments() -> dict[str, str]:
+    """The comments of the contract's files, by "RunStatus" and "RunStatus.because"."""
+    contract = files("soliloquy.v1")
+    texts = [file.read_text("utf-8") for file in contract.iterdir() if file.name.endswith(".proto")]
+    return {name: comment for text in texts for name, comment in _commented(text)}
+
+
+def _commented(text: str) -> Iterator[tuple[str, str]]:
+    within, comment = "", list[str]()
+    for line in map(str.strip, text.splitlines()):
+        if line.startswith("//"):
+            comment.append(line.removeprefix("//").strip())
+            continue
+        if opened := _OPENS.match(line):
+            within = opened[2]
+            yield from [(within, " ".join(comment))] if comment else []
+        elif (named := _NAMES.match(line)) and comment:
+            yield f"{within}.{named[1] or named[2] or named[3]}", " ".join(comment)
+        comment = []

@@ -1,4 +1,4 @@
-"""Signing in with a browser: the token becomes a cookie that no script reads and no other site sends."""
+"""Signs browsers in: the token becomes a cookie that no script can read and no other site can send."""
 
 from dataclasses import dataclass
 from urllib.parse import quote, unquote
@@ -6,14 +6,14 @@ from urllib.parse import quote, unquote
 from starlette.requests import Request
 from starlette.responses import Response
 
-from services.gateway.access.access import Presented, bearer
-from services.gateway.http.answers import answered
-from services.gateway.http.asked import Asked
-from services.gateway.http.routes import Own
+from services.gateway.access.access import Credentials, bearer
+from services.gateway.http.context import RequestContext
+from services.gateway.http.responses import json_response
+from services.gateway.http.routes import HttpRoute
 from services.gateway.refusals import Code, Refusal
 
 COOKIE = "soliloquy"
-# Of a working day.
+# A working day.
 _COOKIE_SECONDS = 12 * 3_600
 _MOST_BYTES = 4_096
 
@@ -25,64 +25,66 @@ class SignIn:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Session:
-    # Empty for who is not signed in, or need not be.
+    # Empty for a caller who is not signed in, or need not be.
     name: str
-    # reader or operator; empty for who is not signed in.
+    # reader or operator; empty for a caller who is not signed in.
     role: str
-    # Whether a token is needed here.
+    # Whether the gateway requires a token.
     needed: bool
 
 
 def token_of(request: Request) -> str:
-    """Of the header or, where there is none, of the cookie; empty without either."""
+    """Takes the token from the header or else from the cookie; empty without either."""
     if header := request.headers.get("authorization", ""):
         return bearer(header) or "?"
     return unquote(request.cookies.get(COOKIE, ""))
 
 
-async def look(asked: Asked) -> Response:
-    return answered(_session(asked, asked.presented))
+async def show_session(context: RequestContext) -> Response:
+    return json_response(_session(context, context.credentials))
 
 
-async def sign_in(asked: Asked) -> Response:
-    body = await asked.body(_MOST_BYTES)
+async def sign_in(context: RequestContext) -> Response:
+    body = await context.body(_MOST_BYTES)
     token = body.get("token")
     if not isinstance(token, str) or not token or body.keys() != {"token"}:
-        raise Refusal(Code.INVALID, 'the body is no token: send {"token": ".."}')
-    presented = Presented(address=asked.presented.address, token=token)
-    with asked.access.admitted(presented, "SignIn"):
-        response = answered(_session(asked, presented))
-    request = asked.request
+        raise Refusal(Code.INVALID, 'the body holds no token: send {"token": ".."}')
+    credentials = Credentials(address=context.credentials.address, token=token)
+    with context.access.admit(credentials, "SignIn"):
+        response = json_response(_session(context, credentials))
+    request = context.request
     response.set_cookie(
         COOKIE,
         quote(token),
         max_age=_COOKIE_SECONDS,
         httponly=True,
         samesite="strict",
-        # A proxy that ends TLS says so; whoever lies about it harms nobody but himself.
+        # A proxy that ends TLS sets the header; a caller who forges it harms only itself.
         secure="https" in (request.scope["scheme"], request.headers.get("x-forwarded-proto")),
     )
     return response
 
 
-async def sign_out(asked: Asked) -> Response:
-    response = answered({})
+async def sign_out(context: RequestContext) -> Response:
+    response = json_response({})
     response.delete_cookie(COOKIE, httponly=True, samesite="strict")
     return response
 
 
-def _session(asked: Asked, presented: Presented) -> dict[str, object]:
-    caller = asked.access.caller(presented)
+def _session(context: RequestContext, credentials: Credentials) -> dict[str, object]:
+    caller = context.access.caller(credentials)
     return {
         "name": caller.name if caller else "",
         "role": caller.role if caller else "",
-        "needed": asked.access.is_needed,
+        "needed": context.access.requires_token,
     }
 
 
 ROUTES = (
-    Own(method="GET", path="/v1/session", action="", summary="Who one is here.", handler=look, answer=Session),
-    Own(
+    HttpRoute(
+        method="GET", path="/v1/session", action="", summary="Who is signed in.", handler=show_session, answer=Session
+    ),
+    HttpRoute(
         method="POST",
         path="/v1/session",
         action="",
@@ -91,5 +93,5 @@ ROUTES = (
         body=SignIn,
         answer=Session,
     ),
-    Own(method="DELETE", path="/v1/session", action="", summary="Sign out.", handler=sign_out),
+    HttpRoute(method="DELETE", path="/v1/session", action="", summary="Sign out.", handler=sign_out),
 )

@@ -1,4 +1,4 @@
-"""Server-sent events: what an iterator yields, and a sign of life between."""
+"""Server-sent events: the items of an iterator, and heartbeats between them."""
 
 import asyncio
 import contextlib
@@ -9,29 +9,29 @@ from typing import Any
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from services.gateway.http.answers import encoded, refused
 from services.gateway.http.connection import connection_of
+from services.gateway.http.responses import error_response, to_json
 
 HEARTBEAT_SECONDS = 15.0
-# So long for a reader to make room for one event: the connection is dropped then.
+# A reader that does not take an event within this time is disconnected.
 STALL_SECONDS = 60.0
-# What is wrong with a request shows before so long, and is told by the status.
+# A source that fails within this time is answered with a status in place of a stream.
 FIRST_SECONDS = 0.1
-# When a browser comes back after a stream broke.
+# Browsers reconnect this soon after a stream broke.
 GREETING = b"retry: 1000\n\n"
 _HEARTBEAT = b": still here\n\n"
 
 
 def event(name: str, content: Any) -> bytes:
-    return event_of(name, encoded(content))
+    return encoded_event(name, to_json(content))
 
 
-def event_of(name: str, encoded_content: bytes) -> bytes:
+def encoded_event(name: str, encoded_content: bytes) -> bytes:
     return b"event: %s\ndata: %s\n\n" % (name.encode(), encoded_content)
 
 
 class Stream(Response):
-    """Ends when its source does, its reader is gone or the gateway stops; in the last case a browser comes back."""
+    """Ends when its source does, its reader is gone or the gateway stops; then a browser reconnects."""
 
     media_type = "text/event-stream"
 
@@ -49,12 +49,12 @@ class Stream(Response):
         self._stopping = stopping
         self._still_admitted = still_admitted
         self._greeting = greeting
-        self._coming = asyncio.ensure_future(anext(source))
+        self._next = asyncio.ensure_future(anext(source))
 
-    async def begun(self) -> "Stream":
-        """Raises what the source does before it yields anything, as far as that shows soon."""
-        await asyncio.wait({self._coming}, timeout=FIRST_SECONDS)
-        if self._coming.done() and (error := self._coming.exception()) and not isinstance(error, StopAsyncIteration):
+    async def begin(self) -> "Stream":
+        """Waits briefly for the first event; raises what the source raises before it."""
+        await asyncio.wait({self._next}, timeout=FIRST_SECONDS)
+        if self._next.done() and (error := self._next.exception()) and not isinstance(error, StopAsyncIteration):
             raise error
         return self
 
@@ -62,53 +62,53 @@ class Stream(Response):
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
         ending: set[asyncio.Future[Any]] = {
             asyncio.ensure_future(self._stopping.wait()),
-            asyncio.ensure_future(_left(receive)),
+            asyncio.ensure_future(_disconnected(receive)),
         }
         try:
             async with asyncio.timeout(None) as stalled:
-                await _sent(send, stalled, self._greeting)
+                await _send(send, stalled, self._greeting)
                 async for piece in self._pieces(ending):
-                    await _sent(send, stalled, piece)
+                    await _send(send, stalled, piece)
             await send({"type": "http.response.body", "body": b"", "more_body": False})
         except TimeoutError:
             connection_of(scope).abort()
         finally:
-            await _cancelled({*ending, self._coming})
+            await _cancel({*ending, self._next})
             if aclose := getattr(self._source, "aclose", None):
                 await aclose()
 
     async def _pieces(self, ending: set[asyncio.Future[Any]]) -> AsyncIterator[bytes]:
         while True:
-            awaited = {self._coming, *ending}
+            awaited = {self._next, *ending}
             done, _ = await asyncio.wait(awaited, timeout=HEARTBEAT_SECONDS, return_when=asyncio.FIRST_COMPLETED)
             if done & ending:
                 return
             try:
                 self._still_admitted()
-                piece = self._coming.result() if done else _HEARTBEAT
+                piece = self._next.result() if done else _HEARTBEAT
             except StopAsyncIteration:
                 return
             except Exception as error:
-                yield event_of("error", encoded(json.loads(bytes(refused(error).body))["error"]))
+                yield encoded_event("error", to_json(json.loads(bytes(error_response(error).body))["error"]))
                 return
             if done:
-                self._coming = asyncio.ensure_future(anext(self._source))
+                self._next = asyncio.ensure_future(anext(self._source))
             yield piece
 
 
-async def _sent(send: Send, stalled: asyncio.Timeout, piece: bytes) -> None:
+async def _send(send: Send, stalled: asyncio.Timeout, piece: bytes) -> None:
     loop = asyncio.get_running_loop()
     stalled.reschedule(loop.time() + STALL_SECONDS)
     await send({"type": "http.response.body", "body": piece, "more_body": True})
     stalled.reschedule(None)
 
 
-async def _left(receive: Receive) -> None:
+async def _disconnected(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
 
 
-async def _cancelled(tasks: set[asyncio.Future[Any]]) -> None:
+async def _cancel(tasks: set[asyncio.Future[Any]]) -> None:
     for task in tasks:
         task.cancel()
     for task in tasks:

@@ -1,4 +1,4 @@
-"""What was trained and what it was found to be worth, from the files that a registry and an evaluation leave."""
+"""Trained adapters and their evaluations, read from a registry and from evaluations' reports."""
 
 import asyncio
 import json
@@ -9,9 +9,9 @@ from typing import Any
 
 from starlette.responses import Response
 
-from services.gateway.http.answers import answered
-from services.gateway.http.asked import Asked
-from services.gateway.http.routes import Own
+from services.gateway.http.context import RequestContext
+from services.gateway.http.responses import json_response
+from services.gateway.http.routes import HttpRoute
 from services.gateway.refusals import Code, Refusal
 from soliloquy.dataset.storage import Storage
 
@@ -24,15 +24,15 @@ class Adapter:
     digest: str
     base_digest: str
     active: bool
-    # When it was made the active one; empty where it is not.
+    # When it became active; empty for an inactive one.
     active_since: str
     note: str
-    # What its training reports: numbers by their names.
+    # The numbers that its training reports.
     metrics: Mapping[str, float]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Measured:
+class MetricValue:
     """A share with its 95 % interval, or a number without one."""
 
     value: float
@@ -41,36 +41,38 @@ class Measured:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Evaluation:
-    # Who was evaluated.
+class EvaluationResult:
     name: str
     protocol: str
     model: str
-    # When its report was written, in seconds since 1970.
+    # When its report was written, in Unix seconds.
     at: float
-    metrics: Mapping[str, Measured]
+    metrics: Mapping[str, MetricValue]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Training:
     adapters: Sequence[Adapter]
-    evaluations: Sequence[Evaluation]
+    evaluations: Sequence[EvaluationResult]
 
 
-def training(adapters: str | None, evaluations: Path | None) -> Own:
-    """Of a registry, a folder or a store, and of a folder whose folders are evaluations; None for what there is not."""
+def training(adapters: str | None, evaluations: Path | None) -> HttpRoute:
+    """`adapters` is a registry's folder or store, `evaluations` a folder of evaluations; either may be None."""
 
-    async def look(_: Asked) -> Response:
+    async def show_training(_: RequestContext) -> Response:
         try:
             found = await asyncio.to_thread(_training, adapters, evaluations)
         except (OSError, ValueError, TypeError, KeyError) as error:
             raise Refusal(
-                Code.UNAVAILABLE, f"what was trained cannot be read ({error}): look at --adapters and --evaluations"
+                Code.UNAVAILABLE,
+                f"adapters or evaluations cannot be read ({error}): check --adapters and --evaluations",
             ) from error
-        return answered(asdict(found))
+        return json_response(asdict(found))
 
-    summary = "Adapters that were trained, and evaluations."
-    return Own(method="GET", path="/v1/training", action="GetTraining", summary=summary, handler=look, answer=Training)
+    summary = "Trained adapters, and evaluations."
+    return HttpRoute(
+        method="GET", path="/v1/training", action="GetTraining", summary=summary, handler=show_training, answer=Training
+    )
 
 
 def _training(adapters: str | None, evaluations: Path | None) -> Training:
@@ -106,26 +108,26 @@ def _numbers(metrics: Mapping[str, Any], within: str = "") -> Iterator[tuple[str
             yield f"{within}{name}", value
 
 
-def _evaluations(folder: Path) -> Iterator[Evaluation]:
+def _evaluations(folder: Path) -> Iterator[EvaluationResult]:
     for file in sorted(folder.glob(f"*/{_REPORT}")):
         report = json.loads(file.read_bytes())
-        # A training's report has the same name.
+        # Training writes reports of the same name.
         if "protocol" in report:
             figures = report["figures"]
             shares = {name: share for name, share in figures["metrics"].items() if share["share"] is not None}
             numbers = {name: value for name, value in figures.get("measures", {}).items() if value is not None}
-            yield Evaluation(
+            yield EvaluationResult(
                 name=report["name"],
                 protocol=report["protocol"],
                 model=str(report["model"]["model"]),
                 at=file.stat().st_mtime,
                 metrics={
                     **{
-                        report["titles"].get(name, name): Measured(
+                        report["titles"].get(name, name): MetricValue(
                             value=share["share"], low=share["low"], high=share["high"]
                         )
                         for name, share in shares.items()
                     },
-                    **{report["titles"].get(name, name): Measured(value=value) for name, value in numbers.items()},
+                    **{report["titles"].get(name, name): MetricValue(value=value) for name, value in numbers.items()},
                 },
             )

@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field, replace
 
-from services.gateway.chat.asked import ChatShown, StartChat
 from services.gateway.chat.chats import Chats
-from services.gateway.chat.pieces import REPLY_AGAIN, Piece
+from services.gateway.chat.messages import ChatState, StartChat
+from services.gateway.chat.progress import REPLY_AGAIN, ProgressEvent
 from services.gateway.chat.settings import ChatSettings
 from services.gateway.refusals import Refusal
 from services.planner.enrichment_cache import EnrichmentCache
@@ -30,17 +30,17 @@ class Room:
     chats: Chats
     published: list[Event] = field(default_factory=list)
 
-    async def begun(self, recipe: str) -> tuple[ChatShown, Problem]:
+    async def begun(self, recipe: str) -> tuple[ChatState, Problem]:
         """About the first problem of the bank that the recipe can use."""
         for seed in SEEDS:
             try:
                 shown = await self.chats.start(StartChat(recipe=recipe, bank=BANK[recipe], seed=seed))
             except Refusal:
                 continue
-            return shown, PROBLEMS.of_bank(BANK[recipe], seed)
+            return shown, PROBLEMS.bank_problem(BANK[recipe], seed)
         raise AssertionError(f"none of {len(SEEDS)} problems can be talked about by {recipe}")
 
-    async def answer(self, chat: ChatShown, text: str) -> list[Piece]:
+    async def answer(self, chat: ChatState, text: str) -> list[ProgressEvent]:
         async with aclosing(self.chats.say(chat.id, text)) as pieces:
             return [piece async for piece in pieces]
 
@@ -65,7 +65,7 @@ async def room(
         yield Room(chats=Chats(tutor, PROBLEMS, publish, settings), published=published)
 
 
-def reply_in(pieces: Sequence[Piece]) -> str:
+def reply_in(pieces: Sequence[ProgressEvent]) -> str:
     """What stands on the screen at last."""
     text = ""
     for piece in pieces:

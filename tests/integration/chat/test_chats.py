@@ -7,8 +7,8 @@ from collections import Counter
 import pytest
 
 from services.gateway.callers import CALLER
-from services.gateway.chat.asked import StartChat
 from services.gateway.chat.chats import LEFT
+from services.gateway.chat.messages import StartChat
 from services.gateway.chat.settings import ChatSettings
 from services.gateway.refusals import Code, Refusal
 from soliloquy.recipes.recipe import find
@@ -86,13 +86,13 @@ async def _noisy(opened: Room, seed: int) -> list[str]:
     """How each message of a chat ended."""
     chat = await opened.chats.start(StartChat(recipe="soliloquy", bank="physics", seed=seed))
     ended = []
-    for text in (await answers("soliloquy", PROBLEMS.of_bank("physics", seed)))[:3]:
+    for text in (await answers("soliloquy", PROBLEMS.bank_problem("physics", seed)))[:3]:
         *before, last = await opened.answer(chat, text)
         ended.append(last.event)
         if last.event == "done":
             assert reply_in(before) == last.data["turn"]["tutor"]["text"]
         else:
-            assert last.data["message"].startswith("the tutor found no answer that can be used")
+            assert last.data["message"].startswith("the tutor gave no usable answer")
     return ended
 
 
@@ -176,7 +176,7 @@ async def test_an_answer_that_does_not_come_in_time_is_an_error_and_not_a_wait_w
         chat, _ = await opened.begun("soliloquy")
         pieces = await opened.answer(chat, BEGINNING)
     assert pieces[-1].event == "error"
-    assert pieces[-1].data["message"] == "the tutor has not answered within 0.2 s: say it once more"
+    assert pieces[-1].data["message"] == "the tutor has not answered within 0.2 s: send the message again"
 
 
 async def test_a_chat_is_there_for_nobody_but_whoever_started_it(sandbox: str) -> None:
@@ -216,14 +216,14 @@ def _gone(opened: Room, chat_id: str) -> bool:
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
-        (StartChat(recipe="mathwell", bank="arithmetic"), "mathwell writes problems and tutors nobody"),
+        (StartChat(recipe="mathwell", bank="arithmetic"), "mathwell has no student"),
         (StartChat(recipe="nothing", bank="physics"), "there is no recipe 'nothing'"),
         (StartChat(recipe="soliloquy", bank="../etc/passwd"), "there is no bank '../etc/passwd'; there are:"),
-        (StartChat(recipe="soliloquy"), "send bank or question"),
-        (StartChat(recipe="soliloquy", bank="physics", question="How far?"), "send bank or question"),
+        (StartChat(recipe="soliloquy"), "send either bank or question"),
+        (StartChat(recipe="soliloquy", bank="physics", question="How far?"), "send either bank or question"),
         (StartChat(recipe="soliloquy", question="x" * 4_001), "4001 characters"),
         (StartChat(recipe="soliloquy", question=" "), "question is empty"),
-        (StartChat(recipe="scaffold", question="How far is it?"), "cannot be talked about by scaffold"),
+        (StartChat(recipe="scaffold", question="How far is it?"), "scaffold cannot use this problem"),
     ],
     ids=lambda one: one if isinstance(one, str) else "",
 )

@@ -13,7 +13,7 @@ import pytest
 from services.gateway.access.access import Access
 from services.gateway.chat.settings import ChatSettings
 from services.gateway.http.application import application
-from services.gateway.http.serving import serving
+from services.gateway.http.server import serving
 from services.gateway.settings import GatewaySettings
 from soliloquy.runs.chat import chat_routes
 from soliloquy.runtime.transports.embedded import EmbeddedTransport
@@ -23,7 +23,7 @@ from tests.integration.gateway.support import opened
 
 pytestmark = [needs_runsc, pytest.mark.asyncio(loop_scope="session")]
 
-PROBLEM = PROBLEMS.of_bank("physics", 1)
+PROBLEM = PROBLEMS.bank_problem("physics", 1)
 
 
 @asynccontextmanager
@@ -97,7 +97,7 @@ async def test_a_chat_is_begun_held_read_again_and_finished(sandbox: str, tmp_pa
 @pytest.mark.parametrize(
     ("path", "body", "status", "words"),
     [
-        ("/v1/chats", {"recipe": "mathwell", "bank": "arithmetic"}, 400, "tutors nobody"),
+        ("/v1/chats", {"recipe": "mathwell", "bank": "arithmetic"}, 400, "has no student"),
         ("/v1/chats", {"recipe": "soliloquy", "bank": "physics", "seed": "1"}, 400, "seed: Input should be a valid"),
         ("/v1/chats", {"recipe": "soliloquy", "file": "/etc/passwd"}, 400, "file: Extra inputs are not permitted"),
         ("/v1/chats/none/messages", {"text": "hi"}, 404, "there is no chat 'none'"),
@@ -156,7 +156,7 @@ async def test_a_stream_is_told_chunk_by_chunk_as_openai_tells_it(sandbox: str, 
 
 @pytest.mark.parametrize("recipe", ["soliloquy", "scaffold", "mathdial"])
 async def test_a_history_that_nobody_remembers_is_gone_on_from(sandbox: str, tmp_path: Path, recipe: str) -> None:
-    problem = PROBLEMS.of_bank(BANK[recipe], 0)
+    problem = PROBLEMS.bank_problem(BANK[recipe], 0)
     messages = [
         {"role": "user", "content": problem.question},
         {"role": "assistant", "content": "What do you find first?"},
@@ -174,17 +174,17 @@ async def test_what_goes_wrong_in_a_stream_is_the_last_that_it_tells(sandbox: st
     body = {"model": "scaffold", "stream": True, "messages": [{"role": "user", "content": "How far is it?"}]}
     async with console(sandbox, tmp_path) as client:
         *_, last = await client.said(body)
-    assert "cannot be talked about by scaffold" in json.loads(last)["error"]["message"]
+    assert "scaffold cannot use this problem" in json.loads(last)["error"]["message"]
 
 
 @pytest.mark.parametrize(
     ("body", "status", "words"),
     [
         ({"model": "gpt", "messages": [{"role": "user", "content": "hi"}]}, 404, "there is no recipe 'gpt'"),
-        ({"model": "mathwell", "messages": [{"role": "user", "content": "hi"}]}, 400, "tutors nobody"),
+        ({"model": "mathwell", "messages": [{"role": "user", "content": "hi"}]}, 400, "has no student"),
         ({"model": "soliloquy", "messages": []}, 400, "messages: List should have at least 1 item"),
         ({"model": "soliloquy", "messages": [{"role": "tool", "content": "x"}]}, 400, "messages.0.role"),
-        ({"model": "scaffold", "messages": [{"role": "user", "content": "How far?"}]}, 400, "by scaffold"),
+        ({"model": "scaffold", "messages": [{"role": "user", "content": "How far?"}]}, 400, "scaffold cannot use"),
         ({"messages": [{"role": "user", "content": "hi"}]}, 400, "model: Field required"),
         ({"model": "soliloquy", "messages": [{"role": "user", "content": "hi"}], "n": 2}, 400, "n is 2, which is not"),
     ],

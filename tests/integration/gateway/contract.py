@@ -6,10 +6,10 @@ from contextlib import aclosing
 
 import pytest
 
+from services.gateway.conversations import ConversationReader
 from services.gateway.index import Entry
 from services.gateway.refusals import Code, Refusal
 from services.gateway.service import Gateway
-from services.gateway.whole import Whole
 from soliloquy.runtime.events import first_event
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Summary
 from soliloquy.v1.dataset_pb2 import Origin
@@ -196,12 +196,12 @@ class GatewayContract:
             finished = [ConversationFinished(conversation=one) for one in conversations]
             await transport.publish([first_event(one, source="test", time=0.0) for one in finished])
             [place] = [one for one in await held(transport, "conversation.finished") if one.event.key == "c3"]
-            whole = Whole(transport, None)
+            whole = ConversationReader(transport, None)
             origin = Origin(topic=place.partition.topic, partition=place.partition.number, offset=place.offset)
             shown = FinishedConversation(id="c3", run="run")
             assert await whole.read(Entry(shown=shown, origin=origin)) == conversations[3]
             for elsewhere in (None, Origin(topic=origin.topic, partition=origin.partition, offset=10_000)):
-                with pytest.raises(Refusal, match="conversation c3 of run run cannot be read from here"):
+                with pytest.raises(Refusal, match="conversation c3 of run run cannot be read"):
                     await whole.read(Entry(shown=shown, origin=elsewhere))
 
     async def test_what_others_grow_is_found_and_read_and_left_to_them(self, connect: Connect) -> None:

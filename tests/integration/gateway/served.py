@@ -7,7 +7,7 @@ import grpc
 
 from services.gateway.access.access import Access
 from services.gateway.access.interceptor import AccessInterceptor
-from services.gateway.serving import server
+from services.gateway.grpc_server import server
 from soliloquy.runtime.transports.port import Transport
 from tests.integration.gateway.support import opened
 

@@ -10,17 +10,17 @@ from typing import Any
 import aiohttp
 
 from services.gateway.access.access import Access
-from services.gateway.access.rate import Limit, Limits
-from services.gateway.access.tokens import Tokens
+from services.gateway.access.rate import RateLimit, RateLimits
+from services.gateway.access.tokens import TokenFile
 from services.gateway.app import access, answering
-from services.gateway.http.routes import Own
+from services.gateway.http.routes import HttpRoute
 from services.gateway.service import Gateway
 from services.gateway.settings import GatewaySettings
 from tests.integration.gateway.support import Collecting, growing, opened
 from tests.integration.transport.embedded import connect
 from tests.unit.gateway.tokens import OPERATOR, READER, written
 
-ROOMY = Limit(burst=10_000, per_second=10_000)
+ROOMY = RateLimit(burst=10_000, per_second=10_000)
 START = {"recipe": "soliloquy", "problems": "arithmetic", "conversations": 3}
 
 
@@ -65,15 +65,15 @@ class Site:
         return str(answer.body["id"])
 
 
-def guarded(folder: Path, **limits: Limit) -> Access:
+def guarded(folder: Path, **limits: RateLimit) -> Access:
     """Asks for the tokens of a reader and an operator, and is patient unless it is told otherwise."""
     chosen = {"calls": ROOMY, "steering": ROOMY, "strangers": ROOMY} | limits
-    return Access(Tokens(written(folder)), limits=Limits(**chosen))
+    return Access(TokenFile(written(folder)), limits=RateLimits(**chosen))
 
 
 @asynccontextmanager
 async def site(
-    folder: Path, *, admitting: Access | None = None, own: Iterable[Own] = (), **settings: Any
+    folder: Path, *, admitting: Access | None = None, own: Iterable[HttpRoute] = (), **settings: Any
 ) -> AsyncIterator[Site]:
     chosen = GatewaySettings(**settings)
     collecting = Collecting()

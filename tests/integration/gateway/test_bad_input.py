@@ -46,11 +46,11 @@ async def test_what_is_not_known_is_not_found(at: Site) -> None:
         ("page_token=forged", "page_token"),
         ("page_token=%00%ff%27--", "page_token"),
         ("page_size=-1", "page_size"),
-        ("page_size=1e3", 'page_size is "1e3": write a whole number'),
+        ("page_size=1e3", 'page_size is "1e3": send a whole number'),
         ("page_size=99999999999", "page_size"),
-        ("state=RUN_STATE_DONE", 'state is "RUN_STATE_DONE": it is one of RUN_STATE_UNSPECIFIED'),
-        ("state=2", "it is one of"),
-        ("stat=RUN_STATE_PAUSED", "there is no 'stat' to ask for: state, page_size, page_token"),
+        ("state=RUN_STATE_DONE", 'state is "RUN_STATE_DONE": send one of RUN_STATE_UNSPECIFIED'),
+        ("state=2", "send one of"),
+        ("stat=RUN_STATE_PAUSED", "unknown parameter 'stat': use state, page_size, page_token"),
         ("page_size=1&page_size=2", "page_size is given twice"),
     ],
 )
@@ -73,18 +73,18 @@ async def test_forged_places_in_a_list_of_conversations_are_refused(at: Site) ->
     [
         ({"recipe": "none"}, "recipe"),
         ({"problems": "../../etc/passwd"}, "problems"),
-        ({"problems": 7}, "request.problems is 7: write a text"),
+        ({"problems": 7}, "request.problems is 7: send a string"),
         ({"conversations": 0}, "conversations"),
-        ({"conversations": "many"}, 'request.conversations is "many": write a whole number'),
+        ({"conversations": "many"}, 'request.conversations is "many": send a whole number'),
         ({"conversations": 2**63}, "request.conversations"),
-        ({"conversations": True}, "request.conversations is true: write a whole number"),
-        ({"conversations": 1.5}, "request.conversations is 1.5: write a whole number"),
+        ({"conversations": True}, "request.conversations is true: send a whole number"),
+        ({"conversations": 1.5}, "request.conversations is 1.5: send a whole number"),
         ({"max_turns": 1}, "max_turns"),
         ({"max_turns": None}, "request.max_turns is null"),
-        ({"enrich": "yes"}, 'request.enrich is "yes": write true or false'),
-        ({"seed": -1}, "request.seed is -1: write a whole number, not below 0"),
-        ({"colour": "red"}, "there is no field 'request.colour'"),
-        ({"inFlight": 3}, "there is no field 'request.inFlight'"),
+        ({"enrich": "yes"}, 'request.enrich is "yes": send true or false'),
+        ({"seed": -1}, "request.seed is -1: send a whole number from 0"),
+        ({"colour": "red"}, "unknown field 'request.colour'"),
+        ({"inFlight": 3}, "unknown field 'request.inFlight'"),
     ],
 )
 async def test_settings_that_make_no_run_are_named(at: Site, settings: dict[str, Any], told: str) -> None:
@@ -124,7 +124,7 @@ async def test_a_body_that_is_none_is_refused(at: Site, body: bytes) -> None:
 async def test_a_form_of_another_site_is_no_request(at: Site) -> None:
     body = json.dumps({"request_id": "one", "request": START}).encode()
     answer = await at.ask("POST", "/v1/runs", body, headers={"content-type": "text/plain"})
-    assert (answer.status, answer.message) == (400, "the body is text/plain: send application/json")
+    assert (answer.status, answer.message) == (400, "the body's type is text/plain: send application/json")
 
 
 async def test_the_same_id_with_other_settings_is_refused(at: Site) -> None:

@@ -8,7 +8,7 @@ import aiohttp
 import grpc
 import pytest
 
-from services.gateway.access.certificates import BadCertificates, Tls
+from services.gateway.access.certificates import BadCertificates, ServerTls
 from soliloquy.v1.gateway_pb2 import ListRunsRequest
 from soliloquy.v1.gateway_pb2_grpc import RunServiceStub
 from tests.integration.gateway.site import OPERATOR, site
@@ -33,8 +33,8 @@ def client(authority: Authority) -> Certificate:
     return authority.sign("client")
 
 
-def tls_of(server: Certificate, authority: Authority) -> Tls:
-    return Tls(certificate=server.certificate, key=server.key, client_ca=authority.own.certificate)
+def tls_of(server: Certificate, authority: Authority) -> ServerTls:
+    return ServerTls(certificate=server.certificate, key=server.key, client_ca=authority.own.certificate)
 
 
 async def test_a_certificate_is_as_good_as_a_token(
@@ -73,11 +73,11 @@ async def test_a_name_that_is_no_entry_of_the_file_is_nobody(
 async def test_files_that_make_no_tls_are_named(tmp_path: Path, server: Certificate) -> None:
     missing = tmp_path / "none.pem"
     for tls in (
-        Tls(certificate=missing, key=server.key),
-        Tls(certificate=server.certificate, key=server.certificate),
-        Tls(certificate=server.certificate, key=server.key, client_ca=missing),
+        ServerTls(certificate=missing, key=server.key),
+        ServerTls(certificate=server.certificate, key=server.certificate),
+        ServerTls(certificate=server.certificate, key=server.key, client_ca=missing),
     ):
-        with pytest.raises(BadCertificates, match=r"TLS cannot be had with .*\.pem"):
+        with pytest.raises(BadCertificates, match=r"TLS cannot use .*\.pem"):
             tls.for_http()
 
 

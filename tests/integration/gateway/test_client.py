@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 
 from services.gateway.access import certificates
 from services.gateway.access.access import Access
-from services.gateway.access.tokens import Tokens
+from services.gateway.access.tokens import TokenFile
 from soliloquy.cli.main import commands
 from soliloquy.client import (
     AsyncRuns,
@@ -162,7 +162,7 @@ async def test_what_is_unknown_refused_or_away_is_said_in_a_sentence(address: st
             await anext(runs.watch("no-such"))
         with pytest.raises(NotFound, match="no dead letter has the id 'no-such'"):
             await runs.replay("no-such")
-        with pytest.raises(InvalidRequest, match="recipe cannot be 'latin': the recipes are"):
+        with pytest.raises(InvalidRequest, match="invalid recipe 'latin': use one of"):
             await runs.start(**ARITHMETIC, recipe="latin")
         await runs.start(**ARITHMETIC, request_id="taken")
         with pytest.raises(InvalidRequest, match="with other settings"):
@@ -175,13 +175,13 @@ async def test_what_is_unknown_refused_or_away_is_said_in_a_sentence(address: st
 
 
 async def test_a_token_opens_what_its_role_may_do(connect: Connect, tmp_path: Path) -> None:
-    access = Access(Tokens(written(tmp_path)))
+    access = Access(TokenFile(written(tmp_path)))
     async with connect() as transport, served(transport, access=access) as address:
         async with AsyncRuns(address) as stranger, AsyncRuns(address, token=READER) as reader:
-            with pytest.raises(PermissionDenied, match="a token is needed"):
+            with pytest.raises(PermissionDenied, match="a token is required"):
                 await anext(stranger.list())
             assert [status async for status in reader.list()] == []
-            with pytest.raises(PermissionDenied, match="StartRun takes the role operator"):
+            with pytest.raises(PermissionDenied, match="StartRun requires the role operator"):
                 await reader.start(**ARITHMETIC)
         async with AsyncRuns(address, token=OPERATOR) as operator:
             assert (await operator.start(**ARITHMETIC)).requested_by == "olga"
@@ -191,8 +191,8 @@ async def test_a_certificate_does_for_a_token(connect: Connect, tmp_path: Path) 
     authority = Authority.founded(tmp_path / "certificates")
     own = authority.sign("broker", ["IP:127.0.0.1"])
     caller = authority.sign("client")
-    shown = certificates.Tls(certificate=own.certificate, key=own.key, client_ca=authority.own.certificate)
-    access = Access(Tokens(written(tmp_path, entry("soliloquy-test-client", "operator"))))
+    shown = certificates.ServerTls(certificate=own.certificate, key=own.key, client_ca=authority.own.certificate)
+    access = Access(TokenFile(written(tmp_path, entry("soliloquy-test-client", "operator"))))
     tls = Tls(ca=authority.own.certificate, certificate=caller.certificate, key=caller.key)
     async with connect() as transport, served(transport, access=access, credentials=shown.for_grpc()) as address:
         async with AsyncRuns(address, tls=tls) as runs:
@@ -206,7 +206,7 @@ async def test_a_certificate_does_for_a_token(connect: Connect, tmp_path: Path) 
 
 
 async def test_a_token_file_is_read_and_an_empty_one_refused(connect: Connect, tmp_path: Path) -> None:
-    access = Access(Tokens(written(tmp_path)))
+    access = Access(TokenFile(written(tmp_path)))
     token, empty = tmp_path / "token", tmp_path / "empty"
     token.write_text(f"{READER}\n", "utf-8")
     empty.write_text("\n", "utf-8")
@@ -223,7 +223,7 @@ async def test_a_token_file_is_read_and_an_empty_one_refused(connect: Connect, t
     assert refused.stderr == f"soliloquy: {empty} holds no token: write it on a line of its own\n"
     assert (denied.exit_code, denied.stderr) == (
         2,
-        "soliloquy: PauseRun takes the role operator, and rita has the role reader\n",
+        "soliloquy: PauseRun requires the role operator; rita has the role reader\n",
     )
 
 
@@ -316,7 +316,7 @@ async def test_who_stops_watching_leaves_the_run_alone(address: str, collecting:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("show", "no-such"), "soliloquy: there is no run 'no-such': list the runs to see those there are"),
+        (("show", "no-such"), "soliloquy: there is no run 'no-such': list the runs"),
         (("watch", "no-such"), "soliloquy: there is no run 'no-such'"),
         (("start", "--problems", "poetry", "--conversations", "2"), "soliloquy: problems cannot be 'poetry'"),
     ],

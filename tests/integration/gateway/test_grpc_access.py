@@ -12,9 +12,9 @@ from google.protobuf.message_factory import GetMessageClass
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
-from services.gateway.access.rate import Limit
+from services.gateway.access.rate import RateLimit
 from services.gateway.access.roles import ROLE_OF
-from services.gateway.access.tokens import LOOK_SECONDS
+from services.gateway.access.tokens import CHECK_SECONDS
 from services.gateway.http.routes import SERVICE
 from soliloquy.v1.gateway_pb2 import GetRunRequest, ListRunsRequest, StartRunRequest, WatchRunRequest
 from soliloquy.v1.gateway_pb2_grpc import RunServiceStub
@@ -85,7 +85,7 @@ async def test_a_probe_needs_no_token_and_who_looks_at_the_contract_does(at: Sit
 
 
 async def test_whoever_asks_too_often_is_told_when_to_come_back(tmp_path: Path) -> None:
-    admitting = guarded(tmp_path, calls=Limit(burst=1, per_second=0.5))
+    admitting = guarded(tmp_path, calls=RateLimit(burst=1, per_second=0.5))
     async with site(tmp_path, admitting=admitting) as at, grpc.aio.insecure_channel(at.grpc) as channel:
         stub: Any = RunServiceStub(channel)
         await stub.ListRuns(ListRunsRequest(), metadata=bearing(READER))
@@ -107,7 +107,7 @@ async def test_a_request_of_megabytes_is_refused_unread(at: Site) -> None:
 async def test_a_watcher_whose_token_is_taken_away_is_shown_no_more(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("services.gateway.access.interceptor.LOOK_SECONDS", LOOK_SECONDS / 10)
+    monkeypatch.setattr("services.gateway.access.interceptor.RECHECK_SECONDS", CHECK_SECONDS / 10)
     async with site(tmp_path, admitting=guarded(tmp_path)) as at:
         at.collecting.open.clear()
         run = await at.start(conversations=50)

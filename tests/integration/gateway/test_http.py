@@ -99,7 +99,7 @@ async def test_streams_end_with_the_gateway_so_that_browsers_come_back(tmp_path:
         rest = await reader.read()
     writer.close()
     assert b"retry: 1000\n\n" in begun
-    # Whole as an answer, and not told to be the end of the run.
+    # ConversationReader as an answer, and not told to be the end of the run.
     assert rest.endswith(b"\r\n0\r\n\r\n")
     assert b"event: end" not in rest
 

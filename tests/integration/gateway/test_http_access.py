@@ -8,7 +8,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from services.gateway.access.rate import Limit
+from services.gateway.access.rate import RateLimit
 from services.gateway.access.roles import ROLE_OF
 from services.gateway.http.headers import HEADERS
 from tests.integration.gateway.site import OPERATOR, READER, START, Site, guarded, site
@@ -79,7 +79,9 @@ async def test_a_reader_steers_nothing_and_learns_nothing_by_trying(guarded_site
 
 
 async def test_whoever_asks_too_often_is_told_when_to_come_back(tmp_path: Path) -> None:
-    admitting = guarded(tmp_path, calls=Limit(burst=2, per_second=0.1), strangers=Limit(burst=1, per_second=0.1))
+    admitting = guarded(
+        tmp_path, calls=RateLimit(burst=2, per_second=0.1), strangers=RateLimit(burst=1, per_second=0.1)
+    )
     async with site(tmp_path, admitting=admitting) as at:
         answers = [await at.ask("GET", "/v1/runs", token=READER) for _ in range(3)]
         assert [answer.status for answer in answers] == [200, 200, 429]

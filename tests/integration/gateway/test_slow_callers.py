@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from services.gateway.http import connection, reading, streams
+from services.gateway.http import connection, parsing, streams
 from soliloquy.v1.conversation_pb2 import Summary
 from soliloquy.v1.gateway_pb2 import FinishedConversation
 from tests.integration.gateway.site import Site, connected, head, site
@@ -37,7 +37,7 @@ async def test_who_sends_ten_megabytes_before_reading_anything_is_told_the_same(
             return answer.status, answer.read().decode()
 
     status, body = await asyncio.to_thread(sent)
-    assert (status, "at most 1048576 bytes are read" in body) == (413, True)
+    assert (status, "send at most 1048576 bytes" in body) == (413, True)
 
 
 async def test_who_goes_on_sending_after_the_answer_is_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,7 +89,7 @@ async def test_ten_megabytes_of_unknown_length_are_read_no_further_than_they_may
 
 
 async def test_a_body_that_does_not_come_is_not_waited_for(open_site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "BODY_SECONDS", 0.1)
+    monkeypatch.setattr(parsing, "BODY_SECONDS", 0.1)
     reader, writer = await connected(open_site)
     writer.write(head("POST", "/v1/runs", "content-type: application/json", "content-length: 9") + b"{")
     async with asyncio.timeout(20):
@@ -143,7 +143,7 @@ async def test_who_reads_slowly_costs_a_bounded_buffer_and_is_dropped_in_the_end
             if not at.gateway._tails.followers:
                 break
             finished = FinishedConversation(run=run, ordinal=number, summary=shown)
-            at.gateway._tails.tell(run, finished)
+            at.gateway._tails.publish(run, finished)
             await asyncio.sleep(0.001)
         await until(lambda: at.gateway._tails.followers == 0)
         writer.close()

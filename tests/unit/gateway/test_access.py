@@ -7,19 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from services.gateway.access.access import Access, Presented
+from services.gateway.access.access import Access, Credentials
 from services.gateway.access.loopback import OpenToOthers, check_closed, names_loopback, same_origin
-from services.gateway.access.rate import MOST_CALLERS, Buckets, Limit, Limits, counted_as
+from services.gateway.access.rate import MOST_CALLERS, RateLimit, RateLimits, TokenBuckets, rate_key
 from services.gateway.access.roles import ROLE_OF
-from services.gateway.access.tokens import Tokens
+from services.gateway.access.tokens import TokenFile
 from services.gateway.callers import CALLER
 from services.gateway.refusals import Code, Refusal
 from soliloquy.v1 import gateway_pb2
 from tests.unit.gateway.tokens import OPERATOR, READER, entry, written
 
-RPCS = gateway_pb2.DESCRIPTOR.services_by_name["RunService"].methods_by_name
+RPC_ROUTES = gateway_pb2.DESCRIPTOR.services_by_name["RunService"].methods_by_name
 STEERING = [name for name, role in ROLE_OF.items() if role == "operator"]
-ROOMY = Limit(burst=1_000, per_second=1_000)
+ROOMY = RateLimit(burst=1_000, per_second=1_000)
 
 
 class Clock:
@@ -30,13 +30,13 @@ class Clock:
         return self.now
 
 
-def access(folder: Path, *entries: str, **limits: Limit) -> Access:
+def access(folder: Path, *entries: str, **limits: RateLimit) -> Access:
     chosen = {"calls": ROOMY, "steering": ROOMY, "strangers": ROOMY} | limits
-    return Access(Tokens(written(folder, *entries)), limits=Limits(**chosen), clock=Clock())
+    return Access(TokenFile(written(folder, *entries)), limits=RateLimits(**chosen), clock=Clock())
 
 
-def presented(token: str = "", certificate: str = "", address: str = "192.0.2.7") -> Presented:
-    return Presented(address=address, token=token, certificate=certificate)
+def presented(token: str = "", certificate: str = "", address: str = "192.0.2.7") -> Credentials:
+    return Credentials(address=address, token=token, certificate=certificate)
 
 
 @contextmanager
@@ -48,7 +48,7 @@ def refused(code: Code) -> Iterator[pytest.ExceptionInfo[Refusal]]:
 
 @pytest.mark.parametrize("action", STEERING)
 def test_a_reader_steers_nothing(tmp_path: Path, action: str) -> None:
-    with refused(Code.DENIED) as found, access(tmp_path).admitted(presented(READER), action):
+    with refused(Code.DENIED) as found, access(tmp_path).admit(presented(READER), action):
         pytest.fail("a reader was let in")
     assert action in found.value.message
     assert "rita has the role reader" in found.value.message
@@ -56,74 +56,74 @@ def test_a_reader_steers_nothing(tmp_path: Path, action: str) -> None:
 
 @pytest.mark.parametrize("action", sorted(ROLE_OF))
 def test_an_operator_may_call_whatever_there_is(tmp_path: Path, action: str) -> None:
-    with access(tmp_path).admitted(presented(OPERATOR), action):
+    with access(tmp_path).admit(presented(OPERATOR), action):
         assert CALLER.get() == "olga"
 
 
 def test_every_rpc_is_somebodys() -> None:
-    assert set(RPCS) <= set(ROLE_OF)
+    assert set(RPC_ROUTES) <= set(ROLE_OF)
 
 
 def test_what_is_in_no_role_is_refused_to_all(tmp_path: Path) -> None:
-    with refused(Code.DENIED), access(tmp_path).admitted(presented(OPERATOR), "DeleteEverything"):
+    with refused(Code.DENIED), access(tmp_path).admit(presented(OPERATOR), "DeleteEverything"):
         pytest.fail("an unknown call was let in")
 
 
 def test_a_wrong_token_is_none_even_with_a_right_certificate(tmp_path: Path) -> None:
-    with refused(Code.UNAUTHENTICATED), access(tmp_path).admitted(presented("guess", "olga"), "GetRun"):
+    with refused(Code.UNAUTHENTICATED), access(tmp_path).admit(presented("guess", "olga"), "GetRun"):
         pytest.fail("a wrong token was let in")
 
 
 def test_a_certificate_is_looked_up_by_its_name(tmp_path: Path) -> None:
     guarded = access(tmp_path, entry("worker-7", "reader"))
-    with guarded.admitted(presented(certificate="worker-7"), "GetRun") as call:
+    with guarded.admit(presented(certificate="worker-7"), "GetRun") as call:
         assert call.who == "worker-7"
-    with refused(Code.UNAUTHENTICATED) as found, guarded.admitted(presented(certificate="worker-8"), "GetRun"):
+    with refused(Code.UNAUTHENTICATED) as found, guarded.admit(presented(certificate="worker-8"), "GetRun"):
         pytest.fail("an unknown name was let in")
     assert "worker-8" in found.value.message
 
 
 def test_without_tokens_everybody_may_do_everything() -> None:
-    with Access(None).admitted(presented(), "StartRun"):
+    with Access(None).admit(presented(), "StartRun"):
         assert CALLER.get() == ""
 
 
 def test_a_caller_that_is_too_fast_is_told_how_long_to_wait(tmp_path: Path) -> None:
-    guarded = access(tmp_path, calls=Limit(burst=2, per_second=0.5))
+    guarded = access(tmp_path, calls=RateLimit(burst=2, per_second=0.5))
     for _ in range(2):
-        with guarded.admitted(presented(READER), "GetRun"):
+        with guarded.admit(presented(READER), "GetRun"):
             pass
-    with refused(Code.TOO_MANY) as found, guarded.admitted(presented(READER), "GetRun"):
+    with refused(Code.TOO_MANY) as found, guarded.admit(presented(READER), "GetRun"):
         pytest.fail("a third call was let in")
     assert found.value.retry_after == 2.0
     # It is nobody else's fault.
-    with guarded.admitted(presented(OPERATOR), "GetRun"):
+    with guarded.admit(presented(OPERATOR), "GetRun"):
         pass
 
 
 def test_steering_is_bounded_more_narrowly_than_looking(tmp_path: Path) -> None:
-    guarded = access(tmp_path, steering=Limit(burst=1, per_second=1))
-    with guarded.admitted(presented(OPERATOR), "CancelRun"):
+    guarded = access(tmp_path, steering=RateLimit(burst=1, per_second=1))
+    with guarded.admit(presented(OPERATOR), "CancelRun"):
         pass
-    with refused(Code.TOO_MANY), guarded.admitted(presented(OPERATOR), "CancelRun"):
+    with refused(Code.TOO_MANY), guarded.admit(presented(OPERATOR), "CancelRun"):
         pytest.fail("a second call was let in")
-    with guarded.admitted(presented(OPERATOR), "GetRun"):
+    with guarded.admit(presented(OPERATOR), "GetRun"):
         pass
 
 
 def test_whoever_guesses_tokens_is_slowed_down_and_holds_up_nobody_at_the_same_address(tmp_path: Path) -> None:
-    guarded = access(tmp_path, strangers=Limit(burst=1, per_second=0.1))
-    with refused(Code.UNAUTHENTICATED), guarded.admitted(presented("guess"), "GetRun"):
+    guarded = access(tmp_path, strangers=RateLimit(burst=1, per_second=0.1))
+    with refused(Code.UNAUTHENTICATED), guarded.admit(presented("guess"), "GetRun"):
         pytest.fail("a guess was let in")
-    with refused(Code.TOO_MANY), guarded.admitted(presented("guess"), "GetRun"):
+    with refused(Code.TOO_MANY), guarded.admit(presented("guess"), "GetRun"):
         pytest.fail("a guess was let in")
-    with guarded.admitted(presented(READER), "GetRun"):
+    with guarded.admit(presented(READER), "GetRun"):
         pass
 
 
 def test_a_bucket_fills_again_and_never_beyond_its_burst() -> None:
     clock = Clock()
-    buckets = Buckets(Limit(burst=2, per_second=1), clock)
+    buckets = TokenBuckets(RateLimit(burst=2, per_second=1), clock)
     clock.now = 1_000.0
     assert [buckets.take("a") for _ in range(3)] == [0.0, 0.0, 1.0]
     clock.now += 1.0
@@ -131,7 +131,7 @@ def test_a_bucket_fills_again_and_never_beyond_its_burst() -> None:
 
 
 def test_callers_without_number_take_no_memory_without_end() -> None:
-    buckets = Buckets(Limit(burst=1, per_second=1), Clock())
+    buckets = TokenBuckets(RateLimit(burst=1, per_second=1), Clock())
     for number in range(MOST_CALLERS + 1):
         buckets.take(str(number))
     # The first was forgotten for the last.
@@ -140,9 +140,9 @@ def test_callers_without_number_take_no_memory_without_end() -> None:
 
 
 def test_the_addresses_of_one_host_are_counted_together() -> None:
-    assert counted_as("2001:db8::1") == counted_as("2001:db8::ffff:2")
-    assert counted_as("2001:db8::1") != counted_as("2001:db8:0:1::1")
-    assert counted_as("::ffff:192.0.2.7") == "192.0.2.7"
+    assert rate_key("2001:db8::1") == rate_key("2001:db8::ffff:2")
+    assert rate_key("2001:db8::1") != rate_key("2001:db8:0:1::1")
+    assert rate_key("::ffff:192.0.2.7") == "192.0.2.7"
 
 
 def test_the_audit_log_tells_who_did_what_to_what_and_no_token(
@@ -150,13 +150,13 @@ def test_the_audit_log_tells_who_did_what_to_what_and_no_token(
 ) -> None:
     guarded = access(tmp_path)
     with caplog.at_level(logging.INFO, "services.gateway"):
-        with guarded.admitted(presented(OPERATOR), "CancelRun") as call:
+        with guarded.admit(presented(OPERATOR), "CancelRun") as call:
             call.target = "a-run\nolga cancelled b-run"
-        with refused(Code.DENIED), guarded.admitted(presented(READER), "CancelRun", "a-run"):
+        with refused(Code.DENIED), guarded.admit(presented(READER), "CancelRun", "a-run"):
             pytest.fail("a reader was let in")
-        with refused(Code.UNAUTHENTICATED), guarded.admitted(presented("guess"), "GetRun"):
+        with refused(Code.UNAUTHENTICATED), guarded.admit(presented("guess"), "GetRun"):
             pytest.fail("a guess was let in")
-        with guarded.admitted(presented(READER), "GetRun"):
+        with guarded.admit(presented(READER), "GetRun"):
             pass
     told = [vars(record)["fields"] for record in caplog.records if record.name.endswith("audit")]
     assert told == [

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from services.gateway.access.tokens import LOOK_SECONDS, BadTokens, Tokens
+from services.gateway.access.tokens import CHECK_SECONDS, BadTokens, TokenFile
 from tests.unit.gateway.tokens import OPERATOR, READER, entry, written
 
 
@@ -18,7 +18,7 @@ class Clock:
 
 
 def test_a_token_is_known_by_its_digest_alone(tmp_path: Path) -> None:
-    tokens = Tokens(written(tmp_path))
+    tokens = TokenFile(written(tmp_path))
     found = tokens.with_token(OPERATOR)
     assert found is not None
     assert (found.name, found.role) == ("olga", "operator")
@@ -27,7 +27,7 @@ def test_a_token_is_known_by_its_digest_alone(tmp_path: Path) -> None:
 
 
 def test_a_name_without_a_digest_is_for_a_certificate_only(tmp_path: Path) -> None:
-    tokens = Tokens(written(tmp_path, entry("worker-7", "operator")))
+    tokens = TokenFile(written(tmp_path, entry("worker-7", "operator")))
     named = tokens.with_name("worker-7")
     assert named is not None
     assert named.role == "operator"
@@ -37,47 +37,47 @@ def test_a_name_without_a_digest_is_for_a_certificate_only(tmp_path: Path) -> No
 
 def test_a_token_that_is_taken_out_of_the_file_is_refused_without_a_restart(tmp_path: Path) -> None:
     clock, file = Clock(), written(tmp_path)
-    tokens = Tokens(file, clock)
+    tokens = TokenFile(file, clock)
     assert tokens.with_token(READER)
     written(tmp_path, entry("olga", "operator", OPERATOR))
-    clock.now += LOOK_SECONDS
+    clock.now += CHECK_SECONDS
     assert tokens.with_token(READER) is None
     assert tokens.with_token(OPERATOR)
 
 
 def test_a_file_that_is_broken_meanwhile_locks_nobody_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     clock, file = Clock(), written(tmp_path)
-    tokens = Tokens(file, clock)
+    tokens = TokenFile(file, clock)
     file.write_text("[[token]\n", "utf-8")
-    clock.now += LOOK_SECONDS
+    clock.now += CHECK_SECONDS
     with caplog.at_level(logging.ERROR, "services.gateway"):
         assert tokens.with_token(READER)
-        clock.now += LOOK_SECONDS
+        clock.now += CHECK_SECONDS
         assert tokens.with_token(READER)
     [told] = caplog.messages
-    assert "holds no tokens" in told
-    assert "that were there before hold" in told
+    assert "cannot be read" in told
+    assert "the previous tokens stay in force" in told
 
 
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("", "holds no [[token]]"),
-        ("token = [", "holds no tokens (Invalid value"),
-        ("tokens = []\n", "there is no entry 'tokens'"),
-        (entry("rita", "admin", READER), "token 1: its role is none: reader or operator"),
-        (entry("rita", "reader", READER) + entry("rita", "operator", OPERATOR), "two tokens are called 'rita'"),
+        ("", "has no [[token]]"),
+        ("token = [", "cannot be read (Invalid value"),
+        ("tokens = []\n", "unknown entry 'tokens'"),
+        (entry("rita", "admin", READER), "token 1: invalid role: use reader or operator"),
+        (entry("rita", "reader", READER) + entry("rita", "operator", OPERATOR), "two tokens are named 'rita'"),
         (entry("rita", "reader", READER) + entry("olga", "operator", READER), "two entries have the same sha256"),
-        (entry("", "reader", READER), "token 1: it has no usable name"),
-        (entry("rita", "reader") + 'sha256 = "the-secret-itself"\n', "token 1: its sha256 is none"),
-        (entry("rita", "reader") + 'token = "the-secret-itself"\n', "token 1: there is no field 'token'"),
-        ('token = "the-secret-itself"\n', "the tokens is no table"),
+        (entry("", "reader", READER), "token 1: invalid name"),
+        (entry("rita", "reader") + 'sha256 = "the-secret-itself"\n', "token 1: invalid sha256"),
+        (entry("rita", "reader") + 'token = "the-secret-itself"\n', "token 1: unknown field 'token'"),
+        ('token = "the-secret-itself"\n', "the tokens is not a table"),
     ],
 )
 def test_a_broken_file_is_refused_with_one_line_that_gives_no_secret_away(tmp_path: Path, text: str, told: str) -> None:
     file = written(tmp_path, text or "\n")
     with pytest.raises(BadTokens) as refused:
-        Tokens(file)
+        TokenFile(file)
     assert str(refused.value).startswith(str(file))
     assert told in str(refused.value)
     assert "the-secret-itself" not in str(refused.value)
@@ -85,5 +85,5 @@ def test_a_broken_file_is_refused_with_one_line_that_gives_no_secret_away(tmp_pa
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(BadTokens, match=r"none\.toml holds no tokens"):
-        Tokens(tmp_path / "none.toml")
+    with pytest.raises(BadTokens, match=r"none\.toml cannot be read"):
+        TokenFile(tmp_path / "none.toml")

@@ -3,12 +3,12 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
-from services.gateway.watching import MOST_KEPT, Latest, Skipped, Tails
+from services.gateway.watching import MOST_KEPT, LatestFeed, Skipped, TailFeed
 
 
 @asynccontextmanager
-async def telling(latest: Latest[Any, Any]) -> AsyncIterator[None]:
-    task = asyncio.create_task(latest.tell_always())
+async def telling(latest: LatestFeed[Any, Any]) -> AsyncIterator[None]:
+    task = asyncio.create_task(latest.publish_changes())
     try:
         yield
     finally:
@@ -23,49 +23,49 @@ async def soon(watched: AsyncGenerator[int, None]) -> int:
 
 async def test_a_watcher_is_told_how_it_stands_and_then_only_what_is_another() -> None:
     values = {"run": 1}
-    latest = Latest(values.__getitem__)
+    latest = LatestFeed(values.__getitem__)
     async with telling(latest), aclosing(latest.watch("run")) as watched:
         assert await soon(watched) == 1
-        latest.change("run")
+        latest.mark_changed("run")
         values["run"] = 2
-        latest.change("run")
+        latest.mark_changed("run")
         assert await soon(watched) == 2
 
 
 async def test_a_change_of_all_is_told_to_the_watchers_of_each() -> None:
     values = {"one": 1, "other": 2}
-    latest = Latest(values.__getitem__)
+    latest = LatestFeed(values.__getitem__)
     async with telling(latest), aclosing(latest.watch("one")) as one, aclosing(latest.watch("other")) as other:
         assert [await soon(one), await soon(other)] == [1, 2]
         values.update(one=3, other=4)
-        latest.change_all()
+        latest.mark_all_changed()
         assert [await soon(one), await soon(other)] == [3, 4]
 
 
 async def test_who_reads_slowly_gets_the_latest_and_nothing_that_was_overtaken() -> None:
     values = {"run": 0}
-    latest = Latest(values.__getitem__)
+    latest = LatestFeed(values.__getitem__)
     async with telling(latest), aclosing(latest.watch("run")) as slow, aclosing(latest.watch("run")) as quick:
         assert [await soon(slow), await soon(quick)] == [0, 0]
         for number in (1, 2, 3):
             values["run"] = number
-            latest.change("run")
+            latest.mark_changed("run")
             assert await soon(quick) == number
         assert await soon(slow) == 3
 
 
 async def test_all_who_watch_the_same_are_told_the_same_object() -> None:
     values = {"run": object()}
-    latest = Latest(values.__getitem__)
+    latest = LatestFeed(values.__getitem__)
     async with telling(latest), aclosing(latest.watch("run")) as one, aclosing(latest.watch("run")) as other:
         await anext(one), await anext(other)
         values["run"] = object()
-        latest.change("run")
+        latest.mark_changed("run")
         assert await anext(one) is await anext(other)
 
 
 async def test_who_leaves_is_forgotten() -> None:
-    latest = Latest({"run": 1}.__getitem__)
+    latest = LatestFeed({"run": 1}.__getitem__)
     async with aclosing(latest.watch("run")) as watched:
         await anext(watched)
         assert latest.watchers == 1
@@ -73,12 +73,12 @@ async def test_who_leaves_is_forgotten() -> None:
 
 
 async def test_a_slow_follower_keeps_so_many_and_is_told_how_many_it_missed() -> None:
-    tails = Tails[int]()
+    tails = TailFeed[int]()
     async with aclosing(tails.follow("run")) as tail:
         first = asyncio.create_task(anext(tail))
         await asyncio.sleep(0)
         for number in range(MOST_KEPT + 3):
-            tails.tell("run", number)
+            tails.publish("run", number)
         assert await first == Skipped(number=3)
         assert [await anext(tail) for _ in range(MOST_KEPT)] == list(range(3, MOST_KEPT + 3))
     assert tails.followers == 0

@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.gateway.chat.texts import cleaned
+from services.gateway.chat.texts import clean_text
 from services.gateway.refusals import Code, Refusal
 
 
@@ -20,11 +20,11 @@ from services.gateway.refusals import Code, Refusal
     ],
 )
 def test_nothing_but_words_gets_into_a_prompt(text: str, kept: str) -> None:
-    assert cleaned("the message", text, 100) == kept
+    assert clean_text("the message", text, 100) == kept
 
 
 @pytest.mark.parametrize(("text", "code"), [("x" * 101, Code.TOO_LARGE), ("", Code.INVALID), (" \x00\n", Code.INVALID)])
 def test_what_cannot_be_read_is_refused_in_a_sentence(text: str, code: Code) -> None:
-    with pytest.raises(Refusal, match=r"the message (has 101 characters: at most 100|is empty: write)") as refused:
-        cleaned("the message", text, 100)
+    with pytest.raises(Refusal, match=r"the message (has 101 characters: send at most 100|is empty)") as refused:
+        clean_text("the message", text, 100)
     assert refused.value.code is code

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from google.protobuf.message import Message
 
-from services.gateway.state import Topics
+from services.gateway.topics import TopicFollower
 from soliloquy.runtime.events import first_event
 from soliloquy.runtime.transports.embedded import EmbeddedTransport
 from soliloquy.runtime.transports.port import Delivery, Unanswered
@@ -38,6 +38,6 @@ async def test_what_was_heard_before_a_fault_is_not_heard_again(tmp_path: Path) 
     async with Faltering(tmp_path / "log.sqlite") as log:
         runs = [RunChanged(run=Run(id=name)) for name in "abcdef"]
         await log.publish([first_event(changed, source="gateway", time=1.0) for changed in runs])
-        await Topics(log, hear).recall()
+        await TopicFollower(log, hear).catch_up()
         assert log.faltered
     assert sorted(heard) == list("abcdef")

@@ -1,4 +1,4 @@
-"""Dead letters as the gateway shows them, and which problems of which run ended there."""
+"""Dead letters as the gateway shows them, and the problems whose events ended there."""
 
 import time
 from collections import defaultdict
@@ -19,25 +19,25 @@ from soliloquy.runtime.transports.port import Transport
 from soliloquy.v1.events_pb2 import ProblemSubmitted
 from soliloquy.v1.gateway_pb2 import DeadLetter
 
-# So many times as long as it took to read them all, they are not read again.
+# After reading all letters, wait this many times as long as that took.
 REST = 10
 
 
-class Letters:
+class DeadLetterTable:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
         self.counts: Mapping[str, int] = {}
         self.all: Sequence[DeadLetter] = ()
-        # By run, the ordinals of their problems.
+        # For each run, the ordinals of its dead problems.
         self.ordinals: Mapping[str, set[int]] = {}
         self._rests_until = 0.0
 
-    async def look(self, *, at_once: bool = False) -> None:
-        """Reads them where there are others than before; raises Unanswered."""
+    async def refresh(self, *, at_once: bool = False) -> None:
+        """Reads the letters again if their counts have changed; raises Unanswered."""
         counts = await self._transport.dead_letters()
         if not at_once and (counts == self.counts or time.monotonic() < self._rests_until):
             return
-        began = time.monotonic()
+        started = time.monotonic()
         shown: list[DeadLetter] = []
         ordinals: defaultdict[str, set[int]] = defaultdict(set)
         if counts:
@@ -47,11 +47,11 @@ class Letters:
                 if ordinal is not None:
                     ordinals[one.run].add(ordinal)
         self.counts, self.all, self.ordinals = counts, shown, ordinals
-        self._rests_until = time.monotonic() + REST * (time.monotonic() - began)
+        self._rests_until = time.monotonic() + REST * (time.monotonic() - started)
 
 
 def _shown(event: Event) -> tuple[DeadLetter, int | None]:
-    """A letter, and the place of its problem in its run; None where nobody can tell."""
+    """Returns the letter and its problem's ordinal; None where the event does not tell."""
     shown = DeadLetter(
         id=event.id, topic=origin(event.topic), made_at=event.time, attempt=event.attempt, error=event.error
     )

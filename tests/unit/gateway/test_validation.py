@@ -2,8 +2,8 @@ from typing import Any
 
 import pytest
 
-from services.gateway.asking import LIMITS, checked
 from services.gateway.refusals import GRPC_STATUS, HTTP_STATUS, Code, Refusal
+from services.gateway.validation import RUN_LIMITS, validated
 from soliloquy.v1.gateway_pb2 import StartRunRequest
 from soliloquy.v1.runs_pb2 import RunRequest
 
@@ -16,9 +16,9 @@ def asked(request_id: str = "one", **fields: Any) -> StartRunRequest:
 
 
 def test_what_is_left_out_has_the_usual_value() -> None:
-    request = checked(asked(max_turns=7))
+    request = validated(asked(max_turns=7))
     assert (request.in_flight, request.max_turns, request.max_attempts) == (64, 7, 10)
-    assert checked(StartRunRequest(request=request, request_id="one")) == request
+    assert validated(StartRunRequest(request=request, request_id="one")) == request
 
 
 @pytest.mark.parametrize(
@@ -26,32 +26,34 @@ def test_what_is_left_out_has_the_usual_value() -> None:
     [
         (
             asked(request_id=""),
-            "request_id cannot be '': send up to 128 letters, digits and .:_- that nobody else sends",
+            "invalid request_id '': send a unique id of up to 128 letters, digits and .:_-",
         ),
-        (asked(request_id="../x"), "request_id cannot be '../x'"),
-        (asked(request_id="x" * 129), "request_id cannot be 'xxx"),
-        (StartRunRequest(request_id="one"), "request is missing: say at least recipe, problems and conversations"),
-        (asked(recipe="../soliloquy"), "recipe cannot be '../soliloquy': the recipes are mathdial, mathwell,"),
-        (asked(conversations=0), "conversations cannot be 0: ask for 1 to 1000000"),
-        (asked(conversations=-1), "conversations cannot be -1"),
-        (asked(conversations=2**60), f"conversations cannot be {2**60}"),
-        (asked(in_flight=-5), "in_flight cannot be -5: ask for 1 to 4096"),
-        (asked(max_turns=1), "max_turns cannot be 1: ask for 2 to 200"),
-        (asked(max_attempts=1_000), "max_attempts cannot be 1000: ask for 1 to 100"),
+        (asked(request_id="../x"), "invalid request_id '../x'"),
+        (asked(request_id="x" * 129), "invalid request_id 'xxx"),
+        (StartRunRequest(request_id="one"), "request is missing: send at least recipe, problems and conversations"),
+        (asked(recipe="../soliloquy"), "invalid recipe '../soliloquy': use one of mathdial, mathwell,"),
+        (asked(conversations=0), "invalid conversations 0: send 1 to 1000000"),
+        (asked(conversations=-1), "invalid conversations -1"),
+        (asked(conversations=2**60), f"invalid conversations {2**60}"),
+        (asked(in_flight=-5), "invalid in_flight -5: send 1 to 4096"),
+        (asked(max_turns=1), "invalid max_turns 1: send 2 to 200"),
+        (asked(max_attempts=1_000), "invalid max_attempts 1000: send 1 to 100"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_what_makes_no_sense_is_refused_by_the_name_of_its_field(wrong: StartRunRequest, sentence: str) -> None:
     with pytest.raises(Refusal) as refused:
-        checked(wrong)
+        validated(wrong)
     assert refused.value.code == Code.INVALID
     assert refused.value.message.startswith(sentence)
     assert len(refused.value.message) < 300
 
 
 def test_every_limit_is_of_a_field_and_holds_its_usual_value() -> None:
-    assert LIMITS.keys() <= {field.name for field in RunRequest.DESCRIPTOR.fields}
-    assert all(bounds["least"] <= bounds.get("usual", bounds["least"]) <= bounds["most"] for bounds in LIMITS.values())
+    assert RUN_LIMITS.keys() <= {field.name for field in RunRequest.DESCRIPTOR.fields}
+    assert all(
+        bounds["least"] <= bounds.get("usual", bounds["least"]) <= bounds["most"] for bounds in RUN_LIMITS.values()
+    )
 
 
 def test_every_refusal_has_a_status_over_http_and_over_grpc() -> None:

@@ -1,19 +1,19 @@
-"""The reply as the student sees it grow: cut out of the answer that is being written."""
+"""Shows the student the reply while the model writes it, cut out of the whole answer."""
 
 from collections.abc import Mapping
 
-from services.gateway.chat.pieces import REPLY_AGAIN, Tell, reply
+from services.gateway.chat.progress import REPLY_AGAIN, Report, reply
 from soliloquy.recipes.person import VisibleText
 from soliloquy.runtime.model import ChunkReceiver
 from soliloquy.v1.model_pb2 import GenerateRequest
 
 
-class Showing:
-    """Asked for each answer that begins: what is no reply is not heard, and one that begins anew is taken back."""
+class VisibleReply:
+    """Listens to the answers that hold a reply; a second answer takes the first one back."""
 
-    def __init__(self, shown: Mapping[str, VisibleText], tell: Tell) -> None:
+    def __init__(self, shown: Mapping[str, VisibleText], report: Report) -> None:
         self._shown = shown
-        self._tell = tell
+        self._report = report
         self._text = ""
 
     def __call__(self, request: GenerateRequest) -> ChunkReceiver | None:
@@ -33,17 +33,17 @@ class Showing:
         return receive
 
     def settle(self, text: str) -> None:
-        """The reply as it was taken: what is missing of it, or all of it where other words were shown."""
+        """Shows the rest of the final reply, or all of it where other words were shown."""
         if not text.startswith(self._text):
             self._take_back()
         self._add(text)
 
     def _add(self, text: str) -> None:
         if delta := text[len(self._text) :]:
-            self._tell(reply(delta))
+            self._report(reply(delta))
             self._text = text
 
     def _take_back(self) -> None:
         if self._text:
-            self._tell(REPLY_AGAIN)
+            self._report(REPLY_AGAIN)
             self._text = ""

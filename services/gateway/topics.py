@@ -1,4 +1,4 @@
-"""Takes up where everything stands from the topics, and follows them: runs, what was collected, what is under way."""
+"""Reads the gateway's state from its topics, and follows them: runs, collected and running conversations."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -11,41 +11,41 @@ from soliloquy.runtime.topics import TOPIC_OF
 from soliloquy.runtime.transports.port import Delivery, Transport, Unanswered
 from soliloquy.v1.events_pb2 import ConversationCollected, RunCancelled, RunChanged, RunStanding
 
-# What is heard of a message, and when it was made.
-Hear = Callable[[Message, float], None]
+# Takes a message and when it was made.
+Receive = Callable[[Message, float], None]
 
-# In this order a problem that settles meanwhile is known to have been under way, and not submitted again.
+# In this order, a problem that finishes while they are read counts as under way, and is not submitted again.
 RECALLED = (RunChanged, RunCancelled, RunStanding, ConversationCollected)
-# What nobody else writes is not followed.
+# Only the gateway writes RunChanged, so it need not follow it.
 FOLLOWED = (RunCancelled, RunStanding, ConversationCollected)
-# Before it is asked again.
+# Before an unanswered read is repeated.
 PAUSE_SECONDS = 0.5
-# After so many others get their turn.
-_TURN = 256
+# Messages between two turns of other tasks.
+_MESSAGES_A_TURN = 256
 
 
-class Topics:
-    def __init__(self, transport: Transport, hear: Hear) -> None:
+class TopicFollower:
+    def __init__(self, transport: Transport, receive: Receive) -> None:
         self._transport = transport
-        self._hear = hear
-        # By message, the offset of each partition that is next.
+        self._receive = receive
+        # For each message, the next offset of each partition.
         self._next: dict[type[Message], dict[int, int]] = {message: {} for message in RECALLED}
 
-    async def recall(self) -> None:
-        """All that they hold, however often the transport gives no answer meanwhile."""
+    async def catch_up(self) -> None:
+        """Reads everything that the topics hold, repeating unanswered reads."""
         for message in RECALLED:
-            await self._recall(message)
+            await self._read(message)
 
     async def follow(self) -> None:
-        """All that comes."""
+        """Receives everything that comes."""
         async with asyncio.TaskGroup() as group:
             for message in FOLLOWED:
                 starts = dict(self._next[message])
                 group.create_task(self._take(message, self._transport.follow(TOPIC_OF[message].name, starts)))
 
-    async def _recall(self, message: type[Message]) -> None:
+    async def _read(self, message: type[Message]) -> None:
         while True:
-            # What was heard before is not heard again.
+            # Messages received before are not received again.
             starts = dict(self._next[message])
             try:
                 return await self._take(message, self._transport.read(TOPIC_OF[message].name, starts=starts))
@@ -54,11 +54,11 @@ class Topics:
 
     async def _take(self, kind: type[Message], deliveries: AsyncIterator[Delivery]) -> None:
         places = self._next[kind]
-        async with aclosing(messages(deliveries)) as heard:
+        async with aclosing(messages(deliveries)) as received:
             number = 0
-            async for delivery, message in heard:
-                self._hear(message, delivery.event.time)
+            async for delivery, message in received:
+                self._receive(message, delivery.event.time)
                 places[delivery.partition.number] = delivery.offset + 1
                 number += 1
-                if number % _TURN == 0:
+                if number % _MESSAGES_A_TURN == 0:
                     await asyncio.sleep(0)

@@ -1,4 +1,4 @@
-"""What a request says, as the message that it is to be; every refusal names the field."""
+"""Parses a request's body, path and query into a message; every refusal names the field."""
 
 import asyncio
 import json
@@ -16,13 +16,12 @@ from starlette.requests import ClientDisconnect, Request
 from services.gateway.refusals import Code, Refusal
 
 MOST_BODY_BYTES = 1024**2
-# A body that takes longer to come is not waited for.
 BODY_SECONDS = 10.0
 _LONGEST = 80
 _BOOLEANS = {"true": True, "false": False}
 _WHOLE = re.compile(r"-?[0-9]{1,20}")
-# Of characters that take two in JSON; alone they are none.
-_HALVES = re.compile("[\ud800-\udfff]")
+# Surrogates, which are characters only in pairs.
+_SURROGATES = re.compile("[\ud800-\udfff]")
 _RANGES = {
     FieldDescriptor.CPPTYPE_INT32: (-(2**31), 2**31 - 1),
     FieldDescriptor.CPPTYPE_INT64: (-(2**63), 2**63 - 1),
@@ -32,34 +31,36 @@ _RANGES = {
 Json = dict[str, Any]
 
 
-class TooSlow(Exception):
-    """The body did not come in time."""
+class BodyTooSlow(Exception):
+    """The body did not arrive in time."""
 
 
 async def read_body(request: Request, most_bytes: int = MOST_BODY_BYTES) -> Json:
-    """A JSON object; empty where nothing was sent. What is too long is refused before it is read."""
+    """Returns a JSON object, empty for an empty body; refuses a long body before reading it."""
     if not (content := await _content(request, most_bytes)):
         return {}
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
-        raise _invalid(f"the body is {kind[:_LONGEST] or 'of no type'}: send application/json")
+        raise _invalid(f"the body's type is {kind[:_LONGEST] or 'missing'}: send application/json")
     try:
         body = json.loads(content, parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
-        raise _invalid(f"the body is no JSON ({error})") from error
+        raise _invalid(f"the body is not JSON ({error})") from error
     if not isinstance(body, dict):
         raise _invalid(f"the body is {type(body).__name__}: send a JSON object")
     return body
 
 
-def parsed(descriptor: Descriptor, body: Json, path: Mapping[str, str], query: QueryParams | None = None) -> Message:
-    """The message of a body's and a path's fields, and of a query's."""
-    asked = {**body, **(_of_query(descriptor, path, query) if query else {})}
-    if twice := asked.keys() & path.keys():
-        raise _invalid(f"{min(twice)} is in the path: leave it out elsewhere")
-    _check(descriptor, asked, "")
+def parse_message(
+    descriptor: Descriptor, body: Json, path: Mapping[str, str], query: QueryParams | None = None
+) -> Message:
+    """Builds a message from the fields of a body, a path and a query."""
+    fields = {**body, **(_query_fields(descriptor, path, query) if query else {})}
+    if twice := fields.keys() & path.keys():
+        raise _invalid(f"{min(twice)} is in the path: do not send it elsewhere too")
+    _check(descriptor, fields, "")
     message: Message = GetMessageClass(descriptor)()
-    return ParseDict({**asked, **path}, message)
+    return ParseDict({**fields, **path}, message)
 
 
 async def _content(request: Request, most_bytes: int) -> bytes:
@@ -74,41 +75,41 @@ async def _content(request: Request, most_bytes: int) -> bytes:
                 if len(content) > most_bytes:
                     raise _too_large(most_bytes)
     except TimeoutError:
-        raise TooSlow(f"the body did not come within {BODY_SECONDS:g} s") from None
+        raise BodyTooSlow(f"the body did not arrive within {BODY_SECONDS:g} s") from None
     except ClientDisconnect:
-        raise TooSlow("the body ended before its end") from None
+        raise BodyTooSlow("the body ended early") from None
     return bytes(content)
 
 
 def _too_large(most_bytes: int) -> Refusal:
-    return Refusal(Code.TOO_LARGE, f"the body is too long: at most {most_bytes} bytes are read")
+    return Refusal(Code.TOO_LARGE, f"the body is too long: send at most {most_bytes} bytes")
 
 
 def _no_number(text: str) -> NoReturn:
-    raise ValueError(f"{text} is no number of JSON")
+    raise ValueError(f"{text} is not a JSON number")
 
 
-def _of_query(descriptor: Descriptor, path: Mapping[str, str], query: QueryParams) -> Json:
-    asked: Json = {}
+def _query_fields(descriptor: Descriptor, path: Mapping[str, str], query: QueryParams) -> Json:
+    fields: Json = {}
     for name, value in query.multi_items():
         field = descriptor.fields_by_name.get(name)
         if field is None or name in path:
             known = [each for each in descriptor.fields_by_name if each not in path]
-            raise _invalid(f"there is no {name[:_LONGEST]!r} to ask for: {_listed(known)}")
-        if name in asked:
-            raise _invalid(f"{name} is given twice: once is enough")
-        asked[name] = _BOOLEANS.get(value, value) if field.type == FieldDescriptor.TYPE_BOOL else value
-    return asked
+            raise _invalid(f"unknown parameter {name[:_LONGEST]!r}: use {_listed(known)}")
+        if name in fields:
+            raise _invalid(f"{name} is given twice: send it once")
+        fields[name] = _BOOLEANS.get(value, value) if field.type == FieldDescriptor.TYPE_BOOL else value
+    return fields
 
 
 def _check(descriptor: Descriptor, given: Json, within: str) -> None:
-    """Protobuf takes fields by two names each, and says of wrong ones what no user of JSON understands."""
+    """Refuses wrong fields: protobuf accepts two names for each, and its errors do not speak of JSON."""
     for name, value in given.items():
         place, field = f"{within}.{name}".strip("."), descriptor.fields_by_name.get(name)
         if field is None:
             of = f" of {within}" if within else ""
             raise _invalid(
-                f"there is no field {place[:_LONGEST]!r}: those{of} are {_listed(list(descriptor.fields_by_name))}"
+                f"unknown field {place[:_LONGEST]!r}: the fields{of} are {_listed(list(descriptor.fields_by_name))}"
             )
         if field.message_type:
             if not isinstance(value, dict):
@@ -123,12 +124,12 @@ def _fits(field: FieldDescriptor, value: Any) -> bool:
         case FieldDescriptor.CPPTYPE_BOOL:
             return isinstance(value, bool)
         case FieldDescriptor.CPPTYPE_STRING:
-            return isinstance(value, str) and not _HALVES.search(value)
+            return isinstance(value, str) and not _SURROGATES.search(value)
         case FieldDescriptor.CPPTYPE_ENUM:
             return value in _names(field)
         case kind:
             least, most = _RANGES[kind]
-            # Protobuf writes long ones as texts.
+            # Protobuf writes 64-bit integers as strings.
             text = "" if isinstance(value, bool) else str(value)
             return bool(_WHOLE.fullmatch(text)) and least <= int(text) <= most
 
@@ -136,14 +137,14 @@ def _fits(field: FieldDescriptor, value: Any) -> bool:
 def _wanted(field: FieldDescriptor) -> str:
     match field.cpp_type:
         case FieldDescriptor.CPPTYPE_BOOL:
-            return "write true or false"
+            return "send true or false"
         case FieldDescriptor.CPPTYPE_STRING:
-            return "write a text"
+            return "send a string"
         case FieldDescriptor.CPPTYPE_ENUM:
-            return f"it is one of {_listed(_names(field))}"
+            return f"send one of {_listed(_names(field))}"
         case kind:
             least, most = _RANGES[kind]
-            return f"write a whole number, not below {least} or above {most}"
+            return f"send a whole number from {least} to {most}"
 
 
 def _names(field: FieldDescriptor) -> list[str]:

@@ -1,4 +1,4 @@
-"""What is asked of a chat, and what is told of it: the bodies of its requests and answers."""
+"""The bodies of a chat's requests and answers."""
 
 from collections.abc import Sequence
 from typing import Any, Literal, TypeVar
@@ -13,13 +13,13 @@ class _Body(BaseModel):
 
 
 class StartChat(_Body):
-    """About a problem of a bank, or about one of one's own."""
+    """Starts a chat about a problem of a bank, or about the person's own."""
 
     recipe: str
     bank: str | None = None
     seed: int = 0
     question: str | None = None
-    # As the teacher would have it; some recipes cannot do without.
+    # The teacher's solution; some recipes require it.
     solution: str = ""
 
 
@@ -28,32 +28,32 @@ class Say(_Body):
 
 
 class FinishChat(_Body):
-    # Whether the conversation may be kept as data.
+    # Whether the person agrees to keep the conversation as data.
     keep: bool
 
 
-class Said(_Body):
+class ChatMessage(_Body):
     role: Literal["student", "tutor"]
     text: str
 
 
-class Posed(_Body):
+class ChatProblem(_Body):
     topic: str
     question: str
     source: str
 
 
-class ChatShown(_Body):
+class ChatState(_Body):
     id: str
     recipe: str
-    problem: Posed
-    messages: Sequence[Said]
+    problem: ChatProblem
+    messages: Sequence[ChatMessage]
     over: bool
 
 
 class ChatFinished(_Body):
     kept: bool
-    # What it is called among the conversations of its run; empty where it is not kept.
+    # The ids of the kept conversation and its run; empty where it is not kept.
     conversation: str
     run: str
 
@@ -61,8 +61,8 @@ class ChatFinished(_Body):
 B = TypeVar("B", bound=BaseModel)
 
 
-def read(kind: type[B], body: Any) -> B:
-    """What a body in JSON asks for; a Refusal that names the field."""
+def parse_body(kind: type[B], body: Any) -> B:
+    """Raises a Refusal that names the invalid field."""
     try:
         return kind.model_validate(body, strict=True)
     except ValidationError as error:

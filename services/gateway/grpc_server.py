@@ -30,7 +30,7 @@ def server(
     interceptors: Sequence[grpc.aio.ServerInterceptor],
     credentials: grpc.ServerCredentials | None,
 ) -> GrpcServer:
-    """One of the interceptors is to turn a Refusal into its status."""
+    """Expects one of the interceptors to turn a Refusal into its status."""
     handlers = {method.name: _handler(gateway, method.name) for method in SERVICE.methods}
     return GrpcServer(
         SERVICE.full_name,
@@ -42,14 +42,14 @@ def server(
     )
 
 
-def method_of(rpc: str) -> str:
-    """What the gateway calls an rpc."""
+def method_name(rpc: str) -> str:
+    """The gateway's method for an RPC: "GetRun" is `get_run`."""
     return _HUMP.sub("_", rpc).lower()
 
 
 def _handler(gateway: Gateway, rpc: str) -> "grpc.RpcMethodHandler[Any, Any]":
     method = SERVICE.methods_by_name[rpc]
-    call = getattr(gateway, method_of(rpc))
+    call = getattr(gateway, method_name(rpc))
     codec = (GetMessageClass(method.input_type).FromString, _encoded)
 
     async def one(request: Message, context: Context) -> Message:
@@ -65,7 +65,7 @@ def _handler(gateway: Gateway, rpc: str) -> "grpc.RpcMethodHandler[Any, Any]":
         try:
             async with aclosing(call(request)) as answers:
                 async for answer in answers:
-                    # There is no message that says so.
+                    # The contract has no message for it.
                     if not isinstance(answer, Skipped):
                         yield answer
         except Refusal:
@@ -84,4 +84,4 @@ def _encoded(message: Message) -> bytes:
 
 def _failure(error: Exception) -> tuple[grpc.StatusCode, str]:
     _log.error("a call failed in the gateway itself", exc_info=error)
-    return grpc.StatusCode.INTERNAL, "the gateway failed: its log says why"
+    return grpc.StatusCode.INTERNAL, "the gateway failed: see its log"

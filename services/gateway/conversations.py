@@ -1,4 +1,4 @@
-"""Whole conversations: from the collector's datasets where the gateway sees them, else from their topic."""
+"""Reads whole conversations: from the collector's datasets or, where the gateway sees none, from their topic."""
 
 import asyncio
 from contextlib import aclosing
@@ -12,29 +12,29 @@ from soliloquy.v1.dataset_pb2 import Origin
 from soliloquy.v1.events_pb2 import ConversationFinished
 
 
-class Whole:
+class ConversationReader:
     def __init__(self, transport: Transport, datasets: str | None) -> None:
-        """`datasets` is the folder or the store that the collector keeps them in."""
+        """`datasets` is the collector's folder or object store."""
         self._transport = transport
         self._datasets = datasets
 
     async def read(self, entry: Entry) -> Conversation:
-        """Raises Refusal where it is nowhere any longer."""
+        """Raises Refusal where the conversation can no longer be read."""
         found = await asyncio.to_thread(self._in_datasets, entry)
         if found is None and entry.origin:
             found = await self._in_topic(entry.origin, entry.shown.id)
         if found is None:
             raise Refusal(
                 Code.UNAVAILABLE,
-                f"conversation {entry.shown.id} of run {entry.shown.run} cannot be read from here: "
-                "its topic keeps it no longer, and the gateway was given no datasets (--data or --store) that hold it",
+                f"conversation {entry.shown.id} of run {entry.shown.run} cannot be read: its topic has dropped it, "
+                "and no dataset here holds it; start the gateway with the collector's --data or --store",
             )
         return found
 
     def _in_datasets(self, entry: Entry) -> Conversation | None:
         if self._datasets is None:
             return None
-        # Only here: no start waits for Arrow.
+        # Imported here because it loads Arrow, which no start should wait for.
         from soliloquy.dataset.reading import Dataset, NoDataset
 
         try:

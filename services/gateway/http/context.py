@@ -1,0 +1,40 @@
+"""What a handler is given: the request, its caller's credentials and its audit record."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from functools import partial
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from services.gateway.access.access import Access, Credentials
+from services.gateway.access.audit import AuditRecord
+from services.gateway.http.parsing import MOST_BODY_BYTES, Json, read_body
+from services.gateway.http.streams import GREETING, Stream
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RequestContext:
+    request: Request
+    access: Access
+    credentials: Credentials
+    audit: AuditRecord
+    # Set when the gateway stops.
+    stopping: asyncio.Event
+
+    async def body(self, most_bytes: int = MOST_BODY_BYTES) -> Json:
+        return await read_body(self.request, most_bytes)
+
+    def path_parameter(self, name: str) -> str:
+        return str(self.request.path_params[name])
+
+    async def stream(self, events: AsyncIterator[bytes]) -> Response:
+        """Sends server-sent events while the caller is admitted; raises what is raised before the first event."""
+        self.audit.streamed = True
+        if self.request.method == "HEAD":
+            return Response(media_type=Stream.media_type)
+        # No browser repeats a POST by itself, and OpenAI's clients take a greeting for an answer.
+        greeting = GREETING if self.request.method == "GET" else b""
+        still_admitted = partial(self.access.recheck, self.credentials)
+        return await Stream(events, self.stopping, still_admitted, greeting=greeting).begin()

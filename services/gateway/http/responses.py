@@ -1,0 +1,78 @@
+"""JSON answers, and each refusal as its status and one sentence."""
+
+import json
+import logging
+import math
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Any
+
+from google.protobuf.json_format import MessageToDict
+from google.protobuf.message import Message
+from starlette.responses import Response
+
+from services.gateway.http.parsing import BodyTooSlow
+from services.gateway.refusals import HTTP_STATUS, Code, Refusal
+
+REQUEST_TIMEOUT = 408
+_MOST_CACHED = 64
+
+_log = logging.getLogger(__name__)
+
+
+def to_dict(message: Message) -> dict[str, Any]:
+    """Includes every field that has a value without being set: 0, "", an empty list."""
+    return MessageToDict(message, preserving_proto_field_name=True, always_print_fields_with_no_presence=True)
+
+
+def to_json(content: Any) -> bytes:
+    return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace")
+
+
+class CachedEncoder:
+    """Encodes a message once for all watchers that are sent the same object."""
+
+    def __init__(self) -> None:
+        # Keyed by identity; holding the message keeps its identity from being reused.
+        self._cached: OrderedDict[int, tuple[Message, bytes]] = OrderedDict()
+
+    def __call__(self, message: Message) -> bytes:
+        if (cached := self._cached.get(id(message))) is None:
+            cached = self._cached[id(message)] = (message, to_json(to_dict(message)))
+            if len(self._cached) > _MOST_CACHED:
+                self._cached.popitem(last=False)
+        return cached[1]
+
+
+def json_response(content: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    """Answers with a message of the contract, or with anything that JSON can hold."""
+    plain = to_dict(content) if isinstance(content, Message) else content
+    return Response(to_json(plain), status, {"cache-control": "no-store", **(headers or {})}, "application/json")
+
+
+def error_response(error: Exception) -> Response:
+    match error:
+        case Refusal():
+            return _error(HTTP_STATUS[error.code], error.code, error.message, _headers(error))
+        case BodyTooSlow():
+            return _error(REQUEST_TIMEOUT, Code.INVALID, str(error), {"connection": "close"})
+        case _:
+            _log.error("a call failed in the gateway itself", exc_info=error)
+            return _error(500, "failed", "the gateway failed: see its log", {})
+
+
+def not_offered(method: str, path: str, allowed: str = "") -> Response:
+    offered = f"use {allowed}" if allowed else "see GET /openapi.json"
+    line = f"{method} {path[:200]} is not offered: {offered}"
+    return _error(405 if allowed else 404, Code.UNKNOWN, line, {"allow": allowed} if allowed else {})
+
+
+def _error(status: int, code: str, message: str, headers: Mapping[str, str]) -> Response:
+    return json_response({"error": {"code": code, "message": message}}, status, headers)
+
+
+def _headers(refusal: Refusal) -> dict[str, str]:
+    headers = {"retry-after": str(math.ceil(refusal.retry_after))} if refusal.retry_after else {}
+    if refusal.code is Code.UNAUTHENTICATED:
+        headers["www-authenticate"] = "Bearer"
+    return headers

@@ -1,0 +1,37 @@
+"""Validates a request for a run against the recipes and `limits.toml`."""
+
+import re
+import tomllib
+from pathlib import Path
+
+from services.gateway.refusals import Code, Refusal
+from soliloquy.recipes.recipe import known_recipes
+from soliloquy.v1.gateway_pb2 import StartRunRequest
+from soliloquy.v1.runs_pb2 import RunRequest
+
+RUN_LIMITS: dict[str, dict[str, int]] = tomllib.loads(Path(__file__).with_name("limits.toml").read_text("utf-8"))
+_REQUEST_ID = re.compile(r"[\w.:-]{1,128}", re.ASCII)
+
+
+def validated(start: StartRunRequest) -> RunRequest:
+    """Returns the request with the usual values where it names none; raises Refusal for an invalid one."""
+    if _REQUEST_ID.fullmatch(start.request_id) is None:
+        raise _invalid("request_id", start.request_id, "send a unique id of up to 128 letters, digits and .:_-")
+    if not start.HasField("request"):
+        raise Refusal(Code.INVALID, "request is missing: send at least recipe, problems and conversations")
+    request = RunRequest()
+    request.CopyFrom(start.request)
+    if request.recipe not in known_recipes():
+        raise _invalid("recipe", request.recipe, f"use one of {', '.join(known_recipes())}")
+    for name, bounds in RUN_LIMITS.items():
+        given = getattr(request, name)
+        value = bounds.get("usual", given) if given == 0 else given
+        if not bounds["least"] <= value <= bounds["most"]:
+            raise _invalid(name, given, f"send {bounds['least']} to {bounds['most']}")
+        setattr(request, name, value)
+    return request
+
+
+def _invalid(name: str, value: object, advice: str) -> Refusal:
+    shown = repr(value[:80]) if isinstance(value, str) else value
+    return Refusal(Code.INVALID, f"invalid {name} {shown}: {advice}")
