@@ -1,4 +1,4 @@
-"""How hard a text is to read, by the lengths of its sentences and words and by how familiar they are."""
+"""Readability of a text, by the lengths of its sentences and words and by familiar words."""
 
 import re
 from functools import cache, lru_cache
@@ -9,7 +9,7 @@ _SENTENCE = re.compile(r"[^.?!]*[^\W\d_][^.?!]*")
 _WORD = re.compile(r"[^\W_]+(?:['’.,-](?=\w)[^\W_]+)*")
 _TOKEN = re.compile(r"\d[\d.,]*\d|\w+(?:['’]\w+)?|[^\w\s]")
 _VOWELS = re.compile(r"[aeiouyàáâäèéêëìíîïòóôöùúûü]+", re.IGNORECASE)
-# A full stop in these ends no sentence.
+# The full stop of an abbreviation does not end a sentence.
 _TITLES = re.compile(r"\b(Mr|Mrs|Ms|Dr|St|vs)\.")
 _SILENT = re.compile(r"(?:[^laeiouy]es|[^aeiouytd]ed|[^laeiouy]e|[aeiouy]le?s?(?<=[aeiouy]le))$", re.IGNORECASE)
 _HISSING = re.compile(r"(?:[sxz]|ch|sh|[cg])es$", re.IGNORECASE)
@@ -20,7 +20,7 @@ def words(text: str) -> list[str]:
 
 
 def tokens(text: str) -> int:
-    """Its words, numbers and marks."""
+    """Counts words, numbers and punctuation marks."""
     return len(_TOKEN.findall(text))
 
 
@@ -31,7 +31,7 @@ def sentences(text: str) -> int:
 
 @lru_cache(8192)
 def syllables(word: str) -> int:
-    """By groups of vowels, less a silent e; a number in digits counts as one."""
+    """Counts groups of vowels except a silent e; a number in digits has one syllable."""
     groups = len(_VOWELS.findall(word))
     if groups > 1 and _SILENT.search(word) and not _HISSING.search(word):
         groups -= 1
@@ -40,7 +40,7 @@ def syllables(word: str) -> int:
 
 @lru_cache(256)
 def flesch_kincaid(text: str) -> float:
-    """The American school year that can read it; below zero where it is very easy."""
+    """Returns the American school year that can read the text; negative for very easy texts."""
     found = words(text)
     if not found:
         return 0.0
@@ -49,9 +49,9 @@ def flesch_kincaid(text: str) -> float:
 
 
 def dale_chall(text: str) -> float | None:
-    """By New Dale-Chall, which counts the words that a child does not know; None without the list of those it knows.
+    """Returns the New Dale-Chall score, by the share of unfamiliar words; None without the list of familiar words.
 
-    Numbers in digits are known. Names are not, nor inflections that the list lacks, as in the published figures.
+    As in the published figures, numbers in digits are familiar; names, and inflections missing from the list, are not.
     """
     familiar, found = _familiar(), words(text)
     if familiar is None:
@@ -63,7 +63,7 @@ def dale_chall(text: str) -> float | None:
 
 @cache
 def _familiar() -> frozenset[str] | None:
-    """The list alone: to count with it, its library fetches a dictionary of sounds."""
+    """Reads only the word list of textstat, whose functions would download a pronunciation dictionary."""
     try:
         path = distribution("textstat").locate_file("textstat/resources/en/easy_words.txt")
     except PackageNotFoundError:

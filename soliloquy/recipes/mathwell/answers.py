@@ -1,4 +1,4 @@
-"""The shape that the recipe's prompt asks for: a problem and the function that solves it."""
+"""The answer to the writing prompt: a problem and the function that solves it."""
 
 from typing import Annotated
 

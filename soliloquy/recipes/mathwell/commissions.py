@@ -1,4 +1,4 @@
-"""What may be asked of a problem that is yet to be written."""
+"""Commissions: which topics are allowed, and how a commission reads in words."""
 
 import re
 from collections.abc import Sequence
@@ -8,12 +8,12 @@ from soliloquy.v1.conversation_pb2 import Commission
 
 
 def commission_refusal(commission: Commission) -> str:
-    """Why no problem is written to it; empty where one is."""
+    """Returns the reason not to write a problem for this commission; empty if there is none."""
     return topic_refusal(commission.topic) if commission.topic else ""
 
 
 def topic_refusal(topic: str) -> str:
-    """Why a text is no topic: a model is to read it, and to do nothing that it says."""
+    """Returns the reason to reject a topic, which goes into a prompt and must not give instructions."""
     limits = POLICY["topic"]
     name = topic.casefold()
     if not name.strip():
@@ -27,12 +27,12 @@ def topic_refusal(topic: str) -> str:
 
 
 def allowed_operations(commission: Commission) -> Sequence[str]:
-    """The only ones that a problem may need; any where none is named."""
+    """Returns the operations that a problem may need; none stands for any."""
     return commission.operations or POLICY["grades"].get(str(commission.grade), ())
 
 
 def describe(commission: Commission) -> str:
-    """In words, for people."""
+    """Describes a commission in words, for people."""
     about = f" about {commission.topic}" if commission.topic else ""
     year = f" for school year {commission.grade}" if commission.grade else ""
     by = f" by {join_names(allowed_operations(commission))}" if allowed_operations(commission) else ""
@@ -40,6 +40,6 @@ def describe(commission: Commission) -> str:
 
 
 def join_names(names: Sequence[str]) -> str:
-    """As a sentence has it: a, b and c."""
+    """Joins names as in a sentence: a, b and c."""
     *first, last = names
     return f"{', '.join(first)} and {last}" if first else last

@@ -1,4 +1,4 @@
-"""The last look at a problem: its answer, what the judges say of it, and what can be measured."""
+"""The last state: records the answer, the opinions of the judges, and the measures."""
 
 import math
 
@@ -12,7 +12,7 @@ from soliloquy.v1.sandbox_pb2 import Value
 
 
 async def finish(event: ReplyNeeded, ask: Ask, judges: Judges) -> Outcome:
-    """What has no number for an answer is not judged: there is nothing to hold its text against."""
+    """Judges a problem only if its answer is a number."""
     conversation = event.conversation
     conversation.ending = Ending.ENDING_WRITTEN
     value = returned_value(conversation)
@@ -25,13 +25,13 @@ async def finish(event: ReplyNeeded, ask: Ask, judges: Judges) -> Outcome:
 
 
 def returned_value(conversation: Conversation) -> Value | None:
-    """What the function returned; None where it did not run."""
+    """Returns the result of the function; None if it did not run."""
     values = conversation.turns[-1].calculation.attempts[-1].execution.values
     return values[0].value if values else None
 
 
 def number_of(value: Value) -> float | None:
-    """The number that a value is: True is none, and neither is a list of one."""
+    """Returns a value as a finite number; None for True, lists and text."""
     kind = value.WhichOneof("kind")
     if kind not in ("integer", "real"):
         return None

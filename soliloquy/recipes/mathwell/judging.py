@@ -1,4 +1,4 @@
-"""A written problem before its judges, and what can be measured of it."""
+"""Judges and measures a written problem."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -67,7 +67,7 @@ def _measure(problem: Problem, scores: Scores) -> None:
 
 
 def recorded_scores(problem: Problem) -> Scores:
-    """What the judges said, as it was entered."""
+    """Returns the recorded opinions of the judges."""
     authorship = problem.authorship
     return Scores(
         opinions=[
@@ -85,6 +85,6 @@ def numbers(question: str) -> list[float]:
 
 
 def is_copy(question: str, example: Example, share: float) -> bool:
-    """Whether a question is an example once more: with its numbers, and so much of its words."""
-    # Its words are looked at first, which hardly ever leaves numbers to be read.
+    """Whether a question repeats an example: the same numbers, and at least `share` of its words."""
+    # Compares words first: parsing numbers is slower and hardly ever necessary.
     return shared_words(question, example.question) >= share and numbers(question) == numbers(example.question)

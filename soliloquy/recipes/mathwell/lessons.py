@@ -1,4 +1,4 @@
-"""What a model is to learn from a problem that is kept: the prompt as it is asked, and the answer to it."""
+"""Training samples from an accepted problem: the prompt and its answer."""
 
 from soliloquy.recipes.mathwell.answers import WrittenProblem
 from soliloquy.recipes.mathwell.prompting import writing
@@ -11,7 +11,7 @@ def lessons(conversation: Conversation) -> list[Lesson]:
 
 
 def dialogue(conversation: Conversation) -> list[ChatMessage]:
-    """The same as a chat: there is only one thing that is asked."""
+    """Returns the single prompt and its answer as a chat."""
     asked = [ChatMessage(role, text, turn=1) for role, text in writing(conversation.problem).said]
     return [*asked, ChatMessage("assistant", _answer(conversation), turn=1, learned=True)]
 

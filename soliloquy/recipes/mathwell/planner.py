@@ -1,4 +1,4 @@
-"""Nothing is made of a problem before it is written."""
+"""The recipe enriches no problem."""
 
 from soliloquy.runtime.ask import Ask
 from soliloquy.v1.conversation_pb2 import Enrichment, Problem

@@ -1,4 +1,4 @@
-"""The recipe's limits, as `rules.toml` has them."""
+"""The recipe's limits, from `rules.toml`."""
 
 import tomllib
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The recipe's prompts, filled in from a commission and from what was written.
+"""Fills in the recipe's prompts from a commission and a written problem.
 
 The tags (<topic>, <question>, ..) are part of the contract with the scripted engine; everything else in a template may
 be rewritten freely.
@@ -24,7 +24,7 @@ TEMPLATES = Templates(
 
 
 def writing(problem: Problem) -> Prompt:
-    """What a problem is written with."""
+    """Returns the prompt that a problem is written with."""
     commission = problem.authorship.commission
     return TEMPLATES.prompt(
         "writing",
@@ -34,7 +34,7 @@ def writing(problem: Problem) -> Prompt:
 
 
 def judging(problem: WordProblem) -> Prompt:
-    """What a judge is asked of a written problem."""
+    """Returns the prompt that judges a written problem."""
     answer = "nothing" if problem.answer is None else format_exact(problem.answer)
     return TEMPLATES.prompt("judging", question=problem.question, code=problem.code, answer=answer)
 
@@ -49,7 +49,7 @@ def given_prompts(conversation: Conversation) -> list[tuple[int, Prompt]]:
 
 @functools.cache
 def topics() -> Sequence[str]:
-    """What problems are about where nobody names a topic."""
+    """Returns the default topics."""
     return tuple(TEMPLATES.table("topics")["topics"])
 
 

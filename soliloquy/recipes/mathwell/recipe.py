@@ -1,4 +1,4 @@
-"""MATHWELL: word problems, each written with the function that solves it, run, and held against three criteria."""
+"""MATHWELL: word problems, each written with the function that solves it, executed and judged by three criteria."""
 
 from soliloquy.recipes.mathwell import (
     composer,

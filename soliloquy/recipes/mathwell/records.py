@@ -1,4 +1,4 @@
-"""A written problem as one JSON record: what was asked for, what was written, run, judged and measured."""
+"""A written problem as one JSON record: commission, problem, execution, opinions and measures."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A written problem from its record."""
+"""Restores a written problem from its record."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The rules that a written problem must keep to be kept. A fault names the rule and the evidence."""
+"""The rules that a written problem must satisfy. A fault names the rule and the evidence."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ from soliloquy.v1.sandbox_pb2 import Status
 
 
 def judged(conversation: Conversation) -> CheckedConversation:
-    """The same; there are no messages that anything could be said of."""
+    """Returns the faults of a problem; it has no messages to check."""
     if conversation.ending != Ending.ENDING_WRITTEN:
         reason = conversation.ending_reason or f"not finished: {Ending.Name(conversation.ending)}"
         return CheckedConversation(turns=(), faults=[reason])
@@ -22,7 +22,7 @@ def judged(conversation: Conversation) -> CheckedConversation:
 
 
 def _unusable(conversation: Conversation) -> str:
-    """Why there is no answer; empty where there is one."""
+    """Returns the reason that there is no answer; empty if there is one."""
     execution = conversation.turns[-1].calculation.attempts[-1].execution
     if execution.status != Status.STATUS_OK:
         return f"not executable: {execution.error or status_name(execution)}"

@@ -1,4 +1,4 @@
-"""Where a problem begins: nobody has written it yet, and a commission says what it is to be."""
+"""The first state: checks the commission of a problem that is still to be written."""
 
 from soliloquy.recipes.mathwell.commissions import commission_refusal
 from soliloquy.runtime.ask import Ask
@@ -6,12 +6,12 @@ from soliloquy.runtime.events import Outcome, emit
 from soliloquy.v1.conversation_pb2 import Ending
 from soliloquy.v1.events_pb2 import ConversationFinished, ConversationStarted, StudentReplied, TutorReplied
 
-# What a rejected attempt has left in the problem that comes back.
+# Left in the problem by a rejected attempt.
 _WRITTEN = ("question", "solution", "answer")
 
 
 async def begin(event: ConversationStarted | TutorReplied, ask: Ask) -> Outcome:
-    """A turn without a message: no student has a part in it."""
+    """Adds a turn without a message; the recipe has no student."""
     conversation = event.conversation
     problem = conversation.problem
     conversation.turns.add(number=1)

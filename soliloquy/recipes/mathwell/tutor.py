@@ -1,4 +1,4 @@
-"""What is to be written, said once for whoever writes and for whoever looks at it."""
+"""The second state: describes the commission for the writer and for readers of the record."""
 
 from soliloquy.recipes.mathwell.commissions import describe
 from soliloquy.runtime.ask import Ask
@@ -7,7 +7,7 @@ from soliloquy.v1.events_pb2 import CalculationNeeded, StudentReplied
 
 
 async def commission(event: StudentReplied, ask: Ask) -> Outcome:
-    """There is nothing to decide: a problem always needs a program that solves it."""
+    """Always asks for a program: a problem is written together with its solution."""
     conversation = event.conversation
     wanted = conversation.problem.authorship.commission
     conversation.turns[-1].calculation.description = describe(wanted)

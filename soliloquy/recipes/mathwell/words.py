@@ -1,9 +1,9 @@
-"""A written problem in words, as people read it."""
+"""The words for a written problem on cards and pages."""
 
 from collections.abc import Mapping
 from typing import Any
 
-# Nobody is evaluated, and nothing is gone through step by step.
+# The recipe has neither evaluations nor steps.
 WORDS: Mapping[str, Mapping[str, str]] = {"evaluations": {}, "actions": {}, "states": {}}
 STORY = """\
 Each word problem was written to order, together with a Python function that solves it. The function ran in a sandbox,
@@ -11,6 +11,6 @@ and what it returned is the answer; both were then held against three criteria: 
 
 
 def remark(turn: dict[str, Any]) -> str:
-    """What came of a problem's function, from a turn's record."""
+    """Returns how the function ended, from a turn's record."""
     *_, last = turn["soliloquy"]["attempts"] or [None]
     return f"the function ended with {last['status']}" if last else "nothing was written"

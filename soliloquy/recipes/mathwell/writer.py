@@ -1,4 +1,4 @@
-"""The writer: a problem, and the function that solves it."""
+"""The writing state: a problem and the function that solves it."""
 
 from soliloquy.recipes.mathwell import prompting
 from soliloquy.recipes.mathwell.answers import WrittenProblem
@@ -8,12 +8,12 @@ from soliloquy.v1.conversation_pb2 import Ending
 from soliloquy.v1.events_pb2 import CalculationNeeded, CodeFailed, CodeWritten, ConversationFinished
 
 ANSWER = "answer"
-# Behind the function: what is run besides it, so that there is something to read.
+# Appended to the function, so that its result can be read.
 _CALL = f"\n\n{ANSWER} = solution()"
 
 
 async def write(event: CalculationNeeded | CodeFailed, ask: Ask) -> Outcome:
-    """A problem whose function does not run is not mended: as in the paper, another is written in its place."""
+    """Writes a problem; one whose function fails ends there and, as in the paper, is replaced, not repaired."""
     conversation = event.conversation
     if isinstance(event, CodeFailed):
         conversation.ending = Ending.ENDING_WRITTEN

@@ -1,4 +1,4 @@
-"""Whether a problem is sensible, plausible and fit for a school class, and whether anything has to be calculated."""
+"""Rules for appropriate problems: sensible, plausible, fit for a school class, with something to calculate."""
 
 import re
 import tomllib
@@ -38,7 +38,7 @@ _KINDS: Mapping[str, Mapping[str, list[str]]] = _table("unsuitable")
 _UNSUITABLE: Mapping[str, tuple[re.Pattern[str], re.Pattern[str]]] = {
     kind: (_whole_words(row["words"]), _whole_words(row["unless"])) for kind, row in _KINDS.items()
 }
-# All of them at once and in lower case only: a tenth of the time, and most texts have none.
+# A single search in lower case takes a tenth of the time, and most texts contain none of the words.
 _ANY_KIND = re.compile(
     rf"\b(?:{'|'.join(words for row in _KINDS.values() for words in (*row['words'], *row['unless']))})\b"
 )
@@ -62,7 +62,7 @@ _DIVISIBLE, _BELOW_ZERO = (frozenset(_SENSE[name]) for name in ("divisible", "be
 
 
 def nothing_to_do(problem: ParsedProblem) -> Objections:
-    """The text says the answer itself."""
+    """The text gives the answer away."""
     asked = problem.question.asked
     if problem.result is None or problem.operations:
         return
@@ -81,7 +81,7 @@ def below_zero(problem: ParsedProblem) -> Objections:
 
 
 def part_of_one(problem: ParsedProblem) -> Objections:
-    """Half a child."""
+    """The answer is a fraction of something indivisible, such as half a child."""
     question = problem.question
     result = problem.problem.answer if problem.result is None else problem.result.value
     if result is None or abs(result - round(result)) < 1e-6 or not question.asked.startswith("how many"):
@@ -105,7 +105,7 @@ def implausible(problem: ParsedProblem) -> Objections:
 
 
 def _limit(one: Mention, problem: ParsedProblem) -> _Magnitude | None:
-    """The row that fits; what a comparison tells is judged like what is told itself."""
+    """Returns the row of the magnitudes that fits a number; treats compared amounts like stated ones."""
     sentence = problem.question.sentences[one.sentence]
     words = stems(sentence)
     for row in _ROWS:
@@ -128,11 +128,11 @@ def beyond_grade(problem: ParsedProblem) -> Objections:
 
 def unsuitable(problem: ParsedProblem) -> Objections:
     text = problem.question.text
-    # Beyond ASCII a letter may have more than two cases.
+    # Outside ASCII a letter may have more than two cases.
     if text.isascii() and not _ANY_KIND.search(text.lower()):
         return
     for kind, (words, unless) in _UNSUITABLE.items():
-        # What is harmless is blanked, so that the same word elsewhere in the text still counts.
+        # Blanks harmless phrases, so that the same word elsewhere in the text still counts.
         if found := words.search(unless.sub(" ", text)):
             yield f'{kind}: "{found[0]}"'
 

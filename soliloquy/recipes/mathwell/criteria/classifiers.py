@@ -1,4 +1,4 @@
-"""Small classifiers, one for each criterion: logistic regressions that were learned from labelled problems."""
+"""Small classifiers, one per criterion: logistic regressions learned from labelled problems."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -17,10 +17,10 @@ JUDGE = "classifier"
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Classifier:
     weights: Vector
-    # From its raw score to a probability, as labelled problems have it. Without a slope it knows nothing.
+    # Calibration from raw score to probability. A slope of zero means that nothing was learned.
     slope: float
     offset: float
-    # The share of all labelled problems that meet the criterion: what is likelier than that is met.
+    # The share of labelled problems that meet the criterion, which is the threshold for a yes.
     share: float
 
     def probability(self, features: Vector) -> float:
@@ -46,7 +46,7 @@ class Classifiers:
 
 
 def save(classifiers: Classifiers, path: Path) -> None:
-    """Arrays and nothing that would be run when it is read."""
+    """Writes plain arrays, which execute no code when loaded."""
     arrays = {
         f"{criterion}/{name}": value
         for criterion, one in classifiers.by_criterion.items()

@@ -1,4 +1,4 @@
-"""A word problem as a vector: its words, the words of its code, and how the two hang together, hashed."""
+"""A word problem as a vector of hashed features: its words, its code, and the links between them."""
 
 import re
 import zlib
@@ -20,12 +20,12 @@ Vector = npt.NDArray[np.float32]
 _TOKEN = re.compile(r"[^\W\d_]+|\d[\d.,/]*|[$%?]")
 _CODE = re.compile(r"[^\W\d_]{2,}|[-+*/%]{1,2}")
 _COMMENT = re.compile(r"#.*")
-# More of a kind than that tells no more.
+# Counts above this limit carry no further information.
 _MOST = 4
 
 
 def vector(problem: WordProblem) -> Vector:
-    """Of length one. A sign of its own keeps features that fall on one place from adding up."""
+    """Returns a vector of length one; a hashed sign keeps colliding features from adding up."""
     found = np.zeros(SIZE, dtype=np.float32)
     for feature in set(_features(problem)):
         place = zlib.crc32(feature.encode())
@@ -44,7 +44,7 @@ def _features(problem: WordProblem) -> Iterator[str]:
 
 
 def _together(read: ParsedProblem) -> Iterator[str]:
-    """What the code does with what is asked: those that tell the most, and that words alone do not show."""
+    """Yields features that relate the code to the question, which are the most telling ones."""
     mentions = read.question.mentions
     yield f"numbers {min(len(mentions), _MOST)}"
     yield f"largest {len(str(int(max((abs(one.value) for one in mentions), default=0))))}"

@@ -1,4 +1,4 @@
-"""Whether the code finds what is asked for: a rest, a total, an average, in the unit that is asked for."""
+"""Rules for the goal: the code finds the requested rest, total or average, in the requested unit."""
 
 import math
 import re
@@ -14,7 +14,7 @@ _REDUCED = re.compile(r"\b(?:off|discount|reduced|cheaper|sale|reduction)\b", re
 
 
 def operation_missing(problem: ParsedProblem) -> Objections:
-    """What is asked for needs an operation that the code does not have."""
+    """The question requires an operation that the code lacks."""
     asked, question = problem.question.asked, problem.question
     operations, takes_away = problem.operations, problem.takes_away()
     if not takes_away:
@@ -37,7 +37,7 @@ def operation_missing(problem: ParsedProblem) -> Objections:
 
 
 def _only_shared(problem: ParsedProblem) -> bool:
-    """ "gives half away": what is left is the other half."""
+    """Whether a half occurs: after "gives half away" the other half is left."""
     return any(one.value == 0.5 for one in problem.used)
 
 
@@ -59,7 +59,7 @@ def around(problem: ParsedProblem) -> Objections:
 
 
 def average(problem: ParsedProblem) -> Objections:
-    """A sum is divided by how many there are."""
+    """An average divides a sum by the number of its addends."""
     if not asks_for(problem.question.asked, "average"):
         return
     for term in problem.terms:
@@ -74,7 +74,7 @@ def average(problem: ParsedProblem) -> Objections:
 
 
 def total(problem: ParsedProblem) -> Objections:
-    """All of it is asked for: then what belongs to it is added."""
+    """A question for the total adds all parts."""
     question, operations = problem.question, problem.operations
     if not asks_for(question.asked, "total") or asks_for(question.asked, "more") or asks_for(question.asked, "left"):
         return
@@ -88,13 +88,13 @@ def total(problem: ParsedProblem) -> Objections:
 
 
 def _twice(problem: ParsedProblem) -> bool:
-    """Whether a number of the text is used again: for oneself and for what is compared with it."""
+    """Whether the code uses a number twice: for one side of a comparison and for the other."""
     numbers = [id(term) for term in problem.terms if not term.operation and problem.links.mention(term)]
     return len(numbers) > len(set(numbers)) or len({"+", "-"} & problem.operations) == 2
 
 
 def unit_asked(problem: ParsedProblem) -> Objections:
-    """The answer is in the unit that is asked for."""
+    """The answer is in the requested unit."""
     asked = problem.question.thing
     if problem.result is None or not is_measure(asked) or problem.links.known:
         return
@@ -111,7 +111,7 @@ def _core(problem: ParsedProblem) -> Term | None:
 
 
 def wrong_way_divided(problem: ParsedProblem) -> Objections:
-    """ "groups of 4": how many groups there are is divided, how many there are in groups is multiplied."""
+    """With "groups of 4", the number of groups is a quotient, and the number in all groups is a product."""
     thing = problem.question.thing
     if not thing:
         return
@@ -145,7 +145,7 @@ def wrong_way_divided(problem: ParsedProblem) -> Objections:
 
 
 def converted_wrong_way(problem: ParsedProblem) -> Objections:
-    """Minutes are found from hours by multiplying, and hours from minutes by dividing."""
+    """Hours become minutes by multiplication, and minutes become hours by division."""
     told = {one.thing for one in problem.used}
     for term in problem.terms:
         for place, part in enumerate(term.parts if term.operation in ("*", "/", "//") else ()):
@@ -161,14 +161,14 @@ def converted_wrong_way(problem: ParsedProblem) -> Objections:
 
 
 def shared_out(problem: ParsedProblem) -> Objections:
-    """What is shared out equally is divided."""
+    """Sharing equally requires a division."""
     asked = problem.question.asked
     if _SHARED.search(problem.question.text) and asks_for(asked, "each") and not problem.operations & {"/", "//"}:
         yield "what each one gets is asked for, and the code divides by nothing"
 
 
 def _per_thing_multiplied(core: Term, problem: ParsedProblem, thing: str) -> Objections:
-    """ "5 hours a scarf, 40 hours: how many scarves?": two amounts of the same measure make a ratio."""
+    """Two amounts of the same measure make a ratio: "5 hours a scarf, 40 hours: how many scarves?"."""
     one, other = (problem.links.mention(part) for part in core.parts)
     if one is None or other is None or one.factor or other.factor or asks_for(problem.question.asked, "area"):
         return

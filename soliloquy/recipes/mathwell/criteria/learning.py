@@ -1,4 +1,4 @@
-"""Learns the classifiers from labelled problems, and finds out on others how good they are."""
+"""Learns the classifiers from labelled problems and evaluates them on held-out ones."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,23 +14,23 @@ from soliloquy.runtime.seeds import seed
 
 TEST_SHARE = 0.2
 FOLDS = 5
-# Strong, as in the paper: few rows, many features.
+# Strong regularisation, as in the paper: few rows, many features.
 DECAY = 2e-3
 RATE = 8.0
 ROUNDS = 120
-# Of each label, or there is nothing to tell them apart by.
+# The least number of rows per label.
 LEAST = 10
 
 Array = npt.NDArray[np.floating[Any]]
 
 
 class TooFewLabels(ValueError):
-    """Not enough labelled problems of one kind."""
+    """A label has too few rows; the message names criterion and counts."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Quality:
-    """On problems that were not learned from."""
+    """Metrics on held-out problems."""
 
     rows: int
     share: float
@@ -40,7 +40,7 @@ class Quality:
     recall: float
     f1: float
     roc_auc: float
-    # The mean square of how far the probability was from the label.
+    # The mean squared difference between probability and label.
     brier: float
 
 
@@ -48,7 +48,7 @@ Labelled = tuple[WordProblem, Mapping[Criterion, bool]]
 
 
 def learn_classifiers(rows: Sequence[Labelled], run_seed: int) -> tuple[Classifiers, dict[Criterion, Quality]]:
-    """A row may lack labels; a problem that cannot be solved says nothing of the other criteria."""
+    """Learns one classifier per criterion; an unsolvable problem has no labels for the other criteria."""
     found: dict[Criterion, Classifier] = {}
     tested: dict[Criterion, Quality] = {}
     for criterion in Criterion:
@@ -56,7 +56,7 @@ def learn_classifiers(rows: Sequence[Labelled], run_seed: int) -> tuple[Classifi
         labels = np.array([label for _, label in labelled], dtype=bool)
         if min(int(labels.sum()), int((~labels).sum())) < LEAST:
             told = f"there are {labels.sum()} yes, {(~labels).sum()} no"
-            raise TooFewLabels(f"{criterion}: {LEAST} rows of each label are wanted; {told}")
+            raise TooFewLabels(f"{criterion}: at least {LEAST} rows of each label are required; {told}")
         features = np.stack([vector(problem) for problem, _ in labelled])
         places = [seed("criteria", run_seed, problem.question) / 2**64 for problem, _ in labelled]
         test = np.array(places) < TEST_SHARE
@@ -67,7 +67,7 @@ def learn_classifiers(rows: Sequence[Labelled], run_seed: int) -> tuple[Classifi
 
 
 def _classifier(features: Vector, labels: npt.NDArray[np.bool_], folds: npt.NDArray[np.int_]) -> Classifier:
-    """Calibrated on scores that each problem got while it was left out."""
+    """Calibrates on cross-validated scores."""
     scores = np.zeros(len(labels))
     for fold in range(FOLDS):
         inside = folds == fold
@@ -77,9 +77,9 @@ def _classifier(features: Vector, labels: npt.NDArray[np.bool_], folds: npt.NDAr
 
 
 def _weights(features: Vector, labels: npt.NDArray[np.bool_]) -> Vector:
-    """Each label counts as much as the other, however few there are of it."""
+    """Fits the weights by accelerated gradient descent; both labels have the same total weight."""
     share = np.where(labels, 0.5 / max(labels.mean(), 1e-9), 0.5 / max((~labels).mean(), 1e-9)) / len(labels)
-    # Most places hold nothing: few rows have few features.
+    # Few rows have few features, so most columns are empty.
     filled = features.any(axis=0)
     rows = np.ascontiguousarray(features[:, filled])
     columns = np.ascontiguousarray(rows.T)
@@ -95,7 +95,7 @@ def _weights(features: Vector, labels: npt.NDArray[np.bool_]) -> Vector:
 
 
 def _calibration(scores: Array, labels: npt.NDArray[np.bool_]) -> tuple[float, float]:
-    """Platt's: the line from scores to log odds, by Newton's method."""
+    """Platt scaling: fits the line from scores to log odds by Newton's method."""
     columns = np.stack([scores, np.ones(len(scores))], axis=1)
     line = np.zeros(2)
     for _ in range(50):
@@ -103,7 +103,7 @@ def _calibration(scores: Array, labels: npt.NDArray[np.bool_]) -> tuple[float, f
         slopes = columns.T @ (chance - labels) + 1e-3 * line
         curve = (columns * (chance * (1 - chance))[:, None]).T @ columns + 1e-3 * np.eye(2)
         line = line - np.linalg.solve(curve, slopes)
-    # A score that says the contrary of what is so says nothing.
+    # A negative slope contradicts the labels: treat the score as uninformative.
     return max(float(line[0]), 0.0), float(line[1])
 
 
@@ -131,6 +131,6 @@ def _tested(classifier: Classifier, features: Vector, labels: npt.NDArray[np.boo
 
 
 def _roc_auc(chances: Array, labels: npt.NDArray[np.bool_]) -> float:
-    """How often a problem that meets the criterion gets the higher chance of two."""
+    """The probability that a positive problem ranks above a negative one."""
     yes, no = chances[labels][:, None], chances[~labels][None, :]
     return float(((yes > no) + 0.5 * (yes == no)).mean()) if yes.size and no.size else float("nan")

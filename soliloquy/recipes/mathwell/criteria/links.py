@@ -1,4 +1,4 @@
-"""Where the numbers of the code come from: a number of the text, a conversion, or nowhere."""
+"""Links the numbers of the code to their sources: a number of the text, a conversion, or none."""
 
 import math
 import re
@@ -18,13 +18,13 @@ _PARTS_OF_NAME = re.compile(r"[^\W\d_]{3,}")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Links:
-    # The mention that a number of the code is taken from, by the number's identity.
+    # The source of each number of the code, by the identity of its term.
     sources: dict[int, Mention]
-    # Numbers that are known without being told: conversions, corners of a square, how many are averaged.
+    # Numbers that need no mention: conversions, the sides of a square, the divisor of an average.
     known: Sequence[Term]
-    # Numbers that come from nowhere.
+    # Numbers without a source.
     invented: Sequence[Term]
-    # Mentions that no number of the code is taken from.
+    # Mentions that the code does not use.
     unused: Sequence[Mention]
 
     def mention(self, term: Term) -> Mention | None:
@@ -50,7 +50,7 @@ def link_numbers(question: Question, root: Term) -> Links:
 
 
 def _said(term: Term, question: Question, sources: dict[int, Mention]) -> Mention | None:
-    """A mention of the very value that no other number of the code is taken from, if possible one of its name."""
+    """Returns an unused mention with the exact value, preferably one that shares words with the variable."""
     taken = {id(mention) for mention in sources.values()}
     same = [one for one in question.mentions if _is(one.value, term.value) and id(one) not in taken]
     fitting = [one for one in same if not _of_other_unit(term, one)]
@@ -66,14 +66,14 @@ def _alike(term: Term, mention: Mention) -> int:
 
 
 def _of_other_unit(term: Term, mention: Mention) -> bool:
-    """ "hours = 2" is not taken from "2 cars"."""
-    # "second" counts more often than it measures.
+    """Whether the units differ: "hours = 2" does not come from "2 cars"."""
+    # "second" is an ordinal more often than a unit.
     units = _words_of_name(term) & UNITS - {"second", "quarter"}
     return bool(units and mention.thing) and not units & (stems(mention.clause) | {mention.thing, mention.per})
 
 
 def _derived(term: Term, question: Question, sources: dict[int, Mention]) -> Mention | None:
-    """A mention in another form: 0.75 for "25 % off", 30 for "half an hour", 3 for "he and his 2 friends"."""
+    """Returns a mention in another form: 0.75 for "25 % off", 30 for "half an hour", 3 for "he and his 2 friends"."""
     return next(
         (one for one in question.mentions if any(_is(form, term.value) for form in _forms(one, question))), None
     )
@@ -88,7 +88,7 @@ def _forms(mention: Mention, question: Question) -> list[float]:
         if mention.thing == smaller and larger in units | {"dollar"}:
             forms.append(value / factor)
     if mention.share and value:
-        # "2/3" and "two thirds" may be written with both of their numbers.
+        # The code may use both numbers of "2/3" and "two thirds".
         exact = Fraction(value).limit_denominator(100)
         forms += [1 / value, float(exact.numerator), float(exact.denominator)]
     if "dozen" in question.words and not value % 12:
@@ -116,7 +116,7 @@ def _is_known(term: Term, question: Question, root: Term) -> bool:
         and any(one.compared for one in question.mentions)
         and re.search(r"\b(?:together|sum|total)\b", question.text)
     ):
-        # Of two numbers whose sum and difference are told.
+        # Halving, to find two numbers from their sum and difference.
         return True
     return _counts_addends(term, root)
 
@@ -126,7 +126,7 @@ def _is_factor(term: Term, root: Term) -> bool:
 
 
 def _counts_addends(term: Term, root: Term) -> bool:
-    """The divisor of an average."""
+    """Whether a term is the divisor of an average."""
     for above in root.walk():
         if above.operation in ("/", "//") and above.parts[1] is term:
             return term.value == above.parts[0].addends
@@ -134,7 +134,7 @@ def _counts_addends(term: Term, root: Term) -> bool:
 
 
 def substituted(term: Term, links: Links) -> Mention | None:
-    """The number of the text in whose place an invented one stands: the code copied it wrongly."""
+    """Returns the unused number of the text that the code miscopied as this term."""
     for one in links.unused:
         told, taken = sorted(f"{one.value:g}"), sorted(f"{term.value:g}")
         named = one.thing and one.thing in stems(term.name.replace("_", " "))
@@ -144,7 +144,7 @@ def substituted(term: Term, links: Links) -> Mention | None:
 
 
 def missing_conversion(term: Term, question: Question, links: Links, root: Term) -> tuple[str, str, float] | None:
-    """Of an invented number that stands where two units call for a conversion: the units and their factor."""
+    """Returns the units and the factor of the conversion that this invented number stands in for."""
     if not _converts(term, root):
         return None
     told = {one.thing for one in links.sources.values()} | {one.per for one in links.sources.values()}

@@ -1,4 +1,4 @@
-"""The numbers of a text with what each of them counts, and how."""
+"""The numbers of a text, with the thing that each counts and how it counts."""
 
 import re
 from collections.abc import Sequence
@@ -68,20 +68,20 @@ class Mention:
     """A number of the text."""
 
     value: float
-    # What it counts or measures, in the singular: "apple", "dollar", "hour"; empty where that cannot be seen.
+    # The counted thing or the unit, in the singular: "apple", "dollar", "hour"; empty if unknown.
     thing: str
-    # It says how many there are for each of something, and of what where that can be seen.
+    # A rate, such as "3 per box", and the thing that it is per, if known.
     rate: bool = False
     per: str = ""
     # "20 %", "half", "three quarters".
     share: bool = False
     # "3 times as many", "twice".
     factor: bool = False
-    # How it compares: +1 for "5 more than", -1 for "5 fewer than".
+    # A comparison: +1 for "5 more than", -1 for "5 fewer than".
     compared: int = 0
     # "3 of them", "12 are red".
     part: bool = False
-    # It may be no quantity at all: "one", "the two days".
+    # Possibly not a quantity: "one", "the two days".
     incidental: bool = False
     sentence: int
     clause: str
@@ -90,7 +90,7 @@ class Mention:
 
 
 def counted_thing(rest: str) -> str:
-    """The thing that the words behind a number name: the first plural, or the last word before one that ends them."""
+    """Returns the thing that the words behind a number name: the first plural, else the first word."""
     words: list[str] = []
     for word in re.findall(r"[^\W\d_]+(?:['’-][^\W\d_]+)*|[^\s\w]", rest)[:8]:
         lower = word.lower()
@@ -103,7 +103,7 @@ def counted_thing(rest: str) -> str:
         words.append(lower)
         if len(words) == 3:
             break
-    # "1 gallon", "60 puzzle": the first word where none is a plural.
+    # "1 gallon", "60 puzzle": the first word if none is a plural.
     return "" if not words or words[0] in _REFERS else singular(words[0])
 
 
@@ -119,7 +119,7 @@ def mentions_in(text: str, sentences: Sequence[str]) -> list[Mention]:
 
 
 def _in_words(text: str, bounds: Sequence[tuple[int, int]], taken: Sequence[tuple[int, int]]) -> list[Mention]:
-    """The factors and shares that a word says: "twice", "half"."""
+    """Returns the factors and shares that are words: "twice", "half"."""
     found: list[Mention] = []
     for word in WORD.finditer(text):
         value = FACTORS.get(word[0].lower())
@@ -144,7 +144,7 @@ def _in_words(text: str, bounds: Sequence[tuple[int, int]], taken: Sequence[tupl
 
 
 def _mention(number: Number, text: str, bounds: Sequence[tuple[int, int]]) -> Mention | None:
-    # "$20 a month": the article is none of the number's.
+    # "$20 a month": the article is not part of the number.
     written = re.sub(r"(?<=\d)\s+(?:of\s+)?an?$", "", text[number.start : number.end])
     ends = number.start + len(written)
     before, after = text[: number.start], text[ends:]
@@ -180,7 +180,7 @@ def _mention(number: Number, text: str, bounds: Sequence[tuple[int, int]]) -> Me
 
 
 def _rate(ahead: str, behind: str, *, hyphenated: bool) -> tuple[bool, str]:
-    """Whether a number says how many there are for each of something, and of what."""
+    """Returns whether a number is a rate, and the thing that it is per."""
     if hyphenated:
         return True, ""
     clause_after = re.split(r"\d|,\s|\band\b", behind, maxsplit=1)[0]
@@ -207,7 +207,7 @@ def _rate(ahead: str, behind: str, *, hyphenated: bool) -> tuple[bool, str]:
 
 
 def with_rate(mention: Mention, sentence: str, counted: set[str], things: set[str], asked: str) -> Mention:
-    """ "A box holds 12 pencils" says how many there are in each, where boxes are counted elsewhere."""
+    """Marks "a box holds 12 pencils" as a rate if the text counts boxes elsewhere, and unmarks false rates."""
     packed = _PACKED.search(mention.clause.partition("#")[0]) if mention.rate else None
     if packed and not _EACH_BEFORE.search(packed.string):
         # "boxes of 12", but not "the brains of 8".
@@ -230,7 +230,7 @@ def _sentence_of(at: int, bounds: Sequence[tuple[int, int]]) -> int:
 
 
 def _clause(text: str, bounds: tuple[int, int], start: int, end: int) -> str:
-    """What stands around a number, up to the next comma or "and"."""
+    """Returns the clause around a number, which is replaced by #."""
     ahead, behind = text[bounds[0] : start], text[end : bounds[1]]
     cuts = list(_CLAUSE_ENDS.finditer(ahead))
     first = cuts[-1].end() if cuts else 0

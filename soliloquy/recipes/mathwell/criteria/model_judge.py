@@ -1,4 +1,4 @@
-"""A language model's opinion of a word problem."""
+"""The opinion of a language model on a word problem."""
 
 from typing import Annotated, Literal
 

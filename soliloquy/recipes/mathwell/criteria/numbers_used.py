@@ -1,4 +1,4 @@
-"""Whether the code takes the numbers of the text, all that belong to the question, each in its place."""
+"""Rules for the numbers of the code: the text's own, all that the question needs, each in its place."""
 
 import math
 import re
@@ -12,7 +12,7 @@ _COUNTED_WITH = re.compile(r"\s*[a-z]+ (?:and|,)\s*$", re.IGNORECASE)
 
 
 def result(problem: ParsedProblem) -> Objections:
-    """What the code returned when it was run is what its steps come to."""
+    """The traced steps agree with the result of the execution."""
     answer = problem.problem.answer
     if problem.result is None or answer is None:
         return
@@ -31,7 +31,7 @@ def wrong_number(problem: ParsedProblem) -> Objections:
 
 
 def left_out(problem: ParsedProblem) -> Objections:
-    """A number of the text that belongs to what is asked, and that the code does not take."""
+    """The code omits a number of the text that the question needs."""
     if not problem.operations:
         return
     things = {one.thing for one in problem.used} | {problem.question.thing}
@@ -42,7 +42,7 @@ def left_out(problem: ParsedProblem) -> Objections:
 
 
 def _counted_with_used(one: Mention, problem: ParsedProblem) -> bool:
-    """ "36 children and 4 teachers": the one is counted with the other."""
+    """Whether a number is listed with a used one: "36 children and 4 teachers"."""
     text = problem.question.text
     for used in problem.used:
         first, second = sorted((used, one), key=lambda each: each.start)
@@ -52,7 +52,7 @@ def _counted_with_used(one: Mention, problem: ParsedProblem) -> bool:
 
 
 def pairs(problem: ParsedProblem) -> Objections:
-    """A price for adults is multiplied by the adults."""
+    """A rate is multiplied by the thing that it is per: a price for adults by the adults."""
     for term in problem.terms:
         if term.operation != "*":
             continue
@@ -82,7 +82,7 @@ def pairs(problem: ParsedProblem) -> Objections:
 
 
 def attached(problem: ParsedProblem) -> Objections:
-    """ "6 three-point shots": the 6 goes with the 3."""
+    """A count directly before a rate belongs to it: in "6 three-point shots" the 6 goes with the 3."""
     mentions = problem.question.mentions
     after = {id(one): other for one, other in pairwise(mentions) if other.start - one.end <= 1 and other.rate}
     for term in problem.terms:
@@ -93,7 +93,7 @@ def attached(problem: ParsedProblem) -> Objections:
 
 
 def sharers(problem: ParsedProblem) -> Objections:
-    """ "shares with 2 friends, so that all three have the same"."""
+    """The one who shares counts too: "shares with 2 friends, so that all three have the same"."""
     for term in problem.terms:
         mention = problem.links.mention(term.parts[1]) if term.operation in ("/", "//") else None
         if mention is None or term.parts[1].value != mention.value:

@@ -1,4 +1,4 @@
-"""Which operations a solution takes: those of the paper's tables."""
+"""The operations of a solution, as the paper's tables count them."""
 
 from collections.abc import Iterator
 
@@ -12,9 +12,9 @@ OPERATIONS = (*CALCULATIONS, "fractions", "decimals")
 
 
 def operations_in(code: str, question: str) -> list[str]:
-    """The distinct operations of the code, with fractions and decimals where the question or the answer has them.
+    """Returns the distinct operations of the code, and fractions and decimals in the question or the answer.
 
-    Empty for code that is no arithmetic that can be followed.
+    Empty if the code cannot be traced.
     """
     try:
         result = trace_solution(code)

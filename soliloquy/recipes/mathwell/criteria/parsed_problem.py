@@ -1,4 +1,4 @@
-"""A word problem as far as rules can read it: question, calculation, and how they hang together."""
+"""A parsed word problem: its question, its calculation, and the links between them."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,9 +12,9 @@ from soliloquy.recipes.mathwell.criteria.tracing import trace_solution
 from soliloquy.recipes.mathwell.criteria.verdicts import WordProblem
 from soliloquy.recipes.mathwell.criteria.words import UNITS
 
-# Why a rule objects; nothing where it does not.
+# The objections of a rule, one sentence each.
 Objections = Iterator[str]
-# What passes a number on as it is.
+# Functions that keep the meaning of a number.
 _SAME = ("int", "float", "round", "ceil", "floor", "abs")
 
 
@@ -22,13 +22,13 @@ _SAME = ("int", "float", "round", "ceil", "floor", "abs")
 class ParsedProblem:
     problem: WordProblem
     question: Question
-    # All that the code calculates and decides by; None where it is no arithmetic that can be followed, and why.
+    # The derivation of the result and of the conditions; None if the code cannot be traced.
     whole: Term | None
     unfollowed: str
 
     @cached_property
     def result(self) -> Term | None:
-        """What is returned, be it behind a condition or not."""
+        """The returned number, without the terms that decided conditions."""
         return self.whole.parts[0] if self.whole and self.whole.operation == DECIDED else self.whole
 
     @cached_property
@@ -50,7 +50,7 @@ class ParsedProblem:
 
     @cached_property
     def signs(self) -> dict[int, set[int]]:
-        """Of each mention, by its identity: whether the result grows with it, or shrinks."""
+        """The signs with which each mention, by its identity, enters the result."""
         found: dict[int, set[int]] = {}
         for term, sign in _signed(self.result, 1) if self.result else ():
             if (mention := self.links.mention(term)) is not None:
@@ -58,7 +58,7 @@ class ParsedProblem:
         return found
 
     def takes_away(self) -> bool:
-        """Whether something is subtracted, be it as 0.75 of the price for 25 % off."""
+        """Whether the code subtracts, including 0.75 of the price for 25 % off."""
         if not self.operations.isdisjoint(("-", "%")):
             return True
         return any(
@@ -68,7 +68,7 @@ class ParsedProblem:
         )
 
     def thing_of(self, term: Term) -> str:
-        """What a number of the calculation counts; empty where that cannot be said."""
+        """Returns the thing that a term counts; empty if unknown."""
         if not term.operation:
             mention = self.links.mention(term)
             return "" if mention is None or mention.share or mention.factor else mention.thing
@@ -87,7 +87,7 @@ class ParsedProblem:
         if len(rates) == 1:
             return self.thing_of(rates[0])
         one, other = self.thing_of(left), self.thing_of(right)
-        # Lengths make an area.
+        # The product of two lengths is an area.
         return "" if one == other else one or other if not (one and other) else ""
 
     def _converts(self, term: Term) -> bool:
@@ -100,7 +100,7 @@ class ParsedProblem:
         return term.operation in ("+", "-") and any(self.is_rate(part) for part in term.parts)
 
     def is_count(self, term: Term) -> bool:
-        """A number of the text that says how many or how much there is, and not for each of what."""
+        """Whether a term is a number of the text that is an amount rather than a rate, factor or share."""
         mention = self.links.mention(term)
         return mention is not None and not (mention.rate or mention.factor or mention.share)
 

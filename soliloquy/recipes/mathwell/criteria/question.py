@@ -1,4 +1,4 @@
-"""A question as far as rules can read it: its numbers, and what is asked."""
+"""Parses a question: its numbers and its goal."""
 
 import functools
 import re
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from soliloquy.recipes.mathwell.criteria.mentions import Mention, counted_thing, mentions_in, with_rate
 from soliloquy.recipes.mathwell.criteria.words import singular, stems
 
-# No word problem for children is longer.
+# Longer texts are not word problems for children.
 MOST_CHARACTERS = 1_500
 # Not behind "Mr." and not inside a number.
 _SENTENCE_ENDS = re.compile(r"(?<=[.?!])(?<!\bMr\.)(?<!\bMrs\.)(?<!\bMs\.)(?<!\bDr\.)(?<!\bSt\.)(?:[\"'”])?\s+")
@@ -24,11 +24,11 @@ class Question:
     text: str
     sentences: list[str]
     mentions: Sequence[Mention]
-    # What is asked, in lower case; empty where nothing is.
+    # The asking part of the question, in lower case; empty if the text asks nothing.
     asked: str
-    # The sentence that asks.
+    # The index of the asking sentence.
     asking: int
-    # The thing that is asked for, in the singular; empty where that cannot be seen.
+    # The requested thing, in the singular; empty if unknown.
     thing: str
     words: frozenset[str]
 
@@ -54,7 +54,7 @@ def parse_question(text: str) -> Question:
 
 
 def _asking(sentences: Sequence[str]) -> int:
-    """Which sentence asks: the last question, or else the last that tells to find something; -1 for none."""
+    """Returns the index of the last question, else of the last imperative such as "find ..", else -1."""
     questions = [number for number, sentence in enumerate(sentences) if sentence.rstrip("\"'”").endswith("?")]
     wanted = [
         number
@@ -67,7 +67,7 @@ def _asking(sentences: Sequence[str]) -> int:
 
 
 def _asked(sentence: str) -> str:
-    """From the word that asks on."""
+    """Returns the sentence from its first question word on, in lower case."""
     found = list(_ASKS.finditer(sentence))
     return sentence[found[0].start() :].lower() if found else ""
 

@@ -1,4 +1,4 @@
-"""A word problem held against the criteria, by rules and by whoever else has an opinion."""
+"""Scores a word problem against the criteria by rules, and adds the opinions of other judges."""
 
 import re
 import tomllib
@@ -22,23 +22,20 @@ _RULES: Mapping[Criterion, Mapping[str, Rule]] = {
     }
     for criterion, rules in tomllib.loads(Path(__file__).with_name("rules.toml").read_text("utf-8")).items()
 }
-# What a wrong answer looks like says nothing of its question.
+# Rules about the answer, which do not apply if the code is inaccurate.
 _OF_ANSWER = frozenset({"below_zero", "part_of_one"})
 _SMALL = frozenset(["a", "an", "the", "of", "and", "in", "on", "for", "with", "about", "to", "at"])
-# What shows that the code is no solution at all, and not only one that is hard to follow.
+# Reasons that show that the code is no solution, rather than one that cannot be traced.
 _NO_SOLUTION = re.compile("no function|returns nothing|no Python|cannot be calculated|list where")
 
 
 def score(problem: WordProblem, others: Sequence[Opinion] = ()) -> Scores:
-    """What the rules say, together with the opinions of `others`: classifiers, a model.
-
-    The code is read and calculated step by step, never run.
-    """
+    """Returns the opinions of the rules and of `others`. Traces the code and never runs it."""
     if len(problem.question) > MOST_CHARACTERS:
         told = f"the question has {len(problem.question)} characters; {MOST_CHARACTERS} are the limit"
         too_long = Opinion(criterion=Criterion.APPROPRIATE, meets=False, judge="rule length", because=told)
         return Scores(opinions=[too_long, *others], topic_named=_topic_named(problem))
-    # No rule looks at the topic; a judge that plays by the rules asks them once more without it.
+    # No rule reads the topic, so the scripted judge, which lacks it, hits the same cache entry.
     return Scores(opinions=[*_judged(replace(problem, topic="")), *others], topic_named=_topic_named(problem))
 
 
@@ -73,6 +70,6 @@ def _nothing_found(criterion: Criterion) -> str:
 
 
 def _topic_named(problem: WordProblem) -> bool | None:
-    """Whether a word of the topic is in the question."""
+    """Whether the question contains a word of the topic; None if there is no topic."""
     wanted = {singular(word) for word in WORD.findall(problem.topic)} - _SMALL
     return bool(wanted & stems(problem.question)) if wanted else None

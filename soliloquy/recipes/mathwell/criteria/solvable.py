@@ -1,4 +1,4 @@
-"""Whether a question can be answered: it asks something, and what it tells is enough and hangs together."""
+"""Rules for solvable problems: the text asks something, and its facts are sufficient and consistent."""
 
 import re
 
@@ -45,7 +45,7 @@ def _convertible(term: Term, problem: ParsedProblem) -> tuple[str, str, float] |
 
 
 def event(problem: ParsedProblem) -> Objections:
-    """ "Each hit costs 3 hearts", and nobody says how many hits there are."""
+    """A repeated event without a count: "each hit costs 3 hearts" and no number of hits."""
     if problem.result is None:
         return
     multiplied = {
@@ -69,7 +69,7 @@ def event(problem: ParsedProblem) -> Objections:
 
 
 def lasts(problem: ParsedProblem) -> Objections:
-    """How long something lasts needs how much of it goes in a time."""
+    """A question how long something lasts requires a rate of use."""
     question = problem.question
     told = any(one.rate or one.thing in ("hour", "minute", "day", "week") for one in question.mentions)
     if not told and re.search(r"how (?:long|many \w+) (?:will|does|do|can) .*\blast\b", question.asked):
@@ -77,7 +77,7 @@ def lasts(problem: ParsedProblem) -> Objections:
 
 
 def contradiction(problem: ParsedProblem) -> Objections:
-    """The same thing is told twice, with two numbers."""
+    """The text gives two different numbers for the same thing."""
     told = [one for one in problem.question.mentions if not (one.compared or one.share or one.factor or one.incidental)]
     for place, one in enumerate(told):
         for other in told[place + 1 :]:
@@ -96,7 +96,7 @@ def _content(mention: Mention) -> frozenset[str]:
 
 
 def _same_subject(one: Mention, other: Mention) -> bool:
-    """Of two clauses that say the same otherwise: whether neither names somebody whom the other does not."""
+    """Whether two otherwise equal clauses name the same persons."""
     names = [set(re.findall(r"\b[A-Z][a-z]+", clause[1:])) for clause in (one.clause, other.clause)]
     first = [WORD.findall(clause)[:1] for clause in (one.clause, other.clause)]
     pronoun = any(word and word[0].lower() in ("he", "she", "it", "they", "in", "there") for word in first)
@@ -104,7 +104,7 @@ def _same_subject(one: Mention, other: Mention) -> bool:
 
 
 def too_many_parts(problem: ParsedProblem) -> Objections:
-    """The parts of a whole come to more than the whole."""
+    """The parts of a whole exceed the whole."""
     question = problem.question
     if _OVERLAP.search(_NOBODY_IN_BOTH.sub("", question.text)):
         return
@@ -126,7 +126,7 @@ def _is_part(one: Mention, whole: Mention, text: str) -> bool:
 
 
 def parts_of_nothing(problem: ParsedProblem) -> Objections:
-    """A kind that is asked for and never spoken of: "How many of the animals are lions?"."""
+    """The question asks for a kind that the text does not mention: "How many of the animals are lions?"."""
     question = problem.question
     kind = re.search(r"how many .*\b(?:are|were) ([a-z]+s)\?*$", question.asked)
     told = " ".join(question.sentences[: question.asking] + question.sentences[question.asking + 1 :])
@@ -135,9 +135,9 @@ def parts_of_nothing(problem: ParsedProblem) -> Objections:
 
 
 def vague(problem: ParsedProblem) -> Objections:
-    """An amount that is only "some" or "several", beside no more than one number."""
+    """An amount is only "some" or "several", and the text has at most one number."""
     numbers = [one for one in problem.question.mentions if not one.incidental]
     found = VAGUE.search(problem.question.text)
-    # Where the code can be followed, it shows whether the amount is needed.
+    # If the code can be traced, it shows whether the amount is needed.
     if found and problem.result is None and len(numbers) < 2:
         yield f'the text says only "{found[0].lower()}"'

@@ -1,4 +1,4 @@
-"""Whether each step of the code fits the words of the text: what goes is taken away, what is for each is multiplied."""
+"""Rules for the steps of the code: losses are subtracted, rates are multiplied."""
 
 import math
 import re
@@ -18,7 +18,7 @@ _LATER = re.compile(r"\bin \S+ years\b|\byears from now\b|\byears later\b")
 
 
 def direction(problem: ParsedProblem) -> Objections:
-    """What goes is taken away, what comes is added."""
+    """Losses are subtracted and gains are added."""
     asked = problem.question.asked
     backwards = asks_for(asked, "before") or asks_for(asked, "needed") or asks_for(asked, "more")
     for one in problem.used:
@@ -39,7 +39,7 @@ def direction(problem: ParsedProblem) -> Objections:
 
 
 def _has_less(one: Mention, problem: ParsedProblem) -> bool:
-    """Whether what goes makes what is asked for less: a price that is paid makes a bill more."""
+    """Whether a loss reduces the requested amount; a paid price increases a bill."""
     asked = problem.question.asked
     if one.thing == "dollar":
         return asks_for(asked, "left") or re.search(r"\b(?:have|has)\b", asked) is not None
@@ -53,7 +53,7 @@ def _has_less(one: Mention, problem: ParsedProblem) -> bool:
 
 
 def _comes(one: Mention) -> int:
-    """+1 or -1; what is paid for something goes."""
+    """Returns +1 for a gain and -1 for a loss; a payment is a loss."""
     if one.thing == "dollar" and _PAYS.search(one.clause):
         return -1
     return 1 if _MORE.search(one.clause) and not happens(one.clause) else happens(one.clause)
@@ -64,7 +64,7 @@ def _other_stock(one: Mention, problem: ParsedProblem) -> bool:
 
 
 def _first_to_go(one: Mention, problem: ParsedProblem) -> bool:
-    """Whether nothing is told before from which it could go: then what goes is counted."""
+    """Whether no amount precedes the loss; the question then counts the loss itself."""
     return all(used.start >= one.start or _comes(used) < 0 for used in problem.used)
 
 
@@ -73,7 +73,7 @@ def _starts_before(one: Mention, problem: ParsedProblem) -> bool:
 
 
 def _about_subject(one: Mention, problem: ParsedProblem) -> bool:
-    """Whether the question asks for the one who has more or less, not for the other."""
+    """Whether the question asks for the subject of the comparison rather than for the other side."""
     subject = re.match(r"(?:In [^,]*, )?(?:And |But )?((?:His|Her|Their|The|My|Class)? ?\S+)", one.clause)
     than = re.search(r"\bthan (?:the )?([A-Z]?\w+)", one.clause)
     asked = problem.question.asked
@@ -84,7 +84,7 @@ def _about_subject(one: Mention, problem: ParsedProblem) -> bool:
 
 
 def rate_added(problem: ParsedProblem) -> Objections:
-    """How many there are for each of something is multiplied, not added to how many of them there are."""
+    """A rate is multiplied by a count, not added to it."""
     for term in problem.terms:
         if term.operation not in ("+", "-"):
             continue
@@ -110,14 +110,14 @@ def _has_rate(term: Term, problem: ParsedProblem) -> bool:
 
 
 def _times_one(mention: Mention, problem: ParsedProblem) -> bool:
-    """ "plus $5 for each order", of which there is one."""
+    """Whether a rate applies once: "plus $5 for each order", with a single order."""
     counted = any(one.thing == mention.per for one in problem.question.mentions)
     others = any(one.rate and one.per == mention.per and one is not mention for one in problem.used)
     return bool(mention.per) and not counted and not others and problem.question.thing == mention.thing
 
 
 def taken_from_nothing(problem: ParsedProblem) -> Objections:
-    """Something is taken away, and no word of the text calls for it."""
+    """The code subtracts although no word of the text calls for it."""
     question = problem.question
     called_for = may_take_away(question.text) or asks_for(question.asked, "more")
     told = any(one.compared or one.share or one.part for one in question.mentions)
@@ -126,7 +126,7 @@ def taken_from_nothing(problem: ParsedProblem) -> Objections:
 
 
 def ratio_added(problem: ParsedProblem) -> Objections:
-    """How many times as many, or how many minutes an hour has, is multiplied."""
+    """Factors and conversions are multiplied, not added."""
     for term in problem.terms:
         for part in term.parts if term.operation == "+" else ():
             mention = problem.links.mention(part)
@@ -137,7 +137,7 @@ def ratio_added(problem: ParsedProblem) -> Objections:
 
 
 def share_turned(problem: ParsedProblem) -> Objections:
-    """A third of something is a division by three."""
+    """A third of something is a division by three, not a multiplication."""
     for term in problem.terms:
         for part in term.parts if term.operation == "*" else ():
             mention = problem.links.mention(part)
@@ -147,7 +147,7 @@ def share_turned(problem: ParsedProblem) -> Objections:
 
 
 def unlike_added(problem: ParsedProblem) -> Objections:
-    """What is measured in different units, or not measured alike at all, cannot be added."""
+    """Amounts in different units cannot be added."""
     for term in problem.terms:
         if term.operation not in ("+", "-"):
             continue
@@ -160,7 +160,7 @@ def unlike_added(problem: ParsedProblem) -> Objections:
 
 
 def counts_multiplied(problem: ParsedProblem) -> Objections:
-    """Two counts are multiplied although neither says how many there are for each of the other."""
+    """Two counts are multiplied although neither is a rate."""
     asked = problem.question.asked
     for term in problem.terms:
         if term.operation != "*" or asks_for(asked, "area") or asks_for(asked, "around"):
@@ -168,7 +168,7 @@ def counts_multiplied(problem: ParsedProblem) -> Objections:
         left, right = (problem.links.mention(part) for part in term.parts)
         if left is None or right is None or not all(problem.is_count(part) for part in term.parts):
             continue
-        # 12 of "2 dozen" is no number of the text.
+        # The 12 of "2 dozen" is not a number of the text.
         if any(term.parts[place].value != one.value for place, one in enumerate((left, right))):
             continue
         if left.thing and left.thing == right.thing and not is_measure(left.thing):
@@ -183,7 +183,7 @@ def counts_multiplied(problem: ParsedProblem) -> Objections:
 
 
 def rate_time(problem: ParsedProblem) -> Objections:
-    """3 cups a day for 2 weeks: the weeks have to be days first."""
+    """A rate requires its own unit of time: for 3 cups a day, 2 weeks become days first."""
     if problem.links.known:
         return
     for term in problem.terms:
@@ -214,7 +214,7 @@ def years(problem: ParsedProblem) -> Objections:
 
 
 def negative(problem: ParsedProblem) -> Objections:
-    """Below nothing because the smaller number, which the text gives first, is taken from the larger."""
+    """The result is negative because the code swaps the operands of a subtraction."""
     if problem.result is None or problem.result.value >= 0 or problem.result.operation != "-":
         return
     left, right = (problem.links.mention(part) for part in problem.result.parts)

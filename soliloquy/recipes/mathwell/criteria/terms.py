@@ -1,4 +1,4 @@
-"""What a solution calculates with: each number of its code, and how it was come by."""
+"""The terms of a solution: each number of its code with its derivation."""
 
 import ast
 import math
@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from functools import reduce
 from itertools import pairwise
 
-# Numbers of a school book; beyond them a power would take for ever.
+# The largest number of a school book; a power beyond it could take forever.
 _LARGEST = 1e15
-# Counted as often as each is used: what is used twice, and that twice again, has no end.
+# The size of a derivation, with repetitions: reusing terms can make it grow exponentially.
 _MOST_TERMS = 150
-# Of all loops together: what goes round more often is no working that a child could follow either.
+# The limit for all loops together: a child could not follow more rounds either.
 MOST_ROUNDS = 100
 
 _SIGNS: Mapping[type[ast.operator], tuple[str, Callable[[float, float], float]]] = {
@@ -41,42 +41,41 @@ _ROUNDING: Mapping[str, Callable[[float], float]] = {
     "sqrt": math.sqrt,
 }
 
-# What came of conditions and loops: its first part; the others are what they were decided by.
+# The operation of a conditional result: the first part is the result, the others decided the conditions.
 DECIDED = "decided"
 
 
 class CannotTrace(Exception):
-    """The code does something that is no step of arithmetic; the message says what."""
+    """The code does something other than arithmetic; the message says what."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Term:
-    """A number with how it was come by. Two that are written alike are still two."""
+    """A number with its derivation; terms are compared by identity."""
 
     value: float
-    # "" for a number as it stands in the code; else one of + - * / // % **, the function's name, or "round" for the
-    # count of a loop.
+    # "" for a literal; else one of + - * / // % **, the name of a function, or "round" for the counter of a loop.
     operation: str = ""
     parts: "Sequence[Term]" = ()
-    # The variable that it was put into.
+    # The variable that the term was assigned to.
     name: str = ""
-    # How many it was made of, itself among them.
+    # The number of terms in the derivation, including this one.
     size: int = 1
 
     def walk(self) -> "Iterator[Term]":
-        """Itself and all that it was made of; what is used twice comes twice."""
+        """Yields the term and its derivation; a term that is used twice comes twice."""
         yield self
         for part in self.parts:
             yield from part.walk()
 
     @property
     def numbers(self) -> "list[Term]":
-        """The numbers as written, each once."""
+        """The literals of the derivation, each once."""
         return list({id(term): term for term in self.walk() if not term.operation}.values())
 
     @property
     def addends(self) -> int:
-        """How many numbers a sum is of."""
+        """The number of addends of a sum."""
         return sum(part.addends for part in self.parts) if self.operation == "+" else 1
 
     @property
@@ -86,14 +85,14 @@ class Term:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Scope:
-    """What a function knows on its way."""
+    """The state of a traced function."""
 
     names: "dict[str, Term | list[Term]]" = field(default_factory=dict)
-    # Numbers of conditions, of loops, and of what was left undone: they are used, in no step.
+    # Numbers in conditions, loops and branches not taken: they are used, but in no step.
     decided: list[Term] = field(default_factory=list)
-    # What is left of them.
+    # The remaining rounds of loops.
     rounds: Iterator[int] = field(default_factory=lambda: iter(range(MOST_ROUNDS)))
-    # Those of the code, by their place in it: a loop comes by the same one again.
+    # Literals by their node, so that every round of a loop uses the same term.
     written: "dict[int, Term]" = field(default_factory=dict)
 
 
@@ -129,7 +128,7 @@ def evaluate(node: ast.expr, known: Scope) -> Term | list[Term]:
 
 
 def evaluate_condition(test: ast.expr, known: Scope) -> tuple[bool, list[Term]]:
-    """Whether a condition is met, and the numbers that it was decided by."""
+    """Returns whether a condition is met, and the numbers that decided it."""
     match test:
         case ast.Compare(left=left, ops=ops, comparators=others) if all(type(op) in _COMPARED for op in ops):
             terms = [number(each, known) for each in (left, *others)]
@@ -146,7 +145,7 @@ def evaluate_condition(test: ast.expr, known: Scope) -> tuple[bool, list[Term]]:
 
 
 def numbers_in(node: ast.AST, known: Scope) -> Iterator[Term]:
-    """Those of what is left undone."""
+    """Yields the numbers of code that is not executed."""
     for each in ast.walk(node):
         if isinstance(each, ast.Constant | ast.Name) and isinstance(term := _if_known(each, known), Term):
             yield term
@@ -161,14 +160,14 @@ def _if_known(node: ast.expr, known: Scope) -> Term | list[Term] | None:
 
 def combine(op: ast.operator, left: Term, right: Term) -> Term:
     if isinstance(op, ast.Add) and (left.value, left.operation) == (0, ""):
-        # Where a sum begins.
+        # The start of a sum.
         return right
     sign, function = _SIGNS[type(op)]
     return make_term(function(left.value, right.value), sign, (left, right))
 
 
 def _called(name: str, arguments: list[Term | list[Term]]) -> Term:
-    # max(3, 4) and max([3, 4]) alike.
+    # max(3, 4) and max([3, 4]) are the same.
     first, rest = (arguments[0], arguments[1:]) if arguments else ([], [])
     terms = [*first, *_plain(rest)] if isinstance(first, list) else _plain(arguments)
     if name == "len" and isinstance(first, list):

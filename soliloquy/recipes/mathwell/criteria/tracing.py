@@ -1,4 +1,4 @@
-"""The code of a solution, followed and calculated statement by statement without being run."""
+"""Traces the code of a solution statement by statement without running it."""
 
 import ast
 from collections.abc import Iterable, Sequence
@@ -23,10 +23,10 @@ from soliloquy.recipes.mathwell.criteria.terms import (
 _MOST_CHARACTERS = 8_000
 
 
-# Judges, measures and the scripted writer ask the same of a problem.
+# Judges, measures and the scripted writer trace the same code.
 @lru_cache(256)
 def trace_solution(code: str) -> Term:
-    """What `solution()` returns; raises NotFollowed."""
+    """Returns the result of `solution()` with its derivation; raises CannotTrace."""
     if len(code) > _MOST_CHARACTERS:
         raise CannotTrace(f"it has {len(code)} characters; {_MOST_CHARACTERS} are read")
     try:
@@ -49,7 +49,7 @@ def trace_solution(code: str) -> Term:
 
 
 def _decided(returned: Term, by: Iterable[Term]) -> Term:
-    # Both ways of a condition may take the same number of the text, and whether there is anything asks for none.
+    # Both branches may use the same number of the text, and a comparison with zero uses none.
     values = {0.0, *(term.value for term in returned.numbers)}
     steps = {id(term) for term in returned.walk()}
     parts = {id(term): term for term in by if id(term) not in steps and (term.operation or term.value not in values)}
@@ -57,7 +57,7 @@ def _decided(returned: Term, by: Iterable[Term]) -> Term:
 
 
 def _returned(body: Iterable[ast.stmt], known: Scope) -> Term | None:
-    """None where the statements come to their end."""
+    """Returns None if the statements end without a return."""
     for statement in body:
         if (returned := _followed(statement, known)) is not None:
             return returned
@@ -91,7 +91,7 @@ def _followed(statement: ast.stmt, known: Scope) -> Term | None:
 
 
 def _named(value: Term | list[Term], name: str) -> Term | list[Term]:
-    # What has a name already is the same number under another one.
+    # A term keeps its first name.
     return replace(value, name=name) if isinstance(value, Term) and not value.name else value
 
 
@@ -121,7 +121,7 @@ def _for_each(name: str, over: ast.expr, body: Sequence[ast.stmt], known: Scope)
 
 
 def _same_each_time(name: str, body: Sequence[ast.stmt]) -> list[ast.AugAssign]:
-    """What is added or taken away in every round, if that is all and always the same."""
+    """Returns the additions and subtractions of a loop, if its body has nothing else and they never change."""
     steps = [step for part in body if (step := _added(part)) is not None]
     changed = {name, *(ast.unparse(step.target) for step in steps)}
     read_again = any(isinstance(node, ast.Name) and node.id in changed for one in steps for node in ast.walk(one.value))
@@ -129,7 +129,7 @@ def _same_each_time(name: str, body: Sequence[ast.stmt]) -> list[ast.AugAssign]:
 
 
 def _added(statement: ast.stmt) -> ast.AugAssign | None:
-    """`total += 5`, however it is written."""
+    """Matches `total += 5` and `total = total + 5`."""
     match statement:
         case ast.AugAssign(target=ast.Name(), op=ast.Add() | ast.Sub()):
             return statement
@@ -142,10 +142,10 @@ def _added(statement: ast.stmt) -> ast.AugAssign | None:
 
 
 def _multiply(times: Term, steps: Iterable[ast.AugAssign], known: Scope) -> None:
-    """As a rule about the text would have it: 5 added 7 times are 7 times 5."""
+    """Replaces a loop by multiplications, as the rules expect them: adding 5 in 7 rounds is 7 times 5."""
     for step in steps:
         each, target = number(step.value, known), ast.unparse(step.target)
-        # What is counted one by one is there so many times.
+        # Counting by one adds the number of rounds.
         added = times if (each.value, each.operation) == (1, "") else combine(ast.Mult(), times, each)
         known.names[target] = _named(combine(step.op, number(_name(target), known), added), target)
 

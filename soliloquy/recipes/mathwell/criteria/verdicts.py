@@ -1,4 +1,4 @@
-"""What is judged of a word problem, and what the judges said."""
+"""Word problems, the criteria, and the opinions of judges."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,9 +9,9 @@ from soliloquy.v1.conversation_pb2 import Problem
 
 
 class Criterion(StrEnum):
-    # Enough information, none that contradicts other, one answer.
+    # Sufficient, consistent information and one answer.
     SOLVABLE = "solvable"
-    # The code finds the answer that is asked for.
+    # The code finds the requested answer.
     ACCURATE = "accurate"
     # Sensible, plausible and fit for a school class; something has to be calculated.
     APPROPRIATE = "appropriate"
@@ -20,13 +20,13 @@ class Criterion(StrEnum):
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WordProblem:
     question: str
-    # The whole of `def solution():`.
+    # The complete `def solution():`.
     code: str
-    # What it returned when it was run; None where it returned no number, or nobody ran it.
+    # The result of its execution; None if it returned no number or did not run.
     answer: float | None
-    # Empty where none was asked for.
+    # Empty if none was requested.
     topic: str = ""
-    # The school year that was asked for; None where none was.
+    # The requested school year, if any.
     grade: int | None = None
 
     @classmethod
@@ -43,10 +43,10 @@ class WordProblem:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Opinion:
-    """What one judge says of one criterion."""
+    """The opinion of one judge on one criterion."""
 
     criterion: Criterion
-    # None where the judge cannot tell.
+    # None if the judge cannot tell.
     meets: bool | None
     # "rule conflict", "classifier", "model".
     judge: str
@@ -57,14 +57,14 @@ class Opinion:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Scores:
     opinions: Sequence[Opinion]
-    # Whether the question is about its topic; None where none was asked for.
+    # Whether the question names its topic; None if none was requested.
     topic_named: bool | None
 
     def of(self, criterion: Criterion) -> Iterator[Opinion]:
         return (opinion for opinion in self.opinions if opinion.criterion == criterion)
 
     def meets(self, criterion: Criterion) -> bool | None:
-        """Judges have to agree: one "no" is enough for a no; None where none of them can tell."""
+        """Returns False if any judge objects, None if no judge can tell."""
         said = {opinion.meets for opinion in self.of(criterion)}
         if False in said:
             return False
@@ -72,11 +72,11 @@ class Scores:
 
     @property
     def meets_all(self) -> bool:
-        """What nobody can tell is not met."""
+        """Whether judges approve every criterion; an undecided criterion is not met."""
         return all(self.meets(criterion) for criterion in Criterion)
 
     @property
     def objections(self) -> list[str]:
-        """Why the problem is not kept, as "criterion: judge: reason"; nothing where all criteria are met."""
+        """The objections to the problem, as "criterion: judge: reason"."""
         found = [f"{one.criterion}: {one.judge}: {one.because}" for one in self.opinions if one.meets is False]
         return found + [f"{one}: nobody can tell" for one in Criterion if self.meets(one) is None]

@@ -1,4 +1,4 @@
-"""Words of a question: singulars, and what the tables of `words.toml` say of them."""
+"""The words of a question: singulars, and the tables of `words.toml`."""
 
 import functools
 import re
@@ -19,7 +19,7 @@ VAGUE = re.compile(rf"\b(?:{'|'.join(_TABLE['lists']['vague'])})\b", re.IGNORECA
 FACTORS: Mapping[str, float] = _TABLE["factors"]
 IMPLIED: Mapping[str, list[float]] = _TABLE["implied"]
 WORD = re.compile(r"[a-zé]+(?:['’][a-z]+)?", re.IGNORECASE)
-# Two units that can be converted, the larger first, and how many of the smaller one is in it.
+# Pairs of convertible units, the larger first, and the factor between them.
 CONVERSIONS: Mapping[tuple[str, str], float] = {
     (row["units"][0], row["units"][1]): float(row["factor"]) for row in _TABLE["conversions"]
 }
@@ -45,14 +45,14 @@ def is_plural(word: str) -> bool:
     return word in _PLURALS or word in _IRREGULAR or singular(word) != word
 
 
-# Of one problem's sentences and clauses the rules ask again and again.
+# The rules look up the same sentences and clauses many times.
 @functools.lru_cache(1024)
 def stems(text: str) -> frozenset[str]:
-    """Its words in the singular."""
+    """Returns the words of a text in the singular."""
     found = frozenset(singular(word) for word in WORD.findall(text))
     return found | {_ALSO[word] for word in found if word in _ALSO}
 
 
 def convertible(one: str, other: str) -> float | None:
-    """How many of the smaller unit are one of the larger; None where they measure different things."""
+    """Returns the factor between two units; None if they measure different things."""
     return CONVERSIONS.get((one, other)) or CONVERSIONS.get((other, one))

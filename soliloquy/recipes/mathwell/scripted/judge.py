@@ -1,4 +1,4 @@
-"""The judge: says what the rules say."""
+"""The scripted judge, which repeats the verdicts of the rules."""
 
 from random import Random
 

@@ -1,4 +1,4 @@
-"""The writer: a problem of the bank with the operations that are wanted, told as a story about the topic."""
+"""The scripted writer: a problem of the bank with the requested operations and a sentence about the topic."""
 
 import json
 from functools import cache
@@ -12,7 +12,7 @@ from soliloquy.recipes.scripted.phrasebook import Phrasebook, load_tables
 from soliloquy.runtime.model import ModelRefused
 from soliloquy.v1.conversation_pb2 import Problem
 
-# Of a bank's problems a tenth take addition alone, or multiplication.
+# A tenth of a bank's problems use only addition, or only multiplication.
 _DRAWS = 100
 
 
@@ -24,14 +24,14 @@ def _book() -> Phrasebook:
 def write(reading: ParsedPrompt, rng: Random) -> str:
     problem, function = _chosen(reading, rng)
     topic = reading.section("topic") if reading.has("topic") else ""
-    # A commission that names none leaves the story as it is.
+    # Without a topic the story stays as it is.
     story = [_book().one_of(rng, "stories", "about", topic=topic)] if topic else []
     answer = {"Problem": " ".join([*story, problem.question]), "Python Function": f"```python\n{function}\n```"}
     return json.dumps(answer, ensure_ascii=False)
 
 
 def _chosen(reading: ParsedPrompt, rng: Random) -> tuple[Problem, str]:
-    """The first with the operations that are wanted, or the one that comes nearest."""
+    """Returns the first problem with only the requested operations, or the nearest one."""
     wanted = reading.section("operations").split(", ") if reading.has("operations") else OPERATIONS
     nearest: tuple[Problem, str] | None = None
     fewest = len(OPERATIONS) + 1
@@ -44,5 +44,7 @@ def _chosen(reading: ParsedPrompt, rng: Random) -> tuple[Problem, str]:
         if nearest and not fewest:
             return nearest
     if nearest is None:
-        raise ModelRefused("the scripted model has no problem to write whose steps calculate; choose another bank")
+        raise ModelRefused(
+            "the scripted model needs a bank whose problems calculate: choose another one with --problems"
+        )
     return nearest
