@@ -39,7 +39,7 @@ def _first_letter(value: object) -> object:
 
 class ConfusionDescription(Answer):
     # Titles are part of the schema that the model sees.
-    model_config = ConfigDict(title="ConfusionDescription")
+    model_config = ConfigDict(title="Described")
 
     line: Annotated[int, Field(ge=1, alias="First Wrong Line")]
     category: Annotated[
@@ -56,7 +56,7 @@ def _kinds() -> list[dict[str, Any]]:
 class MoveChoice(Answer):
     """The move that the next message is to make."""
 
-    model_config = ConfigDict(title="MoveChoice", json_schema_extra=any_of(*_kinds()))
+    model_config = ConfigDict(title="Choice", json_schema_extra=any_of(*_kinds()))
 
     thoughts: Text = Field(alias="Thoughts")
     evaluation: Annotated[Literal["incorrect", "correct", "partial", "unclear"], BeforeValidator(_plain)] = Field(

@@ -11,7 +11,7 @@ from soliloquy.runtime.code import unfenced
 
 class WrittenProblem(Answer):
     # Part of the schema that the model sees.
-    model_config = ConfigDict(title="WrittenProblem")
+    model_config = ConfigDict(title="Written")
 
     question: Text = Field(alias="Problem")
     function: Annotated[Text, BeforeValidator(in_code_fence)] = Field(alias="Python Function")

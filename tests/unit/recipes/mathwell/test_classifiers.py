@@ -74,5 +74,5 @@ def test_a_file_that_holds_something_else_is_refused(tmp_path: Path) -> None:
 
 
 def test_too_few_rows_of_one_label_are_refused() -> None:
-    with pytest.raises(TooFewLabels, match="solvable: at least 10 rows of each label are required; there are 40 yes, 0 no"):
+    with pytest.raises(TooFewLabels, match="at least 10 rows of each label are required; there are 40 yes, 0 no"):
         learn_classifiers([one for one in labelled("made_with") if one.labels[Criterion.SOLVABLE]][:40], 0)
