@@ -29,7 +29,7 @@ class Sandbox:
         self._numbers = itertools.count(1)
         self._spent = False
         self.jobs = 0
-        # What it proved in its self-test.
+        # Proved in its self-test.
         self.proofs: list[str] = []
 
     @property

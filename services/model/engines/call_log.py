@@ -63,5 +63,5 @@ def with_call_log(model: StreamingModel, environment: Mapping[str, str] = os.env
 
 
 def call_id(role: str, prompt: str, seed: int) -> str:
-    """What a call is known by, in whatever process it is made."""
+    """Identifies a call, the same in every process."""
     return digest(role, prompt, seed)

@@ -1,4 +1,4 @@
-"""Code that would not have to be run alone if the vet were fooled, and code that is vetted but wrong."""
+"""Code that tries to fool the vet, and code that passes the vet but is wrong."""
 
 from tests.integration.executor.hostile import ERROR, MEMORY, OK, fast, fork
 

@@ -1,4 +1,4 @@
-"""A pool served over gRPC for a test, and the ways to call it."""
+"""Serves a pool over gRPC for a test, and calls it."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -1,4 +1,4 @@
-"""One warm pool for every test that leaves it as sound as it found it."""
+"""One warm pool, shared by all tests that leave it intact."""
 
 from collections.abc import AsyncIterator
 

@@ -1,4 +1,4 @@
-"""What hostile code does, and how it must end: by the outcome's name."""
+"""Hostile code and its expected outcome, by name."""
 
 from dataclasses import dataclass
 
@@ -19,7 +19,7 @@ from soliloquy.v1.sandbox_pb2 import (
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Deed:
-    """`told` is found in the error, or in the value of `x` where the job ends well and names it."""
+    """`told` is part of the error, or of the value of `x` if the job succeeds and names it."""
 
     code: str
     status: Status

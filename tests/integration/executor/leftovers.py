@@ -1,4 +1,4 @@
-"""What pools have left on the machine: processes, mounts, control groups and folders."""
+"""Finds what pools have left on the machine: processes, mounts, control groups and folders."""
 
 import os
 from pathlib import Path
@@ -10,7 +10,7 @@ _PARENT = 1
 
 
 def cgroups() -> list[Path]:
-    """Those of all pools on the machine."""
+    """Lists those of all pools on the machine."""
     walked = os.walk("/sys/fs/cgroup")
     return [Path(place, name) for place, names, _ in walked for name in names if name.startswith(PREFIX)]
 
@@ -20,7 +20,7 @@ _OLDER = frozenset(cgroups())
 
 
 def leftovers(runtime_dir: Path) -> list[str]:
-    """Everything of a pool in this folder, living ones included, and what on this machine belongs to no living one."""
+    """Lists everything of pools in this folder, and everything on the machine that belongs to no living pool."""
     commands = _commands()
     told = [f"process {pid}: {command}" for pid, command in commands.items() if f"{runtime_dir}/" in command]
     told += [f"orphan {pid} of {exe}" for pid, exe in _orphans(commands).items()]
@@ -32,7 +32,7 @@ def leftovers(runtime_dir: Path) -> list[str]:
 
 
 def _commands() -> dict[int, str]:
-    """Of every process that has one; a gVisor process that runs a guest's code has none."""
+    """Covers every process that has one; a gVisor process that runs guest code has none."""
     found = {}
     for process in Path("/proc").glob("[0-9]*"):
         try:
@@ -43,7 +43,7 @@ def _commands() -> dict[int, str]:
 
 
 def _orphans(commands: dict[int, str]) -> dict[int, str]:
-    """Processes that run a guest's code, whose sandbox has gone."""
+    """Lists processes that run guest code without a sandbox."""
     found = {}
     for pid, command in commands.items():
         try:

@@ -1,4 +1,4 @@
-"""What one job leaves behind, and what another would find of it."""
+"""Things that one job leaves behind, and that another must not find."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from soliloquy.v1.sandbox_pb2 import LANE_FAST, LANE_FORK, Lane
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Legacy:
-    """What one job leaves, and a question of another job: its `x` is the same whether the first ran or not."""
+    """A job, and another that looks for its traces: `x` is the same whether or not the first job ran."""
 
     left: str
     asked: str
@@ -30,7 +30,7 @@ def _fasts(left: str, asked: str) -> Legacy:
 _USE_ALL = """import math, cmath
 x = [abs(-3), len('four'), round(2.7), sorted([2, 1]), sum([1, 2]), math.pi, math.sqrt(4), str(cmath.sqrt(-1))]
 """
-# What Python alone clears away, when it next collects cycles.
+# Only Python's next collection of cycles clears this.
 _HEAVY_RUBBISH = "xs = ['x' * (3 * 10 ** 8)]\nxs += [xs]"
 # Looks through its own memory, which its zygote's was before, for what follows a word; its own pattern has no such.
 _REMEMBER = """import ctypes, re

@@ -1,4 +1,4 @@
-"""A command as an ordinary user, for tests that root runs."""
+"""Runs a command as an ordinary user, for tests that root runs."""
 
 import os
 import subprocess
@@ -14,7 +14,7 @@ _PYTHONS = (sys.executable, f"/usr/bin/python{sys.version_info.major}.{sys.versi
 
 
 def python() -> str:
-    """One that nobody may read, with this environment's packages; in CI its absence is a failure."""
+    """Finds a Python that the user nobody can read, with this environment's packages; required in CI."""
     found = next(filter(_runs, _PYTHONS), None)
     if found is None and "CI" not in os.environ:
         pytest.skip("no Python with this environment's packages that nobody may read")

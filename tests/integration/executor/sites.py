@@ -1,4 +1,4 @@
-"""Sandboxes one by one, each of a site that a test opens."""
+"""Single sandboxes of a launcher that a test opens."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -1,4 +1,4 @@
-"""What the sandbox's tests share: jobs, waiting for a condition, and finding a pool's processes."""
+"""Helpers of the sandbox tests: jobs, waiting for a condition, finding a pool's processes."""
 
 import asyncio
 import contextlib
@@ -50,7 +50,7 @@ async def assert_ordinary_job_is_right(pool: SandboxPool, *, lane: Lane = LANE_F
 
 
 async def assert_soon_right(pool: SandboxPool, *, lane: Lane = LANE_FAST) -> None:
-    """For a pool whose sandboxes were killed: it may refuse jobs, or run one alone, until it has others."""
+    """Waits for a pool whose sandboxes were killed, and which may refuse jobs until new ones boot."""
     async with asyncio.timeout(20):
         while True:
             with contextlib.suppress(SandboxUnavailable):
@@ -77,7 +77,7 @@ async def until(condition: Callable[[], bool], seconds: float = 10.0) -> None:
 
 
 class Runsc:
-    """The real runsc on a PATH of its own, that breaks on demand."""
+    """The real runsc on its own PATH, which breaks on demand."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         real = shutil.which("runsc")
@@ -99,7 +99,7 @@ class Runsc:
 
 @asynccontextmanager
 async def started(runtime_dir: Path, **settings: Any) -> AsyncIterator[SandboxPool]:
-    """A pool of one sandbox a lane, unless the settings say otherwise."""
+    """Runs a pool with one sandbox per lane, unless the settings say otherwise."""
     pool = SandboxPool(SandboxSettings(**{"sandboxes": 1, "runtime_dir": runtime_dir, **settings}))
     await pool.start()
     try:
@@ -119,7 +119,7 @@ def kill_all(runtime_dir: Path) -> None:
 
 
 def runsc_pids(runtime_dir: Path) -> list[int]:
-    """Every process, runsc's own helpers included, that was started for a pool of this folder."""
+    """Lists every process that a pool of this folder has started, including runsc's helpers."""
     mark = f"{runtime_dir}/".encode()
     found = []
     for process in Path("/proc").glob("[0-9]*"):

@@ -1,4 +1,4 @@
-"""The client that users import: what it gives back, and what it outlasts."""
+"""The client that users import: its results, and the failures that it survives."""
 
 import asyncio
 import math

@@ -1,4 +1,4 @@
-"""A sandbox is bounded from outside too, and when it ends nothing of it is left."""
+"""A sandbox is also bounded from outside, and leaves nothing behind when it ends."""
 
 import asyncio
 import contextlib
@@ -44,7 +44,7 @@ asyncio.run(main())
 
 
 def put_before_runsc(folder: Path, monkeypatch: pytest.MonkeyPatch, lines: str) -> None:
-    """Makes the runsc that is found a script that may end before it comes to the real one."""
+    """Puts a script on the PATH that may exit before it calls the real runsc."""
     script = folder / "runsc"
     script.write_text(f'#!/bin/sh\n{lines}\nexec {shutil.which("runsc")} $more "$@"\n')
     script.chmod(0o755)
@@ -52,7 +52,7 @@ def put_before_runsc(folder: Path, monkeypatch: pytest.MonkeyPatch, lines: str) 
 
 
 def killed(site: SandboxLauncher, title: str) -> bool:
-    """Kills the process of a site's sandboxes that calls itself so."""
+    """Kills the process with this title among those of a launcher's sandboxes."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         # Others on the machine come and go.
@@ -66,7 +66,7 @@ def killed(site: SandboxLauncher, title: str) -> bool:
 
 
 def of_sandboxes(site: SandboxLauncher) -> list[str]:
-    """What there is of the site's sandboxes, while the site itself goes on."""
+    """Lists the leftovers of a launcher's sandboxes while the launcher is open."""
     own = [site.folder.path, *(site.cgroup.folders if site.cgroup else ())]
     nested = [entry for folder in own if folder.exists() for entry in folder.iterdir() if entry.name.isdigit()]
     others = [told for told in leftovers(site.folder.path) if not told.startswith("folder ")]
@@ -74,7 +74,7 @@ def of_sandboxes(site: SandboxLauncher) -> list[str]:
 
 
 async def assert_nothing_left(folder: Path) -> None:
-    """At once of what was here; pools of other tests may be about to start, or to end."""
+    """Ignores earlier leftovers at once; pools of other tests may be starting or ending."""
     assert [told for told in leftovers(folder) if str(folder) in told] == []
     await until(lambda: leftovers(folder) == [])
 

@@ -1,4 +1,4 @@
-"""The sandbox service over gRPC: what its callers may count on, whatever they or the sandboxes do."""
+"""The sandbox service over gRPC: its promises to callers, whatever they or the sandboxes do."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""Whatever a job does, it ends as it should, and the next one is right in both lanes."""
+"""Every hostile job ends as expected, and the next job is correct in both lanes."""
 
 import re
 
@@ -14,7 +14,7 @@ from tests.integration.executor.support import assert_ordinary_job_is_right, job
 pytestmark = [needs_runsc, pytest.mark.asyncio(loop_scope="session")]
 
 _DEEDS = HOSTILE | BYPASSES
-# What never ends is given less time than what ends; a stack that overflows may take seconds.
+# Endless jobs get less time than finite ones; a stack overflow may take seconds.
 _ENDLESS, _MOST = Limits(wall_seconds=0.5), Limits(wall_seconds=8.0)
 
 

@@ -1,4 +1,4 @@
-"""The executor as the chart has it on a node: an ordinary user under the seccomp profile that the chart ships."""
+"""The executor as in the chart: an ordinary user under the chart's seccomp profile."""
 
 import errno
 import json

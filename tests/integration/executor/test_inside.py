@@ -1,4 +1,4 @@
-"""What a job finds in a sandbox: nothing that it could change or exhaust but its own share."""
+"""Inside a sandbox, a job can change and exhaust nothing but its own share."""
 
 from collections.abc import AsyncIterator
 
@@ -91,7 +91,7 @@ async def test_a_job_sees_the_memory_of_its_sandbox_and_not_the_hosts(site: Sand
 
 
 async def test_a_memory_bomb_meets_its_own_limit_and_harms_no_sandbox(sandbox: Sandbox, kind: str) -> None:
-    # What else counts against the sandbox first: its whole scratch folder.
+    # The rest of the sandbox's memory goes into its scratch folder first.
     filled = "for n in range(15): open(str(n), 'wb').write(b'x' * 10**6)"
     done = await run(sandbox, f"{filled}\nx = []\nwhile True: x.append(b'x' * 10**6)")
     assert done.status == STATUS_MEMORY, done

@@ -1,4 +1,4 @@
-"""What a job answers, and that it knows nothing of the jobs before it."""
+"""A job returns its values, and knows nothing of earlier jobs."""
 
 import asyncio
 import math

@@ -1,4 +1,4 @@
-"""The vet alone decides where a job runs, the execution says it, and each lane bears what it is there for."""
+"""The vet alone decides where a job runs, the execution names the lane, and each lane handles its jobs."""
 
 import asyncio
 from pathlib import Path

@@ -230,6 +230,6 @@ def test_an_ordinary_user_can_run_sandboxes_too() -> None:
 
 
 def _process_limits(runtime_dir: Path) -> list[Path]:
-    """Of each running sandbox."""
+    """Returns one entry for each running sandbox."""
     [noted] = runtime_dir.glob("*/cgroups")
     return sorted(limit for folder in noted.read_text().split() for limit in Path(folder).glob("*/pids.max"))

@@ -1,4 +1,4 @@
-"""Without a sandbox that boots and proves itself there is no pool, and nothing is left of the attempt."""
+"""Without a sandbox that boots and passes its self-test, no pool starts and nothing is left behind."""
 
 import os
 import subprocess

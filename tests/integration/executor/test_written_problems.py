@@ -1,4 +1,4 @@
-"""What models write instead of a function that returns a number: run for real, counted with its reason, never kept."""
+"""Code that models write instead of a function that returns a number is run, counted by reason, and never kept."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""`soliloquy model serve` with the small model, and callers who never stop asking for an adapter."""
+"""`soliloquy model serve` with the small model, and callers that request an adapter all the time."""
 
 import asyncio
 import os
@@ -23,7 +23,7 @@ _SHORT = Sampling(temperature=0.0, top_p=1.0, max_tokens=4)
 
 @contextmanager
 def served(base: Path, *, replicas: int, traces: str = "") -> Iterator[tuple[int, int]]:
-    """Its ports: of gRPC and of HTTP; its traces go to a collector, where one is named."""
+    """Yields its gRPC and HTTP ports; exports traces if a collector is named."""
     port, http = free_port(), free_port()
     command = ["-c", "from soliloquy.cli.main import main; main()", "model", "serve", "--engine", "transformers"]
     command += ["--model", str(base), "--grpc", f"127.0.0.1:{port}", "--http", f"127.0.0.1:{http}"]
@@ -63,7 +63,7 @@ def short(adapter: str, text: str = "Why?") -> GenerateRequest:
 
 @dataclass(kw_only=True)
 class Asking:
-    """Several at once, each asking anew as soon as it is answered, while a block lasts."""
+    """Runs several callers while a block lasts, each sending its next request on every answer."""
 
     port: int
     adapter: str
@@ -81,7 +81,7 @@ class Asking:
         await asyncio.gather(*self._tasks)
 
     async def more(self, answers: int = 20) -> list[str]:
-        """The digests of so many further answers, all of them asked for from here on."""
+        """Returns the digests of this many answers to requests that start after the call."""
         begun = time.monotonic()
         while len(digests := [digest for asked, digest in self.answers if asked > begun]) < answers:
             assert time.monotonic() < begun + 60, self.failures

@@ -17,7 +17,7 @@ def collector() -> Iterator[Collector]:
 
 @pytest.fixture(scope="session")
 def replicas(base: Path, collector: Collector) -> Iterator[tuple[int, int]]:
-    """The ports of `soliloquy model serve` with the base in two replicas: of gRPC and of HTTP."""
+    """Yields the gRPC and HTTP ports of `soliloquy model serve` with two replicas of the base."""
     from tests.integration.model.asking import served
 
     with served(base, replicas=2, traces=collector.url) as ports:

@@ -1,4 +1,4 @@
-"""`soliloquy model serve` with an engine that tests can hold up and break: what is served is what is said."""
+"""`soliloquy model serve` with an echo engine that tests can block and break."""
 
 import asyncio
 import os
@@ -18,7 +18,7 @@ TAKE = "take "
 
 
 class Breakable(Echo):
-    """Its answers say which replica they are of."""
+    """Names its replica in its answers."""
 
     def __init__(self) -> None:
         super().__init__()

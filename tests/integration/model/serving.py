@@ -1,4 +1,4 @@
-"""The model service as a process, its clients, and what becomes of its replicas."""
+"""Runs the model service as a process, with clients, and watches its replicas."""
 
 import asyncio
 import http.client
@@ -39,7 +39,7 @@ def request(text: str = "two words", *, adapter: str = "", request_id: str = "")
 
 
 class Service:
-    """Two replicas of `tests.integration.model.server`."""
+    """Runs two replicas of `tests.integration.model.server`."""
 
     def __init__(self, adapter: Path) -> None:
         self.grpc, self.http = free_port(), free_port()
@@ -61,7 +61,7 @@ class Service:
             reader.start()
 
     def line(self, seconds: float = 120.0) -> str:
-        """The next that it prints."""
+        """Returns the next line that it prints."""
         try:
             return self._lines.get(timeout=seconds)
         except queue.Empty:
@@ -77,7 +77,7 @@ class Service:
         return replicas(self.process.pid)
 
     def end(self) -> None:
-        """However it stands."""
+        """Ends the process in whatever state it is."""
         left = self.processes() - {self.process.pid}
         if self.process.poll() is None:
             self.tell(signal.SIGTERM)
@@ -110,7 +110,7 @@ class Service:
 
 @dataclass(kw_only=True)
 class Load:
-    """Callers that ask for as long as a block lasts, and try again what finds no replica."""
+    """Runs callers for as long as a block lasts, which retry when no replica answers."""
 
     service: Service
     callers: int = 8
@@ -127,7 +127,7 @@ class Load:
         await asyncio.gather(*self._calling)
 
     async def more(self, answers: int = 50) -> None:
-        """Returns after so many further answers."""
+        """Returns after this many more answers."""
         wanted = self.answered + answers
         await until(lambda: self.answered + len(self.failures) >= wanted)
 

@@ -1,4 +1,4 @@
-"""What the engines' tests share: requests, and an engine that runs the small model."""
+"""Helpers of the engine tests: requests, and an engine that runs the small model."""
 
 import asyncio
 import time
@@ -13,7 +13,7 @@ from soliloquy.v1.model_pb2 import Completion, GenerateRequest, Message, Samplin
 
 
 def request(text: str = "Why does the cart slow down?", **asked: Any) -> GenerateRequest:
-    """A greedy one of 24 tokens, unless it is asked otherwise."""
+    """Returns a greedy request for 24 tokens, unless the arguments say otherwise."""
     sampling = {name: asked.pop(name) for name in ("temperature", "top_p", "max_tokens") if name in asked}
     return GenerateRequest(
         messages=[Message(role="system", text="You are a tutor."), Message(role="user", text=text)],

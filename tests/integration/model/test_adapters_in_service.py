@@ -1,4 +1,4 @@
-"""Adapters into a running model service of two replicas, and back, without a lost request."""
+"""Adapters are activated and rolled back on two running replicas without a lost request."""
 
 import asyncio
 import os
@@ -33,7 +33,7 @@ def port(replicas: tuple[int, int]) -> int:
 
 @pytest.fixture(scope="module")
 def registry(base: Path, adapters: list[Adapter], tmp_path_factory: pytest.TempPathFactory) -> Registry:
-    """With both adapters, under one name."""
+    """Returns a registry with both adapters under one name."""
     folder = tmp_path_factory.mktemp("kept")
     where = folder / "registry"
     for adapter in adapters:

@@ -1,4 +1,4 @@
-"""What cannot be answered, or loaded, is refused with one line that says what and what to do."""
+"""Invalid requests and adapters are refused with one line that says what is wrong and what to do."""
 
 import json
 import shutil
@@ -26,7 +26,7 @@ pytestmark = [needs_torch, pytest.mark.asyncio(loop_scope="module")]
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def chat(base: Path) -> AsyncIterator[Any]:
-    """One for all that leave it as they found it."""
+    """One backend for all tests that leave it unchanged."""
     async with started(base, max_adapters=1) as chat:
         yield chat
 

@@ -1,4 +1,4 @@
-"""Answers that are held to a schema, by a model that on its own writes noise."""
+"""Answers keep to a schema, although the model by itself writes noise."""
 
 import asyncio
 import inspect
@@ -61,7 +61,7 @@ async def test_a_schema_that_cannot_be_held_to_is_refused(base: Path, schema: st
 
 
 def test_the_library_has_what_the_choice_of_tokens_stands_on() -> None:
-    """Private to transformers: where this fails, read `steering.py` and `batching.py` against the version at hand."""
+    """Internals of transformers: if this fails, check `sampling.py` and `batching.py` against the installed version."""
     from transformers.generation.continuous_batching import cb_logits_processors, requests
     from transformers.generation.continuous_batching.continuous_api import ContinuousBatchingManager
 

@@ -1,4 +1,4 @@
-"""What an engine exports about its requests."""
+"""The metrics of an engine's requests."""
 
 from contextlib import aclosing
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The model service on Ray Serve: two replicas that answer as one, whatever happens to either of them.
+"""The model service on Ray Serve: two replicas that answer as one, whatever happens to either.
 
 One service for all tests, in their order: a cluster takes its time to come up.
 """
@@ -63,7 +63,7 @@ async def refusal(service: Service, asked: GenerateRequest) -> tuple[grpc.Status
 
 
 async def digests(service: Service, adapter: str) -> set[str]:
-    """By which the replicas answer, asked until both have."""
+    """Asks until both replicas have answered, and returns what identifies them."""
     async with service.client() as stub, asyncio.timeout(30):
         while True:
             asked = (stub.Generate(request(f"{TAKE}0.2", adapter=adapter), timeout=10) for _ in range(12))

@@ -1,4 +1,4 @@
-"""The transformers engine over a small model: what it answers, to whom, and what it does when it cannot."""
+"""The transformers engine with a small model: its answers, its batching and its failures."""
 
 import asyncio
 import threading
@@ -20,7 +20,7 @@ QUESTIONS = ("Why does it fall?", "What is 3.2 m/s in km/h?", "Is momentum kept 
 
 
 def alone(base: Path, adapter: str, asked: Sequence[GenerateRequest]) -> list[str]:
-    """What the library's own generation answers, one request after the other."""
+    """Returns the answers of the library's own generation, one request at a time."""
     from peft import PeftModel
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -118,7 +118,7 @@ async def test_more_requests_than_may_wait_are_refused(base: Path) -> None:
 
 
 class Halt:
-    """Stops the model before its next step, until it is let go."""
+    """Blocks the model before its next step until it is released."""
 
     def __init__(self, chat: Any) -> None:
         self._go = threading.Event()

@@ -1,4 +1,4 @@
-"""The whole loop on weights: random ones, which hold to the shapes that the recipe asks for and to nothing else."""
+"""The whole loop on random weights, which keep to the recipe's schemas and to nothing else."""
 
 import json
 import time
@@ -35,7 +35,7 @@ def wait_until(condition: Callable[[], bool]) -> None:
 
 
 def ended(http: str) -> dict[str, float]:
-    """The requests that the service has counted, by how they ended."""
+    """Returns the service's counts of requests, by how they ended."""
     with urllib.request.urlopen(f"http://{http}/metrics/", timeout=10) as response:
         families = text_string_to_metric_families(response.read().decode())
     samples = (sample for family in families for sample in family.samples)
@@ -45,7 +45,7 @@ def ended(http: str) -> dict[str, float]:
 def test_random_weights_give_turns_of_the_right_shape_and_the_manifest_names_their_engine(
     replicas: tuple[int, int], collector: Collector, tmp_path: Path
 ) -> None:
-    """Each answer is in the trace of its conversation, and counted whichever replica gave it and whichever is asked."""
+    """Each answer is in the trace of its conversation, and counted whichever replica gave it or is scraped."""
     grpc, http = (f"127.0.0.1:{port}" for port in replicas)
     ways = {"ray": {"model_address": grpc}, "openai": {"base_url": f"http://{http}/v1", "model_name": "tiny"}}
     for model, way in ways.items():

@@ -1,4 +1,4 @@
-"""A base too small to learn much, a dataset of a few conversations, and a training that is over in seconds."""
+"""A base too small to learn much, a few conversations, and a training that takes seconds."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -42,7 +42,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def whole(base: Path, data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a training that nobody interrupted."""
+    """The folder of an uninterrupted training."""
     from training.folder import Job
     from training.train import train
 
@@ -53,7 +53,7 @@ def whole(base: Path, data: Path, tmp_path_factory: pytest.TempPathFactory) -> P
 
 @pytest.fixture
 def job(base: Path, data: Path, tmp_path: Path) -> Callable[..., object]:
-    """A training by its name, and in what its settings differ."""
+    """Makes a job from its name and the settings that differ."""
     from training.folder import Job
 
     def make(name: str, **differing: object) -> Job:

@@ -1,4 +1,4 @@
-"""The command as a user types it, and the processes that it starts."""
+"""Runs the command as a user types it, and finds the processes that it starts."""
 
 import subprocess
 import sys
@@ -38,7 +38,7 @@ def until_step(folder: Path, step: int, process: "subprocess.Popen[bytes]") -> N
 
 
 def below(pid: int, *said: bytes) -> list[int]:
-    """The descendants whose command line says all this."""
+    """Returns the descendants whose command line has all these words."""
     found = []
     for path in Path("/proc").glob("[0-9]*"):
         try:

@@ -1,4 +1,4 @@
-"""Retrainings in one process: a dataset that grows, and tutors that are as good as a test wants."""
+"""Retrainings in one process, with a growing dataset and tutors of any quality."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,11 +21,11 @@ from training.evaluation.report import write_report
 
 
 class Killed(Exception):
-    """Stands for the end of the process at this moment."""
+    """Simulates the death of the process at this moment."""
 
 
 def grow(folder: Path, accepted: Sequence[Conversation]) -> None:
-    """Another shard, as a collector adds it."""
+    """Adds another shard, as a collector does."""
     folder.mkdir(exist_ok=True)
     place = Storage(folder)
     manifest = read_manifest(place) or {"run": {}, "counts": {}, "cost": {}, "arrival": {}, "shards": []}
@@ -38,7 +38,7 @@ def grow(folder: Path, accepted: Sequence[Conversation]) -> None:
 
 @dataclass(kw_only=True)
 class Evaluating:
-    """Puts real cases to one tutor after the other, whatever the adapter; about these problems too, it says."""
+    """Evaluates the tutors in order on real cases, whatever the adapter, and claims to ask about these problems too."""
 
     tutors: Sequence[Model]
     about: Sequence[str] = ()
@@ -57,7 +57,7 @@ class Evaluating:
 
 @dataclass
 class Noted:
-    """Takes down what a retraining says, and ends the process once at each step of it where that is wanted."""
+    """Records a retraining's messages, and on request simulates a death once at each step."""
 
     fatal: bool = False
     steps: list[str] = field(default_factory=list)
@@ -78,7 +78,7 @@ class Noted:
 
 
 def until_done(run: Callable[[], list[RoundOutcome]]) -> tuple[list[RoundOutcome], int]:
-    """Starts it again whenever it was killed; how often that was."""
+    """Restarts it whenever it was killed; returns the number of restarts."""
     killed = 0
     while True:
         try:

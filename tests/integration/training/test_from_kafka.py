@@ -1,4 +1,4 @@
-"""What is frozen of a real topic, and what a round waits for there."""
+"""Freezing from a real topic, and rounds that wait for its conversations."""
 
 import asyncio
 from pathlib import Path
@@ -30,7 +30,7 @@ async def connection(kafka: str) -> KafkaSettings:
 
 
 async def spoil(connection: KafkaSettings) -> int:
-    """A tombstone and what is no message of ours, in every partition; returns how many these are."""
+    """Sends a tombstone and an undecodable message to every partition; returns their number."""
     bad = [(b"gone", None), (b"strange", b"no message of ours")]
     async with AIOKafkaProducer(bootstrap_servers=connection.bootstrap) as producer:
         for number in range(PARTITIONS):

@@ -1,4 +1,4 @@
-"""Rounds of word problems: what is kept is learned, what got worse is said, and nothing happens twice."""
+"""Rounds of word problems: kept problems are learned, losses are reported, and nothing happens twice."""
 
 import asyncio
 import json
@@ -29,7 +29,7 @@ ASKED = 10
 
 @cache
 def problems() -> tuple[list[Conversation], list[Conversation]]:
-    """Good ones, and such as do not run."""
+    """Returns good problems, and some whose functions fail."""
 
     async def write() -> tuple[list[Conversation], list[Conversation]]:
         topics = ("penguins", "kites", "frogs")
@@ -44,7 +44,7 @@ def problems() -> tuple[list[Conversation], list[Conversation]]:
 
 
 class Writer:
-    """Writes so many good problems in each round, and repeats so many of the round before."""
+    """Writes a given number of good problems in each round, and repeats some of the round before."""
 
     def __init__(self, *kept: int, repeated: int = 0) -> None:
         self._kept = kept

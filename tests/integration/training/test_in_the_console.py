@@ -1,4 +1,4 @@
-"""The console's page of trainings, before a registry and evaluations that their own code wrote."""
+"""The console's page of trainings, with a registry and evaluations written by their own code."""
 
 import json
 import shutil

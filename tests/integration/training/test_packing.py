@@ -1,4 +1,4 @@
-"""Packed samples fill their sequences, and compute what each computes alone."""
+"""Packed samples fill their sequences, and give the same results as each alone."""
 
 import random
 from pathlib import Path

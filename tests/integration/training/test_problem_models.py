@@ -1,4 +1,4 @@
-"""Word problems measured by models that are named: a language model that knows nothing, and an encoder."""
+"""Word problems measured by an untrained language model and an encoder."""
 
 import json
 from pathlib import Path
@@ -30,7 +30,7 @@ def tokenizer() -> "PreTrainedTokenizerFast":
 
 @pytest.fixture(scope="module")
 def language_model(tokenizer: "PreTrainedTokenizerFast", tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """To which all words are as likely."""
+    """Gives all words the same probability."""
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
 

@@ -1,4 +1,4 @@
-"""Continuous mode: rounds go on from one another, activate what is not worse, and nothing happens twice."""
+"""Continuous mode: rounds build on each other, activate adapters that are not worse, and do nothing twice."""
 
 import shutil
 from collections.abc import Callable, Iterator
@@ -37,7 +37,7 @@ def address(base: Path) -> Iterator[str]:
 
 
 class Recording(Registry):
-    """Takes down what is activated; ends the process once behind each record where that is wanted."""
+    """Records activations; on request simulates a death once after each record."""
 
     fatal = False
 
@@ -63,7 +63,7 @@ class Recording(Registry):
 
 @pytest.fixture(scope="module")
 def retraining(base: Path, address: str, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Any]:
-    """Of rounds of two conversations, by what its tutors are worth: the base, and the adapter of each round."""
+    """Returns a retraining in rounds of two conversations, with the quality of the base and of each round's adapter."""
     from training.continuous.retraining import Retraining, Served
     from training.train import train
 
@@ -90,7 +90,7 @@ def retraining(base: Path, address: str, tmp_path_factory: pytest.TempPathFactor
 
 @pytest.fixture(scope="module")
 def whole(retraining: Callable[..., Any]) -> Any:
-    """Of four rounds: as good as the base, worse, overtaken by another, and without anything learned."""
+    """Runs four rounds: as good as the base, worse, overtaken by another version, and without anything to learn."""
     whole = retraining("whole", SCRIPTED, SCRIPTED, NEVER, SCRIPTED)
     whole.run(2)
     registry, name = whole.served.registry, whole.served.name

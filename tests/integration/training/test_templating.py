@@ -1,4 +1,4 @@
-"""Tokens as they are when the model is served, and what is learned of them to the character; for any chat template."""
+"""Samples have the same tokens as in service, with exactly the right ones learned, for any chat template."""
 
 import json
 import shutil
@@ -27,7 +27,7 @@ THINKING = CHATML.replace(
     "{{ message['content'] | trim }}",
     "{% if message['role'] == 'assistant' and loop.last %}<think>\n\n</think>\n\n{% endif %}{{ message['content'] }}",
 )
-# What stands before a message tells how many there are in all.
+# The text before a message says how many messages there are in all.
 COUNTING = "{{ messages | length }}" + CHATML
 MARKED_COUNTING = "{{ messages | length }}" + (
     "{% for message in messages %}<|begin|>{{ message['role'] }}\n{% if message['role'] == 'assistant' %}"

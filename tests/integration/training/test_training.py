@@ -1,4 +1,4 @@
-"""A training comes to the same end however often it is killed, is never reused, and says in one line what is wrong."""
+"""A training gives the same result however often it is killed, is never reused, and reports errors in one line."""
 
 import json
 import resource
@@ -23,7 +23,7 @@ Make = Callable[..., Any]
 
 
 class Killed(Exception):
-    """Stands for the end of the process at this moment."""
+    """Simulates the death of the process at this moment."""
 
 
 def test_a_training_leaves_an_adapter_with_its_card_a_report_curves_and_a_picture(whole: Path, base: Path) -> None:
@@ -249,7 +249,7 @@ def test_a_full_disk_is_one_line_and_leaves_the_checkpoint_before(whole: Path, j
     check(full, workers=1)
     size = next((whole / "checkpoints").glob("0*.pt")).stat().st_size
     unlimited, most = resource.getrlimit(resource.RLIMIT_FSIZE)
-    # What no file may grow beyond: the data is there, a checkpoint has no room.
+    # A limit on the size of files: the data fits, a checkpoint does not.
     resource.setrlimit(resource.RLIMIT_FSIZE, (size // 2, most))
     try:
         with pytest.raises(

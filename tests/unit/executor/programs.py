@@ -1,4 +1,4 @@
-"""Programs for the vet: some of vetted pieces only, some with pieces that it must refuse mixed in."""
+"""Random programs for the vet: some of accepted pieces only, some with pieces that it must refuse."""
 
 from hypothesis import strategies as st
 

@@ -1,4 +1,4 @@
-"""Where a pool's control groups are, on machines laid out in every way, and what is removed of them."""
+"""Control groups are found on machines of every layout, and removed again."""
 
 import os
 import subprocess
@@ -59,7 +59,7 @@ def test_a_sandbox_has_a_group_inside_its_pools() -> None:
 
 
 def group(parent: Path, *files: str) -> Cgroup:
-    """In a folder whose control groups have these files."""
+    """Returns a control group in a folder whose groups have these files."""
     parent.mkdir()
     for file in files:
         (parent / file).write_text("")

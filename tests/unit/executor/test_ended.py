@@ -1,4 +1,4 @@
-"""A sandbox whose runsc has ended says so, on the loop that services run on as well."""
+"""A sandbox whose runsc has exited reports it, also on uvloop."""
 
 import asyncio
 from collections.abc import Callable, Coroutine

@@ -1,4 +1,4 @@
-"""What the kernel says is mounted, read as it writes it."""
+"""The kernel's list of mounts is parsed with all its escapes."""
 
 from pathlib import Path
 

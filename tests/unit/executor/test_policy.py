@@ -1,4 +1,4 @@
-"""The policy file, the seccomp program made of it, and the folder that a pool owns."""
+"""The policy file, its seccomp program, and the folder that a pool owns."""
 
 import json
 import struct
@@ -18,7 +18,7 @@ _ARCH = 0xC000003E
 
 
 def verdict(program: bytes, *, arch: int, number: int) -> int:
-    """What the kernel's BPF machine would return, for the instructions that the filter uses."""
+    """Returns what the kernel's BPF machine would, for the instructions that the filter uses."""
     instructions = list(struct.iter_unpack("=HBBI", program))
     loaded, at = 0, 0
     while True:

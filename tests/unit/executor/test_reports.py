@@ -25,7 +25,7 @@ def payload(
 
 
 def outcome(told: Any, *names: str) -> Execution:
-    """What becomes of a result that a forked child tells."""
+    """Returns the execution for a result that a forked child reports."""
     if isinstance(told, dict):
         told = {"evidence": []} | told
     return reports.execution(reports.parse(payload(json.dumps(told).encode())), names, verdicts=())

@@ -1,4 +1,4 @@
-"""What a caller sends is made a job that a sandbox can be given, or told what is wrong with it."""
+"""A job is prepared for a sandbox, or refused with the reason."""
 
 import math
 

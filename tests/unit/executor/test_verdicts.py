@@ -1,4 +1,4 @@
-"""A verdict counts when the host gets the same from the same numbers."""
+"""A verdict holds if the host computes the same from the same numbers."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""What the vet lets through leaves nothing behind for the next job, and means what Python says it means."""
+"""Vetted code leaves nothing behind for the next job, and means what Python says it means."""
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings

@@ -1,4 +1,4 @@
-"""The verdicts that the host can compute again, and those that it must leave alone."""
+"""The vet finds the verdicts that the host can recompute, and skips all others."""
 
 import ast
 import math

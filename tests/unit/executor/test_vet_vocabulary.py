@@ -1,4 +1,4 @@
-"""What vetted code is given: Python's own functions, and a print and modules of its own."""
+"""Vetted code gets Python's own functions, its own print and its own copies of modules."""
 
 import builtins
 import cmath

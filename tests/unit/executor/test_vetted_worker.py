@@ -1,4 +1,4 @@
-"""The vetted worker itself, as a process between two pipes: when it goes on, and when it makes room for another."""
+"""The vetted worker as a process between two pipes: when it continues, and when it exits."""
 
 import json
 import mmap

@@ -1,4 +1,4 @@
-"""Runs code as the vetted worker does and as Python does, and tells what of the process it has changed."""
+"""Runs code like the vetted worker and like plain Python, and reports what it changed in the process."""
 
 import ast
 import cmath
@@ -20,7 +20,7 @@ _SHARED = (math, cmath, sys, os, types, vet, vocabulary, verdicts, __import__("b
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Ran:
-    """What a snippet left behind of its own; addresses and modules are left out."""
+    """The results of a snippet, without addresses and modules."""
 
     variables: dict[str, str]
     stdout: str
@@ -43,7 +43,7 @@ def as_python_does(code: str) -> Ran:
 
 
 def world() -> dict[str, object]:
-    """Everything that jobs of one process share and that Python lets us look at."""
+    """Returns all visible state that jobs of one process share."""
     shared: dict[str, object] = {module.__name__: {n: id(v) for n, v in vars(module).items()} for module in _SHARED}
     return shared | {
         "modules": sorted(sys.modules),

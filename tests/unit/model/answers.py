@@ -1,4 +1,4 @@
-"""An engine that a test can hold back and break, and requests to it."""
+"""A backend that tests can pause and break, and requests for it."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -8,7 +8,7 @@ from soliloquy.v1.model_pb2 import Delta, GenerateRequest, Message
 
 
 class Held(Echo):
-    """Goes on after its first word when it is let go; counts how often it was asked."""
+    """Pauses after its first word until it is released; counts its requests."""
 
     def __init__(self) -> None:
         super().__init__()

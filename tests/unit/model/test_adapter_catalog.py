@@ -1,4 +1,4 @@
-"""Adapters that replicas share: all have them or none, however many replicas there are and whenever they come."""
+"""All replicas have an adapter or none has it, whatever their number and whenever they start."""
 
 import asyncio
 from pathlib import Path
@@ -21,7 +21,7 @@ class Clock:
 
 
 class Engine(Echo):
-    """Cannot find the adapters that it lacks; breaks on demand."""
+    """Fails to load the adapters in `lacks`; breaks on demand."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -148,7 +148,7 @@ async def test_a_shelf_that_was_lost_is_filled_again_by_a_replica(adapter: Adapt
 
 
 async def put_with_two(shelf: AdapterCatalog) -> asyncio.Task[str]:
-    """An adapter that one of two replicas has taken, and the other has not."""
+    """Puts an adapter that one of two replicas has loaded and the other has not."""
     await shelf.follow(ReplicaStatus(replica="other", version=1), 0.0)
     following = asyncio.create_task(shelf.follow(ReplicaStatus(replica="one", version=1), 5.0))
     putting = asyncio.create_task(shelf.put(CatalogEntry(name="tutor", path="/weights")))

@@ -1,4 +1,4 @@
-"""What a server calls, answered by the scripted engine."""
+"""The scripted engine behind the interface that servers call."""
 
 from collections.abc import AsyncGenerator
 

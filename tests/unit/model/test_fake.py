@@ -1,4 +1,4 @@
-"""The stand-in for a hosted model: its answers, and the troubles it makes."""
+"""The stand-in for a hosted model: its answers and its faults."""
 
 import asyncio
 import json
@@ -36,7 +36,7 @@ STORM = FaultSchedule(throttled=0.4, failed=0.03, truncated=0.03, malformed=0.03
 
 @asynccontextmanager
 async def asking(fake: FakeServer, *, key: str = "", **settings: Any) -> AsyncIterator[RemoteModel]:
-    """Our client of it."""
+    """A client of the stand-in."""
     async with fake.serving("127.0.0.1:0") as url:
         endpoint = Endpoint(engine="openai", base_url=url, **settings)
         model = RemoteModel("fake", endpoint, OpenAIClient("fake", endpoint, Key(key, "OPENAI_API_KEY")))

@@ -1,4 +1,4 @@
-"""The model service's calls: one answer to one id, whoever asks and however often; and what each refusal is."""
+"""The model service's calls: one answer per id, however often it is requested, and a status for each error."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable

@@ -1,4 +1,4 @@
-"""The routes that OpenAI's clients speak: their answers, their pieces and their errors, as those clients read them."""
+"""The routes for OpenAI's clients: answers, chunks and errors as those clients read them."""
 
 import asyncio
 import http.client
@@ -84,7 +84,7 @@ async def refused(engine: ModelBackend, **asked: Any) -> tuple[int, str, str]:
 
 
 class Asked(Echo):
-    """Keeps what it was asked last."""
+    """Keeps its last request."""
 
     async def stream(self, request: GenerateRequest) -> AsyncGenerator[Delta, None]:
         self.request = request

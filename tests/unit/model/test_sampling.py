@@ -1,4 +1,4 @@
-"""How a token is chosen, apart from any model."""
+"""Tokens are sampled by temperature, top_p and seed."""
 
 from collections import Counter
 from typing import Any

@@ -1,4 +1,4 @@
-"""What is found out about Ray before and after it runs."""
+"""HAProxy is found before Ray starts, and the reason of a failed start after it."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""Replicas that count together: nothing is lost with one that is killed, and nothing is held by it any longer."""
+"""Replicas that share counters: a killed one loses no count, and its gauges end."""
 
 import os
 import signal
@@ -32,7 +32,7 @@ with metrics.request("algebra") as answered, metrics.request(""):
 
 @contextmanager
 def replica(folder: Path) -> Iterator[subprocess.Popen[str]]:
-    """Killed at the end, if it is not before."""
+    """Runs a replica, and kills it at the end."""
     command = [sys.executable, "-c", REPLICA]
     with subprocess.Popen(
         command, env={**os.environ, VARIABLE: str(folder)}, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True

@@ -1,4 +1,4 @@
-"""Messages as tokens, and tokens as text."""
+"""Messages become tokens, and tokens become text."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""What vLLM is asked with, seen where it is installed; its answers need a GPU."""
+"""The arguments passed to vLLM are valid, where it is installed; its answers require a GPU."""
 
 import inspect
 from pathlib import Path

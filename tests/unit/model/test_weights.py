@@ -1,4 +1,4 @@
-"""By what the folders of weights are known."""
+"""Folders of weights are identified by their digests."""
 
 import hashlib
 from pathlib import Path

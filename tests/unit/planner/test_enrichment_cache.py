@@ -1,4 +1,4 @@
-"""A problem is enriched once, comes out the same anywhere, and never keeps its conversation from starting."""
+"""A problem is enriched once, with the same result in any process, and never keeps its conversation from starting."""
 
 import asyncio
 import json
@@ -27,7 +27,7 @@ CALCULATED = GOOD.replace("Find the work by W = F s", "Find the work, W = 3600 Ã
 
 
 class Answering:
-    """A model that gives its answers one after the other, the last one for ever, each after others had their turn."""
+    """A model that gives its answers in order and then repeats the last; it yields to other tasks before each."""
 
     def __init__(self, *answers: str) -> None:
         self._answers = list(answers)

@@ -1,4 +1,4 @@
-"""A message that comes back to the student."""
+"""Messages that are sent back to the student."""
 
 import pytest
 

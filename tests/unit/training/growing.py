@@ -1,4 +1,4 @@
-"""Grown conversations, and datasets of them."""
+"""Generated conversations, and datasets of them."""
 
 import asyncio
 import hashlib
@@ -29,7 +29,7 @@ def conversations(count: int) -> Sequence[Conversation]:
 
 @cache
 def dialogues() -> Sequence[Conversation]:
-    """A few of the recipe mathdial."""
+    """Generates a few conversations of the recipe mathdial."""
 
     async def grow() -> list[Conversation]:
         return [one async for one in dialled(6, problems=3, seed=SEED) if one.ending != Ending.ENDING_UNFIT]
@@ -38,7 +38,7 @@ def dialogues() -> Sequence[Conversation]:
 
 
 def dataset(folder: Path, accepted: Sequence[Conversation], *, rejected: int = 0) -> Path:
-    """In the form that a run leaves; of the rejected ones there is only the number."""
+    """Writes a dataset as a run leaves it; of rejected conversations it only has the number."""
     (folder / "accepted").mkdir(parents=True)
     shard = folder / "accepted" / "00000.parquet"
     batch = rows(conversation.SerializeToString() for conversation in accepted)

@@ -1,4 +1,4 @@
-"""What is frozen stays as it is: the same source gives the same bytes, whatever comes later."""
+"""The same source freezes to the same bytes, whatever is added to it later."""
 
 import resource
 from collections.abc import Sequence
@@ -45,7 +45,7 @@ def test_a_dataset_is_frozen_to_the_same_bytes_again(tmp_path: Path) -> None:
 
 @pytest.fixture
 def made() -> Sequence[Conversation]:
-    """Before a test's own loop runs."""
+    """Runs before the test's own event loop."""
     return conversations(4)
 
 
@@ -93,7 +93,7 @@ def test_a_folder_that_is_there_is_not_written_over(tmp_path: Path) -> None:
 def test_a_full_disk_is_one_line_and_leaves_no_folder(tmp_path: Path) -> None:
     grown = str(dataset(tmp_path / "grown", conversations(4)))
     unlimited, most = resource.getrlimit(resource.RLIMIT_FSIZE)
-    # What no file may grow beyond.
+    # A limit on the size of files.
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, most))
     try:
         with pytest.raises(CannotTrain, match=r"cannot write .*frozen \(.*\): free some space") as refused:

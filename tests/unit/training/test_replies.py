@@ -1,4 +1,4 @@
-"""Tutor response generation: what each of the four variants is told, and that a reply is all that it learns."""
+"""Tutor response generation: each of the four variants gets its context, and only the reply is learned."""
 
 from itertools import product
 

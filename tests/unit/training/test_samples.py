@@ -1,4 +1,4 @@
-"""What is learned is what the recipe asks and reads: the very prompts, and answers that it takes as they are."""
+"""Samples have the recipe's exact prompts, and answers that the recipe accepts as they are."""
 
 from soliloquy.recipes.answers import Decision, Program
 from soliloquy.recipes.recipe import find
@@ -21,7 +21,7 @@ ANSWERS: dict[str, type[Answer]] = {
 
 
 class Learned:
-    """Plays the tutor by what was to be learned, word for word, and nothing else."""
+    """Plays the tutor with the learned answers, word for word, and nothing else."""
 
     def __init__(self, conversation: Conversation) -> None:
         self._answers = {

@@ -1,4 +1,4 @@
-"""How fast each step learns."""
+"""The learning rate of each step."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from training.settings import TrainingSettings
 
 
 def rates(tmp_path: Path, **settings: object) -> list[float]:
-    """Of four steps from 1.0: a sample each."""
+    """Returns the learning rates of four steps of one sample each, from 1.0."""
     np.savez(tmp_path / "samples.npz", starts=[0, 8, 16, 24, 32], learned=[1] * 4, held_out=[False] * 4)
     (tmp_path / "ids.bin").write_bytes(np.zeros(32, dtype=np.int32).tobytes())
     (tmp_path / "learned.bin").write_bytes(np.ones(32, dtype=np.bool_).tobytes())

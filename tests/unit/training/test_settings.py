@@ -1,4 +1,4 @@
-"""A configuration is checked before anything is loaded; those that come along are the papers'."""
+"""A configuration is validated before anything is loaded; the shipped ones are the papers'."""
 
 from pathlib import Path
 

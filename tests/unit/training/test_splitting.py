@@ -1,4 +1,4 @@
-"""A chat that is too long becomes several, cut between turns; nothing is lost, and nothing is learned twice."""
+"""A chat that is too long is split between turns; nothing is lost, and nothing is learned twice."""
 
 from collections.abc import Sequence
 from itertools import pairwise
