@@ -1,4 +1,4 @@
-"""`soliloquy top`: how the services are doing, without a Prometheus."""
+"""`soliloquy top`."""
 
 import json
 import time
@@ -14,25 +14,25 @@ from soliloquy.cli.addresses import ADDRESS
 from soliloquy.cli.durations import DURATION
 from soliloquy.cli.posts import CONSOLE_TOLD, KAFKA_TOLD, PORTS, SCALE, metrics_of, posts
 from soliloquy.cli.service_options import option, with_options
-from soliloquy.cli.top.scrape import Look, Span, look
-from soliloquy.cli.top.standing import Standing, standing
+from soliloquy.cli.top.overview import Overview, overview
+from soliloquy.cli.top.scrape import Interval, Scrape, scrape
 from soliloquy.cli.top.view import view
 from soliloquy.runs.failure import Failure
 
-# Rates are over so many looks: long enough to be calm, short enough to be true.
-_LOOKS = 6
+# Rates are means over this many scrapes.
+_SCRAPES = 6
 
 
 @click.command()
 @click.argument("addresses", nargs=-1, metavar="[HOST:PORT]...", type=ADDRESS)
-@option("--http-from", type=PORTS, metavar="PORT", help="As `soliloquy up` was told, like the next three.")
+@option("--http-from", type=PORTS, metavar="PORT", help="The --http-from of `soliloquy up`.")
 @with_options((KAFKA_TOLD, SCALE, CONSOLE_TOLD))
 @click.option(
-    "--wanted", type=click.IntRange(min=1), help="Accepted conversations that there shall be: says what is left."
+    "--wanted", type=click.IntRange(min=1), help="Target of accepted conversations, to estimate the time left."
 )
-@click.option("--every", default="2s", show_default=True, type=DURATION, help="Between two looks.")
-@click.option("--once", is_flag=True, help="Look twice, print, and end; so it is where the output is no terminal.")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON object for each look.")
+@click.option("--every", default="2s", show_default=True, type=DURATION, help="Time between two scrapes.")
+@click.option("--once", is_flag=True, help="Scrape twice, print and exit; the default if the output is not a terminal.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON object for each scrape.")
 def top(
     *,
     addresses: tuple[str, ...],
@@ -45,41 +45,40 @@ def top(
     once: bool,
     as_json: bool,
 ) -> None:
-    """Show how the services are doing: what waits, how fast it goes, what it costs and when it is done.
+    """Show backlog, throughput, cost and time left of running services.
 
-    It reads /metrics of services anywhere, each by its address, or of those that `soliloquy up --http-from PORT` keeps.
-    Counts are since a service was started; what it takes (waits, works, a call) is the mean of the last seconds.
+    Reads /metrics at each HOST:PORT, or from the services of `soliloquy up --http-from PORT`. Counts start with a
+    service; durations (waits, works, a call) are means of the last seconds.
     """
     named = {address: address for address in addresses}
     if http_from:
         named |= metrics_of(posts(scales, on_kafka=kafka is not None, console=console), http_from)
     if not named:
-        raise click.UsageError("whose metrics? Name a HOST:PORT, or use --http-from PORT as with soliloquy up")
+        raise click.UsageError("top requires a HOST:PORT, or the --http-from PORT of soliloquy up")
     terminal = Console()
-    standings = _standings(named, wanted, every)
+    overviews = _overviews(named, wanted, every)
     try:
         if as_json:
-            for now in standings:
+            for now in overviews:
                 click.echo(json.dumps(asdict(now)))
                 if once:
                     return
         elif once or not terminal.is_terminal:
-            terminal.print(view(next(standings), terminal.width))
+            terminal.print(view(next(overviews), terminal.width))
         else:
             with Live(console=terminal, screen=True, auto_refresh=False) as live:
-                for now in standings:
+                for now in overviews:
                     live.update(view(now, terminal.width), refresh=True)
     except KeyboardInterrupt:
-        # That is how one leaves it.
         return
 
 
-def _standings(named: Mapping[str, str], wanted: int | None, every: float) -> Iterator[Standing]:
-    """One after the other, the first as soon as there are rates."""
-    looks: deque[Look] = deque([look(named)], maxlen=_LOOKS)
-    if not looks[0].samples:
-        raise Failure(f"no service answers: {next(iter(looks[0].silent.values()))}")
+def _overviews(named: Mapping[str, str], wanted: int | None, every: float) -> Iterator[Overview]:
+    """Yields an overview after each scrape, the first one after the second scrape."""
+    scrapes: deque[Scrape] = deque([scrape(named)], maxlen=_SCRAPES)
+    if not scrapes[0].samples:
+        raise Failure(f"no service answers: {next(iter(scrapes[0].silent.values()))}")
     while True:
         time.sleep(every)
-        looks.append(look(named))
-        yield standing(Span(before=looks[0], after=looks[-1]), wanted)
+        scrapes.append(scrape(named))
+        yield overview(Interval(before=scrapes[0], after=scrapes[-1]), wanted)

@@ -1,4 +1,4 @@
-"""What services say of themselves at /metrics, and what has changed between two looks."""
+"""Reads the /metrics of services, and the change between two scrapes."""
 
 import time
 import urllib.request
@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from prometheus_client.parser import text_string_to_metric_families
 
 PATIENCE_SECONDS = 2.0
-# As many as are asked side by side.
-_ASKERS = 16
+# Processes to scrape at once.
+_THREADS = 16
 
 # Values by the name and the labels of their series.
 Series = tuple[str, tuple[tuple[str, str], ...]]
@@ -19,19 +19,19 @@ Samples = Mapping[Series, float]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Look:
+class Scrape:
     at: float
-    # By the name of the process that said it.
+    # By the name of the process.
     samples: Mapping[str, Samples]
-    # Why a process said nothing.
+    # Why a process did not answer, by its name.
     silent: Mapping[str, str] = field(default_factory=dict)
 
 
-def look(addresses: Mapping[str, str]) -> Look:
-    """Asks every process, by its name, at its address."""
-    with ThreadPoolExecutor(max_workers=min(len(addresses), _ASKERS)) as askers:
-        answers = dict(zip(addresses, askers.map(_samples, addresses, addresses.values()), strict=True))
-    return Look(
+def scrape(addresses: Mapping[str, str]) -> Scrape:
+    """Scrapes every process, given its name and address."""
+    with ThreadPoolExecutor(max_workers=min(len(addresses), _THREADS)) as threads:
+        answers = dict(zip(addresses, threads.map(_samples, addresses, addresses.values()), strict=True))
+    return Scrape(
         at=time.monotonic(),
         samples={name: answer for name, answer in answers.items() if not isinstance(answer, str)},
         silent={name: answer for name, answer in answers.items() if isinstance(answer, str)},
@@ -43,12 +43,12 @@ def _samples(name: str, address: str) -> Samples | str:
         with urllib.request.urlopen(f"http://{address}/metrics", timeout=PATIENCE_SECONDS) as response:
             return read(response.read().decode())
     except (OSError, ValueError) as error:
-        who = address if name == address else f"{name} on {address}"
-        return f"{who} does not answer ({getattr(error, 'reason', None) or error})"
+        source = address if name == address else f"{name} on {address}"
+        return f"{source} does not answer ({getattr(error, 'reason', None) or error})"
 
 
 def read(text: str) -> Samples:
-    """Ours alone, and of a histogram its sum and its count."""
+    """Parses our own metrics only, and of a histogram only its sum and count."""
     ours = "\n".join(line for line in text.splitlines() if line.startswith("soliloquy_") and "_bucket{" not in line)
     return {
         (sample.name, tuple(sorted(sample.labels.items()))): sample.value
@@ -58,18 +58,18 @@ def read(text: str) -> Samples:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Span:
-    """Two looks; the same one twice where there was no other."""
+class Interval:
+    """The time between two scrapes."""
 
-    before: Look
-    after: Look
+    before: Scrape
+    after: Scrape
 
     @property
     def seconds(self) -> float:
         return self.after.at - self.before.at
 
     def series(self, name: str, **labels: str) -> Iterator[tuple[dict[str, str], float]]:
-        """The labels and the newest value of each, those of all processes; `process` is a label too."""
+        """Yields labels and newest value of each series in all processes; `process` is added to the labels."""
         for process, samples in self.after.samples.items():
             for (each, pairs), value in samples.items():
                 if each == name and labels.items() <= (known := dict(pairs)).items():
@@ -85,7 +85,7 @@ class Span:
         return dict(found)
 
     def increase(self, name: str, **labels: str) -> float:
-        """A process that was started again has counted from nothing; one that was not seen before is left out."""
+        """Sums the increase of all processes; a restarted one counts from zero, one not seen before is left out."""
         total = 0.0
         for known, value in self.series(name, **labels):
             process = known.pop("process")
@@ -98,6 +98,6 @@ class Span:
         return self.increase(name, **labels) / self.seconds if self.seconds else None
 
     def mean(self, name: str, **labels: str) -> float | None:
-        """Of a histogram; None where nothing was measured meanwhile."""
+        """Returns the mean of a histogram, or None if nothing was observed in the interval."""
         count = self.increase(f"{name}_count", **labels)
         return self.increase(f"{name}_sum", **labels) / count if count else None

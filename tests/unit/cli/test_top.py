@@ -11,8 +11,8 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Summary, start_
 from rich.console import Console
 
 from soliloquy.cli.main import commands
-from soliloquy.cli.top.scrape import Look, Span, read
-from soliloquy.cli.top.standing import Standing, standing
+from soliloquy.cli.top.overview import Overview, overview
+from soliloquy.cli.top.scrape import Interval, Scrape, read
 from soliloquy.cli.top.view import view
 from soliloquy.runtime.listening import listening
 
@@ -43,19 +43,21 @@ soliloquy_conversations_finished_total{recipe="soliloquy",outcome="rejected"} 10
 LATER = STUDENT.replace("} 100\n", "} 150\n").replace("} 50\n", "} 52\n")
 
 
-def told(*, wanted: int | None = None) -> Standing:
+def told(*, wanted: int | None = None) -> Overview:
     """Of two processes of one service and a collector, ten seconds apart; one of the processes has died between."""
-    before = Look(at=0, samples={"student-0": read(STUDENT), "student-1": read(STUDENT), "collector": read(COLLECTOR)})
+    before = Scrape(
+        at=0, samples={"student-0": read(STUDENT), "student-1": read(STUDENT), "collector": read(COLLECTOR)}
+    )
     more = COLLECTOR.replace("} 30", "} 40")
-    after = Look(
+    after = Scrape(
         at=10,
         samples={"student-0": read(LATER), "collector": read(more)},
         silent={"student-1": "127.0.0.1:9101 does not answer (Connection refused)"},
     )
-    return standing(Span(before=before, after=after), wanted)
+    return overview(Interval(before=before, after=after), wanted)
 
 
-def shown(now: Standing, width: int) -> str:
+def shown(now: Overview, width: int) -> str:
     console = Console(width=width, force_terminal=False, color_system=None)
     with console.capture() as captured:
         console.print(view(now, width))
@@ -75,16 +77,16 @@ def test_time_left_follows_from_what_is_wanted_and_the_pace() -> None:
 
 def test_what_a_process_counts_anew_after_a_restart_is_not_taken_back() -> None:
     again = STUDENT.replace("} 100\n", "} 20\n")
-    span = Span(
-        before=Look(at=0, samples={"student": read(STUDENT)}),
-        after=Look(at=1, samples={"student": read(again)}),
+    span = Interval(
+        before=Scrape(at=0, samples={"student": read(STUDENT)}),
+        after=Scrape(at=1, samples={"student": read(again)}),
     )
     assert span.increase("soliloquy_events_succeeded_total") == 20
 
 
 def test_a_topic_that_two_services_read_has_its_letters_once() -> None:
-    both = Look(at=0, samples={"one": read(STUDENT), "other": read(STUDENT.replace('"student"', '"tutor"'))})
-    assert standing(Span(before=both, after=both), None).conversations.dead_letters == 2
+    both = Scrape(at=0, samples={"one": read(STUDENT), "other": read(STUDENT.replace('"student"', '"tutor"'))})
+    assert overview(Interval(before=both, after=both), None).conversations.dead_letters == 2
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 120])
@@ -102,7 +104,7 @@ def test_no_line_is_cut_or_wrapped_in_a_table_of_any_width(width: int) -> None:
 def test_what_is_wrong_is_said_in_words() -> None:
     text = shown(told(), 160)
     assert "127.0.0.1:9101 does not answer" in text
-    assert "2 dead letters: soliloquy dlq list says why" in text
+    assert "2 dead letters: run soliloquy dlq list" in text
     assert "hosted answers nobody" in text
     assert "no executor answers" in text
 
@@ -159,4 +161,4 @@ def test_a_look_that_finds_nobody_says_so_in_one_line_with_status_2() -> None:
 def test_somebody_has_to_be_named() -> None:
     result = CliRunner().invoke(commands, ["top"])
     assert result.exit_code == 2
-    assert "Name a HOST:PORT, or use --http-from PORT" in result.stderr
+    assert "top requires a HOST:PORT" in result.stderr
