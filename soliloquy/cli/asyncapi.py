@@ -1,4 +1,4 @@
-"""`soliloquy asyncapi`: what travels between the services, as an AsyncAPI document."""
+"""`soliloquy asyncapi`."""
 
 import json
 from importlib.metadata import version
@@ -12,16 +12,19 @@ from soliloquy.v1.events_pb2 import ProblemSubmitted, RunCancelled, RunChanged
 
 
 @click.command()
-@click.option("--kafka", default="127.0.0.1:9092", show_default=True, metavar="HOST:PORT", help="The server it names.")
+@click.option(
+    "--kafka", default="127.0.0.1:9092", show_default=True, metavar="HOST:PORT", help="The server in the document."
+)
 def asyncapi(kafka: str) -> None:
-    """Print the AsyncAPI 3.0 document of all services, as JSON, which is YAML too.
+    """Print the AsyncAPI 3.0 document of all services, as JSON.
 
-    Every topic is a channel; what a service receives and sends are its operations. Nothing is connected.
+    The channels are the topics, and the operations of a service are the events that it receives and sends. Connects to
+    nothing.
     """
     from services.gateway.topics import RECALLED
 
     command = Service(name="soliloquy", handlers={}, emits=(ProblemSubmitted, RunCancelled))
-    # What it only follows it reads outside any group, as tables are.
+    # The gateway follows these topics outside any consumer group, as tables.
     gateway = Service(
         name="gateway",
         handlers={},

@@ -1,4 +1,4 @@
-"""`soliloquy check`: what is true of a dataset, whatever its model said of itself."""
+"""`soliloquy check`."""
 
 import json
 
@@ -6,6 +6,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from soliloquy.cli.options import AS_JSON
 from soliloquy.dataset.reading import Dataset, NoDataset
 from soliloquy.recipes.recipe import UnknownRecipe, find
 from soliloquy.runs.failure import Failure
@@ -17,13 +18,13 @@ FAULTY = 1
 @click.command()
 @click.argument("folder", metavar="DIR|URL")
 @click.option("--rejected", is_flag=True, help="Check the rejected conversations instead.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@AS_JSON
 @click.pass_context
 def check(context: click.Context, /, folder: str, *, rejected: bool, as_json: bool) -> None:
-    """Check every turn of a dataset: what was claimed, computed and said, and whether that is so.
+    """Check what is claimed, computed and said in every turn of a dataset.
 
-    Each broken rule is a line with the conversation, the rule, the turn and the evidence. The exit status is 0 if
-    there is none, and 1 if there are some.
+    Prints a line for each broken rule, with the conversation, the rule, the turn and the evidence. The exit status is 0
+    if there are none and 1 if there are some.
     """
     report = TruthReport()
     try:
@@ -44,7 +45,7 @@ def _print(report: TruthReport) -> None:
     for conversation, fault in report.faults:
         click.echo(f"{conversation}  {fault}")
     for pair in report.likeness.alike:
-        click.echo(f"{pair.one}  alike in wording: {pair.likeness:.0%} of it is also in {pair.other}")
+        click.echo(f"{pair.one}  similar wording: {pair.likeness:.0%} of it is also in {pair.other}")
     console = Console()
     console.print(_codes(report))
     table = Table(box=None, show_header=False)
@@ -52,11 +53,11 @@ def _print(report: TruthReport) -> None:
         table.add_row(name.replace("_", " "), f"{figure:,.4g}" if isinstance(figure, float) else str(figure))
     console.print(table)
     if closest := report.likeness.closest:
-        click.echo(f"most alike in wording: {closest.one} and {closest.other}")
+        click.echo(f"most similar in wording: {closest.one} and {closest.other}")
 
 
 def _codes(report: TruthReport) -> Table:
-    """A row for each combination of codes, with a column for each of the last ones."""
+    """Counts the combinations of codes, with a column for each value of the last code."""
     *rows, column = report.labels or ("",)
     table = Table(box=None, header_style="bold", pad_edge=False)
     for label in rows:

@@ -1,4 +1,4 @@
-"""`soliloquy export`: a dataset for the tools of others."""
+"""`soliloquy export`."""
 
 import json
 from collections.abc import Sequence
@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
+from soliloquy.cli.options import AS_JSON
 from soliloquy.dataset.exports.exporting import CannotExport, ExportCounts
 from soliloquy.dataset.exports.exporting import export as export_dataset
 from soliloquy.dataset.exports.format import NAMES, PARTS, ExportOptions, find
@@ -17,15 +18,26 @@ from soliloquy.runs.failure import Failure
 
 @click.command()
 @click.argument("folder", metavar="DIR|URL")
-@click.option("--format", "name", required=True, type=click.Choice(NAMES), help="Whose tools it is for.")
-@click.option("--out", required=True, type=click.Path(path_type=Path), help="The file, or the folder of a split or hf.")
-@click.option("--hidden/--no-hidden", default=True, help="With what the tutor keeps to itself, or only what is said.")
-@click.option("--splits", metavar="NAME=SHARE,..", help="A file each, by problem; such as train=0.9,test=0.1.")
+@click.option("--format", "name", required=True, type=click.Choice(NAMES), help="The format to write.")
 @click.option(
-    "--leave-out", "leave_out", multiple=True, type=click.Choice(list(PARTS)), help="May be given repeatedly."
+    "--out",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="The file to write, or a folder for --splits and for hf.",
+)
+@click.option("--hidden/--no-hidden", default=True, help="Include the tutor's hidden states, or only what is said.")
+@click.option(
+    "--splits", metavar="NAME=SHARE,..", help="Write several files, e.g. train=0.9,test=0.1, split by problem."
+)
+@click.option(
+    "--leave-out",
+    "leave_out",
+    multiple=True,
+    type=click.Choice(list(PARTS)),
+    help="A part to leave out; may be repeated.",
 )
 @click.option("--rejected", is_flag=True, help="Export the rejected conversations instead.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@AS_JSON
 @click.pass_context
 def export(
     context: click.Context,
@@ -52,14 +64,14 @@ def export(
     alpaca       the same as instruction records (.json, .jsonl)
     hf           a folder for Hugging Face's `datasets`
 
-    All conversations of a problem are in the same split. What --leave-out may name: prompts (the system message),
-    solutions, thoughts (the tutor's, with its codes), labels (what was drawn for the student), raw (models' answers).
+    All conversations about a problem go to the same split. The parts for --leave-out are prompts (the system message),
+    solutions, thoughts (of the tutor, with its codes), labels (drawn for the student) and raw (the models' answers).
     """
     choice = ExportOptions(hidden=hidden, leave_out=frozenset(leave_out))
     empty = () if name == "hf" else find(name).empty
     if name != "hf" and not find(name).holds_hidden:
         if hidden and context.get_parameter_source("hidden") is ParameterSource.COMMANDLINE:
-            raise click.UsageError(f"{name} has no place for hidden states: leave --hidden out")
+            raise click.UsageError(f"--hidden cannot be used with {name}, which has no field for hidden states")
         choice = ExportOptions(hidden=False, leave_out=frozenset(leave_out))
     try:
         shares = Splits.read(splits) if splits else None
@@ -80,6 +92,6 @@ def _print(counts: ExportCounts, name: str, out: Path, empty: Sequence[str]) -> 
     parts = ", ".join(f"{part} {rows}" for part, rows in counts.written.items())
     click.echo(f"{counts.written.total()} rows in {out}" + (f": {parts}" if len(counts.written) > 1 else ""))
     if counts.left_out:
-        click.echo(f"{counts.left_out} left out: {name} needs {find(name).wants}", err=True)
+        click.echo(f"{counts.left_out} left out: {name} requires {find(name).wants}", err=True)
     if empty:
-        click.echo(f"empty, for a conversation of ours has nothing for them: {', '.join(empty)}", err=True)
+        click.echo(f"empty fields: {', '.join(empty)}", err=True)

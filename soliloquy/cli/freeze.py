@@ -1,4 +1,4 @@
-"""`soliloquy freeze`: conversations as they stand, for a training that anybody can repeat."""
+"""`soliloquy freeze`."""
 
 import asyncio
 import json
@@ -7,39 +7,39 @@ from typing import Any
 
 import click
 
+from soliloquy.cli.errors import reporting
 from soliloquy.cli.kafka_options import kafka_options
-from soliloquy.runs.failure import Failure
+from soliloquy.cli.options import AS_JSON, EXISTING_FILE, NEW_FOLDER
 from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
 from soliloquy.runtime.transports.opening import open_transport
 from soliloquy.runtime.transports.port import Unanswered
 
 
 @click.command()
-@click.option("--data", metavar="DIR|URL", help="A dataset; or name a Kafka.")
-@click.option("--out", required=True, type=click.Path(path_type=Path, file_okay=False), help="The folder to make.")
+@click.option("--data", metavar="DIR|URL", help="The dataset to freeze; alternatively use --kafka.")
+@click.option("--out", required=True, type=NEW_FOLDER, help="The folder to create.")
 @click.option(
     "--offsets",
     metavar="FILE",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="The manifest.json of an earlier freeze: up to the same offsets, which gives the same bytes.",
+    type=EXISTING_FILE,
+    help="Stop at the offsets in the manifest.json of an earlier freeze; the result is the same.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@AS_JSON
 @kafka_options()
 def freeze(*, kafka: KafkaSettings | None, data: str | None, out: Path, offsets: Path | None, as_json: bool) -> None:
-    """Write the accepted conversations of a dataset, or of a Kafka's conversation.finished, into a folder of their own.
+    """Copy the accepted conversations of a dataset, or of the Kafka topic conversation.finished, into a new folder.
 
-    It is a dataset that does not grow: Parquet shards, and a manifest with the offsets or digests of what was read.
+    The result is a dataset that does not grow, so that a training can be repeated. Its manifest records the offsets or
+    digests of the input.
     """
     if (data is None) == (kafka is None):
-        raise click.UsageError("what is to be frozen? Name either --data or --kafka")
+        raise click.UsageError("freeze requires either --data or --kafka")
     if offsets and kafka is None:
-        raise click.UsageError("--offsets says nothing without --kafka")
+        raise click.UsageError("--offsets requires --kafka")
     from training.settings import CannotTrain
 
-    try:
+    with reporting(CannotTrain, KafkaUnavailable, Unanswered):
         manifest = _frozen(data, kafka, offsets, out)
-    except (CannotTrain, KafkaUnavailable, Unanswered) as error:
-        raise Failure(str(error)) from error
     if as_json:
         click.echo(json.dumps(manifest))
     else:

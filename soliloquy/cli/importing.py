@@ -1,4 +1,4 @@
-"""`soliloquy import`: conversations of others as a dataset."""
+"""`soliloquy import`."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,27 +17,27 @@ _READING = SourceFormat(reader="by suffix", solution="prose", needs=(), columns=
 
 @click.command("import")
 @click.argument("source", metavar="FILE|FOLDER", type=click.Path(path_type=Path))
-@click.option("--format", "name", required=True, type=click.Choice(NAMES), help="What the source is.")
-@click.option("--out", required=True, type=click.Path(path_type=Path), help="The dataset's folder.")
+@click.option("--format", "name", required=True, type=click.Choice(NAMES), help="The format of the source.")
+@click.option("--out", required=True, type=click.Path(path_type=Path), help="The folder for the dataset.")
 def import_(*, source: Path, name: str, out: Path) -> None:
-    """Make a dataset of conversations in another format.
+    """Convert conversations of another format into a dataset.
 
-    What the format does not carry stays unset, and the manifest says what that is. Exported to the same format, the
-    dataset gives the same rows.
+    Fields that the format lacks stay unset, and the manifest lists them. Exporting the dataset to the same format gives
+    the same rows.
     """
     if not source.exists():
         raise Failure(f"{source}: no such file or folder")
     try:
         count = import_folder(source, out) if name == "hf" else import_rows(source, name, out, _rows(source))
     except (CannotImport, UnreadableSource) as cannot:
-        raise Failure(f"{cannot}; nothing is written") from cannot
+        raise Failure(f"{cannot}; nothing was written") from cannot
     except OSError as error:
         raise Failure(f"{out} cannot be written ({error.strerror}): choose another --out") from error
     click.echo(f"{count} conversations in {out}")
 
 
 def _rows(source: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Each with its place; an empty cell of CSV is null."""
+    """Yields the rows with their places; an empty cell of CSV becomes null."""
     is_table = source.suffix.lower() in (".csv", ".tsv")
     for row in _READING.rows(source):
         if isinstance(row, RefusedRow):

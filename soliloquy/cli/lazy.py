@@ -1,4 +1,4 @@
-"""Commands that are imported when they are run: each starts without what the others need."""
+"""Imports each command only when it runs, so that none waits for the imports of the others."""
 
 import ast
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from soliloquy.runs.failure import Failure
 
 class LazyGroup(click.Group):
     def __init__(self, *arguments: Any, modules: Mapping[str, str], **options: Any) -> None:
-        """`modules` tells by a command's name in which module it has that name."""
+        """`modules` maps the name of each command to its module."""
         super().__init__(*arguments, **options)
         self._modules = modules
 
@@ -38,15 +38,15 @@ class LazyGroup(click.Group):
         return command
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
-        """A list of all commands imports none: what each does is read in its source."""
+        """Lists the commands without importing them; reads their docstrings from the source."""
         width = formatter.width - max(map(len, self._modules)) - 6
-        told = {name: click.Command(name, help=_docstring(module, name)) for name, module in self._modules.items()}
+        commands = {name: click.Command(name, help=_docstring(module, name)) for name, module in self._modules.items()}
         with formatter.section("Commands"):
-            formatter.write_dl([(name, command.get_short_help_str(width)) for name, command in told.items()])
+            formatter.write_dl([(name, command.get_short_help_str(width)) for name, command in commands.items()])
 
 
 def _functions(name: str) -> tuple[str, str]:
-    """What the function of a command may be called: some names are words of Python's own, as list and import are."""
+    """Returns the possible names of a command's function; `list` and `import` are taken in Python."""
     name = name.replace("-", "_")
     return f"{name}_", name
 

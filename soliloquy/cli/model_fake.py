@@ -11,6 +11,7 @@ import uvloop
 from soliloquy.cli.addresses import ADDRESS
 from soliloquy.cli.durations import DURATION
 from soliloquy.cli.errors import reporting
+from soliloquy.cli.options import EXISTING_FILE
 from soliloquy.cli.service_options import option, with_options
 from soliloquy.problems.bank.bank import bank_names
 from soliloquy.problems.sources import BadProblemFile, UnknownProblems
@@ -65,9 +66,7 @@ _TROUBLES = {
     type=click.Choice(["json_schema", "json_object", "none"]),
     help="The response_format that is supported; others get a 400.",
 )
-@option(
-    "--key-file", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="Ask for the key in this file."
-)
+@option("--key-file", type=EXISTING_FILE, help="Ask for the key in this file.")
 @option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="All draws follow from it.")
 def fake(
     *,

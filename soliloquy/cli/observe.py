@@ -13,7 +13,7 @@ from soliloquy.cli.prometheus import Prometheus, Scraping, prometheus, shipped_r
 from soliloquy.cli.service_options import option, with_options
 from soliloquy.runs.failure import Failure
 
-# Where Debian's package is installed, one of its own listens on 9090.
+# Not 9090, where the service of Debian's package listens.
 _PORT = 9190
 _CONNECT_SECONDS = 0.5
 
@@ -25,12 +25,18 @@ _CONNECT_SECONDS = 0.5
     show_default=True,
     type=PORTS,
     metavar="PORT",
-    help="As `soliloquy up` was told, like the next three.",
+    help="The --http-from of `soliloquy up`.",
 )
 @with_options((KAFKA_TOLD, SCALE, CONSOLE_TOLD))
-@option("--also", multiple=True, metavar="HOST:PORT", type=ADDRESS, help="Another that has /metrics, as a training.")
 @option(
-    "--port", default=_PORT, show_default=True, type=click.IntRange(min=1, max=65_535), help="Of Prometheus itself."
+    "--also",
+    multiple=True,
+    metavar="HOST:PORT",
+    type=ADDRESS,
+    help="Another process with /metrics, such as a training; may be repeated.",
+)
+@option(
+    "--port", default=_PORT, show_default=True, type=click.IntRange(min=1, max=65_535), help="The port of Prometheus."
 )
 def observe(
     *,
@@ -41,9 +47,9 @@ def observe(
     also: Sequence[str],
     port: int,
 ) -> None:
-    """Run a Prometheus with our rules against the services of `soliloquy up`, until Ctrl-C.
+    """Run Prometheus with our rules against the services of `soliloquy up`, until Ctrl-C.
 
-    What it has measured is gone with it.
+    The measurements are lost when it stops.
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     names = posts(scales, on_kafka=kafka is not None, console=console)
@@ -55,18 +61,18 @@ def observe(
     ):
         _tell(running, len(targets))
         if not any(map(_answers, targets)):
-            click.echo(f"none of them answers yet: soliloquy up .. --http-from {http_from}", err=True)
+            click.echo(f"no service answers yet: run soliloquy up .. --http-from {http_from}", err=True)
         running.wait()
-        raise Failure(f"Prometheus has ended: {running.last_words}")
+        raise Failure(f"Prometheus stopped: {running.last_words}")
 
 
 def _tell(running: Prometheus, targets: int) -> None:
-    click.echo(f"Prometheus on {running.address} looks at {targets} processes; Ctrl-C ends it")
+    click.echo(f"Prometheus on {running.address} scrapes {targets} processes; press Ctrl-C to stop")
     for page, what in (
-        ("alerts", "what is wrong; deploy/RUNBOOK.md says what to do"),
-        ("targets", "which processes answer"),
-        ("graph?g0.expr=soliloquy%3Alag_events%3Asum&g0.tab=0", "what waits at each stage"),
-        ("graph?g0.expr=soliloquy%3Aconversations_finished%3Arate5m&g0.tab=0", "what comes out"),
+        ("alerts", "alerts; see deploy/RUNBOOK.md"),
+        ("targets", "processes and whether they answer"),
+        ("graph?g0.expr=soliloquy%3Alag_events%3Asum&g0.tab=0", "backlog of each stage"),
+        ("graph?g0.expr=soliloquy%3Aconversations_finished%3Arate5m&g0.tab=0", "finished conversations"),
     ):
         click.echo(f"  {running.address}/{page}  {what}")
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import click
 
+from soliloquy.cli.durations import DURATION
+
 Command = Callable[..., Any]
 
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
@@ -19,6 +21,9 @@ NOISE = click.option(
     show_default=True,
     type=click.Choice(["none", "real"]),
     help="Imitate the errors in the output of real models.",
+)
+LATENCY = click.option(
+    "--latency", default="0ms", show_default=True, type=DURATION, help="Latency of each answer of the scripted model."
 )
 EXISTING_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 EXISTING_FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)

@@ -1,4 +1,4 @@
-"""How a job ended, in lines for a person or as JSON."""
+"""Formats the result of a sandbox job, as lines or as JSON."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -27,7 +27,7 @@ def lines(done: Execution) -> Iterator[str]:
     line = f" (line {done.error_line})" if done.error_line else ""
     yield _printable(f"{status_name(done)}: {done.error}{line}" if done.error else status_name(done))
     for named in done.values:
-        again = "  (computed again on the host)" if named.name in done.recomputed else ""
+        again = "  (recomputed on the host)" if named.name in done.recomputed else ""
         yield _printable(f"{named.name} = {shown(named.value)}{again}")
     if done.stdout:
         yield "stdout:"
@@ -43,5 +43,5 @@ def _milliseconds(seconds: float) -> str:
 
 
 def _printable(text: str) -> str:
-    """A job may print what would steer the terminal."""
+    """Escapes control characters, which could steer the terminal."""
     return "".join(char if char.isprintable() or char == "\t" else repr(char)[1:-1] for char in text)

@@ -1,4 +1,4 @@
-"""A real Prometheus with our rules, for as long as it is wanted; what it has stored is gone with it."""
+"""Runs a Prometheus with our rules and temporary storage."""
 
 import json
 import shutil
@@ -14,12 +14,12 @@ from pathlib import Path
 
 from soliloquy.runs.failure import Failure
 
-# What the alerts know our processes by.
+# The job label that the alerts expect.
 JOB = "soliloquy"
 START_SECONDS = 60.0
 END_SECONDS = 10.0
 _LOOK_SECONDS = 0.1
-# In an installed package the rules lie beside this module; in a checkout they are the chart's.
+# An installed package has the rules beside this module, a checkout in the chart.
 _INSTALLED = Path(__file__).with_name("rules")
 _CHECKOUT = Path(__file__).parents[2] / "deploy" / "helm" / "soliloquy" / "files" / "rules"
 
@@ -30,18 +30,18 @@ def shipped_rules() -> Path:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Scraping:
-    # What is scraped, by its address, and the name that alerts give it.
+    # The processes to scrape: address to name in alerts.
     targets: Mapping[str, str]
     port: int
     rules: Path
-    # Between two looks at a target, and at the rules.
+    # Interval of scrapes and of rule evaluation.
     interval: str = "15s"
 
     @property
     def configuration(self) -> str:
         """JSON, which is YAML too."""
         targets = [{"targets": [address], "labels": {"pod": name}} for address, name in self.targets.items()]
-        told = {
+        settings = {
             "global": {
                 "scrape_interval": self.interval,
                 "scrape_timeout": self.interval,
@@ -50,7 +50,7 @@ class Scraping:
             "rule_files": [f"{self.rules}/*.yaml"],
             "scrape_configs": [{"job_name": JOB, "static_configs": targets}],
         }
-        return json.dumps(told)
+        return json.dumps(settings)
 
 
 class Prometheus:
@@ -66,10 +66,10 @@ class Prometheus:
     @property
     def last_words(self) -> str:
         lines = self._log.read_text("utf-8", "replace").strip().splitlines()
-        return lines[-1] if lines else "it said nothing"
+        return lines[-1] if lines else "no output"
 
     def wait(self) -> None:
-        """Returns when it has ended by itself."""
+        """Waits until it ends by itself."""
         self._process.wait()
 
     def wait_until_ready(self) -> None:
@@ -91,10 +91,10 @@ class Prometheus:
 
 @contextmanager
 def prometheus(scraping: Scraping) -> Iterator[Prometheus]:
-    """Ready when it comes; Failure where there is none, or it does not start."""
+    """Yields a running Prometheus; raises Failure if it is not installed or does not start."""
     path = shutil.which("prometheus")
     if path is None:
-        raise Failure("Prometheus is missing: install it (Debian, Ubuntu: sudo apt-get install prometheus)")
+        raise Failure("Prometheus is not installed: install it (Debian, Ubuntu: sudo apt-get install prometheus)")
     with tempfile.TemporaryDirectory(prefix="soliloquy-prometheus-") as name:
         folder = Path(name)
         (folder / "prometheus.yaml").write_text(scraping.configuration, "utf-8")
@@ -108,7 +108,7 @@ def prometheus(scraping: Scraping) -> Iterator[Prometheus]:
         ]
         log = folder / "log"
         with log.open("wb") as output:
-            # In a session of its own, an interrupt reaches it through this process, when the data may go.
+            # In a session of its own, Ctrl-C reaches it only through this process.
             process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
             )

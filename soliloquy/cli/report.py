@@ -1,30 +1,27 @@
-"""`soliloquy report`: a dataset as a page to look at."""
+"""`soliloquy report`."""
 
 from pathlib import Path
 
 import click
 
+from soliloquy.cli.errors import reporting, writing_to
+from soliloquy.cli.options import EXISTING_FOLDER, NEW_FILE
 from soliloquy.dataset.card import CARD, card
 from soliloquy.dataset.reading import Dataset, NoDataset
 from soliloquy.dataset.report.writing import REPORT, write_report
-from soliloquy.runs.failure import Failure
 
 
 @click.command()
-@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, exists=True, file_okay=False))
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help=f"The page; {REPORT} in DIR by default.")
+@click.argument("folder", metavar="DIR", type=EXISTING_FOLDER)
+@click.option("--out", type=NEW_FILE, help=f"The page to write.  [default: {REPORT} in DIR]")
 def report(folder: Path, *, out: Path | None) -> None:
-    """Write a page that shows what a dataset comes to and every conversation of it, for any browser, without a network.
+    """Write an HTML page with the statistics and all conversations of a dataset.
 
-    Where DIR has no dataset card yet, that is written too.
+    The page needs no network. Also writes a dataset card if DIR has none.
     """
     page = out or folder / REPORT
-    try:
+    with reporting(NoDataset), writing_to(page):
         counted = write_report(Dataset(folder), page)
         if not (folder / CARD).exists():
             (folder / CARD).write_text(card(counted), "utf-8")
-    except NoDataset as missing:
-        raise Failure(str(missing)) from missing
-    except OSError as error:
-        raise Failure(f"{error.filename or page} cannot be written ({error.strerror}): name another --out") from error
     click.echo(f"The report:  {page.resolve().as_uri()}")

@@ -1,10 +1,11 @@
-"""`soliloquy show`: reads a dataset's conversations in the terminal."""
+"""`soliloquy show`."""
 
 from typing import Any
 
 import click
 from rich.console import Console
 
+from soliloquy.cli.errors import reporting
 from soliloquy.cli.view import show_conversation, show_index, show_prompts
 from soliloquy.dataset.reading import Dataset, NoDataset
 from soliloquy.recipes.recipe import DEFAULT, find
@@ -14,30 +15,31 @@ from soliloquy.v1.conversation_pb2 import Conversation
 
 @click.command()
 @click.argument("folder", metavar="DIR|URL")
-@click.option("--id", "conversation_id", help="The conversation to show, by its id or how that begins.")
-@click.option("--list", "as_list", is_flag=True, help="List all conversations instead of showing one.")
-@click.option("--prompts", is_flag=True, help="Show the prompts of each turn as the templates stand.")
+@click.option("--id", "conversation_id", help="The conversation to show, by its id or a prefix of it.")
+@click.option("--list", "as_list", is_flag=True, help="List all conversations instead.")
+@click.option("--prompts", is_flag=True, help="Show the prompts of each turn, from the current templates.")
 def show(folder: str, *, conversation_id: str | None, as_list: bool, prompts: bool) -> None:
-    """Show a conversation with the tutor's hidden soliloquies; without --id the first one."""
+    """Show a conversation with the tutor's hidden soliloquies.
+
+    Without --id, shows the first conversation.
+    """
     console = Console(soft_wrap=False, highlight=False)
-    try:
+    with reporting(NoDataset):
         dataset = Dataset(folder)
         if as_list:
             show_index(map(record_of, dataset), console)
             return
         conversation = dataset.find(conversation_id) if conversation_id else next(iter(dataset), None)
-    except NoDataset as missing:
-        raise Failure(str(missing)) from missing
     if conversation is None:
-        raise Failure(f"{folder} holds no accepted conversation so far")
+        raise Failure(f"{folder} holds no accepted conversations yet")
     if not prompts:
         show_conversation(record_of(conversation), console)
     elif not conversation.run.max_turns:
-        raise Failure(f"{conversation.id} was imported: nobody knows its prompts")
+        raise Failure(f"{conversation.id} was imported, so its prompts are unknown")
     else:
         show_prompts(find(conversation.run.recipe).prompts(conversation), console)
 
 
 def record_of(conversation: Conversation) -> dict[str, Any]:
-    """The conversation as readable JSON."""
+    """Returns the conversation as readable JSON."""
     return find(conversation.run.recipe or DEFAULT).record(conversation)

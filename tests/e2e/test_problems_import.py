@@ -76,11 +76,11 @@ def test_an_import_without_a_usable_row_fails(tmp_path: Path) -> None:
     [
         (["import", "none.csv", "--as", "csv", "--out", "o"], "none.csv: no such file or folder"),
         (["import", "none.csv", "--as", "excel", "--out", "o"], "'excel' is not one of"),
-        (["import", "none.csv", "--as", "csv", "--out", "o", "--columns", "colour=x"], "'colour=x': write OURS=THEIRS"),
+        (["import", "none.csv", "--as", "csv", "--out", "o", "--columns", "colour=x"], "'colour=x': use OURS=THEIRS"),
         (["dedupe", "none.jsonl", "--out", "o"], "none.jsonl: cannot be read: No such file"),
         (["dedupe", "none.jsonl", "--out", "o", "--threshold", "0"], "--threshold"),
         (["split", "none.jsonl", "--out", "o"], "none.jsonl: cannot be read: No such file"),
-        (["split", "none.jsonl", "--out", "o", "--by-solve-rate"], "says which problems a --sample takes"),
+        (["split", "none.jsonl", "--out", "o", "--by-solve-rate"], "--by-solve-rate requires --sample"),
     ],
 )
 def test_what_cannot_be_done_is_one_line(arguments: list[str], complaint: str) -> None:
@@ -138,7 +138,7 @@ def test_a_sample_that_cannot_be_had_is_said(tmp_path: Path) -> None:
     result = problems("split", source, "--out", tmp_path / "parts", "--sample", 10, "--by-solve-rate", "--json")
     assert result.returncode == 1
     assert json.loads(result.stdout)["sampled"] == 8
-    assert "only 8 of 10 problems can be had as asked" in result.stderr
+    assert "only 8 of 10 problems match" in result.stderr
     assert sorted(path.name for path in (tmp_path / "parts").iterdir()) == [
         "split.json",
         "test-unseen.jsonl",

@@ -1,4 +1,4 @@
-"""`soliloquy problems`: what a dataset can be grown from."""
+"""`soliloquy problems`."""
 
 import click
 
@@ -23,4 +23,4 @@ _MODULES = {
 
 @click.group(cls=LazyGroup, modules=_MODULES)
 def problems() -> None:
-    """Look at problems, draw them, have them written, check and compare them, bring them in from files."""
+    """Show, draw, write, check, compare and import problems."""

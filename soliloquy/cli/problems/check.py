@@ -1,4 +1,4 @@
-"""`soliloquy problems check`: whether families keep their promises, and whether a problem file can be used."""
+"""`soliloquy problems check`."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -15,14 +15,14 @@ FAULTY = 1
 @click.command()
 @click.argument("source", metavar="BANK|FILE|FOLDER")
 @click.option(
-    "--draws", default=200, show_default=True, type=click.IntRange(min=1), help="Problems to draw of each family."
+    "--draws", default=200, show_default=True, type=click.IntRange(min=1), help="Problems to draw from each family."
 )
 @click.pass_context
 def check(context: click.Context, /, *, source: str, draws: int) -> None:
     """Check the families of a bank or folder, or the problems of a file.
 
-    A family is a TOML file; its folder is its topic. Its laws, units, numbers, wrong ways and texts are held to what
-    they promise over many draws, and over the ends of its ranges.
+    A family is a TOML file, in a folder named for its topic. Checks its laws, units, numbers, mistakes and texts with
+    many drawn problems, and at both ends of its ranges.
     """
     path = FAMILIES / source if source in bank_names() else Path(source)
     if not path.exists():
@@ -31,13 +31,13 @@ def check(context: click.Context, /, *, source: str, draws: int) -> None:
         )
     families = _families(path)
     if not families and path.is_dir():
-        raise Failure(f"{source} holds no family: they are TOML files, in a folder for each topic")
-    found = [*_of_families(families, path, draws)] if families else [*_of_file(path)]
+        raise Failure(f"{source} holds no families: they are TOML files, in a folder for each topic")
+    found = [*_family_faults(families, path, draws)] if families else [*_file_faults(path)]
     for fault in found:
         click.echo(fault)
     if found:
         context.exit(FAULTY)
-    click.echo(f"{source}: {len(families)} families keep their promises" if families else f"{source}: it can be used")
+    click.echo(f"{source}: {len(families)} families, no faults" if families else f"{source}: no faults")
 
 
 def _families(path: Path) -> Sequence[Path]:
@@ -46,8 +46,8 @@ def _families(path: Path) -> Sequence[Path]:
     return [path] if path.suffix == ".toml" else []
 
 
-def _of_families(families: Sequence[Path], path: Path, draws: int) -> Iterator[str]:
-    # The libraries for units and algebra take seconds to load, for which no help text should wait.
+def _family_faults(families: Sequence[Path], path: Path, draws: int) -> Iterator[str]:
+    # Loads libraries for units and algebra, which takes seconds.
     from soliloquy.problems.bank.checks import faults
 
     for family in families:
@@ -55,7 +55,7 @@ def _of_families(families: Sequence[Path], path: Path, draws: int) -> Iterator[s
         yield from (f"{name}: {fault}" for fault in faults(family, draws=draws))
 
 
-def _of_file(path: Path) -> Iterator[str]:
+def _file_faults(path: Path) -> Iterator[str]:
     try:
         check_problems(path)
     except BadProblemFile as bad:

@@ -1,4 +1,4 @@
-"""The options that say what word problems are to be like, and the run that has them written."""
+"""Options for commissioned word problems, and the run that has them written."""
 
 import functools
 from collections.abc import Callable
@@ -6,12 +6,12 @@ from typing import Any, TypeVar
 
 import click
 
+from soliloquy.cli.errors import reporting
 from soliloquy.problems.commission_source import CommissionSource
 from soliloquy.problems.sources import BadProblemFile, UnknownProblems, problem_source
 from soliloquy.recipes.mathwell.commissions import describe, topic_refusal
 from soliloquy.recipes.mathwell.criteria.operations import CALCULATIONS, OPERATIONS
 from soliloquy.recipes.mathwell.recipe import RECIPE
-from soliloquy.runs.failure import Failure
 from soliloquy.runs.plan import Plan
 from soliloquy.runtime.ask import BrokenPrompt
 from soliloquy.v1.conversation_pb2 import Commission
@@ -22,7 +22,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 def _topics(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
     for topic in given:
         if why := topic_refusal(topic):
-            raise click.BadParameter(f"{why}: name one, such as dinosaurs, or use --any-topic")
+            raise click.BadParameter(f"{why}: use a topic such as dinosaurs, or --any-topic")
     return given
 
 
@@ -30,39 +30,37 @@ def _operations(_: click.Context, __: click.Parameter, given: str | None) -> tup
     names = tuple(name.strip() for name in (given or "").split(",") if name.strip())
     for name in names:
         if name not in OPERATIONS:
-            raise click.BadParameter(f"{name!r} is none: they are {', '.join(OPERATIONS)}")
+            raise click.BadParameter(f"unknown operation {name!r}: use {', '.join(OPERATIONS)}")
     if names and not set(names) & set(CALCULATIONS):
         needed = ", ".join(CALCULATIONS)
-        raise click.BadParameter(f"{given!r} says with which numbers, and not what is done with them: add {needed}")
+        raise click.BadParameter(f"{given!r} names no calculation: add one of {needed}")
     return names
 
 
 _OPTIONS = (
     click.option(
-        "--topic", "topics", multiple=True, callback=_topics, help="What they are about; may be given repeatedly."
+        "--topic", "topics", multiple=True, callback=_topics, help="A topic of the problems; may be repeated."
     ),
-    click.option(
-        "--any-topic", is_flag=True, help="Leave the topic to whoever writes.  [default: topics children like]"
-    ),
-    click.option("--grade", type=click.IntRange(1, 8), help="The school year that they are for."),
+    click.option("--any-topic", is_flag=True, help="Let the model choose the topic.  [default: topics children like]"),
+    click.option("--grade", type=click.IntRange(1, 8), help="The school year of the problems."),
     click.option(
         "--operations",
         metavar="NAME,..",
         callback=_operations,
-        help=f"Only these: {', '.join(OPERATIONS)}.",
+        help=f"Use only these operations: {', '.join(OPERATIONS)}.",
     ),
     click.option(
         "--examples",
         default="arithmetic",
         show_default=True,
         metavar="BANK|FILE",
-        help="Shown to whoever writes.",
+        help="Example problems for the model.",
     ),
 )
 
 
 def commission_options(command: Command) -> Callable[..., Any]:
-    """Hands the command the commissions as `source`, where their examples are from, and what is asked for in words."""
+    """Passes the commissions as `source`, their `problems` and a description `about` them to the command."""
 
     @functools.wraps(command)
     def with_commissions(
@@ -75,16 +73,14 @@ def commission_options(command: Command) -> Callable[..., Any]:
         **options: Any,
     ) -> Any:
         if topics and any_topic:
-            raise click.UsageError("--topic and --any-topic contradict each other")
-        try:
+            raise click.UsageError("--topic cannot be used with --any-topic")
+        with reporting(BadProblemFile, UnknownProblems):
             source = CommissionSource(
                 examples=problem_source(examples),
                 topics=("",) if any_topic else topics or RECIPE.topics,
                 grade=grade or 0,
                 operations=operations,
             )
-        except (BadProblemFile, UnknownProblems) as unusable:
-            raise Failure(str(unusable)) from unusable
         about = describe(Commission(topic=", ".join(topics), grade=source.grade, operations=operations))
         return command(*arguments, source=source, about=about, problems=examples, **options)
 
@@ -94,8 +90,6 @@ def commission_options(command: Command) -> Callable[..., Any]:
 
 
 def writing(source: CommissionSource, **settings: Any) -> Plan:
-    """The run that has problems written to these commissions; raises Failure."""
-    try:
+    """Returns the plan of the run that has these commissions written; raises Failure."""
+    with reporting(BrokenPrompt):
         return Plan.of("mathwell", source, max_turns=1, **settings)
-    except BrokenPrompt as broken:
-        raise Failure(str(broken)) from broken

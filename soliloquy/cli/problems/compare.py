@@ -1,4 +1,4 @@
-"""`soliloquy problems compare`: what rounds of word problems came to, beside the published models."""
+"""`soliloquy problems compare`."""
 
 import json
 from collections.abc import Iterator
@@ -8,7 +8,9 @@ from typing import Any
 import click
 from rich.console import Console
 
-from soliloquy.cli.problems.measuring import Models, measuring_options, models, near_duplicates
+from soliloquy.cli.errors import reporting
+from soliloquy.cli.options import AS_JSON
+from soliloquy.cli.problems.measuring import MeasuringModels, measuring_options, models, near_duplicates
 from soliloquy.cli.problems.published import MEASURES, VERDICTS, beside_published
 from soliloquy.dataset.authored import count_authored
 from soliloquy.dataset.reading import Dataset, NoDataset
@@ -18,7 +20,7 @@ from soliloquy.runs.failure import Failure
 @click.command()
 @click.argument("folders", metavar="DIR|URL..", nargs=-1, required=True)
 @measuring_options
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@AS_JSON
 def compare(
     *,
     folders: tuple[str, ...],
@@ -27,20 +29,19 @@ def compare(
     references: Path | None,
     as_json: bool,
 ) -> None:
-    """Compare datasets of word problems, such as the rounds of a model, a row each.
+    """Compare datasets of word problems with each other and with the models of the MATHWELL paper.
 
-    In per cent: whose function returned a number; of those which are solvable; of these which are accurate and
-    appropriate; which are all of it, and name their topic. Here the rules judge; the published figures are teachers'.
-    What can be measured comes below: of all that returned a number, and near-duplicates of those that were kept.
+    The first table shows, in per cent, how many programs return a number; how many of those problems are solvable; how
+    many of these are accurate and appropriate; and how many are all of it and name their topic. Rules judge our
+    problems, teachers judged the published ones. The second table measures all problems whose program returns a number,
+    and counts near-duplicates among the accepted ones.
     """
     measuring = models(perplexity, bertscore, references)
-    try:
+    with reporting(NoDataset):
         found = {folder: _told(Dataset(folder), measuring) for folder in folders}
-    except NoDataset as none:
-        raise Failure(str(none)) from none
     for folder, told in found.items():
         if not told["written"]:
-            raise Failure(f"{folder} holds no word problem that was written: it takes a run of the recipe mathwell")
+            raise Failure(f"{folder} holds no written word problems: use a dataset of the recipe mathwell")
     if as_json:
         click.echo(json.dumps(found))
         return
@@ -49,7 +50,7 @@ def compare(
         console.print(beside_published(found, heads))
 
 
-def _told(dataset: Dataset, measuring: Models) -> dict[str, Any]:
+def _told(dataset: Dataset, measuring: MeasuringModels) -> dict[str, Any]:
     counted = count_authored(dataset)
     return {
         **counted.as_json(),

@@ -1,4 +1,4 @@
-"""`soliloquy problems dedupe`: a problem file without its near-duplicates."""
+"""`soliloquy problems dedupe`."""
 
 import json
 from dataclasses import asdict
@@ -6,38 +6,35 @@ from pathlib import Path
 
 import click
 
+from soliloquy.cli.errors import reporting, writing_to
+from soliloquy.cli.options import AS_JSON, NEW_FILE, PROBLEM_FILE_OUT
 from soliloquy.problems.files.problem_file import BadProblemFile
 from soliloquy.problems.sifting import dedupe as sifting
 from soliloquy.problems.sifting.policy import DUPLICATES
-from soliloquy.runs.failure import Failure
 
 
 @click.command()
 @click.argument("source", metavar="FILE", type=click.Path(path_type=Path))
-@click.option("--out", required=True, type=click.Path(path_type=Path, dir_okay=False), help="The problem file.")
+@PROBLEM_FILE_OUT
 @click.option(
     "--threshold",
     default=DUPLICATES.same,
     show_default=True,
     type=click.FloatRange(min=0.3, max=1),
-    help="How similar questions may be: the share of their word triples that they have in common.",
+    help="The similarity of near-duplicates: the share of word triples in common.",
 )
-@click.option("--ignore-numbers", is_flag=True, help="Take questions that differ in their numbers only for the same.")
-@click.option("--report", type=click.Path(path_type=Path, dir_okay=False), help="JSONL: what was dropped for what.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@click.option("--ignore-numbers", is_flag=True, help="Treat questions that differ only in numbers as the same.")
+@click.option("--report", type=NEW_FILE, help="Write each dropped problem and its duplicate to this JSONL file.")
+@AS_JSON
 def dedupe(
     *, source: Path, out: Path, threshold: float, ignore_numbers: bool, report: Path | None, as_json: bool
 ) -> None:
-    """Leave out problems whose question says nearly the same as an earlier one.
+    """Remove problems whose question is nearly the same as an earlier one.
 
-    The first of them is kept. Questions with different numbers are different, unless --ignore-numbers.
+    The first of them stays. Questions with different numbers are different unless --ignore-numbers is used.
     """
-    try:
+    with reporting(BadProblemFile), writing_to(out):
         counts = sifting.dedupe(source, out, report, threshold=threshold, ignore_numbers=ignore_numbers)
-    except BadProblemFile as unusable:
-        raise Failure(str(unusable)) from unusable
-    except OSError as error:
-        raise Failure(f"{error.filename or out} cannot be written ({error.strerror}): choose another") from error
     if as_json:
         click.echo(json.dumps(asdict(counts)))
     else:

@@ -1,4 +1,4 @@
-"""`soliloquy problems generate`: word problems written to order, run and judged, for a class or for a run."""
+"""`soliloquy problems generate`."""
 
 import json
 import logging
@@ -11,11 +11,12 @@ from typing import Any
 import click
 import pyarrow.compute as pc
 
-from soliloquy.cli.durations import DURATION
+from soliloquy.cli.errors import reporting, writing_to
 from soliloquy.cli.generate import INCOMPLETE, exit_status
 from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.cli.model_options import model_options
 from soliloquy.cli.observing import observing
+from soliloquy.cli.options import AS_JSON, LATENCY, NEW_FILE, NEW_FOLDER, NOISE, QUIET, SEED, count_option
 from soliloquy.cli.problems.commissioning import commission_options, writing
 from soliloquy.cli.problems.sheet import CannotPrint, write_sheet
 from soliloquy.cli.progress import display
@@ -39,31 +40,25 @@ from soliloquy.runs.generation import GenerationResult, generate_dataset
 from soliloquy.runtime.traces.settings import TraceSettings
 from soliloquy.runtime.transports.kafka import KafkaSettings
 
-_FOLDER = "For the dataset of all that was written and judged.  [default: --out without its ending]"
+_FOLDER = "The dataset of all written and judged problems.  [default: --out without its suffix]"
 
 
 @click.command()
-@click.option("--n", "count", required=True, type=click.IntRange(min=1), help="How many problems.")
+@click.option("--n", "count", required=True, type=click.IntRange(min=1), help="Number of problems.")
 @commission_options
-@click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="All draws follow from it.")
-@click.option(
-    "--out", required=True, type=click.Path(path_type=Path, dir_okay=False), help="The problem file, for `generate`."
-)
-@click.option(
-    "--sheet", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False), help="Also print them: .html or .pdf."
-)
-@click.option("--dataset", metavar="DIR", type=click.Path(path_type=Path, file_okay=False), help=_FOLDER)
-@click.option("--workers", default=1, show_default=True, type=click.IntRange(min=1), help="Worker processes.")
-@click.option("--in-flight", default=64, show_default=True, type=click.IntRange(min=1), help="Problems at once.")
-@click.option("--latency", default="0ms", show_default=True, type=DURATION, help="Of each answer.")
-@click.option(
-    "--noise", default="none", show_default=True, type=click.Choice(["none", "real"]), help="Imitate real output."
-)
-@click.option("--max-attempts", default=10, show_default=True, type=click.IntRange(min=1), help="Tries at a problem.")
+@SEED
+@click.option("--out", required=True, type=NEW_FILE, help="The problem file to write.")
+@click.option("--sheet", metavar="FILE", type=NEW_FILE, help="Also write a printable sheet: .html or .pdf.")
+@click.option("--dataset", metavar="DIR", type=NEW_FOLDER, help=_FOLDER)
+@count_option("--workers", 1, "Worker processes.")
+@count_option("--in-flight", 64, "Problems to write at once.")
+@LATENCY
+@NOISE
+@count_option("--max-attempts", 10, "Attempts at each problem.")
 @CLASSIFIERS
 @model_options
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
-@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+@AS_JSON
+@QUIET
 @kafka_options()
 @observing("generate", least=logging.WARNING)
 @click.pass_context
@@ -83,29 +78,25 @@ def generate(
     traces: TraceSettings,
     **settings: Any,
 ) -> None:
-    """Have word problems written, each with a program that solves it.
+    """Have a model write word problems, each with a program that solves it.
 
-    Each is run in the sandbox and kept where it is solvable, accurate and appropriate; what was not kept is in the
-    dataset's folder with the reasons. `soliloquy generate --problems OUT` grows tutoring about them. The same command
-    resumes what was interrupted.
+    The programs run in the sandbox. Problems that are solvable, accurate and appropriate go to OUT, the others stay in
+    the dataset with the reasons. Use `soliloquy generate --problems OUT` to grow conversations about them. Run the same
+    command again to resume an interrupted run.
     """
     if sheet and sheet.suffix not in (".html", ".pdf"):
-        raise click.UsageError(f"--sheet {sheet}: end it with .html or .pdf")
+        raise click.UsageError(f"invalid --sheet {sheet}: use a file with the suffix .html or .pdf")
     plan = writing(source, conversations=count, **settings)
     started = time.monotonic()
     folder = dataset or out.with_suffix("")
     show = display(plan.conversations, quiet=quiet or as_json)
     result = generate_dataset(plan, source, RunFolder(Storage(folder), plan, None), kafka, traces, show)
     if not result.counts["accepted"]:
-        raise Failure(result.shortfall or f"{folder} contains no problem")
-    try:
-        sifted = _take_over(folder, out)
+        raise Failure(result.shortfall or f"{folder} holds no problems")
+    with reporting(CannotPrint, NothingUsable), writing_to(out):
+        sifted = _write_problems(folder, out)
         if sheet:
             write_sheet(read_problems(out), about, sheet)
-    except (CannotPrint, NothingUsable) as cannot:
-        raise Failure(str(cannot)) from cannot
-    except OSError as error:
-        raise Failure(f"{error.filename or out} cannot be written ({error.strerror}): choose another") from error
     report = _report(result, sifted.kept, _reasons(folder), started)
     if as_json:
         click.echo(json.dumps(report))
@@ -116,22 +107,22 @@ def generate(
     context.exit(exit_status(result) or (INCOMPLETE if sifted.kept < count else 0))
 
 
-def _take_over(folder: Path, out: Path) -> DedupeCounts:
-    """What is kept, as a problem file; of questions that say nearly the same, the first."""
+def _write_problems(folder: Path, out: Path) -> DedupeCounts:
+    """Writes the accepted problems to a problem file, without near-duplicates."""
     with TemporaryDirectory() as scratch:
         rows, problems = Path(scratch) / "rows.jsonl", Path(scratch) / "problems.jsonl"
         export(Dataset(str(folder)), "sgsm", rows, choice=ExportOptions())
-        # What reads as a problem here is what `generate --problems` reads.
-        import_problems(rows, problems, load_format("sgsm"), strict=False, keep_repeats=False, report=_complain)
+        # Imported the same way as any other file, so that `generate --problems` can read the result.
+        import_problems(rows, problems, load_format("sgsm"), strict=False, keep_repeats=False, report=_print_refusal)
         return dedupe(problems, out, None, threshold=DUPLICATES.same, ignore_numbers=False)
 
 
-def _complain(refusal: RefusedRow) -> None:
+def _print_refusal(refusal: RefusedRow) -> None:
     click.echo(f"soliloquy: left out: {refusal.field}: {refusal.reason}", err=True)
 
 
 def _reasons(folder: Path) -> dict[str, int]:
-    """How many were not kept for what; one may have several reasons."""
+    """Counts the rejected problems by reason; a problem may have several."""
     found: Counter[str] = Counter()
     for batch in Dataset(folder).batches(["reasons"], rejected=True):
         found += value_counts(kinds_of_reasons(pc.list_flatten(batch["reasons"])))
@@ -161,4 +152,4 @@ def _print(report: dict[str, Any], out: Path, sheet: Path | None) -> None:
     if report["reasons"]:
         click.echo(f"rejected for: {', '.join(f'{why} {count}' for why, count in report['reasons'].items())}")
     if sheet:
-        click.echo(f"to print: {sheet}")
+        click.echo(f"sheet: {sheet}")

@@ -1,4 +1,4 @@
-"""`soliloquy problems import`: problems of others into a problem file of ours."""
+"""`soliloquy problems import`."""
 
 import json
 from dataclasses import asdict
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from soliloquy.cli.options import AS_JSON, PROBLEM_FILE_OUT
 from soliloquy.problems.files.importing import ImportRefused, NothingUsable, import_problems
 from soliloquy.problems.files.reading.rows import RefusedRow, UnreadableSource
 from soliloquy.problems.files.source_format import NAMES, format_names, load_format
@@ -16,14 +17,14 @@ NOTHING = 1
 
 @click.command("import")
 @click.argument("source", metavar="FILE|FOLDER", type=click.Path(path_type=Path))
-@click.option("--as", "format_name", required=True, type=click.Choice(format_names()), help="What the source is.")
-@click.option("--out", required=True, type=click.Path(path_type=Path, dir_okay=False), help="The problem file.")
-@click.option("--columns", multiple=True, metavar="OURS=THEIRS,..", help=f"Names of columns; ours: {', '.join(NAMES)}.")
-@click.option("--strict", is_flag=True, help="Refuse the whole source for one row that cannot be used.")
+@click.option("--as", "format_name", required=True, type=click.Choice(format_names()), help="The format of the source.")
+@PROBLEM_FILE_OUT
 @click.option(
-    "--keep-repeats", is_flag=True, help="Keep further rows of a problem: for `problems split`, not for a run."
+    "--columns", multiple=True, metavar="OURS=THEIRS,..", help=f"Map our columns to theirs; ours: {', '.join(NAMES)}."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@click.option("--strict", is_flag=True, help="Fail if any row cannot be used.")
+@click.option("--keep-repeats", is_flag=True, help="Keep further rows of the same problem, for `problems split`.")
+@AS_JSON
 @click.pass_context
 def import_(
     context: click.Context,
@@ -37,10 +38,10 @@ def import_(
     keep_repeats: bool,
     as_json: bool,
 ) -> None:
-    """Bring problems in, for `generate --problems`.
+    """Convert problems into a problem file.
 
-    Every row that cannot be used is reported with its line, field and reason. A row whose question or id was there
-    before is left out, and reported too. What our format has no field for is kept under `extra`.
+    Rows that cannot be used, or that repeat an earlier question or id, are left out and reported with line, field and
+    reason. Columns that the problem file has no field for are kept under `extra`.
     """
     source_format = load_format(format_name).with_columns(_column_map(columns))
     status = 0
@@ -49,12 +50,12 @@ def import_(
     except UnreadableSource as unusable:
         raise Failure(str(unusable)) from unusable
     except ImportRefused as refused:
-        raise Failure(f"{refused}; nothing is written, as --strict asks") from refused
+        raise Failure(f"{refused}; nothing was written because of --strict") from refused
     except OSError as error:
         raise Failure(f"{out} cannot be written ({error.strerror}): choose another --out") from error
     except NothingUsable as nothing:
         counts, status = nothing.counts, NOTHING
-        click.echo(f"soliloquy: {source}: {nothing}; nothing is written", err=True)
+        click.echo(f"soliloquy: {source}: {nothing}; nothing was written", err=True)
     if as_json:
         click.echo(json.dumps(asdict(counts)))
     elif not status:
@@ -68,7 +69,9 @@ def _column_map(given: tuple[str, ...]) -> dict[str, str]:
     for pair in (pair for text in given for pair in text.split(",")):
         ours, _, theirs = pair.partition("=")
         if ours.strip() not in NAMES or not theirs.strip():
-            raise click.UsageError(f"--columns {pair!r}: write OURS=THEIRS, with one of ours: {', '.join(NAMES)}")
+            raise click.UsageError(
+                f"invalid --columns {pair!r}: use OURS=THEIRS, with one of our columns: {', '.join(NAMES)}"
+            )
         columns[ours.strip()] = theirs.strip()
     return columns
 

@@ -1,4 +1,4 @@
-"""`soliloquy problems improve`: who writes problems learns from those that met all criteria, and writes again."""
+"""`soliloquy problems improve`."""
 
 import asyncio
 import json
@@ -13,11 +13,11 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from soliloquy.cli.durations import DURATION
 from soliloquy.cli.launching import Launch, check_installed, configuration
 from soliloquy.cli.main import INTERRUPTED
 from soliloquy.cli.model_options import model_options
 from soliloquy.cli.observing import observing
+from soliloquy.cli.options import AS_JSON, LATENCY, NOISE, QUIET, SEED, count_option
 from soliloquy.cli.problems.commissioning import commission_options, writing
 from soliloquy.cli.progress import display
 from soliloquy.cli.service_options import CLASSIFIERS
@@ -39,11 +39,11 @@ from soliloquy.v1.model_pb2 import Adapter
 if TYPE_CHECKING:
     from training.rounds.improvement import WriterTraining
 
-# Who writes a problem; whoever judges it is asked as another role.
+# The role that writes problems; another role judges them.
 _WRITER = "codegen"
-# Weights on a processor take their time, and so many problems at once.
+# Weights on a CPU are slow, and many problems are written at once.
 _PATIENCE_SECONDS = 600.0
-# What fits on a line of a terminal; the rest is in the files.
+# The columns that fit a terminal; the files have the rest.
 _COLUMNS = {
     "asked": "asked",
     "executable": "ran",
@@ -58,39 +58,39 @@ _COLUMNS = {
 
 
 @click.command()
-@click.option("--rounds", required=True, type=click.IntRange(min=1), help="Trainings, each with what is written after.")
+@click.option("--rounds", required=True, type=click.IntRange(min=1), help="Rounds of training and writing.")
 @click.option(
     "--per-round",
     required=True,
     type=click.IntRange(min=1),
-    help="Problems wanted of each round; at most twice as many are asked for.",
+    help="Problems to accept in each round; at most twice as many are requested.",
 )
 @commission_options
 @click.option(
     "--base",
     metavar="DIR",
     type=click.Path(path_type=Path, exists=True, file_okay=False, resolve_path=True),
-    help="The weights that write and are trained; without, nothing is.",
+    help="The weights that write and are trained.  [default: no training]",
 )
-@click.option("--config", metavar="FILE|NAME", help="How they are trained: settings as YAML, or higgs, smoke, ..")
-@click.option("--start", metavar="DIR|URL", help="A dataset of problems to learn from besides those of the rounds.")
-@click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="All draws follow from it.")
+@click.option(
+    "--config", metavar="FILE|NAME", help="Training settings: a YAML file, or a shipped one such as higgs or smoke."
+)
+@click.option("--start", metavar="DIR|URL", help="A dataset of problems to learn from as well.")
+@SEED
 @click.option(
     "--out",
     required=True,
     type=click.Path(path_type=Path, file_okay=False, resolve_path=True),
-    help="The folder of all rounds.",
+    help="The folder for all rounds.",
 )
-@click.option("--workers", default=1, show_default=True, type=click.IntRange(min=1), help="Worker processes.")
-@click.option("--in-flight", default=64, show_default=True, type=click.IntRange(min=1), help="Problems at once.")
-@click.option("--latency", default="0ms", show_default=True, type=DURATION, help="Of each answer.")
-@click.option(
-    "--noise", default="none", show_default=True, type=click.Choice(["none", "real"]), help="Imitate real output."
-)
+@count_option("--workers", 1, "Worker processes.")
+@count_option("--in-flight", 64, "Problems to write at once.")
+@LATENCY
+@NOISE
 @CLASSIFIERS
 @model_options
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
-@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+@AS_JSON
+@QUIET
 @observing("improve", least=logging.WARNING)
 def improve(
     *,
@@ -107,23 +107,23 @@ def improve(
     traces: TraceSettings,
     **settings: Any,
 ) -> None:
-    """Have problems written, train the writer on those that met all criteria, and have it write again.
+    """Have a model write problems, train it on those that meet all criteria, and have it write again.
 
-    The base writes first, as it is. Each round then trains an adapter on all that was kept so far, and that adapter
-    writes. --base answers as the role codegen, in this process or at a --model-address that serves it; who judges is
-    the role composer. OUT/rounds.md has a line a round, OUT/rounds.json all of it. The same command goes on where it
-    stopped, also after `kill -9`.
+    The base writes the first round. Each further round trains an adapter on all problems accepted so far, and that
+    adapter writes. --base answers in the role codegen, in this process or at a --model-address that serves it; the role
+    composer judges. OUT/rounds.md has a line for each round, OUT/rounds.json the details. Run the same command again to
+    resume, even after `kill -9`.
     """
     if (base is None) != (config is None):
-        raise click.UsageError("--base is trained as --config says: name both, or neither")
+        raise click.UsageError("--base and --config require each other")
     if start and base is None:
-        raise click.UsageError("--start says nothing without --base: nothing learns from it")
+        raise click.UsageError("--start requires --base")
     quiet = quiet or as_json
     plan = writing(source, conversations=per_round, max_attempts=1, **settings)
     if base:
         check_installed()
     if not quiet:
-        click.echo(f"asked for: {about}", err=True)
+        click.echo(f"commissions: {about}", err=True)
     from services.model.engines.engine import EngineRefused
     from training.adapters.serving import ServiceError
     from training.rounds.folder import ImprovementFolder
@@ -143,7 +143,7 @@ def improve(
     except (CannotTrain, ServiceError, EngineRefused, OSError) as error:
         raise Failure(str(error)) from error
     except KeyboardInterrupt:
-        click.echo("soliloquy: stopped; the same command goes on where it was", err=True)
+        click.echo("soliloquy: stopped: run the same command to resume", err=True)
         raise click.exceptions.Exit(INTERRUPTED) from None
     if as_json:
         click.echo(json.dumps(report))
@@ -151,7 +151,7 @@ def improve(
         _print(report)
         click.echo(f"the table: {out / 'rounds.md'}")
     if report["ended"]:
-        click.echo(f"soliloquy: ended before its time: {report['ended']}", err=True)
+        click.echo(f"soliloquy: ended early: {report['ended']}", err=True)
 
 
 def _school(base: Path | None, config: str | None, start: str | None, *, quiet: bool) -> "WriterTraining | None":
@@ -209,14 +209,16 @@ class _Writing:
         if self.base is None:
             yield models
             return
-        with ExitStack() as at_hand:
+        with ExitStack() as resources:
             endpoint = models.endpoint_of(_WRITER)
             if endpoint.engine == "openai":
-                raise Failure(f"{endpoint.base_url} takes no adapter: serve {self.base} by `soliloquy model serve`")
+                raise Failure(
+                    f"{endpoint.base_url} cannot load adapters: serve {self.base} with `soliloquy model serve`"
+                )
             if endpoint.engine == "scripted":
                 from services.model.in_process import serve_weights
 
-                address = at_hand.enter_context(serve_weights(self.base))
+                address = resources.enter_context(serve_weights(self.base))
                 endpoint = Endpoint(engine="ray", address=address, model=self.base.name, timeout=_PATIENCE_SECONDS)
             name = f"mathwell-{digest_of([adapter / ADAPTER_WEIGHTS])[:12]}" if adapter else ""
             asyncio.run(_load(endpoint.address, self.base, name, adapter))
@@ -235,7 +237,7 @@ async def _load(address: str, base: Path, name: str, adapter: Path | None) -> No
 
 
 async def _unload(address: str, name: str) -> None:
-    """A service has room for few."""
+    """Frees the place of the adapter, since a service has few."""
     from training.adapters.serving import ModelService
 
     if name:
@@ -256,4 +258,4 @@ def _print(report: Mapping[str, Any]) -> None:
     Console(highlight=False).print(made)
     for one in report["rounds"]:
         click.echo(f"round {one['round']}: {one['remark']}")
-    click.echo(f"the best writer: {report['adapter'] or 'the one that was there before any training'}")
+    click.echo(f"the best writer: {report['adapter'] or 'the base, without an adapter'}")

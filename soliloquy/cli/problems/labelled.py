@@ -1,4 +1,4 @@
-"""Rows of word problems with the code that solves them, and labels where they have been judged by people."""
+"""Reads word problems with their programs, and with labels if people have judged them."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -16,7 +16,7 @@ _LABELS = {
 
 
 def word_problems(path: Path) -> Iterator[tuple[WordProblem, Mapping[Criterion, bool]]]:
-    """From columns `question`, `solution`, `answer`, `topic` and one for each criterion; raises Unreadable."""
+    """Reads the columns `question`, `solution`, `answer`, `topic` and one for each criterion; raises Unreadable."""
     for row in _READING.rows(path):
         if isinstance(row, RefusedRow):
             raise UnreadableSource(str(row))
@@ -26,22 +26,24 @@ def word_problems(path: Path) -> Iterator[tuple[WordProblem, Mapping[Criterion, 
 def _problem(row: SourceRow) -> WordProblem:
     question, code = (_text(row.cells, name) for name in ("question", "solution"))
     if not question or not code:
-        raise UnreadableSource(f"{row.place}: a question and a solution are wanted, the code of `def solution():`")
+        raise UnreadableSource(
+            f"{row.place}: question or solution is missing; the solution is the code of `def solution():`"
+        )
     try:
         answer = float(_text(row.cells, "answer").replace(",", "") or "nan")
     except ValueError as error:
-        raise UnreadableSource(f"{row.place}: answer: {row.cells['answer']!r} is no number") from error
+        raise UnreadableSource(f"{row.place}: answer: {row.cells['answer']!r} is not a number") from error
     return WordProblem(
         question=question, code=code, answer=None if answer != answer else answer, topic=_text(row.cells, "topic")
     )
 
 
 def _label(row: SourceRow, criterion: Criterion) -> bool | None:
-    """None where nobody judged it."""
+    """Returns None if nobody judged it."""
     text = _text(row.cells, criterion.value).lower()
     if text and text not in _LABELS:
         raise UnreadableSource(
-            f"{row.place}: {criterion}: {text!r} is no label; write true or false, or leave it empty"
+            f"{row.place}: {criterion}: {text!r} is not a label: use true or false, or leave it empty"
         )
     return _LABELS.get(text)
 

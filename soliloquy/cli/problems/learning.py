@@ -1,4 +1,4 @@
-"""`soliloquy problems learn-criteria`: classifiers from word problems that people have judged."""
+"""`soliloquy problems learn-criteria`."""
 
 import json
 from dataclasses import asdict
@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
+from soliloquy.cli.options import AS_JSON, EXISTING_FILE, NEW_FILE
 from soliloquy.cli.problems.labelled import word_problems
 from soliloquy.cli.tables import table
 from soliloquy.problems.files.reading.rows import UnreadableSource
@@ -19,17 +20,19 @@ from soliloquy.runs.failure import Failure
     "source",
     required=True,
     metavar="FILE",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="Word problems with true or false for solvable, accurate and appropriate: JSONL, CSV or Parquet.",
+    type=EXISTING_FILE,
+    help="JSONL, CSV or Parquet: word problems, with true or false for solvable, accurate and appropriate.",
 )
-@click.option("--out", required=True, type=click.Path(path_type=Path, dir_okay=False), help="The classifiers, .npz.")
-@click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="Which rows are for the test.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@click.option("--out", required=True, type=NEW_FILE, help="The file for the classifiers, .npz.")
+@click.option(
+    "--seed", default=0, show_default=True, type=click.IntRange(min=0), help="Seed of the split into training and test."
+)
+@AS_JSON
 def learn_criteria(*, source: Path, out: Path, seed: int, as_json: bool) -> None:
-    """Learn to tell which word problems are solvable, accurate and appropriate, for `problems score --classifiers`.
+    """Train classifiers that tell which word problems are solvable, accurate and appropriate.
 
-    A fifth of the rows is for the test. Each label counts as much as its contrary, however rare it is, and the chances
-    that come out are calibrated.
+    Tests them on a fifth of the rows. The labels are weighted by how rare they are, and the probabilities are
+    calibrated. Use the result with `problems score --classifiers`.
     """
     from soliloquy.recipes.mathwell.criteria.classifiers import save
     from soliloquy.recipes.mathwell.criteria.learning import TooFewLabels, learn_classifiers
@@ -38,7 +41,7 @@ def learn_criteria(*, source: Path, out: Path, seed: int, as_json: bool) -> None
         classifiers, tested = learn_classifiers(list(word_problems(source)), seed)
         save(classifiers, out)
     except (UnreadableSource, TooFewLabels) as unusable:
-        raise Failure(f"{source}: {unusable}; nothing is written") from unusable
+        raise Failure(f"{source}: {unusable}; nothing was written") from unusable
     except OSError as error:
         raise Failure(f"{out} cannot be written ({error.strerror}): choose another --out") from error
     if as_json:

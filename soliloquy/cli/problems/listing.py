@@ -1,4 +1,4 @@
-"""`soliloquy problems list`: the banks, or the families of one."""
+"""`soliloquy problems list`."""
 
 import json
 from typing import Any
@@ -7,20 +7,21 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from soliloquy.cli.options import AS_JSON
 from soliloquy.problems.bank.bank import Bank, bank_names, load_bank
 from soliloquy.problems.bank.family import Family
 from soliloquy.problems.files.problem_row import kind_name
 from soliloquy.runs.failure import Failure
 
-# Names to copy into other commands.
-UNBROKEN = ("bank", "topic", "family")
+# Columns that must not wrap, so that names can be copied.
+NO_WRAP = ("bank", "topic", "family")
 
 
 @click.command("list")
 @click.argument("bank", metavar="[BANK]", required=False)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON array and nothing else.")
+@AS_JSON
 def list_(*, bank: str | None, as_json: bool) -> None:
-    """List the banks of problems, or the families of one."""
+    """List the problem banks, or the families of one bank."""
     if bank is not None and bank not in bank_names():
         raise Failure(f"there is no bank {bank!r}: the banks are {', '.join(bank_names())}")
     rows = [_of_bank(load_bank(name)) for name in bank_names()] if bank is None else _families(load_bank(bank))
@@ -29,7 +30,7 @@ def list_(*, bank: str | None, as_json: bool) -> None:
         return
     table = Table(box=None, header_style="bold", pad_edge=False)
     for name, value in rows[0].items():
-        table.add_column(name, justify="right" if isinstance(value, int) else "left", no_wrap=name in UNBROKEN)
+        table.add_column(name, justify="right" if isinstance(value, int) else "left", no_wrap=name in NO_WRAP)
     for row in rows:
         table.add_row(*(", ".join(value) if isinstance(value, list) else str(value) for value in row.values()))
     Console(highlight=False).print(table)

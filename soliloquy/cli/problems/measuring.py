@@ -1,4 +1,4 @@
-"""How alike the word problems of a set are, and what models say of them that are named to measure them."""
+"""Measures word problems: how alike they are, and how language models rate them."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from soliloquy.cli.errors import reporting
+from soliloquy.cli.options import EXISTING_FILE
 from soliloquy.cli.problems.labelled import word_problems
 from soliloquy.dataset.problem_measures import ProblemMeasures, SampledProblem
 from soliloquy.problems.files.reading.rows import UnreadableSource
 from soliloquy.problems.sifting.near_duplicates import NearDuplicates
 from soliloquy.problems.sifting.policy import DUPLICATES
-from soliloquy.runs.failure import Failure
 
 if TYPE_CHECKING:
     from training.evaluation.text_models import BertScore, Perplexity
@@ -25,35 +26,39 @@ _FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 
 
 def measuring_options(command: C) -> C:
-    """Which models measure, and what problems are compared with; without them there are no such figures."""
+    """Adds the options for the models that measure problems."""
     for option in (
         click.option(
             "--references",
             metavar="FILE",
-            type=click.Path(path_type=Path, exists=True, dir_okay=False),
-            help="Word problems that BERTScore compares these with besides.",
+            type=EXISTING_FILE,
+            help="Word problems to compare with by BERTScore.",
         ),
-        click.option("--bertscore", metavar="DIR", type=_FOLDER, help="An encoder: how alike any two of them are."),
-        click.option("--perplexity", metavar="DIR", type=_FOLDER, help="A language model: how well it foretells them."),
+        click.option(
+            "--bertscore", metavar="DIR", type=_FOLDER, help="An encoder that measures how alike the problems are."
+        ),
+        click.option(
+            "--perplexity", metavar="DIR", type=_FOLDER, help="A language model that measures their perplexity."
+        ),
     ):
         command = option(command)
     return command
 
 
 @dataclass(frozen=True, kw_only=True)
-class Models:
+class MeasuringModels:
     perplexity: "Perplexity | None"
     bertscore: "BertScore | None"
-    # Questions of other problems.
+    # Questions to compare with.
     references: Sequence[str]
 
     def of(self, sample: Sequence[SampledProblem]) -> Mapping[str, float | None]:
-        """Means over a sample; None where nothing measures, or there is nothing to compare."""
+        """Returns means over a sample, or None for what cannot be measured."""
         questions = [one.question for one in sample]
         written = [f"{one.question}\n\n{one.code}" for one in sample]
         return {
             "perplexity": _mean(self.perplexity.scores(written) if self.perplexity else ()),
-            # The order is a random one: each beside the next stands for all pairs.
+            # The sample is in random order, so neighbours stand for all pairs.
             "bertscore": self._alike(list(pairwise(questions))),
             "bertscore_references": self._alike(list(zip(questions, self.references, strict=False))),
         }
@@ -65,27 +70,25 @@ class Models:
         return _mean(self.bertscore.scores(one, other))
 
 
-def models(perplexity: Path | None, bertscore: Path | None, references: Path | None) -> Models:
+def models(perplexity: Path | None, bertscore: Path | None, references: Path | None) -> MeasuringModels:
     """Raises Failure."""
     from training.evaluation.text_models import BertScore, NoLocalModel, Perplexity
 
     if references and not bertscore:
-        raise click.UsageError("--references says what --bertscore compares with, and goes with it")
+        raise click.UsageError("--references requires --bertscore")
     others = ProblemMeasures()
-    try:
+    with reporting(NoLocalModel, UnreadableSource):
         for problem, _ in word_problems(references) if references else ():
             others.add(problem.question, problem.code, ())
-        return Models(
+        return MeasuringModels(
             perplexity=Perplexity(perplexity) if perplexity else None,
             bertscore=BertScore(bertscore) if bertscore else None,
             references=[one.question for one in others.sample],
         )
-    except (NoLocalModel, UnreadableSource) as unusable:
-        raise Failure(str(unusable)) from unusable
 
 
 def near_duplicates(questions: Iterable[str]) -> int:
-    """How many say nearly the same as an earlier one."""
+    """Counts the questions that are nearly the same as an earlier one."""
     index = NearDuplicates(DUPLICATES.same, ignore_numbers=False)
     left, found = iter(questions), 0
     while batch := list(islice(left, _AT_ONCE)):

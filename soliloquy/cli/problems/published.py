@@ -1,4 +1,4 @@
-"""Tables of sets of word problems, a row each, beside the models of the MATHWELL paper."""
+"""Tables that compare sets of word problems with the models of the MATHWELL paper."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,7 +7,7 @@ from rich.table import Table
 
 from soliloquy.dataset.authored import PUBLISHED
 
-# A narrow word for each figure.
+# Short heads, so that the table fits a terminal.
 VERDICTS = {
     "written": "written",
     "ran": "ran",

@@ -1,4 +1,4 @@
-"""`soliloquy problems rate`: how often a student solves each problem of a file."""
+"""`soliloquy problems rate`."""
 
 import asyncio
 import json
@@ -10,14 +10,15 @@ import click
 from rich.console import Console
 from rich.progress import track
 
+from soliloquy.cli.errors import reporting, writing_to
 from soliloquy.cli.model_options import model_options
+from soliloquy.cli.options import AS_JSON, PROBLEM_FILE_OUT, SEED, count_option
 from soliloquy.problems.files.atomic_file import atomic_file
 from soliloquy.problems.files.problem_file import BadProblemFile, read_problems
 from soliloquy.problems.sifting.policy import SOLVE_RATE
 from soliloquy.problems.sifting.problem_lines import problem_lines
 from soliloquy.problems.sifting.sampling import bin_name, bin_of
 from soliloquy.recipes.scaffold.solve_rate import count_solved
-from soliloquy.runs.failure import Failure
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.model.opening import open_models
 from soliloquy.runtime.model.settings import BadModelSettings, Models
@@ -26,11 +27,11 @@ from soliloquy.v1.conversation_pb2 import Problem
 
 @click.command()
 @click.argument("source", metavar="FILE", type=click.Path(path_type=Path))
-@click.option("--out", required=True, type=click.Path(path_type=Path, dir_okay=False), help="The problem file.")
-@click.option("--tries", default=10, show_default=True, type=click.IntRange(min=1), help="Solutions of each problem.")
-@click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="All draws follow from it.")
-@click.option("--in-flight", default=16, show_default=True, type=click.IntRange(min=1), help="Problems at once.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@PROBLEM_FILE_OUT
+@count_option("--tries", 10, "Attempts at each problem.")
+@SEED
+@count_option("--in-flight", 16, "Problems to solve at once.")
+@AS_JSON
 @model_options
 def rate(
     *,
@@ -43,12 +44,12 @@ def rate(
     models: Models,
     model_cache: Path | None,
 ) -> None:
-    """Have a student solve each problem of a file a few times, and write down how often it comes to the answer.
+    """Measure how often a student model solves each problem of a file.
 
-    The rows stay as they are, with the share under `extra.solve_rate`: `problems split --by-solve-rate` samples by it.
-    The student is the model of that role. A problem without a number for its answer has no rate.
+    Writes the same rows with the share of correct answers under `extra.solve_rate`, for `problems split
+    --by-solve-rate`. The model of the role student solves the problems. Problems without a numeric answer get no rate.
     """
-    try:
+    with reporting(BadProblemFile, BadModelSettings), writing_to(out):
         problems = read_problems(source)
         rates = asyncio.run(_rates(problems, models, model_cache, str(source), tries, seed, in_flight, quiet=as_json))
         with atomic_file(out) as file:
@@ -57,10 +58,6 @@ def rate(
                 if line.question in rates:
                     row["extra"] = {**line.extra, "solve_rate": rates[line.question]}
                 file.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")
-    except (BadProblemFile, BadModelSettings) as unusable:
-        raise Failure(str(unusable)) from unusable
-    except OSError as error:
-        raise Failure(f"{out} cannot be written ({error.strerror}): choose another --out") from error
     counts = Counter(bin_of(each) for each in rates.values())
     bins = {bin_name(number): counts[number] for number in range(round(1 / SOLVE_RATE.bin))}
     if as_json:
@@ -81,7 +78,7 @@ async def _rates(
     *,
     quiet: bool,
 ) -> dict[str, float]:
-    """By question."""
+    """Returns the solve rates by question."""
     with_answer = [problem for problem in problems if problem.HasField("answer")]
     room = asyncio.Semaphore(in_flight)
     async with open_models(models, lambda: scripted_model(ModelSettings(problems=[source])), cache) as model:
@@ -92,4 +89,4 @@ async def _rates(
 
         rating = asyncio.as_completed([rated(problem) for problem in with_answer])
         bar = track(rating, "problems", len(with_answer), console=Console(stderr=True), disable=quiet)
-        return dict([await one for one in bar])
+        return dict([await each for each in bar])

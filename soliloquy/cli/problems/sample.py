@@ -1,4 +1,4 @@
-"""`soliloquy problems sample`: a problem file drawn from a bank."""
+"""`soliloquy problems sample`."""
 
 import sys
 from collections.abc import Iterator
@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from soliloquy.cli.errors import writing_to
+from soliloquy.cli.options import NEW_FILE, SEED
 from soliloquy.problems.bank.bank import bank_names, load_bank
 from soliloquy.problems.bank.sampling import SampleRequest, sample_lines
 from soliloquy.problems.files.atomic_file import atomic_file
@@ -14,19 +16,24 @@ from soliloquy.runs.failure import Failure
 
 @click.command()
 @click.argument("bank", metavar="BANK")
-@click.option("--count", required=True, type=click.IntRange(min=1), help="How many problems.")
-@click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="All draws follow from it.")
-@click.option("--topic", "topics", multiple=True, help="Only of this topic; may be given more than once.")
+@click.option("--count", required=True, type=click.IntRange(min=1), help="Number of problems.")
+@SEED
+@click.option("--topic", "topics", multiple=True, help="Only problems of this topic; may be repeated.")
 @click.option(
-    "--difficulty", "difficulties", multiple=True, type=click.IntRange(1, 3), help="Only so difficult; likewise."
+    "--difficulty",
+    "difficulties",
+    multiple=True,
+    type=click.IntRange(1, 3),
+    help="Only problems of this difficulty; may be repeated.",
 )
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="The problem file; else standard output.")
+@click.option("--out", type=NEW_FILE, help="The problem file to write.  [default: standard output]")
 def sample(
     *, bank: str, count: int, seed: int, topics: tuple[str, ...], difficulties: tuple[int, ...], out: Path | None
 ) -> None:
-    """Draw problems from a bank, evenly over its topics and their families, for `generate --problems`.
+    """Draw problems from a bank into a problem file.
 
-    The same options draw the same problems, and none comes twice.
+    The problems are spread evenly over the topics and their families, and none is drawn twice. The same options draw
+    the same problems.
     """
     if bank not in bank_names():
         raise Failure(f"there is no bank {bank!r}: the banks are {', '.join(bank_names())}")
@@ -39,11 +46,8 @@ def sample(
     if out is None:
         sys.stdout.buffer.writelines(drawn)
         return
-    try:
-        with atomic_file(out) as file:
-            file.writelines(drawn)
-    except OSError as error:
-        raise Failure(f"{out} cannot be written ({error.strerror}): choose another --out") from error
+    with writing_to(out), atomic_file(out) as file:
+        file.writelines(drawn)
     click.echo(f"{count} problems in {out}")
 
 
@@ -53,4 +57,4 @@ def _counted(batches: Iterator[bytes], wanted: SampleRequest, count: int) -> Ite
         found += batch.count(b"\n")
         yield batch
     if found < count:
-        raise Failure(f"{wanted.bank} holds {found} such problems, not {count}: ask for fewer, or for more topics")
+        raise Failure(f"{wanted.bank} has only {found} of {count} such problems: use a lower --count or more topics")

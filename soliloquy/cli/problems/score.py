@@ -1,4 +1,4 @@
-"""`soliloquy problems score`: word problems of others held against the criteria."""
+"""`soliloquy problems score`."""
 
 import json
 from collections import Counter
@@ -9,6 +9,8 @@ from pathlib import Path
 import click
 from rich.console import Console
 
+from soliloquy.cli.errors import reporting, writing_to
+from soliloquy.cli.options import AS_JSON, EXISTING_FILE, NEW_FILE
 from soliloquy.cli.problems.labelled import word_problems
 from soliloquy.cli.problems.measuring import measuring_options, models, near_duplicates
 from soliloquy.cli.problems.published import MEASURES, beside_published
@@ -19,28 +21,27 @@ from soliloquy.problems.files.reading.rows import UnreadableSource
 from soliloquy.recipes.judges import BadClassifiers
 from soliloquy.recipes.mathwell.criteria.operations import operations_in
 from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, Scores, WordProblem
-from soliloquy.runs.failure import Failure
 from soliloquy.truth.readability import dale_chall, flesch_kincaid, tokens
 
 _TOLD = {True: "yes", False: "no", None: "undecided"}
 
 
 @click.command()
-@click.argument("source", metavar="FILE", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.argument("source", metavar="FILE", type=EXISTING_FILE)
 @click.option(
     "--classifiers",
     "learned",
     metavar="FILE",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="Of `problems learn-criteria`: they have to agree with the rules.",
+    type=EXISTING_FILE,
+    help="Classifiers of `problems learn-criteria`, which must agree with the rules.",
 )
 @measuring_options
 @click.option(
     "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="JSONL: verdicts with reasons, and measures.",
+    type=NEW_FILE,
+    help="Write verdicts, reasons and measures to this JSONL file.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@AS_JSON
 def score(
     *,
     source: Path,
@@ -51,10 +52,10 @@ def score(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Judge word problems: are they solvable, is their code right, are they fit for a school class?
+    """Judge whether word problems are solvable, accurate and appropriate.
 
-    Rows of question, solution, answer and topic, as JSONL, CSV or Parquet. One judge's "no" is enough; what nobody can
-    tell is not met. No code is run. What can be measured of them comes beside it, in the terms of MATHWELL's tables.
+    FILE is JSONL, CSV or Parquet with question, solution, answer and topic. A criterion is met if at least one judge
+    says yes and none says no. No code runs. Also measures the problems in the terms of MATHWELL's tables.
     """
     from soliloquy.recipes.mathwell.criteria.classifiers import load
     from soliloquy.recipes.mathwell.criteria.scoring import score as scored
@@ -63,7 +64,7 @@ def score(
     kept = 0
     questions: list[str] = []
     measured, measuring = ProblemMeasures(), models(perplexity, bertscore, references)
-    try:
+    with reporting(UnreadableSource, BadClassifiers), writing_to(out or "standard output"):
         classifiers = load(learned) if learned else None
         with atomic_file(out) if out else nullcontext() as file:
             for problem, _ in word_problems(source):
@@ -75,10 +76,6 @@ def score(
                 counts.update((criterion, scores.meets(criterion)) for criterion in Criterion)
                 if file:
                     file.write(_line(problem, scores, operations))
-    except (UnreadableSource, BadClassifiers) as unusable:
-        raise Failure(str(unusable)) from unusable
-    except OSError as error:
-        raise Failure(f"{error.filename or out} cannot be written ({error.strerror}): choose another") from error
     measures = {
         **measured.as_json(),
         **measuring.of(measured.sample),

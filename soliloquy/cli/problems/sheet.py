@@ -1,4 +1,4 @@
-"""A sheet of problems to print: room to work under each, and the answers on a page of their own."""
+"""Writes a sheet of problems to print, with room to work and the answers on a page of their own."""
 
 import html
 import os
@@ -15,17 +15,16 @@ from soliloquy.v1.conversation_pb2 import Problem
 
 _PAGE = Template(Path(__file__).with_name("sheet.html").read_text("utf-8"))
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
-# A browser that has nothing to wait for has printed long before.
 _PATIENCE_SECONDS = 120
 _DIGITS = 6
 
 
 class CannotPrint(Exception):
-    """No PDF can be made; the message says what is missing."""
+    """No PDF can be made; the message says why."""
 
 
 def write_sheet(problems: Sequence[Problem], about: str, out: Path) -> None:
-    """As HTML that needs nothing besides itself, or as PDF by a browser; raises CannotPrint and OSError."""
+    """Writes self-contained HTML, or a PDF with a browser's help; raises CannotPrint and OSError."""
     page = _page(problems, about).encode()
     if out.suffix == ".html":
         with atomic_file(out) as file:
@@ -33,7 +32,7 @@ def write_sheet(problems: Sequence[Problem], about: str, out: Path) -> None:
         return
     browser = next(filter(None, map(shutil.which, _BROWSERS)), None)
     if browser is None:
-        raise CannotPrint(f"{out}: a PDF takes Chromium, and there is none: install it, or name a sheet.html to print")
+        raise CannotPrint(f"{out}: Chromium is not installed: install it, or use an .html sheet and print it")
     with TemporaryDirectory() as scratch:
         made = _printed(browser, page, Path(scratch))
         with atomic_file(out) as file:
@@ -67,8 +66,8 @@ def _printed(browser: str, page: bytes, scratch: Path) -> bytes:
     try:
         done = subprocess.run(command, capture_output=True, check=False, timeout=_PATIENCE_SECONDS)
     except subprocess.TimeoutExpired as late:
-        raise CannotPrint(f"{browser} did not print within {_PATIENCE_SECONDS} s: name a sheet.html instead") from late
+        raise CannotPrint(f"{browser} did not print within {_PATIENCE_SECONDS} s: use an .html sheet") from late
     if not target.exists():
         said = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
-        raise CannotPrint(f"{browser} printed nothing ({said}): name a sheet.html instead")
+        raise CannotPrint(f"{browser} printed nothing ({said}): use an .html sheet")
     return target.read_bytes()

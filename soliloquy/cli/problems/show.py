@@ -1,4 +1,4 @@
-"""`soliloquy problems show`: a problem with its steps, its answer and the wrong ways to it."""
+"""`soliloquy problems show`."""
 
 import json
 from pathlib import Path
@@ -10,6 +10,8 @@ from rich.padding import Padding
 from rich.panel import Panel
 from rich.text import Text
 
+from soliloquy.cli.errors import reporting
+from soliloquy.cli.options import AS_JSON
 from soliloquy.problems.bank.bank import bank_names, load_bank
 from soliloquy.problems.files.problem_file import BadProblemFile, read_problems
 from soliloquy.problems.files.problem_row import kind_name, strategy_name
@@ -21,37 +23,35 @@ from soliloquy.v1.conversation_pb2 import Problem, Slip, Step
 
 @click.command()
 @click.argument("problem", metavar="BANK/FAMILY[#NUMBER]|FILE:LINE")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@AS_JSON
 def show(*, problem: str, as_json: bool) -> None:
-    """Show a problem of a bank's family, or of a problem file's line."""
-    found = _of_bank(problem) if problem.partition("/")[0] in bank_names() else _of_file(problem)
+    """Show a problem with its steps, answer and mistakes."""
+    found = _bank_problem(problem) if problem.partition("/")[0] in bank_names() else _file_problem(problem)
     if as_json:
         click.echo(json.dumps(MessageToDict(found, preserving_proto_field_name=True), ensure_ascii=False))
     else:
         _print(found, Console(highlight=False))
 
 
-def _of_bank(name: str) -> Problem:
+def _bank_problem(name: str) -> Problem:
     bank_name, _, rest = name.partition("/")
     family, _, number = rest.partition("#")
     bank = load_bank(bank_name)
     if family not in bank.files:
         raise Failure(f"{bank_name} has no family {family!r}: see soliloquy problems list {bank_name}")
     if number and not number.isdecimal():
-        raise Failure(f"{number!r} is no number of a problem: write {bank_name}/{family}#17")
+        raise Failure(f"invalid problem number {number!r}: use {bank_name}/{family}#17")
     return bank.family(family).problem(int(number) if number else seed(name))
 
 
-def _of_file(name: str) -> Problem:
+def _file_problem(name: str) -> Problem:
     path, _, line = name.rpartition(":")
     if not path or not line.isdecimal():
         raise Failure(
-            f"{name!r} is no problem: write BANK/FAMILY, with one of the banks {', '.join(bank_names())}, or FILE:LINE"
+            f"{name!r} is not a problem: use FILE:LINE or BANK/FAMILY, with one of the banks {', '.join(bank_names())}"
         )
-    try:
+    with reporting(BadProblemFile):
         problems = read_problems(Path(path))
-    except BadProblemFile as bad:
-        raise Failure(str(bad)) from bad
     for problem in problems:
         if problem.source.rpartition(":")[2] == str(int(line)):
             return problem

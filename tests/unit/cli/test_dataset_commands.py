@@ -78,7 +78,7 @@ def test_garbage_is_named_by_its_line_and_nothing_is_written(tmp_path: Path, con
     source.write_bytes(content)
     line = refused("import", source, "--format", "openai", "--out", out)
     assert said in line
-    assert line.endswith("nothing is written")
+    assert line.endswith("nothing was written")
     assert not out.exists()
 
 
@@ -153,7 +153,7 @@ def test_show_finds_a_conversation_and_says_where_there_is_none(folder: Path, tm
     assert "holds no conversations" in refused("show", tmp_path)
     imported = small(5)
     imported.persona = ""
-    assert "nobody knows its prompts" in refused("show", dataset(tmp_path / "i", [imported]), "--prompts")
+    assert "its prompts are unknown" in refused("show", dataset(tmp_path / "i", [imported]), "--prompts")
 
 
 def test_check_reads_what_was_accepted_or_rejected(folder: Path, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ def test_where_there_is_no_prometheus_it_says_what_to_install() -> None:
     result = said([SOLILOQUY, "observe"], environment={"PATH": ""})
     assert (result.returncode, result.stdout) == (2, "")
     [line] = result.stderr.splitlines()
-    assert line.startswith("soliloquy: Prometheus is missing: ")
+    assert line.startswith("soliloquy: Prometheus is not installed: ")
 
 
 def test_a_scale_that_up_would_not_take_is_refused() -> None:

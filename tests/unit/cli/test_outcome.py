@@ -35,7 +35,7 @@ def test_a_person_reads_values_output_and_where_it_ran() -> None:
     assert list(outcome.lines(_DONE)) == [
         "ok",
         "reach = 13.8",
-        "right = True  (computed again on the host)",
+        "right = True  (recomputed on the host)",
         f"digits = {'9' * 5_000}",
         "nothing = nan",
         "stdout:",

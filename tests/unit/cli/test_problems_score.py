@@ -69,7 +69,7 @@ def test_what_can_be_measured_comes_beside_the_verdicts(tmp_path: Path) -> None:
 
 def test_references_are_for_an_encoder_and_a_folder_without_one_is_named(tmp_path: Path) -> None:
     source = written(tmp_path / "a.jsonl", rows_of("held_out")[:2])
-    assert "goes with it" in ran("score", source, "--references", source).output
+    assert "--references requires --bertscore" in ran("score", source, "--references", source).output
     assert "holds no encoder: it lacks config.json" in ran("score", source, "--bertscore", tmp_path).output
     assert "holds no language model" in ran("score", source, "--perplexity", tmp_path).output
 
@@ -77,9 +77,9 @@ def test_references_are_for_an_encoder_and_a_folder_without_one_is_named(tmp_pat
 def test_a_row_that_is_no_word_problem_is_named(tmp_path: Path) -> None:
     row = {"question": "How many are 2 + 3?", "solution": "def solution():\n    return 5", "answer": 5}
     for wrong, because in (
-        ({"solution": None}, "a question and a solution are wanted"),
-        ({"answer": "five"}, "answer: 'five' is no number"),
-        ({"solvable": "perhaps"}, "solvable: 'perhaps' is no label"),
+        ({"solution": None}, "question or solution is missing"),
+        ({"answer": "five"}, "answer: 'five' is not a number"),
+        ({"solvable": "perhaps"}, "solvable: 'perhaps' is not a label"),
     ):
         result = ran("score", written(tmp_path / "rows.jsonl", [row, row | wrong]))
         assert result.exit_code == 2

@@ -39,6 +39,6 @@ def test_a_sheet_is_a_pdf_where_there_is_a_browser(tmp_path: Path) -> None:
 
 def test_without_a_browser_a_pdf_is_refused_with_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
-    with pytest.raises(CannotPrint, match=r"takes Chromium, and there is none: install it, or name a sheet\.html"):
+    with pytest.raises(CannotPrint, match=r"Chromium is not installed: install it, or use an \.html sheet"):
         write_sheet(PROBLEMS, "", tmp_path / "sheet.pdf")
     assert not list(tmp_path.iterdir())

@@ -105,7 +105,7 @@ def test_what_is_wrong_is_said_in_words() -> None:
     text = shown(told(), 160)
     assert "127.0.0.1:9101 does not answer" in text
     assert "2 dead letters: run soliloquy dlq list" in text
-    assert "hosted answers nobody" in text
+    assert "circuit breaker open: hosted" in text
     assert "no executor answers" in text
 
 
