@@ -47,7 +47,7 @@ def test_an_export_says_what_the_format_cannot_have_of_ours(folder: Path, tmp_pa
     mixed = dataset(tmp_path / "mixed", [small(0), conceptual])
     result = soliloquy("export", mixed, "--format", "sgsm", "--out", tmp_path / "rows.jsonl")
     assert result.stdout.startswith("1 rows in")
-    assert result.stderr == "1 left out: sgsm needs a problem with a calculation\n"
+    assert result.stderr == "1 left out: sgsm requires a problem with a calculation\n"
 
 
 def test_what_is_imported_is_a_dataset_that_is_shown(folder: Path, tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_what_cannot_be_done_is_one_line(folder: Path, tmp_path: Path) -> None:
     assert "'yaml' is not one of" in refused("export", folder, "--format", "yaml", "--out", out)
     assert "holds no conversations" in refused("export", tmp_path, *openai)
     assert "--splits: 'train' is no share" in refused("export", folder, *openai, "--splits", "train")
-    assert "mathdial has no place for hidden states" in refused(
+    assert "--hidden cannot be used with mathdial" in refused(
         "export", folder, "--format", "mathdial", "--out", tmp_path / "x.csv", "--hidden"
     )
     assert "no such file" in refused("import", tmp_path / "none.jsonl", *openai)
