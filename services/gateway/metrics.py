@@ -1,4 +1,4 @@
-"""What the gateway exports."""
+"""The metrics that the gateway exports."""
 
 from soliloquy.runtime.instruments import counter, gauge, histogram
 

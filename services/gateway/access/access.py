@@ -19,7 +19,7 @@ _REFUSED = (Code.UNAUTHENTICATED, Code.DENIED, Code.TOO_MANY)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Credentials:
-    """What a caller presents."""
+    """The proof of identity that a caller presents."""
 
     address: str
     token: str = ""

@@ -1,4 +1,4 @@
-"""What only the console asks for: the pipeline as it changes, and a conversation ready to be drawn."""
+"""Routes for the console alone: the pipeline as it changes, and a conversation ready to be drawn."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -38,7 +38,7 @@ def watch_pipeline(gateway: Gateway) -> HttpRoute:
 
 
 def conversation_view(gateway: Gateway) -> HttpRoute:
-    async def look(context: RequestContext) -> Response:
+    async def show_view(context: RequestContext) -> Response:
         request = GetConversationRequest(
             run=context.path_parameter("run"), conversation=context.path_parameter("conversation")
         )
@@ -50,7 +50,7 @@ def conversation_view(gateway: Gateway) -> HttpRoute:
         path="/v1/runs/{run}/conversations/{conversation}/view",
         action="ViewConversation",
         summary="A finished conversation as the console draws it.",
-        handler=look,
+        handler=show_view,
     )
 
 

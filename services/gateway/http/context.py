@@ -1,4 +1,4 @@
-"""What a handler is given: the request, its caller's credentials and its audit record."""
+"""The context of a request: the request, its caller's credentials and its audit record."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""What is offered over HTTP: the RPCs of `RunService` by their paths, and routes of HTTP's own."""
+"""The routes over HTTP: the RPCs of `RunService` by their paths, and others."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass

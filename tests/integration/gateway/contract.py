@@ -1,4 +1,4 @@
-"""What the gateway promises over every transport; an adapter's test class inherits it all."""
+"""The gateway's promises over every transport; each adapter's test class inherits them."""
 
 import asyncio
 from collections import Counter
@@ -42,7 +42,7 @@ FINISHED, CANCELLED, SHORT = (
 
 
 async def last_of(gateway: Gateway, run_id: str, seconds: float = 30.0) -> RunStatus:
-    """What a watcher is told last."""
+    """The last status that a watcher receives."""
     async with asyncio.timeout(seconds):
         told = [status async for status in gateway.watch_run(WatchRunRequest(run=run_id))]
     return told[-1]

@@ -94,7 +94,7 @@ async def connected(at: Site) -> tuple[asyncio.StreamReader, asyncio.StreamWrite
 
 
 def head(method: str, path: str, *headers: str) -> bytes:
-    """Of a request as it stands, which a client would tidy up."""
+    """The head of a raw request, which a client would normalise."""
     return "\r\n".join((f"{method} {path} HTTP/1.1", "host: localhost", *headers, "", "")).encode()
 
 

@@ -20,7 +20,7 @@ from soliloquy.v1.gateway_pb2 import GetRunRequest, RunStatus, StartRunRequest
 from soliloquy.v1.runs_pb2 import RunRequest
 from tests.integration.transport.support import serving
 
-# What becomes of a conversation: why it is rejected, or nothing.
+# Why a conversation is rejected; empty for an accepted one.
 Judge = Callable[[Conversation], list[str]]
 
 PLANS = Plans(models=shipped_models(), noise="none", files=None)

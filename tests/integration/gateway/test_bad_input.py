@@ -1,4 +1,4 @@
-"""What makes no sense over HTTP is refused: with the right status, one clear sentence, and nothing done."""
+"""An invalid request over HTTP is refused with the right status and one clear sentence, and changes nothing."""
 
 import json
 from collections.abc import AsyncIterator
@@ -10,7 +10,7 @@ import pytest_asyncio
 
 from tests.integration.gateway.site import START, Site, head, site, told
 
-# What is refused changes nothing: one gateway answers all.
+# Refused requests change nothing, so one gateway serves all tests.
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 

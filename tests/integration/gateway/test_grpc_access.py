@@ -1,4 +1,4 @@
-"""Who is let in over gRPC."""
+"""Access over gRPC."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""What the gateway answers over HTTP to who asks as it says."""
+"""The gateway's answers over HTTP to valid requests."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Who is let in over HTTP, and what those learn who are not."""
+"""Access over HTTP: who is admitted, and what an unknown caller learns."""
 
 import logging
 from collections.abc import AsyncIterator

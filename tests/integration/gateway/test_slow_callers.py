@@ -1,4 +1,4 @@
-"""Who sends too much, or takes too long to send or to read, is neither waited for nor kept in memory."""
+"""The gateway neither waits for slow callers nor keeps large requests in memory."""
 
 import asyncio
 import contextlib

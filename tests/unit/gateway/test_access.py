@@ -1,4 +1,4 @@
-"""Who may call what, and how often."""
+"""Roles and rates: who may make which call, and how often."""
 
 import logging
 from collections.abc import Iterator

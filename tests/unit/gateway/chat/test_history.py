@@ -1,4 +1,4 @@
-"""What a client of OpenAI's API has said, read as a problem and a conversation about it."""
+"""A history of OpenAI's API becomes a problem and a conversation about it."""
 
 from typing import Any
 

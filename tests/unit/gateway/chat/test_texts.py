@@ -1,4 +1,4 @@
-"""What a person writes, before anybody reads it."""
+"""A person's text is cleaned before a prompt holds it."""
 
 import pytest
 

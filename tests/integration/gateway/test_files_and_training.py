@@ -1,4 +1,4 @@
-"""What a gateway shows of a run's dataset, of adapters and of evaluations: what their own code wrote."""
+"""The gateway shows the files of a run, adapters and evaluations as the code that wrote them left them."""
 
 from dataclasses import asdict
 from pathlib import Path
