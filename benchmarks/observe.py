@@ -14,7 +14,7 @@ from benchmarks import counting, machine
 from benchmarks.command import AS_JSON, Tell, show, spread, status_line, table
 from benchmarks.figures import judged, merged, quantile
 from soliloquy.cli.kafka_options import kafka_options
-from soliloquy.cli.posts import CONSOLE_TOLD, PORTS, SCALE, metrics_of, posts
+from soliloquy.cli.processes import CONSOLE_OF_UP, PORTS, SCALE, metrics_addresses, process_names
 from soliloquy.cli.service_options import with_options
 from soliloquy.runs.failure import Failure
 from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
@@ -34,7 +34,7 @@ _TARGETS = Path(__file__).with_suffix(".toml")
     help="Measure with and without instruments this often and report the median.",
 )
 @click.option("--http-from", type=PORTS, metavar="PORT", help="Also scrape the services that `up` runs there.")
-@with_options((SCALE, CONSOLE_TOLD))
+@with_options((SCALE, CONSOLE_OF_UP))
 @AS_JSON
 def observe(
     *,
@@ -55,8 +55,8 @@ def observe(
         with status_line() as tell:
             figures: dict[str, Any] = {"machine": machine.facts(), "rounds": pairs}
             if http_from:
-                names = posts(scales, on_kafka=kafka is not None, console=console)
-                figures["scrapes"] = _scrapes(metrics_of(names, http_from), tell)
+                names = process_names(scales, on_kafka=kafka is not None, console=console)
+                figures["scrapes"] = _scrapes(metrics_addresses(names, http_from), tell)
             costs = uvloop.run(counting.measure(kafka, pairs=pairs, tell=tell))
             figures["kafka" if kafka else "embedded"] = costs
     except (KafkaUnavailable, LayoutRefused) as error:

@@ -12,7 +12,7 @@ class Address(click.ParamType[str]):
     def convert(self, value: object, param: click.Parameter | None, context: click.Context | None) -> str:
         match = re.fullmatch(r"(?:[\w.-]+|\[[0-9a-fA-F:]+\]):(\d{1,5})", str(value))
         if match is None or int(match[1]) > 65_535:
-            self.fail(f"{value!r} is no address: write HOST:PORT, such as 127.0.0.1:50051", param, context)
+            self.fail(f"invalid address {value!r}: use HOST:PORT, e.g. 127.0.0.1:50051", param, context)
         return match[0]
 
 
@@ -20,6 +20,6 @@ ADDRESS = Address()
 
 
 def free_address() -> str:
-    """One of this machine that nobody listens on at the moment."""
+    """Returns an address of this machine that no process listens on at the moment."""
     with socket.create_server(("127.0.0.1", 0)) as probe:
         return f"127.0.0.1:{probe.getsockname()[1]}"

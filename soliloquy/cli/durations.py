@@ -15,7 +15,7 @@ class Duration(click.ParamType[float]):
             return value
         match = re.fullmatch(r"(\d+(?:\.\d+)?)(ms|s|m|)", str(value))
         if match is None:
-            self.fail(f"{value!r} is no duration: write 200ms, 1.5s or 2m", param, context)
+            self.fail(f"invalid duration {value!r}: use a number with a unit, e.g. 200ms, 1.5s or 2m", param, context)
         return float(match[1]) * SECONDS[match[2]]
 
 

@@ -1,28 +1,39 @@
-"""The options that say what a gateway is given, the same for every command that runs one."""
+"""The options of the commands that run a gateway."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from services.gateway.access.certificates import ServerTls
-from services.gateway.settings import GatewaySettings
 from soliloquy.cli.addresses import ADDRESS
 from soliloquy.cli.service_options import option
 from soliloquy.runs.assignment import GatewayAssignment
 from soliloquy.runtime.model.settings import Models
 
+if TYPE_CHECKING:
+    from services.gateway.access.certificates import ServerTls
+
 _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 _FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
-GRPC = option("--grpc", metavar="HOST:PORT", type=ADDRESS, help="Answer to gRPC there.  [default: one port further]")
+GRPC = option("--grpc", metavar="HOST:PORT", type=ADDRESS, help="Serve gRPC there.  [default: the next port]")
 GATEWAY = (
-    option("--tokens", metavar="FILE", type=_FILE, help="Who may ask, as TOML; else nobody but this machine may."),
-    option("--problem-files", metavar="DIR", type=_FOLDER, help="Problem files that a run may name."),
-    option("--adapters", metavar="DIR|URL", help="A registry of adapters, to show."),
-    option("--evaluations", metavar="DIR", type=_FOLDER, help="A folder of evaluations' folders, to show."),
-    option("--tls-cert", metavar="FILE", type=_FILE, help="PEM: the gateway's own certificate; needs --tls-key."),
+    option(
+        "--tokens",
+        metavar="FILE",
+        type=_FILE,
+        help="Callers and their roles, as TOML; otherwise only this machine.",
+    ),
+    option("--problem-files", metavar="DIR", type=_FOLDER, help="The folder of problem files that a run may name."),
+    option("--adapters", metavar="DIR|URL", help="The registry of adapters to show."),
+    option("--evaluations", metavar="DIR", type=_FOLDER, help="The folder of evaluations to show."),
+    option("--tls-cert", metavar="FILE", type=_FILE, help="PEM: the gateway's certificate; requires --tls-key."),
     option("--tls-key", metavar="FILE", type=_FILE, help="PEM: its key."),
-    option("--client-ca", metavar="FILE", type=_FILE, help="PEM: callers need a certificate that it has signed."),
+    option(
+        "--client-ca",
+        metavar="FILE",
+        type=_FILE,
+        help="PEM: the authority that signs the certificates of callers.",
+    ),
 )
 
 
@@ -41,9 +52,11 @@ def gateway_assignment(
     client_ca: Path | None,
     sandbox: str,
 ) -> GatewayAssignment:
+    from services.gateway.settings import GatewaySettings
+
     settings = GatewaySettings(
         listen=listen,
-        grpc=grpc or _one_further(listen),
+        grpc=grpc or _next_port(listen),
         tokens=tokens,
         tls=_tls(tls_cert, tls_key, client_ca),
         models=models,
@@ -54,22 +67,24 @@ def gateway_assignment(
     return GatewayAssignment(settings=settings, problem_files=problem_files, sandbox=sandbox)
 
 
-def taken(options: dict[str, Any]) -> dict[str, Any]:
-    """The values of the options above, out of all of a command's."""
+def take_gateway_options(options: dict[str, Any]) -> dict[str, Any]:
+    """Removes the values of GRPC and GATEWAY from the options of a command, and returns them."""
     names = ("tokens", "problem_files", "adapters", "evaluations", "tls_cert", "tls_key", "client_ca", "grpc")
     return {name: options.pop(name) for name in names}
 
 
-def _one_further(address: str) -> str:
+def _next_port(address: str) -> str:
     host, _, port = address.rpartition(":")
     return f"{host}:{int(port) + 1 if int(port) else 0}"
 
 
-def _tls(certificate: Path | None, key: Path | None, client_ca: Path | None) -> ServerTls | None:
+def _tls(certificate: Path | None, key: Path | None, client_ca: Path | None) -> "ServerTls | None":
     if (certificate is None) != (key is None):
-        raise click.UsageError("--tls-cert and --tls-key go together")
+        raise click.UsageError("--tls-cert requires --tls-key" if certificate else "--tls-key requires --tls-cert")
     if certificate is None or key is None:
         if client_ca:
-            raise click.UsageError("--client-ca says nothing without --tls-cert")
+            raise click.UsageError("--client-ca requires --tls-cert")
         return None
+    from services.gateway.access.certificates import ServerTls
+
     return ServerTls(certificate=certificate, key=key, client_ca=client_ca)

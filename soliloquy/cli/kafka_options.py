@@ -1,4 +1,4 @@
-"""The options that say how to reach a Kafka, the same for every command that uses one."""
+"""The options for reaching a Kafka, the same for every command that uses one."""
 
 import functools
 import os
@@ -30,13 +30,13 @@ class Brokers(click.ParamType[str]):
             try:
                 ADDRESS.convert(address, param, context)
             except click.BadParameter:
-                self.fail(f"{address!r} is no address: write HOST:PORT, such as 127.0.0.1:9092", param, context)
+                self.fail(f"invalid address {address!r}: use HOST:PORT, e.g. 127.0.0.1:9092", param, context)
         return ",".join(addresses)
 
 
 def _prefix(_: click.Context, __: click.Parameter, prefix: str) -> str:
     if re.fullmatch(r"[\w.-]{0,64}", prefix, re.ASCII) is None:
-        raise click.BadParameter(f"{prefix!r} cannot begin a name in Kafka: letters, digits, '.', '_' and '-' can")
+        raise click.BadParameter(f"invalid prefix {prefix!r}: use letters, digits, '.', '_' and '-'")
     return prefix
 
 
@@ -48,56 +48,44 @@ def _option(name: str, **how: Any) -> Callable[[Command], Command]:
 
 
 _REACH = (
-    _option("", type=Brokers(), metavar="HOST:PORT[,HOST:PORT]...", help="Brokers; one that is up is enough."),
+    _option("", type=Brokers(), metavar="HOST:PORT[,HOST:PORT]...", help="Brokers; one that is up suffices."),
     _option(
         "security",
         type=click.Choice(["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]),
         default=_DEFAULTS.security,
         show_default=True,
-        help="SSL encrypts; SASL gives a user name and a password.",
+        help="SSL encrypts; SASL sends a user name and a password.",
     ),
     _option(
         "mechanism",
         type=click.Choice(["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]),
         default=_DEFAULTS.mechanism,
         show_default=True,
-        help="How the password is given.",
+        help="How the password is sent.",
     ),
     _option("username", default="", help="With SASL."),
-    _option("password-file", type=_FILE, help=f"Holds the password; or have the password itself in {PASSWORD}."),
+    _option("password-file", type=_FILE, help=f"A file with the password; {PASSWORD} can hold it instead."),
     _option(
-        "ca-file", type=_FILE, help="PEM: who signed the brokers' certificates; by default whom the system trusts."
+        "ca-file",
+        type=_FILE,
+        help="PEM: the authority of the brokers' certificates; by default the system's.",
     ),
-    _option("certificate-file", type=_FILE, help="PEM: this client's own, for brokers that ask for one."),
-    _option("key-file", type=_FILE, help="PEM: its key, unless that is in the same file."),
+    _option("certificate-file", type=_FILE, help="PEM: the certificate of this client, for brokers that require one."),
+    _option("key-file", type=_FILE, help="PEM: its key, unless the same file holds it."),
     _option(
         "prefix",
         default="",
         callback=_prefix,
-        help="What all topics and groups begin with, where several installations share a Kafka.",
+        help="The prefix of all topics and groups, for installations that share a Kafka.",
     ),
 )
 _MEMBER = (
-    _option("instance", default="", help="A name that stays over restarts: they cause no rebalance."),
-    _option(
-        "session-seconds",
-        type=click.FloatRange(min=1),
-        default=_DEFAULTS.session_seconds,
-        show_default=True,
-        help="A process not heard of for so long loses its share to others.",
-    ),
-    _option(
-        "rebalance-seconds",
-        type=click.FloatRange(min=1),
-        default=_DEFAULTS.rebalance_seconds,
-        show_default=True,
-        help="What a process may take to hand over its share.",
-    ),
+    _option("instance", default="", help="A name that stays the same over restarts, so that they cause no rebalance."),
 )
 
 
 def kafka_options(*, required: bool = False, member: bool = False) -> Callable[[Command], Callable[..., Any]]:
-    """Hands the command `kafka`, the settings, or None where no Kafka is named; `member` is for those that consume."""
+    """Hands the command `kafka`, None if no Kafka is named; `member` adds the options of commands that consume."""
 
     def decorate(command: Command) -> Callable[..., Any]:
         @functools.wraps(command)
@@ -116,7 +104,7 @@ def _settings(chosen: dict[str, Any], *, required: bool) -> KafkaSettings | None
     bootstrap = chosen.pop("kafka")
     if bootstrap is None:
         if required:
-            raise click.UsageError("which Kafka? Use --kafka HOST:PORT, or set SOLILOQUY_KAFKA")
+            raise click.UsageError("--kafka HOST:PORT is required, or SOLILOQUY_KAFKA in the environment")
         _refuse_without_kafka(chosen)
         return None
     file = chosen.pop("kafka_password_file")
@@ -124,13 +112,13 @@ def _settings(chosen: dict[str, Any], *, required: bool) -> KafkaSettings | None
     settings = KafkaSettings(
         bootstrap=bootstrap, password=_password(file) if file else os.environ.get(PASSWORD, ""), **values
     )
-    if misfit := _misfit(settings):
-        raise click.UsageError(misfit)
-    # Loaded where a Kafka is named.
+    if conflict := _conflict(settings):
+        raise click.UsageError(conflict)
+    # Commands without a Kafka never load its client.
     from soliloquy.runtime.transports.kafka.connection import client_options
 
     try:
-        # What is wrong with a certificate is wrong with an option.
+        # It reads the certificates.
         client_options(settings)
     except KafkaUnavailable as error:
         raise Failure(str(error)) from error
@@ -141,25 +129,25 @@ def _refuse_without_kafka(chosen: dict[str, Any]) -> None:
     context = click.get_current_context()
     for name in chosen:
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            raise click.UsageError(f"--{name.replace('_', '-')} says nothing without --kafka")
+            raise click.UsageError(f"--{name.replace('_', '-')} requires --kafka")
 
 
 def _password(file: Path) -> str:
     try:
         return file.read_text("utf-8").rstrip("\r\n")
     except (OSError, UnicodeDecodeError) as error:
-        raise Failure(f"no password can be read from {file} ({error})") from error
+        raise Failure(f"cannot read a password from {file} ({error})") from error
 
 
-def _misfit(settings: KafkaSettings) -> str:
-    """What does not fit together; empty where all does."""
+def _conflict(settings: KafkaSettings) -> str:
+    """Returns why options cannot be combined; empty if they can."""
     security = settings.security
     if settings.sasl and not settings.username:
-        return f"--kafka-security {security} needs --kafka-username"
+        return f"--kafka-security {security} requires --kafka-username"
     if settings.sasl and not settings.password:
-        return f"--kafka-security {security} needs a password, in {PASSWORD} or by --kafka-password-file"
+        return f"--kafka-security {security} requires --kafka-password-file, or a password in {PASSWORD}"
     if settings.key_file and not settings.certificate_file:
-        return "--kafka-key-file needs --kafka-certificate-file"
+        return "--kafka-key-file requires --kafka-certificate-file"
     if not settings.sasl:
         given = {
             "--kafka-username": settings.username,
@@ -167,9 +155,9 @@ def _misfit(settings: KafkaSettings) -> str:
             "--kafka-mechanism": settings.mechanism != _DEFAULTS.mechanism,
         }
         if unfit := [name for name, value in given.items() if value]:
-            return f"{unfit[0]} does not go with --kafka-security {security}: use SASL_SSL"
+            return f"{unfit[0]} requires --kafka-security SASL_SSL, not {security}"
     if not settings.tls:
         files = {"--kafka-ca-file": settings.ca_file, "--kafka-certificate-file": settings.certificate_file}
         if unfit := [name for name, value in files.items() if value]:
-            return f"{unfit[0]} does not go with --kafka-security {security}: use SSL or SASL_SSL"
+            return f"{unfit[0]} requires --kafka-security SSL or SASL_SSL, not {security}"
     return ""

@@ -68,7 +68,7 @@ def launch_options(command: Command) -> Callable[..., Any]:
     ) -> Any:
         check_installed(*(("ray",) if on_ray else ()))
         if ray_address and not on_ray:
-            raise click.UsageError("--ray-address says nothing without --ray")
+            raise click.UsageError("--ray-address requires --ray")
         launch = Launch(file=configuration(config), workers=workers, on_ray=on_ray, ray_address=ray_address)
         return command(*arguments, launch=launch, **options)
 

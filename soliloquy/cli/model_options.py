@@ -1,4 +1,4 @@
-"""The options that say which models answer, the same for every command that asks any."""
+"""The options that choose the models, the same for every command that asks one."""
 
 import functools
 from collections.abc import Callable
@@ -9,8 +9,9 @@ import click
 from click.core import ParameterSource
 
 from soliloquy.cli.addresses import ADDRESS
-from soliloquy.cli.service_options import option
+from soliloquy.cli.service_options import SCRIPTED, option, with_options
 from soliloquy.runs.failure import Failure
+from soliloquy.runs.model import ModelSettings
 from soliloquy.runtime.model.settings import (
     BadModelSettings,
     Models,
@@ -25,12 +26,16 @@ _OPTIONS = (
     option(
         "--model",
         type=click.Choice(["scripted", "openai", "ray"]),
-        help="For all roles: the rule-based stand-in, an OpenAI-compatible API, or our own model service.  "
+        help="For all roles: the rule-based stand-in, an OpenAI-compatible API, or the model service.  "
         "[default: scripted]",
     ),
-    option("--base-url", metavar="URL", help="Of the API: https://api.example.com/v1. Its key is in OPENAI_API_KEY."),
-    option("--model-address", metavar="HOST:PORT", type=ADDRESS, help="Of the model service."),
-    option("--model-name", metavar="NAME", help="As the endpoint calls it; needed where it has several."),
+    option(
+        "--base-url",
+        metavar="URL",
+        help="The API, as https://api.example.com/v1. Its key is in OPENAI_API_KEY.",
+    ),
+    option("--model-address", metavar="HOST:PORT", type=ADDRESS, help="The address of the model service."),
+    option("--model-name", metavar="NAME", help="The name of the model at the endpoint; required if it has several."),
     option(
         "--model-settings",
         metavar="FILE",
@@ -41,10 +46,10 @@ _OPTIONS = (
         "--model-cache",
         metavar="DIR",
         type=click.Path(path_type=Path, file_okay=False),
-        help="Keep answers there, and do not ask again for what is there.",
+        help="Keep completions there, and reuse those that are there.",
     ),
 )
-# What each choice of a model cannot do without, and what says something only with it.
+# The option that each choice of --model requires, and the entry of the endpoint that each option sets.
 _PLACE = {"openai": "base_url", "ray": "model_address"}
 _ENTRIES = {"base_url": "base_url", "model_address": "address", "model_name": "model"}
 
@@ -64,12 +69,29 @@ def model_options(command: Command) -> Callable[..., Any]:
     ) -> Any:
         given = {"base_url": base_url, "model_address": model_address, "model_name": model_name}
         models = _models(model, {name: value for name, value in given.items() if value}, model_settings)
-        _refuse_what_says_nothing(models, options["model_cache"])
+        _refuse_useless_options(models, options["model_cache"])
         return command(*arguments, models=models, **options)
 
-    for each in reversed(_OPTIONS):
-        each(with_models)
-    return with_models
+    return with_options(_OPTIONS)(with_models)
+
+
+def model_settings_options(command: Command) -> Callable[..., Any]:
+    """Hands the command `model`, the settings of the model that services ask."""
+
+    @functools.wraps(command)
+    def with_settings(
+        *arguments: Any,
+        models: Models,
+        model_cache: Path | None,
+        problems: tuple[str, ...],
+        latency: float,
+        noise: str,
+        **options: Any,
+    ) -> Any:
+        model = ModelSettings(problems=problems, latency=latency, noise=noise, models=models, cache=model_cache)
+        return command(*arguments, model=model, **options)
+
+    return model_options(with_options(SCRIPTED)(with_settings))
 
 
 def _models(model: str | None, given: dict[str, str], file: Path | None) -> Models:
@@ -77,32 +99,30 @@ def _models(model: str | None, given: dict[str, str], file: Path | None) -> Mode
     for name in given:
         if name != place and not (place and name == "model_name"):
             wanted = [choice for choice, needed in _PLACE.items() if name in (needed, "model_name")]
-            raise click.UsageError(f"{_flag(name)} says nothing without --model {' or '.join(wanted)}")
+            raise click.UsageError(f"{_flag(name)} requires --model {' or '.join(wanted)}")
     if place and place not in given:
-        raise click.UsageError(f"--model {model} needs {_flag(place)}")
+        raise click.UsageError(f"--model {model} requires {_flag(place)}")
     try:
         models = read_models(file) if file else shipped_models()
         if model is None:
             return models
         if models.endpoints != shipped_models().endpoints:
-            raise click.UsageError(f"{file} names the endpoints: leave out --model, or the endpoints in it")
+            raise click.UsageError(f"--model cannot be used with the endpoints in {file}: remove one of them")
         entries = {_ENTRIES[name]: value for name, value in given.items()}
         return models.only_at(checked_endpoint({"engine": model, **entries}, f"--model {model}"))
     except BadModelSettings as error:
         raise Failure(str(error)) from error
 
 
-def _refuse_what_says_nothing(models: Models, cache: Path | None) -> None:
-    """Of the scripted model where none is asked, and of answers to keep where they cost nothing."""
+def _refuse_useless_options(models: Models, cache: Path | None) -> None:
+    """Refuses options of the scripted model if no role asks it, and a cache if no other model is asked."""
     context = click.get_current_context()
     engines = {endpoint.engine for endpoint in models.used.values()}
     for name in ("latency", "noise"):
         if "scripted" not in engines and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            raise click.UsageError(f"--{name} says nothing here: no role is played by the scripted model")
+            raise click.UsageError(f"--{name} requires a role that the scripted model plays")
     if engines == {"scripted"} and cache:
-        raise click.UsageError(
-            "--model-cache says nothing here: the scripted model is faster than its answers are found"
-        )
+        raise click.UsageError("--model-cache requires a hosted model: the scripted model is faster than the cache")
 
 
 def _flag(name: str) -> str:

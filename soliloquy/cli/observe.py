@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import click
 
 from soliloquy.cli.addresses import ADDRESS
-from soliloquy.cli.posts import CONSOLE_TOLD, KAFKA_TOLD, PORTS, SCALE, metrics_of, posts
+from soliloquy.cli.processes import CONSOLE_OF_UP, KAFKA_OF_UP, PORTS, SCALE, metrics_addresses, process_names
 from soliloquy.cli.prometheus import Prometheus, Scraping, prometheus, shipped_rules
 from soliloquy.cli.service_options import option, with_options
 from soliloquy.runs.failure import Failure
@@ -27,7 +27,7 @@ _CONNECT_SECONDS = 0.5
     metavar="PORT",
     help="The --http-from of `soliloquy up`.",
 )
-@with_options((KAFKA_TOLD, SCALE, CONSOLE_TOLD))
+@with_options((KAFKA_OF_UP, SCALE, CONSOLE_OF_UP))
 @option(
     "--also",
     multiple=True,
@@ -52,8 +52,8 @@ def observe(
     The measurements are lost when it stops.
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    names = posts(scales, on_kafka=kafka is not None, console=console)
-    targets = {address: name for name, address in metrics_of(names, http_from).items()}
+    names = process_names(scales, on_kafka=kafka is not None, console=console)
+    targets = {address: name for name, address in metrics_addresses(names, http_from).items()}
     targets |= {address: address for address in also}
     with (
         contextlib.suppress(KeyboardInterrupt),

@@ -1,4 +1,4 @@
-"""An option's value that says where a dataset lies."""
+"""Places of datasets on the command line: a folder, or the URL of an object store."""
 
 from typing import Any
 

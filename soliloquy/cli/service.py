@@ -3,36 +3,34 @@
 import asyncio
 import logging
 import signal
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import click
 import uvloop
 
 from soliloquy.cli.addresses import ADDRESS
 from soliloquy.cli.durations import DURATION
-from soliloquy.cli.gateway_options import GATEWAY, GRPC, gateway_assignment, taken
+from soliloquy.cli.gateway_options import GATEWAY, GRPC, gateway_assignment, take_gateway_options
 from soliloquy.cli.kafka_options import kafka_options
-from soliloquy.cli.model_options import model_options
+from soliloquy.cli.model_options import model_settings_options
 from soliloquy.cli.observing import observing
 from soliloquy.cli.service_options import (
     CLASSIFIERS,
-    COLLECTOR,
     GRACE,
-    SANDBOX,
-    SCRIPTED,
-    live_settings,
+    collector_options,
     option,
-    sandbox_settings,
+    sandbox_options,
     with_options,
 )
 from soliloquy.runs.assignment import Assignment
 from soliloquy.runs.model import ModelSettings
 from soliloquy.runs.supervision import READY
 from soliloquy.runs.worker import work
-from soliloquy.runtime.model.settings import Models
 from soliloquy.runtime.transports.kafka import KafkaSettings
+
+if TYPE_CHECKING:
+    from services.executor.settings import SandboxSettings
 
 _PROCESS = (
     option("--http", metavar="HOST:PORT", type=ADDRESS, help="Serve /healthz, /readyz and /metrics there."),
@@ -43,18 +41,17 @@ _PROCESS = (
         default="0s",
         show_default=True,
         type=DURATION,
-        help="For a Kafka that cannot be used yet when it starts.",
+        help="How long to wait for a Kafka that is unavailable at the start.",
     ),
 )
-_OWN = (*_PROCESS, option("--max-in-flight", type=click.IntRange(min=1), help="Events handled at once."))
+_HANDLING = (*_PROCESS, option("--max-in-flight", type=click.IntRange(min=1), help="Events handled at once."))
 _SPEAKERS = {
-    "planner": "Enrich problems, where a run asks for it, before their conversations start.",
+    "planner": "Enrich problems before their conversations start, if the run asks for it.",
     "student": "Speak as the student.",
     "tutor": "Decide as the tutor whether a reply needs a calculation.",
     "codegen": "Write the code of calculations.",
     "composer": "Write the tutor's replies.",
 }
-_FURTHER = {"composer": (CLASSIFIERS,)}
 
 _log = logging.getLogger(__name__)
 
@@ -63,36 +60,27 @@ _log = logging.getLogger(__name__)
 def service() -> None:
     """Run one service as a process of its own, on Kafka.
 
-    A SIGTERM or an interrupt ends it once what runs is finished and committed. The exit status is 1 where a start anew
-    may help, and 2 where it would not.
+    SIGTERM or an interrupt ends it once unfinished work is done and committed. The exit status is 1 if a restart may
+    help, and 2 if it would not.
     """
 
 
 @service.command()
 @kafka_options(required=True, member=True)
-@with_options(_OWN)
+@with_options(_HANDLING)
 @observing("curriculum")
 def curriculum(**options: Any) -> None:
     """Turn submitted problems into conversations."""
-    _run("curriculum", **options)
+    _run(services=["curriculum"], **options)
 
 
 def _speaker(name: str, purpose: str) -> click.Command:
     @kafka_options(required=True, member=True)
-    @model_options
-    @with_options((*SCRIPTED, *_FURTHER.get(name, ()), *_OWN))
+    @model_settings_options
+    @with_options((*((CLASSIFIERS,) if name == "composer" else ()), *_HANDLING))
     @observing(name)
-    def run(
-        *,
-        problems: Sequence[str],
-        latency: float,
-        noise: str,
-        models: Models,
-        model_cache: Path | None,
-        **options: Any,
-    ) -> None:
-        model = ModelSettings(problems=problems, latency=latency, noise=noise, models=models, cache=model_cache)
-        _run(name, model=model, **options)
+    def run(**options: Any) -> None:
+        _run(services=[name], **options)
 
     return click.command(name, help=purpose)(run)
 
@@ -103,65 +91,59 @@ for name, purpose in _SPEAKERS.items():
 
 @service.command()
 @kafka_options(required=True, member=True)
-@with_options(SANDBOX)
-@option("--grpc", metavar="HOST:PORT", type=ADDRESS, help="Take jobs of other programs there too.")
-@with_options(_OWN)
+@sandbox_options
+@option("--grpc", metavar="HOST:PORT", type=ADDRESS, help="Accept jobs of other programs there too.")
+@with_options(_HANDLING)
 @observing("executor")
-def executor(
-    *, sandboxes: int, wall: float, memory: int, audit: bool, max_in_flight: int | None, **options: Any
-) -> None:
+def executor(*, sandbox: "SandboxSettings", max_in_flight: int | None, **options: Any) -> None:
     """Run code in gVisor."""
-    settings = sandbox_settings(sandboxes=sandboxes, wall=wall, memory=memory, audit=audit, max_in_flight=max_in_flight)
-    _run("executor", sandbox=settings, **options)
+    _run(services=["executor"], sandbox=replace(sandbox, max_in_flight=max_in_flight), **options)
 
 
 @service.command()
 @kafka_options(required=True, member=True)
-@with_options((*COLLECTOR, *_OWN))
+@collector_options
+@with_options(_HANDLING)
 @observing("collector")
-def collector(*, data: Path, store: str, shard_rows: int, shard_seconds: float, **options: Any) -> None:
+def collector(**options: Any) -> None:
     """Judge finished conversations and keep them."""
-    datasets = live_settings(data=data, store=store, shard_rows=shard_rows, shard_seconds=shard_seconds)
-    _run("collector", datasets=datasets, **options)
+    _run(services=["collector"], **options)
 
 
 @service.command()
 @kafka_options(required=True)
-@option("--listen", required=True, metavar="HOST:PORT", type=ADDRESS, help="Answer over HTTP there; the console too.")
+@option("--listen", required=True, metavar="HOST:PORT", type=ADDRESS, help="Serve HTTP and the console there.")
 @with_options((GRPC, *GATEWAY))
-@option("--data", metavar="DIR", type=click.Path(file_okay=False, exists=True), help="What the collector keeps.")
-@option("--store", metavar="URL", help="Where it keeps the datasets instead, as s3://bucket/folder.")
-@option("--sandbox", metavar="HOST:PORT", type=ADDRESS, help="The executor's --grpc, for the chat.")
-@model_options
-@with_options((*SCRIPTED, *_PROCESS))
+@option("--data", metavar="DIR", type=click.Path(file_okay=False, exists=True), help="The collector's --data.")
+@option("--store", metavar="URL", help="The collector's --store, as s3://bucket/folder.")
+@option("--sandbox", metavar="HOST:PORT", type=ADDRESS, help="The executor's --grpc, for chats.")
+@model_settings_options
+@with_options(_PROCESS)
 @observing("gateway")
 def gateway(
     *,
-    kafka: KafkaSettings,
     listen: str,
     data: str | None,
     store: str | None,
     sandbox: str | None,
-    models: Models,
-    model_cache: Path | None,
-    problems: Sequence[str],
-    latency: float,
-    noise: str,
+    model: ModelSettings,
     **options: Any,
 ) -> None:
-    """Start, show and steer runs: the console, the HTTP API and gRPC. One at a time."""
+    """Start, show and steer runs: the console, the HTTP API and gRPC. Run one at a time."""
     if data and store:
-        raise click.UsageError("--data and --store: the datasets lie in one of them")
+        raise click.UsageError("--data cannot be used with --store")
     assignment = gateway_assignment(
-        listen=listen, datasets=store or data, models=models, sandbox=sandbox or "", **taken(options)
+        listen=listen,
+        datasets=store or data,
+        models=model.models,
+        sandbox=sandbox or "",
+        **take_gateway_options(options),
     )
-    model = ModelSettings(problems=problems, latency=latency, noise=noise, models=models, cache=model_cache)
-    uvloop.run(_work(Assignment(services=(), transport=kafka, gateway=assignment, model=model, **options)))
+    _run(services=(), gateway=assignment, model=model, **options)
 
 
-def _run(name: str, *, kafka: KafkaSettings, **options: Any) -> None:
-    assignment = Assignment(services=[name], transport=kafka, **options)
-    uvloop.run(_work(assignment))
+def _run(*, kafka: KafkaSettings, **options: Any) -> None:
+    uvloop.run(_work(Assignment(transport=kafka, **options)))
 
 
 async def _work(assignment: Assignment) -> None:

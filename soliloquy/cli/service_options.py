@@ -1,5 +1,6 @@
-"""Options of the commands that run services; the environment may give each of them, as in a container."""
+"""Options of the commands that run services. Each can also come from the environment, as in a container."""
 
+import functools
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -7,8 +8,6 @@ from typing import Any, TypeVar
 
 import click
 
-from services.collector.settings import LiveSettings
-from services.executor.settings import SandboxSettings
 from soliloquy.cli.durations import DURATION
 from soliloquy.cli.sizes import SIZE
 from soliloquy.dataset.layout import ShardLimits
@@ -18,9 +17,6 @@ from soliloquy.recipes.recipe import load_judges
 from soliloquy.runs.failure import Failure
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-
-_SANDBOX = SandboxSettings()
-_LIVE = LiveSettings()
 
 
 def option(flag: str, *name: str, **how: Any) -> Callable[[Command], Command]:
@@ -38,38 +34,16 @@ def with_options(options: Sequence[Callable[[Command], Command]]) -> Callable[[C
     return decorate
 
 
-def _classifiers(_: click.Context, __: click.Parameter, given: Path | None) -> Path | None:
+def _checked(_: click.Context, __: click.Parameter, classifiers: Path | None) -> Path | None:
     try:
-        load_judges(given)
+        load_judges(classifiers)
     except BadClassifiers as unusable:
         raise Failure(str(unusable)) from unusable
-    return given
+    return classifiers
 
 
-GRACE = option("--grace", default="20s", show_default=True, type=DURATION, help="For what runs at the end.")
-COLLECTOR = (
-    option(
-        "--data",
-        required=True,
-        metavar="DIR",
-        type=click.Path(path_type=Path, file_okay=False),
-        help="Where the collector keeps what is finished.",
-    ),
-    option("--store", default="", metavar="URL", help="An object store for the datasets, as s3://bucket/folder."),
-    option(
-        "--shard-rows",
-        default=_LIVE.limits.rows,
-        show_default=True,
-        type=click.IntRange(min=1),
-        help="Conversations in a shard.",
-    ),
-    option(
-        "--shard-seconds",
-        default=_LIVE.shard_seconds,
-        show_default=f"{_LIVE.shard_seconds:g}s",
-        type=DURATION,
-        help="The most that a conversation waits for its shard.",
-    ),
+GRACE = option(
+    "--grace", default="20s", show_default=True, type=DURATION, help="Time for unfinished work when it is stopped."
 )
 SCRIPTED = (
     option(
@@ -78,53 +52,102 @@ SCRIPTED = (
         default=bank_names(),
         show_default=True,
         metavar="BANK|FILE",
-        help="What the scripted model knows; may be given several times.",
+        help="Problems that the scripted model knows; repeatable.",
     ),
-    option("--latency", default="0ms", show_default=True, type=DURATION, help="Of each answer."),
+    option("--latency", default="0ms", show_default=True, type=DURATION, help="Delay of the scripted model."),
     option(
         "--noise",
         default="none",
         show_default=True,
         type=click.Choice(["none", "real"]),
-        help="Imitate real output.",
+        help="Imitate the malformed output of real models.",
     ),
 )
 CLASSIFIERS = option(
     "--classifiers",
     metavar="FILE",
     type=click.Path(path_type=Path, exists=True, dir_okay=False, resolve_path=True),
-    callback=_classifiers,
-    help="Of `problems learn-criteria`: they have to agree with the other judges of word problems.",
-)
-SANDBOX = (
-    option(
-        "--sandboxes",
-        default=os.cpu_count(),
-        show_default=True,
-        type=click.IntRange(min=1),
-        help="Of each lane that most jobs take.",
-    ),
-    option(
-        "--wall",
-        default=_SANDBOX.wall_seconds,
-        show_default=f"{_SANDBOX.wall_seconds:g}s",
-        type=DURATION,
-        help="The most that a job may take.",
-    ),
-    option(
-        "--memory",
-        default=_SANDBOX.memory_bytes,
-        show_default=f"{_SANDBOX.memory_bytes // 1024**2}MiB",
-        type=SIZE,
-        help="The most that a job may have.",
-    ),
-    option("--audit", is_flag=True, help="A sandbox of its own for each job."),
+    callback=_checked,
+    help="From `problems learn-criteria`: further judges of word problems, which have to agree with the others.",
 )
 
 
-def sandbox_settings(*, sandboxes: int, wall: float, memory: int, audit: bool, **more: Any) -> SandboxSettings:
-    return SandboxSettings(sandboxes=sandboxes, wall_seconds=wall, memory_bytes=memory, audit=audit, **more)
+def collector_options(command: Command) -> Callable[..., Any]:
+    """Hands the command `datasets`, the settings of the collector."""
+    from services.collector.settings import LiveSettings
+
+    defaults = LiveSettings()
+
+    @functools.wraps(command)
+    def with_datasets(
+        *arguments: Any, data: Path, store: str, shard_rows: int, shard_seconds: float, **options: Any
+    ) -> Any:
+        limits = ShardLimits(rows=shard_rows)
+        datasets = LiveSettings(data=data, store=store, shard_seconds=shard_seconds, limits=limits)
+        return command(*arguments, datasets=datasets, **options)
+
+    return with_options(
+        (
+            option(
+                "--data",
+                required=True,
+                metavar="DIR",
+                type=click.Path(path_type=Path, file_okay=False),
+                help="Where the collector keeps finished conversations.",
+            ),
+            option("--store", default="", metavar="URL", help="An object store for datasets: s3://bucket/folder."),
+            option(
+                "--shard-rows",
+                default=defaults.limits.rows,
+                show_default=True,
+                type=click.IntRange(min=1),
+                help="Conversations in a shard.",
+            ),
+            option(
+                "--shard-seconds",
+                default=defaults.shard_seconds,
+                show_default=f"{defaults.shard_seconds:g}s",
+                type=DURATION,
+                help="The longest that a conversation waits for its shard.",
+            ),
+        )
+    )(with_datasets)
 
 
-def live_settings(*, data: Path, store: str, shard_rows: int, shard_seconds: float) -> LiveSettings:
-    return LiveSettings(data=data, store=store, shard_seconds=shard_seconds, limits=ShardLimits(rows=shard_rows))
+def sandbox_options(command: Command) -> Callable[..., Any]:
+    """Hands the command `sandbox`, the settings of the executor."""
+    from services.executor.settings import SandboxSettings
+
+    defaults = SandboxSettings()
+
+    @functools.wraps(command)
+    def with_sandbox(*arguments: Any, sandboxes: int, wall: float, memory: int, audit: bool, **options: Any) -> Any:
+        sandbox = SandboxSettings(sandboxes=sandboxes, wall_seconds=wall, memory_bytes=memory, audit=audit)
+        return command(*arguments, sandbox=sandbox, **options)
+
+    return with_options(
+        (
+            option(
+                "--sandboxes",
+                default=os.cpu_count(),
+                show_default=True,
+                type=click.IntRange(min=1),
+                help="Warm sandboxes of each lane.",
+            ),
+            option(
+                "--wall",
+                default=defaults.wall_seconds,
+                show_default=f"{defaults.wall_seconds:g}s",
+                type=DURATION,
+                help="Time limit of a job.",
+            ),
+            option(
+                "--memory",
+                default=defaults.memory_bytes,
+                show_default=f"{defaults.memory_bytes // 1024**2}MiB",
+                type=SIZE,
+                help="Memory limit of a job.",
+            ),
+            option("--audit", is_flag=True, help="Run each job in a sandbox of its own."),
+        )
+    )(with_sandbox)

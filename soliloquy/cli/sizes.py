@@ -15,7 +15,7 @@ class Size(click.ParamType[int]):
             return value
         match = re.fullmatch(r"([1-9]\d{0,8})(KiB|MiB|GiB)", str(value))
         if match is None:
-            self.fail(f"{value!r} is no size: write 256MiB or 1GiB", param, context)
+            self.fail(f"invalid size {value!r}: use a number with a unit, e.g. 512MiB", param, context)
         return int(match[1]) * BYTES[match[2]]
 
 

@@ -32,7 +32,7 @@ def test_a_number_out_of_range_is_named(tmp_path: Path, option: str, value: str 
 
 
 def test_a_wrong_latency_is_named(tmp_path: Path) -> None:
-    assert "write 200ms, 1.5s or 2m" in refused(command(tmp_path / "out", latency="soon"))
+    assert "e.g. 200ms, 1.5s or 2m" in refused(command(tmp_path / "out", latency="soon"))
 
 
 def test_unknown_problems_are_refused_with_the_banks_there_are(tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_a_dataset_without_a_manifest_is_left_alone(tmp_path: Path) -> None:
     ("name", "content", "complaint"),
     [
         ("manifest.json", '{"format": 1, "counts": {}}', "a dataset of format 1"),
-        ("manifest.json", '{"format": 3}', "is of format 3; this version reads 2"),
+        ("manifest.json", '{"format": 3}', "has format 3; this version reads format 2"),
         ("manifest.json", "{", "cannot be read"),
         (".run/journal.jsonl", "{}", "an unfinished run of an earlier version"),
     ],
@@ -147,7 +147,7 @@ def test_two_runs_cannot_grow_one_folder(tmp_path: Path) -> None:
     out = tmp_path / "out"
     first = start(command(out, conversations=4, in_flight=2, latency="200ms"))
     wait_for_frames(out, 1, first)
-    assert "another process writes" in refused(command(out, conversations=4))
+    assert "another process is writing" in refused(command(out, conversations=4))
     first.communicate()
     assert first.returncode == 0
 

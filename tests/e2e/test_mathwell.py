@@ -92,7 +92,7 @@ def classifiers(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_classifiers_of_word_problems_are_refused_where_none_is_written(classifiers: Path, tmp_path: Path) -> None:
     wanted = ["--problems", "physics", "--conversations", "1", "--out", str(tmp_path / "out")]
     done = said([SOLILOQUY, "generate", *wanted, "--classifiers", str(classifiers)])
-    assert "--classifiers says nothing with --recipe soliloquy: they judge problems that are written" in done.stderr
+    assert "--classifiers requires a recipe that writes problems: soliloquy does not" in done.stderr
     assert done.returncode != 0
 
 

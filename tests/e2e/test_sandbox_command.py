@@ -124,9 +124,9 @@ def test_what_cannot_be_read_is_named(tmp_path: Path, shot: Path) -> None:
     ("options", "complaint"),
     [
         (("--vars", "a,1b"), "'1b' is not the name of a variable"),
-        (("--wall", "soon"), "write 200ms, 1.5s or 2m"),
-        (("--memory", "lots"), "write 256MiB or 1GiB"),
-        (("--address", "nowhere"), "write HOST:PORT"),
+        (("--wall", "soon"), "e.g. 200ms, 1.5s or 2m"),
+        (("--memory", "lots"), "e.g. 512MiB"),
+        (("--address", "nowhere"), "use HOST:PORT"),
         (("--wall", "60s"), "wall_seconds is 60.0: use a value from"),
         (("--memory", "64GiB"), "memory_bytes is 68719476736: use a value from"),
     ],

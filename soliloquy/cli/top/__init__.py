@@ -12,7 +12,7 @@ from rich.live import Live
 
 from soliloquy.cli.addresses import ADDRESS
 from soliloquy.cli.durations import DURATION
-from soliloquy.cli.posts import CONSOLE_TOLD, KAFKA_TOLD, PORTS, SCALE, metrics_of, posts
+from soliloquy.cli.processes import CONSOLE_OF_UP, KAFKA_OF_UP, PORTS, SCALE, metrics_addresses, process_names
 from soliloquy.cli.service_options import option, with_options
 from soliloquy.cli.top.overview import Overview, overview
 from soliloquy.cli.top.scrape import Interval, Scrape, scrape
@@ -26,7 +26,7 @@ _SCRAPES = 6
 @click.command()
 @click.argument("addresses", nargs=-1, metavar="[HOST:PORT]...", type=ADDRESS)
 @option("--http-from", type=PORTS, metavar="PORT", help="The --http-from of `soliloquy up`.")
-@with_options((KAFKA_TOLD, SCALE, CONSOLE_TOLD))
+@with_options((KAFKA_OF_UP, SCALE, CONSOLE_OF_UP))
 @click.option(
     "--wanted", type=click.IntRange(min=1), help="Target of accepted conversations, to estimate the time left."
 )
@@ -52,7 +52,7 @@ def top(
     """
     named = {address: address for address in addresses}
     if http_from:
-        named |= metrics_of(posts(scales, on_kafka=kafka is not None, console=console), http_from)
+        named |= metrics_addresses(process_names(scales, on_kafka=kafka is not None, console=console), http_from)
     if not named:
         raise click.UsageError("top requires a HOST:PORT, or the --http-from PORT of soliloquy up")
     terminal = Console()

@@ -232,7 +232,7 @@ def test_the_command_says_it_in_one_line_and_never_the_password(guarded: KafkaSe
     for options, password, complaint in (
         (trust, "not-this-one", "with this password"),
         ([], guarded.password, "--kafka-ca-file"),
-        ([*trust, "--kafka-security", "SASL_PLAINTEXT"], guarded.password, "--kafka-ca-file does not go with"),
+        ([*trust, "--kafka-security", "SASL_PLAINTEXT"], guarded.password, "--kafka-ca-file requires --kafka-security"),
     ):
         status, line = topics(*options, password=password)
         assert status == 2

@@ -48,7 +48,7 @@ def test_the_questions_of_a_file_come_in_the_order_of_their_seed(tmp_path: Path)
         (["--problems", "chemistry"], "'chemistry' is neither an existing file nor a bank"),
         (["--adapter", "tutor"], "--adapter tutor: the scripted model has no weights"),
         (["--trained", "."], "holds no conversations"),
-        (["--model", "ray"], "--model ray needs --model-address"),
+        (["--model", "ray"], "--model ray requires --model-address"),
         (["--weights", "."], "is not a model: missing config.json"),
         (["--weights", ".", "--model", "scripted"], "--weights cannot be used with --model"),
         (["--free"], "--free requires --weights"),

@@ -62,16 +62,16 @@ def test_a_file_may_have_the_sampling_and_the_options_the_endpoint(tmp_path: Pat
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--model", "openai"], "--model openai needs --base-url"),
-        (["--model", "ray"], "--model ray needs --model-address"),
-        (["--base-url", URL], "--base-url says nothing without --model openai"),
-        (["--model", "ray", "--model-address", "h:1", "--base-url", URL], "nothing without --model openai"),
-        (["--model-name", "large"], "--model-name says nothing without --model openai or ray"),
+        (["--model", "openai"], "--model openai requires --base-url"),
+        (["--model", "ray"], "--model ray requires --model-address"),
+        (["--base-url", URL], "--base-url requires --model openai"),
+        (["--model", "ray", "--model-address", "h:1", "--base-url", URL], "--base-url requires --model openai"),
+        (["--model-name", "large"], "--model-name requires --model openai or ray"),
         (["--model", "openai", "--base-url", "api.example.com"], "'api.example.com' is no address of an API"),
-        (["--model", "openai", "--base-url", URL, "--noise", "real"], "--noise says nothing here"),
-        (["--model-cache", "kept"], "--model-cache says nothing here"),
+        (["--model", "openai", "--base-url", URL, "--noise", "real"], "--noise requires a role"),
+        (["--model-cache", "kept"], "--model-cache requires a hosted model"),
         (["--model", "gpt"], "'gpt' is not one of"),
-        (["--model-address", "nowhere"], "write HOST:PORT"),
+        (["--model-address", "nowhere"], "use HOST:PORT"),
     ],
     ids=" ".join,
 )
@@ -83,6 +83,6 @@ def test_endpoints_are_in_the_file_or_in_the_options(tmp_path: Path) -> None:
     file = tmp_path / "models.toml"
     file.write_text(FILE, "utf-8")
     both = ("--model-settings", str(file), "--model", "openai", "--base-url", URL)
-    assert "leave out --model" in refusal(*both)
+    assert "--model cannot be used with the endpoints" in refusal(*both)
     file.write_text("[roles.tutur]\n", "utf-8")
     assert "'tutur' is not known; there are: codegen, composer" in refusal("--model-settings", str(file))

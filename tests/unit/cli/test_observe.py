@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from soliloquy.cli.posts import metrics_of, posts
+from soliloquy.cli.processes import metrics_addresses, process_names
 from soliloquy.cli.prometheus import Scraping, shipped_rules
 from soliloquy.runs.assignment import SERVICES
 from tests.e2e.runs import SOLILOQUY, said
@@ -20,17 +20,17 @@ def test_where_there_is_no_prometheus_it_says_what_to_install() -> None:
 def test_a_scale_that_up_would_not_take_is_refused() -> None:
     result = said([SOLILOQUY, "observe", "--scale", "collector=2"])
     assert result.returncode == 2
-    assert "one collector only" in result.stderr
+    assert "two collectors" in result.stderr
 
 
 def test_every_process_has_a_place_in_the_order_of_the_ports() -> None:
     scales = dict.fromkeys(SERVICES, 1)
-    names = posts(scales | {"student": 2}, on_kafka=True, console=None)
+    names = process_names(scales | {"student": 2}, on_kafka=True, console=None)
     assert names[:4] == ["curriculum-0", "planner-0", "student-0", "student-1"]
     assert len(names) == len(SERVICES) + 1
-    assert posts(scales, on_kafka=True, console="127.0.0.1:80")[len(SERVICES) :] == ["gateway"]
-    alone = posts(scales, on_kafka=False, console=None)
-    assert metrics_of(alone, 9100)["gateway"] == f"127.0.0.1:{9100 + len(alone) - 1}"
+    assert process_names(scales, on_kafka=True, console="127.0.0.1:80")[len(SERVICES) :] == ["gateway"]
+    alone = process_names(scales, on_kafka=False, console=None)
+    assert metrics_addresses(alone, 9100)["gateway"] == f"127.0.0.1:{9100 + len(alone) - 1}"
 
 
 def test_a_target_has_its_name_and_the_rules_are_those_that_are_shipped() -> None:

@@ -18,7 +18,7 @@ SERVED = ["--base", ".", "--name", "tutor", "--registry", "registry", "--model-a
         ([], "retrain requires either --data or --kafka"),
         (["--data", "grown", "--kafka", "127.0.0.1:9092"], "requires either --data or --kafka"),
         (["--data", "grown", "--registry", "memory://kept"], "--registry memory://kept requires --cache"),
-        (["--data", "grown", "--ray-address", "auto"], "--ray-address says nothing without --ray"),
+        (["--data", "grown", "--ray-address", "auto"], "--ray-address requires --ray"),
         (["--data", "grown", "--policy", "policy.toml"], "policy.toml: evaluation: Field required"),
         (["--data", "grown", "--config", "smallest"], "there is no configuration 'smallest'"),
     ],

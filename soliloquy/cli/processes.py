@@ -1,0 +1,54 @@
+"""Which processes `soliloquy up` keeps and where each serves its metrics, for the commands that look at them too."""
+
+from collections.abc import Mapping
+
+import click
+
+from soliloquy.cli.addresses import ADDRESS
+from soliloquy.cli.kafka_options import Brokers
+from soliloquy.cli.service_options import option
+from soliloquy.runs import installation
+from soliloquy.runs.assignment import SERVICES
+
+CONSOLE = "127.0.0.1:8080"
+PORTS = click.IntRange(min=1, max=65_000)
+_AS_UP = "As given to `soliloquy up`."
+
+
+def _scales(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, int]:
+    scales = dict.fromkeys(SERVICES, 1)
+    for text in given:
+        name, _, number = text.partition("=")
+        if name not in scales or not number.isdecimal() or not 1 <= int(number) <= 99:
+            raise click.BadParameter(
+                f"invalid scale {text!r}: use SERVICE=N, e.g. student=2, with {', '.join(SERVICES)}"
+            )
+        scales[name] = int(number)
+    if scales["collector"] > 1:
+        raise click.BadParameter("collector cannot exceed 1: two collectors would write the same files")
+    return scales
+
+
+SCALE = option(
+    "--scale", "scales", multiple=True, callback=_scales, metavar="SERVICE=N", help="Processes of a service."
+)
+KAFKA_OF_UP = option("--kafka", metavar="HOST:PORT", type=Brokers(), help=_AS_UP)
+CONSOLE_OF_UP = option("--console", metavar="HOST:PORT", type=ADDRESS, help=_AS_UP)
+
+
+def console_address(given: str | None, *, on_kafka: bool) -> str | None:
+    """Returns where `soliloquy up` serves the console; None if it does not."""
+    return given or (None if on_kafka else CONSOLE)
+
+
+def process_names(scales: Mapping[str, int], *, on_kafka: bool, console: str | None) -> list[str]:
+    """Returns the names of the processes of `soliloquy up`, in the order of their metrics ports."""
+    if not on_kafka and any(scale > 1 for scale in scales.values()):
+        raise click.UsageError("--scale requires --kafka")
+    gateway = console_address(console, on_kafka=on_kafka) is not None
+    return installation.process_names(scales, on_kafka=on_kafka, gateway=gateway)
+
+
+def metrics_addresses(names: list[str], http_from: int) -> dict[str, str]:
+    """Returns where each process serves its metrics."""
+    return {name: f"127.0.0.1:{http_from + place}" for place, name in enumerate(names)}
