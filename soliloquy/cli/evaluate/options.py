@@ -37,7 +37,9 @@ _TUTOR = (
         help="The tutor's adapter: its name at the endpoint, or a folder with --weights.",
     ),
     click.option("--free", is_flag=True, help="Do not constrain the answers of --weights to their schema."),
-    click.option("--max-tokens", type=click.IntRange(min=1), help="Maximum tokens of an answer, if lower than in the settings."),
+    click.option(
+        "--max-tokens", type=click.IntRange(min=1), help="Maximum tokens of an answer, if lower than in the settings."
+    ),
     NOISE,
 )
 _REPORT = (
