@@ -1,4 +1,4 @@
-"""The dataset card: what a dataset is and what it comes to, as a README.md that the Hugging Face hub understands."""
+"""Writes the dataset card: a README.md with the figures of a dataset, as the Hugging Face hub expects it."""
 
 import shlex
 from collections.abc import Mapping
@@ -14,27 +14,27 @@ from soliloquy.recipes.recipe import DEFAULT
 
 CARD = "README.md"
 _SECTIONS = [Template(text) for text in Path(__file__).with_name("card.md").read_text("utf-8").split("\n## ")]
-_MODELS = "Student and tutor are both models: what real students misunderstand may be rarer or more frequent than here."
-_JUDGES = "Rules and models judge whether a problem is solvable, accurate and appropriate: no person has looked at it."
-_PERSONS = "Where a person was the student, nothing was drawn for it: no intent, no persona, no kind of mistake."
-# Each option of the run's command with the field of the manifest that tells it, and what it is where nobody says.
+_MODELS = "Student and tutor are both models: real students may have these misconceptions more or less often."
+_JUDGES = "Rules and models judge whether a problem is solvable, accurate and appropriate; no person has checked it."
+_PERSONS = "When a person was the student, no intent, persona or kind of mistake was drawn."
+# Options of `soliloquy generate` that the manifest records under their own names, with their defaults.
 _OPTIONS = {"noise": "none", "max_turns": 20, "max_attempts": 10}
 
 
 @dataclass(frozen=True, kw_only=True)
 class DatasetSummary:
-    """All that a card tells: the same for the same dataset, however fast it grew."""
+    """The content of a card, without times: the same dataset always has the same card."""
 
     manifest: Mapping[str, Any]
     accepted: Statistics
     rejected: Statistics
 
 
-def card(counted: DatasetSummary) -> str:
-    kept, dropped = counted.accepted, counted.rejected
-    command, note = again(counted)
+def card(summary: DatasetSummary) -> str:
+    kept, dropped = summary.accepted, summary.rejected
+    command, note = again(summary)
     parts = {
-        "front": _front(counted),
+        "front": _front(summary),
         "title": title(kept),
         "story": kept.recipe.story,
         "figures": table(("", ""), figures(kept, dropped)),
@@ -43,7 +43,7 @@ def card(counted: DatasetSummary) -> str:
         "mathwell": table(("", "here", "MATHWELL"), papers.mathwell(kept.authored + dropped.authored)),
         "endings": counts("ending", kept.endings),
         "resolved": counts("resolved", kept.resolutions),
-        "reasons": counts("not kept because of", dropped.reasons),
+        "reasons": counts("rejected because of", dropped.reasons),
         "lengths": counts("turns", dict(sorted(kept.lengths.items()))),
         "intents": counts("drawn", kept.intents),
         "strategies": counts("kind of mistake", kept.strategies),
@@ -72,18 +72,18 @@ def card(counted: DatasetSummary) -> str:
             [(role, *(f"{kept.tokens[role, kind]:,}" for kind in ("prompt", "completion"))) for role in roles(kept)],
         ),
         "again": f"```sh\n{command}\n```\n\n{note}" if command else note,
-        "run": table(("", ""), settings(counted)),
-        "hashes": table(("file", "sha256"), hashes(counted)),
+        "run": table(("", ""), settings(summary)),
+        "hashes": table(("file", "sha256"), hashes(summary)),
         "limits": "\n".join(f"- {limit}" for limit in limits(kept)),
     }
-    # Where none of a section's tables has a row there is nothing to tell.
-    text = "\n## ".join(section.substitute(parts) for section in _SECTIONS if _tells(section, parts))
+    # Leaves out sections without any rows.
+    text = "\n## ".join(section.substitute(parts) for section in _SECTIONS if _has_content(section, parts))
     while "\n\n\n" in text:
         text = text.replace("\n\n\n", "\n\n")
     return text
 
 
-def _tells(section: Template, parts: Mapping[str, str]) -> bool:
+def _has_content(section: Template, parts: Mapping[str, str]) -> bool:
     slots = section.get_identifiers()
     return not slots or any(parts[slot].strip() for slot in slots)
 
@@ -96,19 +96,19 @@ def title(kept: Statistics) -> str:
 
 
 def thing(kept: Statistics) -> str:
-    """What a row is, as people count them."""
+    """Returns the plural noun for the rows of a dataset."""
     return "problems" if kept.recipe.topics else "conversations"
 
 
 def figures(kept: Statistics, dropped: Statistics) -> list[tuple[str, str]]:
     calculations = kept.attempts.total()
     verdicts = kept.verdicts.total()
-    told = [
+    rows = [
         (thing(kept), f"{kept.conversations:,}"),
-        ("grown but not kept", f"{dropped.conversations:,}"),
+        ("generated but not kept", f"{dropped.conversations:,}"),
     ]
     if kept.words:
-        told += [
+        rows += [
             ("turns", f"{kept.turns:,}"),
             ("turns a conversation", f"{kept.turns / max(kept.conversations, 1):.1f}"),
             ("problems", f"{len(kept.problems):,}"),
@@ -117,17 +117,13 @@ def figures(kept: Statistics, dropped: Statistics) -> list[tuple[str, str]]:
             ("words an utterance, tutor", f"{kept.words_per_utterance('tutor'):.1f}"),
         ]
     return [
-        *told,
+        *rows,
         *([("with a person as the student", share(kept.persons, kept.conversations))] if kept.persons else []),
         ("turns with Python", share(kept.python_turns, kept.turns)),
         ("calculations that ran at the first attempt", share(kept.attempts[1], calculations)),
         ("programs that ran", share(kept.statuses["ok"], kept.statuses.total())),
-        *([("evaluations that agree with what the program found", share(kept.agreeing, verdicts))] if verdicts else []),
-        *(
-            [("student's replies that were to be wrong", share(kept.intents["wrong"], kept.replies))]
-            if kept.words
-            else []
-        ),
+        *([("evaluations that agree with the program's verdict", share(kept.agreeing, verdicts))] if verdicts else []),
+        *([("student's replies meant to be wrong", share(kept.intents["wrong"], kept.replies))] if kept.words else []),
     ]
 
 
@@ -135,14 +131,14 @@ def roles(statistics: Statistics) -> list[str]:
     return sorted({role for role, _ in statistics.tokens})
 
 
-def again(counted: DatasetSummary) -> tuple[str, str]:
-    """The command that grows the same conversations anew, and what is to be said of it; no command where none would."""
-    run = counted.manifest["run"]
-    if counted.accepted.recipe.topics:
-        return "", "The command that grew it grows it again; what was asked for is in each row, under its authorship."
+def again(summary: DatasetSummary) -> tuple[str, str]:
+    """Returns the command that generates the same conversations again, or an empty string, and a note about it."""
+    run = summary.manifest["run"]
+    if summary.accepted.recipe.topics:
+        return "", "The command that generated it generates it again; each row has its request under `authorship`."
     if "conversations" not in run:
-        return "", "Nothing here says with which command: the run goes on, or the conversations are from elsewhere."
-    origins = sorted(counted.accepted.origins)
+        return "", "The command is unknown: the run is still going on, or the conversations were imported."
+    origins = sorted(summary.accepted.origins)
     words = ["soliloquy", "generate", "--problems", origins[0] if len(origins) == 1 else "FILE"]
     words += ["--recipe", run["recipe"]] if run.get("recipe", DEFAULT) != DEFAULT else []
     words += ["--conversations", str(run["conversations"]), "--seed", str(run["seed"])]
@@ -150,15 +146,15 @@ def again(counted: DatasetSummary) -> tuple[str, str]:
         if run.get(name, usual) != usual:
             words += [f"--{name.replace('_', '-')}", str(run[name])]
     words += ["--enrich"] if run.get("enrich") else []
-    note = "All draws follow from the seed."
-    if not is_scripted(counted.accepted):
-        note += " A language model may answer otherwise each time; problems, prompts and draws are the same."
+    note = "All random draws follow from the seed."
+    if not is_scripted(summary.accepted):
+        note += " A language model may answer differently each time; problems, prompts and draws stay the same."
     return shlex.join([*words, "--out", "again"]), note
 
 
-def settings(counted: DatasetSummary) -> list[tuple[str, str]]:
-    """What the manifest says of the run, but for tables and what was not given."""
-    run = counted.manifest["run"]
+def settings(summary: DatasetSummary) -> list[tuple[str, str]]:
+    """Returns the settings of the run from the manifest, except tables and empty values."""
+    run = summary.manifest["run"]
     return [
         (name.replace("_", " "), _plain(value))
         for name, value in run.items()
@@ -166,50 +162,50 @@ def settings(counted: DatasetSummary) -> list[tuple[str, str]]:
     ]
 
 
-def hashes(counted: DatasetSummary) -> list[tuple[str, str]]:
-    """Of the prompts and the contract, file by file."""
-    run = counted.manifest["run"]
-    told = [run.get(f"{kind}_sha256", {}) for kind in ("prompts", "protos")]
+def hashes(summary: DatasetSummary) -> list[tuple[str, str]]:
+    """Returns the hash of each file of prompts and of the contract."""
+    run = summary.manifest["run"]
+    hashed = [run.get(f"{kind}_sha256", {}) for kind in ("prompts", "protos")]
     return [
         row
-        for digests in told
+        for digests in hashed
         for row in (sorted(digests.items()) if isinstance(digests, dict) else [("protos", digests)])
     ]
 
 
 def limits(kept: Statistics) -> list[str]:
-    told = [
+    known = [
         *([_PERSONS if kept.persons else _MODELS] if kept.words else [_JUDGES] if kept.authored.written else []),
-        "A number that a program checked is right as far as the program is; what was said without one is not proved.",
+        "A number that a program checked is only as right as the program; all other statements are unproven.",
     ]
     if is_scripted(kept):
-        told.insert(
+        known.insert(
             0,
-            "The model is scripted: it plays tutoring by rule, with the words of its phrase files. That exercises the "
+            "The model is scripted: it follows rules and uses the words of its phrase files. That exercises the "
             "system; a dataset worth training on needs a language model.",
         )
-    return told
+    return known
 
 
-def is_growing(counted: DatasetSummary) -> bool:
-    """A collector writes shards before its run is over; how many are wanted, only the run knows."""
-    return "growing" in counted.manifest["run"]
+def is_growing(summary: DatasetSummary) -> bool:
+    """Whether a collector wrote the dataset; it writes shards before the run is over."""
+    return "growing" in summary.manifest["run"]
 
 
 def is_scripted(kept: Statistics) -> bool:
     return any(engine == "scripted" for _, engine, *_ in kept.models)
 
 
-def _front(counted: DatasetSummary) -> str:
+def _front(summary: DatasetSummary) -> str:
     size = next(
         name
         for most, name in ((1e3, "n<1K"), (1e4, "1K<n<10K"), (1e5, "10K<n<100K"), (1e6, "100K<n<1M"), (1e9, "1M<n<1B"))
-        if counted.accepted.conversations < most
+        if summary.accepted.conversations < most
     )
     lines = ["language: en", "task_categories:", "- text-generation", "size_categories:", f"- {size}", "tags:"]
     lines += [f"- {tag}" for tag in ("tutoring", "dialogue", "code", "synthetic")]
     lines += ["configs:", "- config_name: accepted", "  default: true", '  data_files: "accepted/*.parquet"']
-    if counted.rejected.conversations:
+    if summary.rejected.conversations:
         lines += ["- config_name: rejected", '  data_files: "rejected/*.parquet"']
     return "\n".join(lines)
 
@@ -229,7 +225,7 @@ def _codes(kept: Statistics) -> str:
 
 
 def actions_of(kept: Statistics) -> list[str]:
-    """What a tutor does, numbers in their order."""
+    """Returns the tutor's actions, numbers in numerical order."""
     return sorted({action for _, action in kept.codes}, key=lambda action: (len(action), action))
 
 

@@ -1,4 +1,4 @@
-"""A dataset as it is read: Arrow batches of the columns that are wanted, from a folder or any object store."""
+"""Reads datasets from a folder or an object store, as conversations or as Arrow batches."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -21,25 +21,25 @@ from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Collected
 
 ROWS_AT_ONCE = 500
-# Of a column; else a whole row group of it would be held.
+# The buffer of one column; without it, a whole row group of the column would be in memory.
 READ_AT_ONCE = 1_048_576
-# Where a batch ends, in its schema's metadata.
+# The key of a batch's end in its schema's metadata.
 AFTER = b"after"
 _LIST = re.compile(r"\.list\.(element|item)\b")
 
-# A column, one of ==, !=, <, >, <=, >=, in and not in, and a value; all of them hold for a row that is wanted.
+# Conditions that must all hold: a column, one of ==, !=, <, >, <=, >=, in and not in, and a value.
 Filter = Sequence[tuple[str, str, Any]]
 
 
 class NoDataset(Exception):
-    """What is there cannot be read as a dataset; the message says why and what to do."""
+    """There is no readable dataset; the message says why and what to do."""
 
 
 class Dataset:
     """The conversations of a dataset in the order of their run.
 
-    A column is named by its path, lists left out: `problem.topic`, `turns.student.text`, or `turns` for all below.
-    A place to go on `after` is a shard and how many of its rows are done with: `accepted/00001.parquet:250`.
+    A column is named by its path, without lists: `problem.topic`, `turns.student.text`, or `turns` for all below it.
+    A place to continue `after` is a shard and a number of its rows: `accepted/00001.parquet:250`.
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -53,15 +53,15 @@ class Dataset:
         self._files, self._root = self._storage.for_arrow()
         self._journals = sorted(self._storage.folder.glob(".run/journal*")) if self._storage.folder else []
         if manifest is None and not self._journals:
-            raise NoDataset(f"{folder} holds no conversations: grow some with soliloquy generate --out {folder}")
-        # Nothing is listed of a run that has not come to its end.
+            raise NoDataset(f"{folder} holds no conversations: generate some with soliloquy generate --out {folder}")
+        # An unfinished run has journals, and no manifest yet.
         self.manifest: dict[str, Any] = manifest or {"shards": [], "arrival": {}}
 
     def __iter__(self) -> Iterator[Conversation]:
         return self.conversations()
 
     def conversations(self, *, rejected: bool = False) -> Iterator[Conversation]:
-        """Those of the shards, and behind them what waits to get into one."""
+        """Yields the conversations of the shards, then those still in the journals."""
         yield from (conversation for _, conversation in self.placed(rejected=rejected))
         kept = (one.conversation for one in self._unsharded() if bool(one.reasons) == rejected)
         while group := list(islice(kept, ROWS_AT_ONCE)):
@@ -79,9 +79,9 @@ class Dataset:
         where: Filter = (),
         after: str | None = None,
     ) -> Iterator[pa.RecordBatch]:
-        """Rows a few hundred at a time: all columns but those `without`, or those asked for and those of `where`.
+        """Yields a few hundred rows at a time: `columns` and those of `where`, or all columns except `without`.
 
-        Rejected ones have their `reasons` besides. `place_after(batch)` is the place to go on after.
+        Rejected rows also have `reasons`. `place_after(batch)` is the place to continue after.
         """
         wanted = None if columns is None else [*columns, *(name for name, _, _ in where)]
         condition = pq.filters_to_expression([_nested(where)]) if where else None
@@ -89,53 +89,53 @@ class Dataset:
             with self._opened(name) as shard:
                 is_complete = shard.schema_arrow.equals(SCHEMA.append(REASONS) if rejected else SCHEMA)
                 leaves = _leaves(shard, wanted, without) if is_complete else None
-                promising = self._promising(name, condition) if is_complete else None
+                candidates = self._candidate_groups(name, condition) if is_complete else None
                 first = 0
                 for group in range(shard.num_row_groups):
-                    behind = first + shard.metadata.row_group(group).num_rows
-                    if behind > start and (promising is None or group in promising):
+                    end = first + shard.metadata.row_group(group).num_rows
+                    if end > start and (candidates is None or group in candidates):
                         for batch in shard.iter_batches(ROWS_AT_ONCE, row_groups=[group], columns=leaves):
                             first += batch.num_rows
-                            left = batch.slice(max(0, batch.num_rows - max(0, first - start)))
-                            left = left if is_complete else completed(left)
-                            kept = left if condition is None else left.filter(condition)
-                            if kept.num_rows:
-                                yield kept.replace_schema_metadata({AFTER: f"{name}:{first}"})
-                    first = behind
+                            rest = batch.slice(max(0, batch.num_rows - max(0, first - start)))
+                            rest = rest if is_complete else completed(rest)
+                            matching = rest if condition is None else rest.filter(condition)
+                            if matching.num_rows:
+                                yield matching.replace_schema_metadata({AFTER: f"{name}:{first}"})
+                    first = end
 
     def timings(self) -> Iterator[pa.RecordBatch]:
-        """What the clock said of each conversation, accepted or not."""
+        """Yields the times of all conversations, accepted and rejected."""
         for shard in shards_of(self.manifest, TIMED):
             with self._opened(shard.name) as file:
                 is_complete = file.schema_arrow.equals(TIMINGS)
                 yield from (batch if is_complete else completed(batch) for batch in file.iter_batches(ROWS_AT_ONCE))
 
     def messages(self, *, rejected: bool = False, where: Filter = (), after: str | None = None) -> Iterator[bytes]:
-        """Each conversation as the serialised protobuf message that it was."""
+        """Yields each conversation as its serialised protobuf message."""
         for batch in self.batches(rejected=rejected, where=where, after=after):
             yield from messages(batch.select(SCHEMA.names))
 
     def placed(self, *, rejected: bool = False, after: str | None = None) -> Iterator[tuple[str, Conversation]]:
-        """Each conversation, with the place to go on after it."""
+        """Yields each conversation with the place to continue after it."""
         for batch in self.batches(rejected=rejected, after=after):
-            name, _, behind = place_after(batch).rpartition(":")
-            first = int(behind) - batch.num_rows + 1
+            name, _, end = place_after(batch).rpartition(":")
+            first = int(end) - batch.num_rows + 1
             for row, message in enumerate(messages(batch.select(SCHEMA.names)), start=first):
                 yield f"{name}:{row}", Conversation.FromString(message)
 
     def find(self, conversation_id: str) -> Conversation:
-        """The conversation of an id, or of the only id that begins like that; raises NoDataset."""
+        """Returns the conversation whose id begins so; raises NoDataset unless there is exactly one."""
         found = [one for one in self.conversations() if one.id.startswith(conversation_id)]
         if len(found) != 1:
             raise NoDataset(f"{len(found)} conversations have an id that begins with {conversation_id!r}")
         return found[0]
 
     def whole(self, conversation_id: str, *, rejected: bool = False) -> Conversation | None:
-        """The conversation of an id; only the ids are read of all others."""
+        """Returns the conversation with this id; reads nothing but the ids of the others."""
         for batch in self.batches(["id"], rejected=rejected):
-            name, _, behind = place_after(batch).rpartition(":")
+            name, _, end = place_after(batch).rpartition(":")
             if (row := pc.index(batch["id"], conversation_id).as_py()) >= 0:
-                before = int(behind) - batch.num_rows + row
+                before = int(end) - batch.num_rows + row
                 return next(found for _, found in self.placed(rejected=rejected, after=f"{name}:{before}"))
         for kept in self._unsharded():
             if kept.id == conversation_id:
@@ -144,8 +144,8 @@ class Dataset:
         return None
 
     def _unsharded(self) -> Iterator[Collected]:
-        """What waits to get into a shard."""
-        # Those before it are in shards, if still to be removed.
+        """Yields the conversations that are in no shard yet."""
+        # Earlier segments are in shards, even if their files are not removed yet.
         first = self.manifest["arrival"].get("segments", 0)
         for path in (path for path in self._journals if int(path.name.partition("-")[2] or first) >= first):
             yield from (Collected.FromString(payload) for payload in read_payloads(path))
@@ -154,14 +154,14 @@ class Dataset:
         return shards_of(self.manifest, REJECTED if rejected else ACCEPTED)
 
     def _from(self, after: str | None, rejected: bool) -> Iterator[tuple[str, int]]:
-        """The shards that are left, and how many rows of each are done with."""
+        """Yields the remaining shards, each with the number of rows to skip."""
         names = [shard.name for shard in self._shards(rejected)]
         if after is None:
             yield from ((name, 0) for name in names)
             return
         at, _, row = after.rpartition(":")
         if at not in names or not row.isdecimal():
-            raise NoDataset(f"{after!r} is no place in {self.folder}: one is like accepted/00000.parquet:250")
+            raise NoDataset(f"{after!r} is not a place in {self.folder}: use one such as accepted/00000.parquet:250")
         yield at, int(row)
         yield from ((name, 0) for name in names[names.index(at) + 1 :])
 
@@ -178,11 +178,11 @@ class Dataset:
         except (pa.ArrowException, OSError) as error:
             raise NoDataset(f"{self.folder}: {name} is damaged ({_one_line(error)})") from error
 
-    def _promising(self, name: str, condition: pc.Expression | None) -> set[int] | None:
-        """The row groups that may hold a row of the kind, by Parquet's statistics; None for all."""
+    def _candidate_groups(self, name: str, condition: pc.Expression | None) -> set[int] | None:
+        """Returns the row groups that may match, by Parquet's statistics; None for all."""
         if condition is None:
             return None
-        # It loads pandas, where that is installed.
+        # This import loads pandas if it is installed.
         from pyarrow.dataset import ParquetFileFormat
 
         fragment = ParquetFileFormat().make_fragment(f"{self._root}/{name}", filesystem=self._files)
@@ -190,7 +190,7 @@ class Dataset:
 
 
 def place_after(batch: pa.RecordBatch) -> str:
-    """Where a batch that was read ends, for another reading to go on after it."""
+    """Returns the place at which a batch ends, for `after` of a later read."""
     place: bytes = batch.schema.metadata[AFTER]
     return place.decode()
 
@@ -200,22 +200,22 @@ def _nested(where: Filter) -> list[tuple[tuple[str, ...], str, Any]]:
         within: pa.Schema | pa.StructType = SCHEMA
         for part in name.split("."):
             if pa.types.is_list(kind := within.field(part).type if within.get_field_index(part) >= 0 else pa.null()):
-                raise NoDataset(f"{name!r} is of a list: a filter looks at one value a conversation")
+                raise NoDataset(f"{name!r} is a list: filter by a column with one value for each conversation")
             within = kind if pa.types.is_struct(kind) else pa.struct([])
     return [(tuple(name.split(".")), comparison, value) for name, comparison, value in where]
 
 
 def _leaves(shard: pq.ParquetFile, wanted: Sequence[str] | None, without: Sequence[str]) -> list[str] | None:
-    """Parquet's own paths of the columns below those that are wanted; None for all."""
+    """Returns Parquet's paths of the wanted columns; None for all."""
     paths = {path: _LIST.sub("", path) for path in (shard.schema.column(at).path for at in range(len(shard.schema)))}
     if wanted is None:
-        left = [path for path, plain in paths.items() if not any(_is_below(plain, name) for name in without)]
-        return left if without else None
+        rest = [path for path, plain in paths.items() if not any(_is_below(plain, name) for name in without)]
+        return rest if without else None
     leaves = []
     for name in wanted:
         below = [path for path, plain in paths.items() if _is_below(plain, name)]
         if not below:
-            raise NoDataset(f"{name!r} is no column of a conversation: see SCHEMA in soliloquy/dataset/rows.py")
+            raise NoDataset(f"{name!r} is not a column of a conversation: see SCHEMA in soliloquy/dataset/rows.py")
         leaves += below
     return leaves
 

@@ -163,7 +163,7 @@ async def test_a_page_opens_with_what_the_dataset_comes_to(page: Page, conversat
     assert f"{len(conversations) + 1}" in strip
     assert "/s" in strip
     plots = await page.evaluate("[...document.querySelectorAll('.plot h2')].map((title) => title.textContent)")
-    assert {"Length", "Outcome", "Throughput", "Programs", "Time of a program", "The model"} <= set(plots)
+    assert {"Length", "Outcome", "Throughput", "Programs", "Time per program", "The model"} <= set(plots)
     assert await page.evaluate("document.querySelectorAll('svg.chart').length") == 4
 
 

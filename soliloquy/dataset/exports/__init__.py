@@ -1,1 +1,1 @@
-"""Datasets in the formats of others, and back: a module a format."""
+"""Exports datasets to the formats of other tools and imports them; each format is a module."""

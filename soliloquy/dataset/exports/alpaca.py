@@ -1,4 +1,4 @@
-"""Instruction records: what to write, the topic, and a word problem with the function that solves it."""
+"""Alpaca's instruction records: write a word problem about a topic, with the function that solves it."""
 
 import re
 
@@ -9,7 +9,7 @@ from soliloquy.dataset.exports.format import ExportOptions, Format, Row, text_of
 _ABOUT = "Write a word problem for school children on the topic below, and a commented Python function that solves it."
 _ANY = "Write a word problem for school children, and a commented Python function that solves it."
 _QUESTION, _SOLUTION = "Question: ", "\nSolution:\n"
-# As others write an output: with these words or others, fenced or bare.
+# Also matches outputs of other tools: with these headings or others, fenced or bare.
 _OUTPUT = re.compile(
     r"\s*(?:(?:question|problem)\s*:)?\s*(?P<question>.*?)\s*(?:(?:solution|answer|code)\s*:)?\s*(?:```\w*\s*)?"
     r"(?P<solution>(?:import \w+\s+)*def solution\(.*?)(?:\s*```)?\s*",
@@ -18,14 +18,14 @@ _OUTPUT = re.compile(
 
 
 def row(dialogue: Dialogue, choice: ExportOptions) -> Row | None:
-    told = sgsm.row(dialogue, choice)
-    if told is None:
+    problem = sgsm.row(dialogue, choice)
+    if problem is None:
         return None
-    solution = f"{_SOLUTION}{told['solution']}" if choice.solutions else ""
+    solution = f"{_SOLUTION}{problem['solution']}" if choice.solutions else ""
     return {
         "instruction": _ABOUT if dialogue.topic else _ANY,
         "input": dialogue.topic,
-        "output": f"{_QUESTION}{told['question']}{solution}",
+        "output": f"{_QUESTION}{problem['question']}{solution}",
     }
 
 
@@ -34,7 +34,7 @@ def dialogue(row: Row) -> Dialogue:
     parts = _OUTPUT.fullmatch(output)
     question = parts["question"] if parts else output.strip()
     if not question:
-        raise CannotConvert("it has no problem in its `output`")
+        raise CannotConvert("`output` holds no problem")
     return Dialogue(question=question, solution=parts["solution"] if parts else "", topic=text_of(row, "input").strip())
 
 

@@ -1,4 +1,4 @@
-"""Arrow arrays brought to a type: what is not there is unset, and what lies unseen below a null is always the same."""
+"""Casts Arrow arrays to a type: adds missing fields as unset, and clears the values hidden under nulls."""
 
 from typing import Any
 
@@ -7,9 +7,9 @@ import pyarrow.compute as pc
 
 
 def completed(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """With all columns of the schema; the same rows have the same bytes."""
-    there = dict(zip(batch.schema.names, batch.columns, strict=True))
-    arrays = [_completed(there.get(field.name), field, batch.num_rows) for field in schema]
+    """Returns the batch with all columns of the schema, such that equal rows have equal bytes."""
+    present = dict(zip(batch.schema.names, batch.columns, strict=True))
+    arrays = [_completed(present.get(field.name), field, batch.num_rows) for field in schema]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
@@ -38,7 +38,7 @@ def _completed(array: pa.Array | None, field: pa.Field, length: int) -> pa.Array
 
 
 def _child(array: pa.Array, name: str) -> pa.Array | None:
-    """Null where the struct is."""
+    """Returns a field of a struct; null where the struct is null."""
     return None if array.type.get_field_index(name) < 0 else pc.struct_field(array, name)
 
 

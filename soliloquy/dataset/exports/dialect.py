@@ -1,4 +1,4 @@
-"""How a file of rows is written down to the byte: seen of one that is imported, so that its export can be the same."""
+"""The byte-level style of a CSV or JSON Lines file, detected on import so that an export can reproduce the file."""
 
 import csv
 import json
@@ -11,34 +11,34 @@ from typing import Any, TextIO
 from pydantic_core import from_json, to_json
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-# As much of a file as shows how it is written.
-_LOOKED_AT = 1_048_576
+# The part of a file that detection reads.
+_DETECTED_BYTES = 1_048_576
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Dialect:
     line_end: str
     byte_order_mark: bool = False
-    # Whether the last line ends like the others.
+    # Whether the last line ends with a line end too.
     ended: bool = True
-    # Of CSV.
+    # CSV only.
     delimiter: str = ","
     all_quoted: bool = False
-    # Of JSON: blanks behind commas and colons, what is not ASCII by its number, a stroke behind a backslash.
+    # JSON only: spaces after commas and colons, non-ASCII characters escaped, slashes escaped.
     spaced: bool = False
     ascii: bool = False
-    strokes_escaped: bool = False
+    slashes_escaped: bool = False
 
     def line(self, row: Any) -> bytes:
-        """A row as JSON."""
-        if not (self.spaced or self.ascii or self.strokes_escaped):
+        """Returns a row as a line of JSON."""
+        if not (self.spaced or self.ascii or self.slashes_escaped):
             return to_json(row)
         separators = (", ", ": ") if self.spaced else (",", ":")
         text = json.dumps(row, ensure_ascii=self.ascii, separators=separators)
-        return (text.replace("/", "\\/") if self.strokes_escaped else text).encode()
+        return (text.replace("/", "\\/") if self.slashes_escaped else text).encode()
 
     def table(self, file: TextIO) -> Any:
-        """A writer of CSV."""
+        """Returns a CSV writer."""
         return csv.writer(
             file,
             delimiter=self.delimiter,
@@ -55,15 +55,17 @@ DEFAULTS = {".csv": Dialect(line_end="\r\n"), ".jsonl": Dialect(line_end="\n")}
 
 
 def detect(path: Path) -> Dialect | None:
-    """None for a file whose way of writing is none that an export has."""
+    """Returns None for a file in a style that no export can write."""
     if path.suffix not in DEFAULTS:
         return None
     with path.open("rb") as file:
-        start = file.read(_LOOKED_AT)
+        start = file.read(_DETECTED_BYTES)
         file.seek(-min(1, len(start)), 2)
         ended = file.read() == b"\n"
-    # The last line is whole only where the file was looked at to its end.
-    lines = start.removeprefix(_BYTE_ORDER_MARK).splitlines(keepends=True)[: None if len(start) < _LOOKED_AT else -1]
+    # The last line may be incomplete, unless the whole file was read.
+    lines = start.removeprefix(_BYTE_ORDER_MARK).splitlines(keepends=True)[
+        : None if len(start) < _DETECTED_BYTES else -1
+    ]
     if not lines:
         return None
     common = Dialect(
@@ -74,21 +76,21 @@ def detect(path: Path) -> Dialect | None:
     if path.suffix == ".csv":
         text = lines[0].decode("utf-8", "replace")
         return replace(common, delimiter=max(",;\t", key=text.count), all_quoted=text.startswith('"'))
-    return _writing([line.rstrip(b"\r\n") for line in lines], common)
+    return _json_dialect([line.rstrip(b"\r\n") for line in lines], common)
 
 
-def _writing(lines: Sequence[bytes], common: Dialect) -> Dialect | None:
-    """The way in which rows come out as these lines."""
-    left = [
-        replace(common, spaced=spaced, ascii=ascii, strokes_escaped=strokes_escaped)
-        for spaced, ascii, strokes_escaped in product((False, True), repeat=3)
+def _json_dialect(lines: Sequence[bytes], common: Dialect) -> Dialect | None:
+    """Returns the dialect that writes these lines, or None."""
+    candidates = [
+        replace(common, spaced=spaced, ascii=ascii, slashes_escaped=slashes_escaped)
+        for spaced, ascii, slashes_escaped in product((False, True), repeat=3)
     ]
     for line in filter(None, lines):
         try:
             row = from_json(line)
         except ValueError:
             return None
-        left = [dialect for dialect in left if dialect.line(row) == line]
-        if len(left) <= 1:
+        candidates = [dialect for dialect in candidates if dialect.line(row) == line]
+        if len(candidates) <= 1:
             break
-    return left[0] if left else None
+    return candidates[0] if candidates else None

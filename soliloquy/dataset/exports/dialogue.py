@@ -1,4 +1,4 @@
-"""A conversation as the formats of others know it: who said what, what was calculated, what was thought."""
+"""The form of a conversation that all exports and imports share."""
 
 import json
 from collections.abc import Sequence
@@ -24,17 +24,17 @@ _STRATEGIES = {name: strategy for strategy, name in STRATEGIES.items()}
 class Attempt(NamedTuple):
     code: str
     result_variables: Sequence[str]
-    # What came out, as a reader of the output sees it.
+    # The output, as the tutor reads it.
     output: str = ""
 
 
 class Exchange(NamedTuple):
-    """A turn: what the student said and the tutor answered, and what lay between. None is what nobody said."""
+    """A turn: the student's message, the calculation and the tutor's reply. None stands for a missing message."""
 
     student: str | None = None
     intent: str | None = None
     strategy: str | None = None
-    # Of the calculation, where there was one.
+    # The calculation, if there was one.
     description: str | None = None
     attempts: Sequence[Attempt] = ()
     thoughts: str = ""
@@ -43,12 +43,12 @@ class Exchange(NamedTuple):
     step: int = 0
     state: str = ""
     reply: str | None = None
-    # By which a reply moves the conversation on, where the recipe has it chosen.
+    # The move of the reply, for recipes with moves.
     move: str = ""
 
     @property
     def is_plain(self) -> bool:
-        """Nothing is known of what the tutor thought of it."""
+        """Whether nothing of the tutor's thoughts is known."""
         return not (self.thoughts or self.evaluation or self.action or self.step or self.state)
 
 
@@ -64,27 +64,27 @@ class Dialogue(NamedTuple):
     persona: str = ""
     ending: str = ""
     turns: Sequence[Exchange] = ()
-    # Of a problem whose answer is a number.
+    # The answer to the problem, if it is a number.
     answer: float | None = None
-    # Its steps, as a program is written from them.
+    # The steps of the solution, from which a program can be written.
     steps: Sequence[dict[str, Any]] = ()
-    # What an imported conversation's source said besides.
+    # Fields of an imported row that have no field here.
     extra: dict[str, Any] = {}  # noqa: RUF012
     student_name: str = ""
-    # The wrong solution that the student believes in, and what is behind it.
+    # The wrong solution that the student believes in, and its cause.
     wrong_solution: str = ""
     confusion: str = ""
-    # Whether the student came to the answer: solved, revealed, unsolved.
+    # solved, revealed or unsolved.
     resolution: str = ""
-    # How typical of a pupil its confusion and its messages are, as a person found: 1 to 5, 0 where nobody said.
+    # A person's rating of how typical the confusion and the messages are: 1 to 5, or 0 for none.
     typical_confusion: int = 0
     typical_interactions: int = 0
-    # Whether a person was the student.
+    # Whether the student was a person.
     person: bool = False
 
     @property
     def about(self) -> str:
-        """What it has in common with the other conversations about its problem."""
+        """A key that all conversations about the same problem share."""
         return self.problem_id or self.question or self.id
 
     @property
@@ -92,7 +92,7 @@ class Dialogue(NamedTuple):
         return self.detailed_solution or self.solution
 
     def answered(self) -> Sequence[Exchange]:
-        """The turns up to the last that the tutor answered."""
+        """Returns the turns up to the last one with a reply."""
         last = len(self.turns)
         while last and self.turns[last - 1].reply is None:
             last -= 1
@@ -100,11 +100,11 @@ class Dialogue(NamedTuple):
 
 
 class CannotConvert(ValueError):
-    """A row or a conversation that the format cannot hold; the message says what of it."""
+    """The format cannot hold a row or a conversation; the message says why."""
 
 
 def conversation_of(dialogue: Dialogue, run: str, ordinal: int) -> Conversation:
-    """The conversation of an imported row: what its format does not carry stays unset."""
+    """Returns the conversation of an imported row; fields that the format lacks stay unset."""
     problem = Problem(
         id=dialogue.problem_id,
         topic=dialogue.topic,

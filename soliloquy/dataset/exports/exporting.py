@@ -1,4 +1,4 @@
-"""A dataset into files of another format."""
+"""Exports a dataset to files of another format."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -17,15 +17,12 @@ from soliloquy.dataset.reading import Dataset
 
 
 class CannotExport(ValueError):
-    """Nothing is written; the message says why and what to do."""
+    """Nothing was written; the message says why and what to do."""
 
 
 @dataclass(kw_only=True)
 class ExportCounts:
-    """How many rows went into each part, and how many conversations have none in this format.
-
-    A part without any has no file.
-    """
+    """The rows written to each part, and the conversations without a row in this format. Empty parts have no file."""
 
     written: Counter[str] = field(default_factory=Counter)
     left_out: int = 0
@@ -40,10 +37,10 @@ def export(
     shares: Splits | None = None,
     rejected: bool = False,
 ) -> ExportCounts:
-    """One file, or with shares a folder with one for each; raises CannotExport, NoDataset and OSError."""
+    """Writes one file, or with `shares` a folder with a file for each; raises CannotExport, NoDataset and OSError."""
     if not dataset.count(rejected=rejected):
         kind = "rejected" if rejected else "accepted"
-        raise CannotExport(f"{dataset.folder} holds no {kind} conversation: there is nothing to export")
+        raise CannotExport(f"{dataset.folder} holds no {kind} conversations to export")
     counts = ExportCounts(written=Counter(dict.fromkeys(shares.of if shares else [out.name], 0)))
     try:
         with atomic_output(out) as place:
@@ -59,13 +56,13 @@ def export(
 
 
 def rows_of(
-    form: Format, name: str, choice: ExportOptions, told: Iterator[Dialogue]
+    form: Format, name: str, choice: ExportOptions, dialogues: Iterator[Dialogue]
 ) -> Iterator[tuple[Dialogue, Row | None]]:
-    """The row of each conversation; what an import of the same format kept word for word is in it again."""
-    for dialogue in told:
+    """Yields each conversation's row, with the fields that an import of the same format kept verbatim."""
+    for dialogue in dialogues:
         row = form.row(dialogue, choice)
         if row is not None and dialogue.person:
-            # Whoever learns to be a student from it should know.
+            # Marked for everyone who trains a student model on it.
             row = row | {"person": True}
         if name in dialogue.extra:
             row = (row or {}) | dialogue.extra[name]
@@ -114,7 +111,7 @@ def _export_rows(
 
 
 def _dialect(dataset: Dataset, name: str) -> Mapping[str, Dialect]:
-    """By suffix, how the file was written that the dataset was imported from."""
+    """Returns the dialect of the file that the dataset was imported from, by its suffix."""
     origin = dataset.manifest.get("run", {}).get("imported", {})
     if origin.get("format") != name or "written" not in origin:
         return {}
@@ -131,7 +128,7 @@ def _files(
 ) -> dict[str, RowWriter]:
     if shares is None:
         if out.suffix not in form.suffixes:
-            raise CannotExport(f"{out} says nothing of how to write it: end it with {' or '.join(form.suffixes)}")
+            raise CannotExport(f"{out} has no known file type: end its name with {' or '.join(form.suffixes)}")
         return {out.name: stack.enter_context(open_rows(place, out.suffix, dialects.get(out.suffix)))}
     place.mkdir()
     paths = {part: _file_of(form, place, part) for part in shares.of}

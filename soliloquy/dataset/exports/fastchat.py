@@ -1,6 +1,6 @@
-"""FastChat's format, in which the paper's model was tuned: human and gpt in turn, and nobody else.
+"""FastChat's format, with which the paper's model was tuned: human and gpt strictly alternate.
 
-Hidden states are in it as JSON: gpt decides and writes its program, "human" answers with the output, gpt replies.
+Hidden states are JSON: gpt decides and writes its program, "human" answers with the output, gpt replies.
 """
 
 from typing import Any
@@ -10,7 +10,7 @@ from pydantic_core import from_json
 from soliloquy.dataset.exports.dialogue import Attempt, CannotConvert, Dialogue, Exchange
 from soliloquy.dataset.exports.format import ExportOptions, Format, Row, text_of
 from soliloquy.dataset.exports.openai import columns
-from soliloquy.dataset.exports.prompt import parted, prompt, read_prompt
+from soliloquy.dataset.exports.prompt import prompt, read_prompt, split_prompt
 from soliloquy.dataset.exports.replies import json_text, program, read_program, read_reply, reply_text
 from soliloquy.dataset.exports.transcript import Transcript
 
@@ -19,7 +19,7 @@ _AGAIN = '{"Python":'
 
 
 def row(dialogue: Dialogue, choice: ExportOptions) -> Row | None:
-    """The prompt stands before the first message: the format has no other place for it."""
+    """Puts the prompt before the first message, since the format has no other place for it."""
     values: list[str] = []
     for turn in dialogue.answered():
         values.append(turn.student or "")
@@ -43,38 +43,38 @@ def _calculated(turn: Exchange) -> list[str]:
 
 
 def dialogue(row: Row) -> Dialogue:
-    told, head = Transcript(), ""
+    transcript, head = Transcript(), ""
     values = _values(row.get("conversations"))
     for number, value in enumerate(values):
         decided = _decided(value) if number % 2 and number + 1 < len(values) else None
         if decided is not None:
-            told.program(*decided)
+            transcript.program(*decided)
         elif number % 2:
-            told.reply(read_reply(value))
-        elif told.awaits_output:
-            told.output(value)
+            transcript.reply(read_reply(value))
+        elif transcript.awaits_output:
+            transcript.output(value)
         else:
             if number == 0:
-                head, value = parted(value)
-            told.student(value)
-    return Dialogue(id=text_of(row, "id"), turns=told.turns(), **read_prompt(head))
+                head, value = split_prompt(value)
+            transcript.student(value)
+    return Dialogue(id=text_of(row, "id"), turns=transcript.turns(), **read_prompt(head))
 
 
 def _values(said: Any) -> list[str]:
     if not isinstance(said, list) or not said:
-        raise CannotConvert("it has no `conversations`")
+        raise CannotConvert("`conversations` is missing")
     values = []
     for number, message in enumerate(said):
         match message:
             case {"from": str(speaker), "value": str(text)} if speaker == ("gpt" if number % 2 else "human"):
                 values.append(text)
             case _:
-                raise CannotConvert(f"message {number + 1}: {'gpt' if number % 2 else 'human'} is to speak there")
+                raise CannotConvert(f"message {number + 1}: {'gpt' if number % 2 else 'human'} must speak here")
     return values
 
 
 def _decided(value: str) -> tuple[str | None, Attempt] | None:
-    """The description and the program of a decision to calculate; None for a reply."""
+    """Returns the description and program of a decision to calculate; None for a reply."""
     if not value.startswith((_DECIDED, _AGAIN)):
         return None
     try:

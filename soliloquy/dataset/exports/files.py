@@ -1,4 +1,4 @@
-"""The files of an export: there whole or not at all, and never in place of another."""
+"""Writes export files completely or not at all, and never over an existing file."""
 
 import shutil
 from abc import abstractmethod
@@ -15,11 +15,11 @@ from soliloquy.dataset.exports.format import Row
 
 
 class AlreadyExists(ValueError):
-    """Something is where an export is to be; the message names it."""
+    """The output path exists; the message names it."""
 
 
 class RowWriter(Protocol):
-    """A file of rows that is being written."""
+    """Writes rows to a file."""
 
     @abstractmethod
     def add(self, row: Row) -> None: ...
@@ -27,9 +27,9 @@ class RowWriter(Protocol):
 
 @contextmanager
 def atomic_output(out: Path) -> Iterator[Path]:
-    """Where to write what is moved to its place at the end; raises AlreadyExists where something is there."""
+    """Yields a temporary path that becomes `out` at the end; raises AlreadyExists if `out` exists."""
     if out.exists() or out.is_symlink():
-        raise AlreadyExists(f"{out} is there already: choose another --out")
+        raise AlreadyExists(f"{out} exists: choose another --out")
     out.parent.mkdir(parents=True, exist_ok=True)
     place = out.with_name(f".{out.name}.unfinished")
     _remove(place)
@@ -42,7 +42,7 @@ def atomic_output(out: Path) -> Iterator[Path]:
 
 @contextmanager
 def open_rows(path: Path, suffix: str, dialect: Dialect | None = None) -> Iterator[RowWriter]:
-    """To write rows into, as the suffix says; in the dialect of another file where one is given."""
+    """Opens a file for rows in the format of its suffix, and in `dialect` if given."""
     with path.open("w+b") as file:
         if suffix not in DEFAULTS:
             array = _Array(file)
@@ -72,7 +72,7 @@ class _Lines:
 
 
 class _Array:
-    """One JSON array, a row on each line of it."""
+    """A JSON array with a row on each line."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -87,7 +87,7 @@ class _Array:
 
 
 class _Table:
-    """The first row names the columns; null is an empty cell."""
+    """CSV: the first row names the columns; null is an empty cell."""
 
     def __init__(self, file: TextIOWrapper, dialect: Dialect) -> None:
         self._writer = dialect.table(file)

@@ -1,4 +1,4 @@
-"""What a format is, and which there are."""
+"""The contract of an export format, and the list of formats."""
 
 import importlib
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -9,7 +9,7 @@ from typing import Any
 from soliloquy.dataset.exports.dialogue import Dialogue
 
 NAMES = ("openai", "sharegpt", "fastchat", "soliloquies", "mathdial", "sgsm", "alpaca", "hf")
-# What may be left out, and what that is.
+# The parts that an export can leave out, with their descriptions.
 PARTS = {
     "prompts": "the system message with the problem",
     "solutions": "the expert's solution",
@@ -23,7 +23,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ExportOptions:
-    """What of each conversation goes into an export."""
+    """Selects the parts of each conversation to export."""
 
     hidden: bool = True
     leave_out: frozenset[str] = frozenset()
@@ -51,23 +51,23 @@ class ExportOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class Format:
-    """One way in which others write conversations down, a row each."""
+    """A format of other tools, with a row for each conversation."""
 
-    # Of the files that may hold it; the first where none is named.
+    # The file types that can hold it; the first is the default.
     suffixes: Sequence[str]
-    # What a row is made of; its `id` and the problem's `id` and `question` come along.
+    # The columns that a row needs, besides `id` and the problem's `id` and `question`.
     columns: Callable[[ExportOptions], Sequence[str]]
-    # None for a conversation that has nothing for this format. Raises Unfit.
+    # Returns None for a conversation without a row in this format. Raises CannotConvert.
     row: Callable[[Dialogue, ExportOptions], Row | None]
-    # The way back. Raises Unfit.
+    # Reads a row back. Raises CannotConvert.
     dialogue: Callable[[Row], Dialogue]
-    # The fields that are made anew in an export: all else that an imported row says is kept word for word.
+    # Fields that an export rebuilds; an import keeps all other fields verbatim.
     made: Collection[str]
     holds_hidden: bool = True
     once_a_problem: bool = False
-    # Fields that a conversation of ours has nothing for.
+    # Fields that our conversations leave empty.
     empty: Sequence[str] = ()
-    # What a conversation lacks for which there is no row.
+    # What a conversation needs in order to have a row.
     wants: str = "a reply of the tutor"
 
 
@@ -78,6 +78,6 @@ def find(name: str) -> Format:
 
 
 def text_of(row: Mapping[str, Any], field: str) -> str:
-    """Empty where the field is null or not there."""
+    """Returns the field as text; empty if it is null or missing."""
     value = row.get(field)
     return value if isinstance(value, str) else "" if value is None else str(value)

@@ -1,4 +1,4 @@
-"""A folder that Hugging Face's `datasets` reads, by load_from_disk and by load_dataset: our rows as they are."""
+"""Folders for Hugging Face's `datasets` (load_from_disk and load_dataset), with our rows as they are."""
 
 import hashlib
 import json
@@ -18,7 +18,7 @@ from soliloquy.dataset.exports.splitting import Splits
 from soliloquy.dataset.reading import Dataset
 from soliloquy.dataset.rows import SCHEMA
 
-# However the rows come, batches are as large as that: the same rows are the same bytes.
+# A fixed batch size, so that equal rows make equal bytes.
 ROWS_AT_ONCE = 1_000
 DATA = "data-00000-of-00001.arrow"
 WHOLE = "train"
@@ -30,7 +30,7 @@ _RAW = {"turns.calls", "problem.enrichment.calls"}
 
 
 class NoFolder(ValueError):
-    """A folder that was not saved by `datasets`, or whose rows are not ours; the message says which."""
+    """The folder was not saved by `datasets`, or its rows are no conversations; the message says which."""
 
 
 def columns(choice: ExportOptions) -> list[str]:
@@ -60,7 +60,7 @@ def export(
         batches = _of_part(dataset.batches(columns(choice), rejected=rejected), part, shares)
         written[part] += _write(evenly(batches), place / part)
         if not written[part]:
-            # `datasets` reads no folder with an empty split.
+            # `datasets` cannot read empty splits.
             shutil.rmtree(place / part)
     parts = [part for part in parts if written[part]]
     (place / "dataset_dict.json").write_text(json.dumps({"splits": parts}), "utf-8")
@@ -92,7 +92,7 @@ def evenly(batches: Iterable[pa.RecordBatch], rows: int = ROWS_AT_ONCE) -> Itera
 
 
 def _write(batches: Iterator[pa.RecordBatch], folder: Path) -> int:
-    """The rows of one split, and beside them what `datasets` wants to know."""
+    """Writes the rows of a split and the files that `datasets` expects beside them; returns the number of rows."""
     rows = 0
     first = next(batches)
     with pa.OSFile(str(folder / DATA), "wb") as file, pa.ipc.new_stream(file, first.schema) as stream:
@@ -117,29 +117,29 @@ def _write(batches: Iterator[pa.RecordBatch], folder: Path) -> int:
 
 
 def read(folder: Path) -> Iterator[pa.RecordBatch]:
-    """All splits of a folder, one after the other; what was left out of the rows is unset. Raises NoFolder."""
+    """Yields the rows of all splits; columns that were left out are unset. Raises NoFolder."""
     try:
         splits = [folder]
         if (folder / "dataset_dict.json").exists():
             named = json.loads((folder / "dataset_dict.json").read_bytes())["splits"]
-            # A name and never a way out of the folder.
+            # Only the name, so that no path leads out of the folder.
             splits = [folder / Path(str(split)).name for split in named]
         for split in splits:
             for data in json.loads((split / "state.json").read_bytes())["_data_files"]:
                 path = split / Path(str(data["filename"])).name
                 with pa.OSFile(str(path)) as file, pa.ipc.open_stream(file) as stream:
                     if unknown := set(stream.schema.names) - set(SCHEMA.names):
-                        raise NoFolder(f"{path}: {', '.join(sorted(unknown))} are no columns of a conversation")
+                        raise NoFolder(f"{path}: {', '.join(sorted(unknown))} are not columns of a conversation")
                     for batch in stream:
                         yield completed(batch, SCHEMA)
     except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
         if isinstance(error, NoFolder):
             raise
-        raise NoFolder(f"{folder} is no folder that `datasets` saved ({' '.join(str(error).split())})") from error
+        raise NoFolder(f"{folder} is not a folder saved by `datasets` ({' '.join(str(error).split())})") from error
 
 
 def _paths(fields: Iterable[pa.Field], above: str = "") -> Iterator[str]:
-    """Of the columns that can be left out one by one."""
+    """Yields the paths of the columns that can be left out individually."""
     for field in fields:
         inner = field.type.value_type if pa.types.is_list(field.type) else field.type
         if pa.types.is_struct(inner) and above.count(".") < 2:

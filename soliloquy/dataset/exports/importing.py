@@ -1,4 +1,4 @@
-"""Rows of another format into a dataset of ours."""
+"""Imports rows of another format as a dataset."""
 
 import hashlib
 from collections import Counter
@@ -25,17 +25,17 @@ from soliloquy.v1.dataset_pb2 import Collected
 
 
 class CannotImport(ValueError):
-    """Nothing is written; the message names the place in the source and the reason."""
+    """Nothing was written; the message names the place in the source and the reason."""
 
 
-def import_rows(source: Path, name: str, out: Path, told: Iterable[tuple[str, Row]]) -> int:
-    """Writes a dataset of rows, each with its place in the source; raises CannotImport and OSError."""
+def import_rows(source: Path, name: str, out: Path, rows: Iterable[tuple[str, Row]]) -> int:
+    """Writes a dataset of rows, which come with their places in the source; raises CannotImport and OSError."""
     run = digest("import", name, _sha256(source))
     known: Counter[str] = Counter()
 
     def conversations() -> Iterator[Conversation]:
         ids: set[str] = set()
-        for ordinal, (place, row) in enumerate(told):
+        for ordinal, (place, row) in enumerate(rows):
             try:
                 dialogue = dialogue_of(row, name, ids)
                 conversation = conversation_of(dialogue, run, ordinal)
@@ -49,7 +49,7 @@ def import_rows(source: Path, name: str, out: Path, told: Iterable[tuple[str, Ro
 
 
 def import_folder(source: Path, out: Path) -> int:
-    """The same of a folder for `datasets`, whose rows are ours."""
+    """Imports a folder of `datasets` whose rows are conversations."""
     conversations = (message for batch in hf.evenly(hf.read(source)) for message in messages(batch))
     try:
         return _write(source, "hf", out, conversations, None)
@@ -58,19 +58,19 @@ def import_folder(source: Path, out: Path) -> int:
 
 
 def dialogue_of(row: Row, name: str, taken: Container[str] = ()) -> Dialogue:
-    """What a row says; what a row made of it again would say otherwise is kept word for word."""
+    """Reads a row, and keeps every field verbatim that an export would write differently."""
     form = find(name)
     dialogue = form.dialogue(row)
     if dialogue.id in taken:
         dialogue = dialogue._replace(id="")
-    again = form.row(dialogue, ExportOptions()) or {}
+    exported = form.row(dialogue, ExportOptions()) or {}
     kept = {
         field: value
         for field, value in row.items()
-        if field not in form.made and (field not in again or to_json(again[field]) != to_json(value))
+        if field not in form.made and (field not in exported or to_json(exported[field]) != to_json(value))
     }
     extra = dialogue.extra | ({name: kept} if kept else {})
-    if [field for field in again if field not in form.made] != [field for field in row if field not in form.made]:
+    if [field for field in exported if field not in form.made] != [field for field in row if field not in form.made]:
         extra |= {"columns": {name: list(row)}}
     return dialogue._replace(extra=extra, person=row.get("person") is True)
 
@@ -87,7 +87,7 @@ def _write(source: Path, name: str, out: Path, conversations: Iterable[bytes], k
                 writer.add(Collected(conversation=serialised))
             shards = writer.close()
             if not shards:
-                raise CannotImport(f"{source} holds no conversation")
+                raise CannotImport(f"{source} holds no conversations")
             if known is not None:
                 origin["unset"] = [path for path in _PATHS.values() if not known[path]]
             run = {"imported": origin, **versions()}
@@ -97,7 +97,7 @@ def _write(source: Path, name: str, out: Path, conversations: Iterable[bytes], k
     return tally.accepted
 
 
-# What a row may say, by the column that holds it; where none of them does, the manifest says so.
+# The column of each field of a row; the manifest lists those that no imported row has.
 _PATHS = {
     "id": "id",
     "recipe": "run.recipe",
@@ -131,8 +131,10 @@ _PATHS = {
 
 
 def _known(dialogue: Dialogue) -> set[str]:
-    told: list[Dialogue | Exchange] = [dialogue, *dialogue.turns]
-    return {path for name, path in _PATHS.items() if any(getattr(one, name, None) not in ("", 0, None) for one in told)}
+    parts: list[Dialogue | Exchange] = [dialogue, *dialogue.turns]
+    return {
+        path for name, path in _PATHS.items() if any(getattr(one, name, None) not in ("", 0, None) for one in parts)
+    }
 
 
 def _sha256(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""MathDial's rows: the dialogue in one cell, each of the teacher's turns with its move."""
+"""MathDial's rows: the dialogue in one cell, with the move of each of the teacher's turns."""
 
 import re
 import tomllib
@@ -13,7 +13,7 @@ from soliloquy.v1.conversation_pb2 import Move
 
 RECIPE = "mathdial"
 
-# Of our own recipes, by the number of an action.
+# MathDial's move for each numbered action of our other recipes.
 _MOVES = {
     int(action): move
     for action, move in tomllib.loads(Path(__file__).with_name("moves.toml").read_text("utf-8")).items()
@@ -65,21 +65,21 @@ def _personas() -> Mapping[str, str]:
 
 
 def _profile(persona: str, name: str) -> str:
-    """Who the student is, as a sentence; what is none of the recipe's profiles is one already."""
+    """Describes the student in a sentence; a persona that the recipe does not know is a sentence already."""
     manner = _personas().get(persona)
     return f"{name} is a sixth-grade student. {name} {manner}" if manner else persona
 
 
 def _correctness(dialogue: Dialogue) -> str | None:
-    """A recipe without resolutions has a telling move instead."""
+    """Without a resolution, a solved conversation with a telling move counts as revealed."""
     if dialogue.resolution:
         return _RESOLVED[dialogue.resolution]
     if not dialogue.ending:
         return None
     if dialogue.ending != "solved":
         return _RESOLVED["unsolved"]
-    told = any(_MOVES.get(turn.action) == _TELLING for turn in dialogue.turns)
-    return _RESOLVED["revealed" if told else "solved"]
+    revealed = any(_MOVES.get(turn.action) == _TELLING for turn in dialogue.turns)
+    return _RESOLVED["revealed" if revealed else "solved"]
 
 
 def _said(dialogue: Dialogue) -> Iterator[str]:
@@ -92,19 +92,19 @@ def _said(dialogue: Dialogue) -> Iterator[str]:
 
 
 def dialogue(row: Row) -> Dialogue:
-    """A move that is none of the four is left in the text; what is written otherwise is kept as it was, besides."""
+    """Leaves an unknown move in the text."""
     if "conversation" not in row:
-        raise CannotConvert("it has no `conversation`")
+        raise CannotConvert("`conversation` is missing")
     conversation = text_of(row, "conversation")
-    told, names = Transcript(), list[str]()
+    transcript, names = Transcript(), list[str]()
     for message in _messages(conversation):
         if teacher := _TEACHER.fullmatch(message):
-            told.reply({"reply": teacher[2], "move": (teacher[1] or "").lower()})
+            transcript.reply({"reply": teacher[2], "move": (teacher[1] or "").lower()})
         elif student := _STUDENT.fullmatch(message):
-            told.student(student[2] or "")
+            transcript.student(student[2] or "")
             names.append(student[1])
         else:
-            raise CannotConvert(f"nobody says {message[:40]!r}")
+            raise CannotConvert(f"no speaker is named for {message[:40]!r}")
     name = names[0] if names and names[0] != _NOBODY else ""
     resolution = _RESOLUTIONS.get(text_of(row, "self-correctness"), "")
     solution = text_of(row, "ground_truth")
@@ -122,18 +122,18 @@ def dialogue(row: Row) -> Dialogue:
         ending="solved" if resolution in ("solved", "revealed") else "",
         typical_confusion=_rating(row, "self-typical-confusion"),
         typical_interactions=_rating(row, "self-typical-interactions"),
-        turns=told.turns(),
+        turns=transcript.turns(),
         extra={} if _END in conversation or _OTHER_END not in conversation else {"end": _OTHER_END},
     )
 
 
 def _persona(profile: str, name: str) -> str:
-    """Of the recipe's profiles the one that is told like that."""
+    """Returns the persona with this profile, or the profile itself."""
     return next((persona for persona in _personas() if _profile(persona, name) == profile), profile)
 
 
 def _answer(solution: str) -> float | None:
-    """The number that stands alone in the last line."""
+    """Returns the number that stands alone in the last line."""
     last = _ANSWER.fullmatch(solution.rpartition("\n")[2])
     return float(last[1].replace(",", "")) if last else None
 
@@ -144,7 +144,7 @@ def _rating(row: Row, field: str) -> int:
 
 
 def _messages(text: str) -> list[str]:
-    """A piece that names no speaker goes on with the message before it; one without a word is nobody's."""
+    """Splits the text; a piece without a speaker belongs to the message before it, and an empty piece is dropped."""
     first, *rest = _ENDS.split(text)
     messages = [first] if first.strip() else []
     for end, piece in zip(rest[::2], rest[1::2], strict=True):

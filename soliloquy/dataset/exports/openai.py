@@ -1,4 +1,4 @@
-"""OpenAI's chat format, as its fine-tuning takes it: a line of messages a conversation, programs as calls of a tool."""
+"""OpenAI's fine-tuning format: a line of messages for each conversation, with programs as tool calls."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -34,7 +34,7 @@ TOOLS = [
 
 
 def columns(choice: ExportOptions) -> list[str]:
-    """Also those of other formats that are made of messages."""
+    """Returns the columns for every format that consists of messages."""
     problem = ["problem.question", "problem.solution", "problem.enrichment.detailed_solution"]
     turns = ["turns.student.text", "turns.tutor.text"]
     if choice.hidden:
@@ -43,17 +43,17 @@ def columns(choice: ExportOptions) -> list[str]:
 
 
 def arguments(description: str | None, attempt: Attempt) -> Row:
-    """Of a call; a further try has the description of the first."""
+    """Returns the arguments of a tool call; `description` is None for a repeated attempt."""
     described = {} if description is None else {"description": description}
     return {**described, "code": attempt.code, "result_variables": attempt.result_variables}
 
 
-def read_arguments(given: Mapping[str, Any]) -> tuple[str | None, Attempt]:
-    variables = given.get("result_variables") or []
-    if not isinstance(given.get("code"), str) or not isinstance(variables, list):
-        raise CannotConvert("a call of python has no code")
-    description = text_of(given, "description") if "description" in given else None
-    return description, Attempt(code=given["code"], result_variables=[str(name) for name in variables])
+def read_arguments(fields: Mapping[str, Any]) -> tuple[str | None, Attempt]:
+    variables = fields.get("result_variables") or []
+    if not isinstance(fields.get("code"), str) or not isinstance(variables, list):
+        raise CannotConvert("a call of python lacks `code`")
+    description = text_of(fields, "description") if "description" in fields else None
+    return description, Attempt(code=fields["code"], result_variables=[str(name) for name in variables])
 
 
 def row(dialogue: Dialogue, choice: ExportOptions) -> Row | None:
@@ -86,40 +86,40 @@ def row(dialogue: Dialogue, choice: ExportOptions) -> Row | None:
 def dialogue(row: Row) -> Dialogue:
     messages = row.get("messages")
     if not isinstance(messages, list) or not messages:
-        raise CannotConvert("it has no `messages`")
-    told, known = Transcript(), {}
+        raise CannotConvert("`messages` is missing")
+    transcript, known = Transcript(), {}
     for number, message in enumerate(messages, start=1):
         try:
             match message:
                 case {"role": "system" | "developer", "content": str(text)} if number == 1:
                     known = read_prompt(text)
                 case {"role": "user", "content": str(text)}:
-                    told.student(text)
+                    transcript.student(text)
                 case {"role": "assistant", "tool_calls": [call]}:
-                    told.program(*_called(call))
-                case {"role": "tool", "content": str(text)} if told.awaits_output:
-                    told.output(text)
+                    transcript.program(*_called(call))
+                case {"role": "tool", "content": str(text)} if transcript.awaits_output:
+                    transcript.output(text)
                 case {"role": "assistant", "content": str(text)}:
-                    told.reply(read_reply(text))
+                    transcript.reply(read_reply(text))
                 case _:
-                    raise CannotConvert("nothing that a student, a tutor or its Python says at this place")
+                    raise CannotConvert("unexpected role or content at this place")
         except CannotConvert as unfit:
             raise CannotConvert(f"message {number}: {unfit}") from unfit
-    return Dialogue(turns=told.turns(), **known)
+    return Dialogue(turns=transcript.turns(), **known)
 
 
 def _called(call: Any) -> tuple[str | None, Attempt]:
     match call:
         case {"function": {"name": str(name), "arguments": str(text)}} if name == TOOL:
             try:
-                given = from_json(text)
+                fields = from_json(text)
             except ValueError as error:
                 raise CannotConvert(f"the arguments of a call are not JSON: {error}") from error
-            return read_arguments(given if isinstance(given, dict) else {})
+            return read_arguments(fields if isinstance(fields, dict) else {})
         case {"function": {"name": name}}:
-            raise CannotConvert(f"it calls {name!r}, and only calls of {TOOL!r} can be brought in")
+            raise CannotConvert(f"only calls of {TOOL!r} can be imported, not of {name!r}")
         case _:
-            raise CannotConvert("it has a call without a function")
+            raise CannotConvert("a tool call has no function")
 
 
 FORMAT = Format(

@@ -1,4 +1,4 @@
-"""What came out of a program, as the text that a tutor reads, and back."""
+"""Formats the outcome of a program as the text that a tutor reads, and parses it."""
 
 import ast
 import re
@@ -17,14 +17,14 @@ _INTEGER = re.compile(r"-?[1-9][0-9]*|0")
 
 
 def written(status: str, values: Sequence[str], stdout: str, error: str, error_line: int) -> str:
-    """A line a value (`speed = 4.18`) and then what was printed; of a failure its kind and its error."""
+    """Returns a line for each value (`speed = 4.18`) and then the printed text; for a failure, its kind and error."""
     if status in _OK:
         return "\n".join([*values, stdout] if stdout else values)
     return f"{status}: line {error_line}: {error}" if error_line else f"{status}: {error}"
 
 
 def execution(text: str) -> Execution:
-    """An execution of this output: `written` makes the same text of it."""
+    """Parses an output into an execution that `written` formats as the same text."""
     if failure := _FAILURE.fullmatch(text):
         status, line, error = failure.groups()
         return Execution(status=_STATUSES[status], error_line=int(line or 0), error=error)
@@ -36,13 +36,13 @@ def execution(text: str) -> Execution:
         values.append(NamedValue(name=named[1], value=value))
     printed = "\n".join(lines[len(values) :])
     if len(values) < len(lines) and not printed:
-        # An empty line at the end would be lost.
+        # Otherwise the empty line at the end would be lost.
         return Execution(status=Status.STATUS_OK, stdout=text)
     return Execution(status=Status.STATUS_OK, values=values, stdout=printed)
 
 
 def _read(text: str) -> Value | None:
-    """The value that is shown like that."""
+    """Parses a value as Python prints it; None if it is not one."""
     if _INTEGER.fullmatch(text):
         return Value(integer=text)
     try:

@@ -1,4 +1,4 @@
-"""The system message of an exported conversation: what a tutor is told, and the problem."""
+"""The system message of an exported conversation: the tutor's instructions and the problem."""
 
 import re
 import tomllib
@@ -21,7 +21,7 @@ _OURS = re.compile(
 
 
 def prompt(dialogue: Dialogue, choice: ExportOptions) -> str:
-    """Empty where it is left out, or nothing is known of the problem."""
+    """Returns an empty string if prompts are left out or the problem is unknown."""
     if not choice.prompts:
         return ""
     if "prompt" in dialogue.extra:
@@ -40,7 +40,7 @@ def prompt(dialogue: Dialogue, choice: ExportOptions) -> str:
 
 
 def read_prompt(text: str) -> dict[str, Any]:
-    """What a system message says of the problem; somebody else's is kept as it is."""
+    """Reads the problem from a system message of ours; keeps any other message verbatim."""
     if not text:
         return {}
     if ours := _OURS.fullmatch(text):
@@ -48,8 +48,8 @@ def read_prompt(text: str) -> dict[str, Any]:
     return {"extra": {"prompt": text}}
 
 
-def parted(text: str) -> tuple[str, str]:
-    """A prompt of ours at the head of a message, and what the student says behind it."""
+def split_prompt(text: str) -> tuple[str, str]:
+    """Splits a message into our prompt at its head, or an empty string, and the student's words."""
     ours = _OURS.match(text)
     if ours is None or not text.startswith("\n\n", ours.end()):
         return "", text

@@ -1,4 +1,4 @@
-"""The JSON in which the recipe's tutor decides, calculates and replies, and the turns that are read from it."""
+"""The JSON fields in which the tutor of the recipe `soliloquy` calculates and replies."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ _FENCE, _END = "```python\n", "\n```"
 
 
 def six_fields(turn: Exchange) -> dict[str, str]:
-    """What is not known is empty."""
+    """Returns the six fields of a reply; unknown ones are empty."""
     return {
         THOUGHTS: turn.thoughts,
         EVALUATION: turn.evaluation,
@@ -34,18 +34,18 @@ def six_fields(turn: Exchange) -> dict[str, str]:
 
 
 def reply_text(turn: Exchange, choice: ExportOptions) -> str:
-    """The tutor's reply with its thoughts, or what the student sees of it."""
+    """Returns the reply with its thoughts as JSON, or only the text that the student sees."""
     return json_text(six_fields(turn)) if choice.thoughts and not turn.is_plain else turn.reply or ""
 
 
 def read_reply(text: str) -> dict[str, Any]:
-    """The parts of an exchange that a reply tells."""
+    """Returns the fields of an Exchange that a reply holds."""
     fields = _object(text)
     return read_six(fields) if fields.keys() >= {*SIX} else {"reply": text}
 
 
 def read_six(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Codes as real data has them: "g) N/A", "Step 2", "4b"."""
+    """Accepts codes as real data has them: "g) N/A", "Step 2", "4b"."""
     return {
         "thoughts": text_of(fields, THOUGHTS),
         "evaluation": _letter(fields, EVALUATION, "abcdefg"),

@@ -1,4 +1,4 @@
-"""SGSM's rows, the problems of MATHWELL: a word problem with the Python function that solves it."""
+"""SGSM's rows, as MATHWELL writes them: a word problem with the Python function that solves it."""
 
 import math
 from typing import Any
@@ -17,14 +17,14 @@ def columns(choice: ExportOptions) -> list[str]:
 
 
 def row(dialogue: Dialogue, choice: ExportOptions) -> Row | None:
-    """None for a problem of which no program is known: one without numbers."""
-    told: Row = {"question": dialogue.question}
+    """Returns None for a problem without a program, such as one without numbers."""
+    problem: Row = {"question": dialogue.question}
     if choice.solutions:
         solution = solution_program(dialogue.solution, map(_step, dialogue.steps))
         if not solution:
             return None
-        told |= {"solution": solution, "answer": dialogue.answer}
-    return {**told, "topic": dialogue.topic} if dialogue.question.strip() else None
+        problem |= {"solution": solution, "answer": dialogue.answer}
+    return {**problem, "topic": dialogue.topic} if dialogue.question.strip() else None
 
 
 def _step(step: dict[str, Any]) -> Step:
@@ -35,7 +35,7 @@ def _step(step: dict[str, Any]) -> Step:
 
 def dialogue(row: Row) -> Dialogue:
     if not text_of(row, "question").strip():
-        raise CannotConvert("it has no `question`")
+        raise CannotConvert("`question` is missing")
     return Dialogue(
         question=text_of(row, "question"),
         solution=text_of(row, "solution"),
@@ -44,12 +44,12 @@ def dialogue(row: Row) -> Dialogue:
     )
 
 
-def _answer(given: Any) -> float | None:
+def _answer(value: Any) -> float | None:
     try:
-        answer = float(given)
+        answer = float(value)
     except (ValueError, TypeError, OverflowError):
         return None
-    return answer if math.isfinite(answer) and not isinstance(given, bool) else None
+    return answer if math.isfinite(answer) and not isinstance(value, bool) else None
 
 
 FORMAT = Format(

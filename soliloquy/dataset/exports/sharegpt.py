@@ -1,4 +1,4 @@
-"""ShareGPT as LLaMA-Factory and others read it: human and gpt in turn, programs as calls of a function."""
+"""ShareGPT as LLaMA-Factory and others read it: human and gpt alternate, with programs as function calls."""
 
 from pydantic_core import from_json, to_json
 
@@ -13,7 +13,7 @@ _TOOLS = to_json([tool["function"] for tool in TOOLS]).decode()
 
 
 def row(dialogue: Dialogue, choice: ExportOptions) -> Row | None:
-    """What nobody said is an empty message: only so the two take turns."""
+    """Writes a missing message as an empty one, so that the two speakers alternate."""
     said: list[Row] = []
     for turn in dialogue.answered():
         said.append({"from": "human", "value": turn.student or ""})
@@ -36,35 +36,35 @@ def row(dialogue: Dialogue, choice: ExportOptions) -> Row | None:
 def dialogue(row: Row) -> Dialogue:
     said = row.get("conversations")
     if not isinstance(said, list) or not said:
-        raise CannotConvert("it has no `conversations`")
-    told, known = Transcript(), read_prompt(text_of(row, "system"))
+        raise CannotConvert("`conversations` is missing")
+    transcript, known = Transcript(), read_prompt(text_of(row, "system"))
     for number, message in enumerate(said, start=1):
         try:
             match message:
                 case {"from": "system", "value": str(text)} if number == 1:
                     known = read_prompt(text)
                 case {"from": "human" | "user", "value": str(text)}:
-                    told.student(text)
+                    transcript.student(text)
                 case {"from": "function_call", "value": str(text)}:
-                    told.program(*read_arguments(_arguments(text)))
-                case {"from": "observation", "value": str(text)} if told.awaits_output:
-                    told.output(text)
+                    transcript.program(*read_arguments(_arguments(text)))
+                case {"from": "observation", "value": str(text)} if transcript.awaits_output:
+                    transcript.output(text)
                 case {"from": "gpt" | "assistant", "value": str(text)}:
-                    told.reply(read_reply(text))
+                    transcript.reply(read_reply(text))
                 case _:
-                    raise CannotConvert("nothing that a student, a tutor or its Python says at this place")
+                    raise CannotConvert("unexpected speaker or value at this place")
         except CannotConvert as unfit:
             raise CannotConvert(f"message {number}: {unfit}") from unfit
-    return Dialogue(id=text_of(row, "id"), turns=told.turns(), **known)
+    return Dialogue(id=text_of(row, "id"), turns=transcript.turns(), **known)
 
 
 def _arguments(text: str) -> Row:
     try:
         match from_json(text):
-            case {"name": str(name), "arguments": dict(given)} if name == TOOL:
-                return given
+            case {"name": str(name), "arguments": dict(fields)} if name == TOOL:
+                return fields
             case _:
-                raise CannotConvert(f"only calls of {TOOL!r} can be brought in")
+                raise CannotConvert(f"only calls of {TOOL!r} can be imported")
     except ValueError as error:
         raise CannotConvert(str(error)) from error
 

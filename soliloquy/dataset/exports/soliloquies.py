@@ -1,4 +1,4 @@
-"""Code Soliloquies' own JSON: what each state of the tutor answers, under the fields that the paper gives it."""
+"""The JSON of the published Code Soliloquies data: the answers of the tutor's states, in the paper's fields."""
 
 from typing import Any
 
@@ -34,45 +34,45 @@ def columns(choice: ExportOptions) -> list[str]:
 
 def row(dialogue: Dialogue, choice: ExportOptions) -> Row | None:
     if dialogue.recipe not in (RECIPE, ""):
-        raise CannotConvert(f"is of the recipe {dialogue.recipe!r}; this format holds those of {RECIPE!r} only")
+        raise CannotConvert(f"has the recipe {dialogue.recipe!r}; this format holds only {RECIPE!r}")
     texts = {name: getattr(dialogue, field) for name, field in _TEXTS.items()}
-    told = {name: text for name, text in texts.items() if text and (choice.solutions or name not in _SOLUTIONS)}
-    return {"id": dialogue.id, **told, "Conversation": [_turn(turn, choice) for turn in dialogue.turns]}
+    fields = {name: text for name, text in texts.items() if text and (choice.solutions or name not in _SOLUTIONS)}
+    return {"id": dialogue.id, **fields, "Conversation": [_turn(turn, choice) for turn in dialogue.turns]}
 
 
 def _turn(turn: Exchange, choice: ExportOptions) -> Row:
-    told: Row = {}
+    fields: Row = {}
     if turn.student is not None:
-        told["Student"] = turn.student
+        fields["Student"] = turn.student
     if choice.labels and turn.intent:
-        told["Intent"] = turn.intent
+        fields["Intent"] = turn.intent
     if choice.labels and turn.strategy:
-        told["Error Strategy"] = turn.strategy
+        fields["Error Strategy"] = turn.strategy
     if choice.hidden:
-        told |= _soliloquy(turn)
+        fields |= _soliloquy(turn)
     if turn.reply is not None:
-        told |= six_fields(turn) if choice.thoughts and not turn.is_plain else {RESPONSE: turn.reply}
-    return told
+        fields |= six_fields(turn) if choice.thoughts and not turn.is_plain else {RESPONSE: turn.reply}
+    return fields
 
 
 def _soliloquy(turn: Exchange) -> Row:
     if turn.description is None:
         return {} if turn.reply is None else {"Use Python": "n"}
-    told: Row = {"Use Python": "y", "Description": turn.description}
+    fields: Row = {"Use Python": "y", "Description": turn.description}
     *failed, last = turn.attempts or (None,)
     if failed:
-        told["Failed Python"] = [
+        fields["Failed Python"] = [
             {**program(attempt), "Python Output": attempt.output} for attempt in failed if attempt is not None
         ]
     if last is not None:
-        told |= {"Python": program(last), "Python Output": last.output}
-    return told
+        fields |= {"Python": program(last), "Python Output": last.output}
+    return fields
 
 
 def dialogue(row: Row) -> Dialogue:
     turns = row.get("Conversation")
     if not isinstance(turns, list) or not all(isinstance(turn, dict) for turn in turns):
-        raise CannotConvert("it has no `Conversation` of turns")
+        raise CannotConvert("`Conversation` is not a list of turns")
     texts: dict[str, Any] = {field: text_of(row, name) for name, field in _TEXTS.items()}
     if texts["ending"] not in _ENDINGS:
         texts["ending"] = ""
@@ -94,7 +94,7 @@ def _attempts(turn: Row) -> list[Attempt]:
     failed = turn.get("Failed Python") or []
     last = turn.get("Python")
     if not isinstance(failed, list) or not isinstance(last, dict | None):
-        raise CannotConvert("a program that is no JSON object")
+        raise CannotConvert("a program is not a JSON object")
     attempts = [read_program(fields, text_of(fields, "Python Output")) for fields in failed if isinstance(fields, dict)]
     if last is not None:
         attempts.append(read_program(last, text_of(turn, "Python Output")))

@@ -1,4 +1,4 @@
-"""Parts of an export, such as train and test: all of a problem's conversations are in the same one."""
+"""Splits an export into parts such as train and test; all conversations about a problem are in the same part."""
 
 import re
 from collections.abc import Mapping
@@ -14,30 +14,32 @@ _RANGE = 2**64
 
 
 class InvalidSplits(ValueError):
-    """What was written for the shares cannot be meant; the message says how they are written."""
+    """The value of --splits is invalid; the message shows the format."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Splits:
-    """Whichever other problems there are, a problem stays where its own hash puts it."""
+    """A problem's part depends only on its own hash, and not on the other problems."""
 
     of: Mapping[str, float]
 
     @classmethod
     def read(cls, text: str) -> Self:
-        """From `train=0.9,test=0.1`."""
+        """Parses `train=0.9,test=0.1`."""
         shares: dict[str, float] = {}
         for piece in text.split(","):
             named = _SHARE.fullmatch(piece)
             if named is None or named[1] in shares:
-                raise InvalidSplits(f"{piece!r} is no share of its own: write NAME=SHARE,.. as in train=0.9,test=0.1")
+                raise InvalidSplits(
+                    f"invalid split {piece!r}: use NAME=SHARE,.. with different names, e.g. train=0.9,test=0.1"
+                )
             shares[named[1]] = float(named[2])
         if not isclose(sum(shares.values()), 1, abs_tol=1e-9):
-            raise InvalidSplits(f"the shares {text!r} come to {sum(shares.values()):g}: they must come to 1")
+            raise InvalidSplits(f"invalid splits {text!r}: the shares add up to {sum(shares.values()):g}, not 1")
         return cls(of=shares)
 
     def part(self, problem: str) -> str:
-        place = seed("export", problem) / _RANGE
+        position = seed("export", problem) / _RANGE
         ends = zip(self.of, accumulate(self.of.values()), strict=True)
-        # What rounding leaves beyond the last end belongs to the last part that has a share.
-        return next((name for name, end in ends if place < end), max(self.of, key=lambda name: self.of[name] > 0))
+        # Rounding may leave a gap after the last end, which belongs to the last part that has a share.
+        return next((name for name, end in ends if position < end), max(self.of, key=lambda name: self.of[name] > 0))

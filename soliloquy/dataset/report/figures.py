@@ -1,4 +1,4 @@
-"""The plots of the overview, each with the sentence that says what it shows."""
+"""Draws the plots of the overview, each with a one-line summary."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -47,7 +47,7 @@ def figures(kept: Statistics, dropped: Statistics, durations: Durations) -> Iter
 
 
 def duration_text(seconds: float) -> str:
-    """A duration in the unit that fits: 1.4 ms, 38 s, 2 h 5 min."""
+    """Formats a duration in a suitable unit: 1.4 ms, 38 s, 2 h 5 min."""
     if seconds < 1e-3:
         return f"{seconds * 1e6:.3g} µs"
     if seconds < 1:
@@ -80,13 +80,13 @@ def _outcomes(kept: Statistics, dropped: Statistics) -> str:
     gist = f"kept: {share(kept.conversations, grown)}"
     ended = bars(dict(kept.endings.most_common()), whole=kept.conversations)
     found = dict(kept.resolutions.most_common())
-    resolved = bars(found, whole=kept.resolutions.total(), title="Whether the student came to the answer")
-    why = bars(_most(dropped.reasons), whole=dropped.reasons.total(), faults=True, title="Not kept because of")
+    resolved = bars(found, whole=kept.resolutions.total(), title="Whether the student reached the answer")
+    why = bars(_most(dropped.reasons), whole=dropped.reasons.total(), faults=True, title="Rejected because of")
     return _card("Outcome", gist, ended + resolved + why)
 
 
 def _criteria(written: AuthoredProblems) -> str:
-    """Each of what is left of those before it, but for the last two, which are of what is solvable."""
+    """Each bar counts part of the bar above it, except the last two, which count part of the solvable problems."""
     met = {
         "returned a number": written.ran,
         **{criterion: written.meets[criterion] for criterion in CRITERIA},
@@ -103,7 +103,7 @@ def _throughput(durations: Durations, things: str) -> str:
         binned[(second - begun) // width] += count
     units = ((86_400, "days"), (3_600, "hours"), (60, "minutes"), (1, "seconds"))
     size, unit = next((size, unit) for size, unit in units if seconds >= 2 * size or size == 1)
-    # What the last bin holds is no whole one, unless it is the only one.
+    # Leaves out the last bin, which is incomplete unless it is the only one.
     whole = max(seconds // width, 1)
     points = [(place * width / size, binned[place] / width) for place in range(whole)]
     points.append((whole * width / size, points[-1][1]))
@@ -131,7 +131,7 @@ def _words(kept: Statistics) -> str:
         f"tutor {kept.words_per_utterance('tutor'):.1f}, student {kept.words_per_utterance('student'):.1f} on average; "
         f"bigram entropy {kept.bigram_entropy:.2f}, uptake {kept.uptake:.2f}"
     )
-    return _card("Words of an utterance", gist, plot + '<p class="legend"><span>tutor</span><span>student</span></p>')
+    return _card("Words per utterance", gist, plot + '<p class="legend"><span>tutor</span><span>student</span></p>')
 
 
 def _programs(kept: Statistics) -> str:
@@ -159,14 +159,14 @@ def _times(durations: Durations) -> str:
     )
     half, most = (duration_text(quantile(durations.programs, part)) for part in (0.5, 0.99))
     waited = duration_text(quantile(durations.waits, 0.5)) if durations.waits else "0 s"
-    return _card("Time of a program", f"half within {half}, 99 % within {most}; waited {waited} before", plot)
+    return _card("Time per program", f"half within {half}, 99 % within {most}; {waited} of waiting before", plot)
 
 
 def _codes(kept: Statistics) -> str:
-    """How often the tutor does what after each evaluation, darker the more often."""
+    """A table of evaluations and responses; darker cells are more frequent."""
     words = [word for word in LETTERS if any(evaluation == word for evaluation, _ in kept.codes)]
     most, meanings = max(kept.codes.values()), kept.recipe.words
-    # A move needs more room than a number.
+    # Moves need more room than numbers.
     named = "" if all(map(str.isdecimal, actions_of(kept))) else ' class="named"'
     head = "".join(_code("col", LETTERS[word], meanings["evaluations"][LETTERS[word]]) for word in words)
     rows = "".join(
@@ -175,14 +175,12 @@ def _codes(kept: Statistics) -> str:
         for action in actions_of(kept)
     )
     steps = ", ".join(f"{name} {count:,}" for name, count in kept.states.most_common())
-    gist = "The evaluation of a message across, what the tutor does about it down." + (
-        f" Steps: {steps}" if steps else ""
-    )
+    gist = "Columns: the evaluation of a message. Rows: the tutor's response." + (f" Steps: {steps}" if steps else "")
     body = (
         '<div class="scroll" tabindex="0" role="region" aria-label="Evaluations and actions">'
         f"<table{named}><thead><tr><td></td>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
     )
-    return _card("What the tutor makes of a message", gist, body, wide=True)
+    return _card("The tutor's response to a message", gist, body, wide=True)
 
 
 def _code(scope: str, code: str, meaning: str) -> str:
@@ -190,7 +188,7 @@ def _code(scope: str, code: str, meaning: str) -> str:
 
 
 def _cell(count: int, most: int) -> str:
-    """Five shades; square roots, so that what is rare is seen too."""
+    """Picks one of five shades by the square root of the share, so that rare values stay visible."""
     return (
         f'<td class="heat{max(1, round((count / most) ** 0.5 * 5))}" title="{count:,}">{short(count)}</td>'
         if count
@@ -201,8 +199,8 @@ def _cell(count: int, most: int) -> str:
 def _student(kept: Statistics) -> str:
     parts = {
         "How it is wrong": kept.strategies,
-        "What is wrong in the solution that it believes in": kept.confusions,
-        "What its messages make of that solution": kept.beliefs,
+        "The error in the solution that it believes in": kept.confusions,
+        "What its messages still believe": kept.beliefs,
         "Who it is": kept.personas,
     }
     gist = f"meant wrong: {share(kept.intents['wrong'], kept.replies)} replies"
@@ -215,7 +213,7 @@ def _moves(kept: Statistics) -> str:
     intents = Counter({f"{move}: {intent}": count for (move, intent), count in kept.move_intents.items()})
     whole = kept.moves.total()
     body = bars(dict(kept.moves.most_common()), whole=whole)
-    body += bars(dict(intents.most_common()), whole=whole, title="What they are for")
+    body += bars(dict(intents.most_common()), whole=whole, title="Their intents")
     return _card("The tutor's moves", f"one before each of {whole:,} replies", body)
 
 
@@ -223,11 +221,11 @@ def _learner_states(kept: Statistics) -> str:
     whole, back = kept.learner_states.total(), kept.sent_back.total()
     shown = bars(dict(kept.learner_states.most_common()), whole=whole)
     judges = {f"sent back by {judge}": count for judge, count in kept.sent_back.most_common()}
-    gist = f"as the tutor found {whole:,} messages; {back:,} were sent back before"
+    gist = f"in {whole:,} messages; {back:,} others were sent back to the student"
     return _card(
         "What messages show",
         gist,
-        shown + bars(judges, whole=whole + back, faults=True, title="What showed something else"),
+        shown + bars(judges, whole=whole + back, faults=True, title="Messages that showed something else"),
     )
 
 
@@ -239,7 +237,7 @@ def _model(kept: Statistics, durations: Durations) -> str:
             kept.tokens[role, "completion"],
         )
     total = kept.tokens.total()
-    gist = f"{short(total)} tokens, {total / max(kept.conversations, 1):,.0f} for each of the {thing(kept)}"
+    gist = f"{short(total)} tokens, {total / max(kept.conversations, 1):,.0f} on average for each of the {thing(kept)}"
     legend = '<p class="legend light"><span>read</span><span>written</span></p>'
     answers = {f"{name} answers": count for name, count in kept.parse.most_common()}
     return _card("The model", gist, bars(used, whole=total) + legend + bars(answers, whole=kept.parse.total()))
@@ -250,7 +248,7 @@ def _within(durations: Histogram) -> str:
 
 
 def _most(counted: Counter[str]) -> dict[str, int]:
-    """The most frequent, and the rest together."""
+    """Returns the most frequent values, and the rest as one."""
     rows = sorted(counted.items(), key=lambda row: (-row[1], row[0]))
     shown = dict(rows[:_MOST_BARS] if len(rows) > _MOST_BARS + 1 else rows)
     if len(shown) < len(rows):

@@ -1,4 +1,4 @@
-"""What the page knows of every conversation without unpacking it: what it lists, filters by and searches first."""
+"""The part of every conversation that the page lists, filters and searches without unpacking a block."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -11,21 +11,21 @@ import pyarrow.compute as pc
 from soliloquy.dataset.columns import below, named, students, value_counts
 from soliloquy.dataset.statistics import kinds_of_reasons
 
-# The values of a filter that several may hold of one conversation are bits, and JavaScript shifts 32 of them.
+# A facet with several values for one conversation stores them as bits, and JavaScript shifts 32 bits.
 _MOST_BITS = 30
 KEPT, REJECTED = "kept", "rejected"
 
-Marked = Iterator[tuple[str, pa.Array]]
+ValueRows = Iterator[tuple[str, pa.Array]]
 
 
 @dataclass(kw_only=True)
 class Facet:
-    # Its values in the order they were met, and for each conversation one of them, or the bits of all it has.
+    # The values in the order of their first occurrence; each conversation has the index of one, or the bits of several.
     values: list[str] = field(default_factory=list)
     codes: list[int] = field(default_factory=list)
     several: bool = False
 
-    def place(self, value: str) -> int | None:
+    def number(self, value: str) -> int | None:
         if value not in self.values:
             if self.several and len(self.values) == _MOST_BITS:
                 return None
@@ -41,7 +41,7 @@ class ReportIndex:
         self._several = {name: Facet(several=True) for name in ("outcome", "mistake", "program")}
 
     def add(self, batch: pa.RecordBatch, blocks: Sequence[int]) -> None:
-        """Rows, and how many of them each block holds."""
+        """Adds rows; `blocks` is the number of rows in each of their blocks."""
         problem = batch["problem"]
         self._blocks += blocks
         self._columns["id"] += batch["id"].to_pylist()
@@ -53,16 +53,16 @@ class ReportIndex:
             named(batch["ending"], "ENDING_"),
             named(batch["resolution"], "RESOLUTION_"),
         )
-        for kept, values in zip(self._single.values(), singles, strict=True):
-            kept.codes += [kept.place(value or "none") or 0 for value in values.to_pylist()]
-        for kept, marked in zip(
+        for facet, values in zip(self._single.values(), singles, strict=True):
+            facet.codes += [facet.number(value or "none") or 0 for value in values.to_pylist()]
+        for facet, value_rows in zip(
             self._several.values(), (_outcomes(batch), _mistakes(batch), _programs(batch)), strict=True
         ):
             bits = np.zeros(len(batch), np.int64)
-            for value, rows in marked:
-                if (place := kept.place(value)) is not None:
-                    bits[np.asarray(rows)] |= 1 << place
-            kept.codes += bits.tolist()
+            for value, rows in value_rows:
+                if (number := facet.number(value)) is not None:
+                    bits[np.asarray(rows)] |= 1 << number
+            facet.codes += bits.tolist()
 
     @property
     def rows(self) -> int:
@@ -74,32 +74,34 @@ class ReportIndex:
 
     def as_json(self) -> dict[str, Any]:
         filters = {**self._several, **self._single}
-        told = {
-            name: {"values": kept.values, "codes": kept.codes, "several": kept.several}
-            for name, kept in filters.items()
+        facets = {
+            name: {"values": facet.values, "codes": facet.codes, "several": facet.several}
+            for name, facet in filters.items()
         }
-        return {**self._columns, "blocks": self._blocks, "filters": told}
+        return {**self._columns, "blocks": self._blocks, "filters": facets}
 
 
-def _outcomes(batch: pa.RecordBatch) -> Marked:
-    """Each value with the rows that have it."""
-    everyone = np.arange(len(batch))
+def _outcomes(batch: pa.RecordBatch) -> ValueRows:
+    """Yields each value with the rows that have it."""
+    all_rows = np.arange(len(batch))
     if "reasons" not in batch.schema.names:
-        yield KEPT, everyone
+        yield KEPT, all_rows
         return
-    yield REJECTED, everyone
-    yield from _marked(pc.list_parent_indices(batch["reasons"]), kinds_of_reasons(pc.list_flatten(batch["reasons"])))
+    yield REJECTED, all_rows
+    yield from _rows_by_value(
+        pc.list_parent_indices(batch["reasons"]), kinds_of_reasons(pc.list_flatten(batch["reasons"]))
+    )
 
 
-def _mistakes(batch: pa.RecordBatch) -> Marked:
+def _mistakes(batch: pa.RecordBatch) -> ValueRows:
     turns = pc.list_flatten(batch["turns"])
     drawn = named(below(turns, "student", "strategy"), "ERROR_STRATEGY_")
     of = pc.list_parent_indices(batch["turns"])
     yield "none", np.setdiff1d(np.arange(len(batch)), np.asarray(of.filter(drawn.is_valid())))
-    yield from _marked(of, drawn)
+    yield from _rows_by_value(of, drawn)
 
 
-def _programs(batch: pa.RecordBatch) -> Marked:
+def _programs(batch: pa.RecordBatch) -> ValueRows:
     turns = pc.list_flatten(batch["turns"])
     calculation = below(turns, "calculation")
     of = np.asarray(pc.list_parent_indices(batch["turns"]))
@@ -112,6 +114,6 @@ def _programs(batch: pa.RecordBatch) -> Marked:
     yield "one that failed", of[np.asarray(pc.list_parent_indices(attempts))[failed]]
 
 
-def _marked(rows: pa.Array, values: pa.Array) -> Marked:
+def _rows_by_value(rows: pa.Array, values: pa.Array) -> ValueRows:
     for value in sorted(value_counts(values)):
         yield value, rows.filter(pc.equal(values, value))

@@ -1,4 +1,4 @@
-"""The page's first view: how many conversations, how right and how fast; what they come to; how they were grown."""
+"""Writes the page's first view: key figures, plots, and how the dataset was generated."""
 
 from collections.abc import Iterable, Iterator
 from html import escape
@@ -9,45 +9,45 @@ from soliloquy.dataset.durations import Durations, quantile
 from soliloquy.dataset.report.figures import duration_text, figures
 
 
-def overview(counted: DatasetSummary, durations: Durations, *, browsed: int) -> str:
-    """`browsed` is how many of the conversations the page holds."""
-    kept = counted.accepted
-    grown = kept.conversations + counted.rejected.conversations
+def overview(summary: DatasetSummary, durations: Durations, *, browsed: int) -> str:
+    """`browsed` is the number of conversations that the page holds."""
+    kept = summary.accepted
+    grown = kept.conversations + summary.rejected.conversations
     notes = []
-    if is_growing(counted):
-        notes.append("The run goes on: this is what has come in so far.")
+    if is_growing(summary):
+        notes.append("The run is still going on: this is its state so far.")
     if browsed < grown:
-        notes.append(f"All of them are counted here; {browsed:,}, taken evenly, are there to read.")
+        notes.append(f"The figures count all conversations; the page holds {browsed:,} of them, evenly spaced.")
     return "\n".join(
         [
-            f'<p class="eyebrow">{escape(_eyebrow(counted))}</p>',
+            f'<p class="eyebrow">{escape(_eyebrow(summary))}</p>',
             f"<h1>{escape(title(kept))}</h1>",
             *(f'<p class="note">{note}</p>' for note in notes),
-            f'<dl class="strip">{"".join(_strip(counted, durations))}</dl>',
-            f'<div class="plots">{"".join(figures(kept, counted.rejected, durations))}</div>',
-            f'<div class="grown">{_grown(counted)}</div>',
+            f'<dl class="strip">{"".join(_strip(summary, durations))}</dl>',
+            f'<div class="plots">{"".join(figures(kept, summary.rejected, durations))}</div>',
+            f'<div class="grown">{_grown(summary)}</div>',
         ]
     )
 
 
-def _eyebrow(counted: DatasetSummary) -> str:
-    models = sorted({model for _, _, model, _ in counted.accepted.models})
-    run = counted.manifest["run"]
-    told = [f"{name} {run[name]}" for name in ("recipe", "seed") if name in run]
-    return " · ".join([*told, f"model {', '.join(models)}" if models else "", _version(run)]).strip(" ·")
+def _eyebrow(summary: DatasetSummary) -> str:
+    models = sorted({model for _, _, model, _ in summary.accepted.models})
+    run = summary.manifest["run"]
+    shown = [f"{name} {run[name]}" for name in ("recipe", "seed") if name in run]
+    return " · ".join([*shown, f"model {', '.join(models)}" if models else "", _version(run)]).strip(" ·")
 
 
 def _version(run: Any) -> str:
     return f"soliloquy {run['soliloquy']}" if "soliloquy" in run else ""
 
 
-def _strip(counted: DatasetSummary, durations: Durations) -> Iterator[str]:
-    kept, dropped = counted.accepted, counted.rejected
+def _strip(summary: DatasetSummary, durations: Durations) -> Iterator[str]:
+    kept, dropped = summary.accepted, summary.rejected
     grown = kept.conversations + dropped.conversations
     said = f", {kept.turns:,} turns" if kept.words else ""
-    yield _figure(f"{kept.conversations:,}", "", f"{thing(kept)} kept of {grown:,} grown{said}")
+    yield _figure(f"{kept.conversations:,}", "", f"{thing(kept)} kept of {grown:,} generated{said}")
     if verdicts := kept.verdicts.total():
-        about = f"of {verdicts:,} evaluations agree with what their program found"
+        about = f"of {verdicts:,} evaluations agree with their program's verdict"
         yield _figure(*_percent(kept.agreeing, verdicts), about, "right")
     if programs := kept.attempts.total():
         yield _figure(*_percent(kept.attempts[1], programs), f"of {programs:,} calculations ran at the first attempt")
@@ -64,20 +64,20 @@ def _figure(number: str, unit: str, about: str, kind: str = "") -> str:
 
 
 def _percent(part: int, whole: int) -> tuple[str, str]:
-    """Rounded down: all is said only of all."""
+    """Rounds down, so that only all of them make 100 %."""
     return f"{part * 1_000 // whole / 10:g}", "%"
 
 
-def _grown(counted: DatasetSummary) -> str:
-    command, note = again(counted)
+def _grown(summary: DatasetSummary) -> str:
+    command, note = again(summary)
     shown = f"<pre>{escape(command)}</pre>" if command else ""
-    digests = hashes(counted)
-    told = "".join(f"<li>{escape(limit)}</li>" for limit in limits(counted.accepted))
+    digests = hashes(summary)
+    items = "".join(f"<li>{escape(limit)}</li>" for limit in limits(summary.accepted))
     return (
-        f"<section><h2>Grow it again</h2>{shown}<p>{escape(note)}</p>"
+        f"<section><h2>Generate it again</h2>{shown}<p>{escape(note)}</p>"
         f"{_folded('Prompts and contract', digests) if digests else ''}</section>"
-        f"<section><h2>The run</h2><dl>{_pairs(settings(counted))}</dl></section>"
-        f"<section><h2>Limits</h2><ul>{told}</ul></section>"
+        f"<section><h2>The run</h2><dl>{_pairs(settings(summary))}</dl></section>"
+        f"<section><h2>Limits</h2><ul>{items}</ul></section>"
     )
 
 

@@ -1,4 +1,4 @@
-"""Plots as SVG and as bars, in the colours of the page; axes with round numbers and their unit."""
+"""Draws plots as SVG and lists of bars, in the page's colours, with round numbers on the axes."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -9,7 +9,7 @@ from soliloquy.dataset.tables import percent
 _WIDE, _HIGH = 326, 186
 _LEFT, _RIGHT, _TOP, _BOTTOM = 44, 10, 22, 40
 _TICKS = 4
-# Of one row of many, and of that its name.
+# The least height of a row of several, and the part of it that its name takes.
 _ROW, _NAME = 54, 22
 
 Points = Sequence[tuple[float, float]]
@@ -24,7 +24,7 @@ def histogram(
     label: Callable[[float], str],
     ticks: Sequence[float],
 ) -> str:
-    """Each bar begins at a place on the axis below, is as wide as the others and says how many there are."""
+    """Draws bars of equal width, each with its count as a tooltip."""
     frame = _Frame([start for start, _ in bars] + [bars[-1][0] + width], [count for _, count in bars])
     gap = 1.5 if len(bars) < 60 else 0.4
     drawn = []
@@ -36,7 +36,7 @@ def histogram(
             f'<rect class="mass" x="{left:.1f}" y="{top:.1f}" width="{max(right - left, 0.5):.1f}" '
             f'height="{max(frame.bottom - top, 0):.1f}" rx="1.5">{title}</rect>'
         )
-    return frame.drawn("".join(drawn), of=of, unit=unit, label=label, ticks=ticks)
+    return frame.render("".join(drawn), of=of, unit=unit, label=label, ticks=ticks)
 
 
 def rows(
@@ -48,7 +48,7 @@ def rows(
     label: Callable[[float], str],
     ticks: Sequence[float],
 ) -> str:
-    """A histogram a row over one axis, each as high as its own most: so what is rare is seen as well."""
+    """Draws histograms in rows over one axis, each scaled to its own maximum, so that rare values stay visible."""
     places = [place for points in counted.values() for place, _ in points]
     low, high = min(places), max(places) + width
     row = max(_ROW, (_HIGH - _BOTTOM) // len(counted))
@@ -75,7 +75,7 @@ def rows(
 def curves(
     lines: Sequence[Points], *, of: str, unit: str, label: Callable[[float], str], ticks: Sequence[float]
 ) -> str:
-    """The first filled, another as a line over it."""
+    """Draws the first line as a filled area and the others over it."""
     points = [point for line in lines for point in line]
     frame = _Frame([x for x, _ in points], [y for _, y in points])
     drawn = []
@@ -85,11 +85,11 @@ def curves(
             ends = f"L{frame.x(line[-1][0]):.1f},{frame.bottom}L{frame.x(line[0][0]):.1f},{frame.bottom}Z"
             drawn.append(f'<path class="area" d="M{path}{ends}"/>')
         drawn.append(f'<path class="{"second" if number else "curve"}" d="M{path}"/>')
-    return frame.drawn("".join(drawn), of=of, unit=unit, label=label, ticks=ticks)
+    return frame.render("".join(drawn), of=of, unit=unit, label=label, ticks=ticks)
 
 
 def bars(counted: Mapping[str, int | tuple[int, int]], *, whole: int, faults: bool = False, title: str = "") -> str:
-    """A bar a value, as long as its part of the longest; a pair is drawn as two pieces. Empty where there are none."""
+    """Draws a bar for each value, scaled to the longest; a pair becomes two pieces. Empty for no values."""
     totals = {name: sum(count) if isinstance(count, tuple) else count for name, count in counted.items()}
     longest = max(totals.values(), default=0) or 1
     listed = []
@@ -100,10 +100,10 @@ def bars(counted: Mapping[str, int | tuple[int, int]], *, whole: int, faults: bo
             width = piece / longest * 100
             rects += f'<rect x="{reached:.2f}" width="{width:.2f}" height="6"/>'
             reached += width
-        told = f"<span>{percent(totals[name], whole)}</span>" if whole else ""
+        part = f"<span>{percent(totals[name], whole)}</span>" if whole else ""
         kind = ' class="fault"' if faults else ""
         listed.append(
-            f"<li{kind}><span>{escape(name)}</span><b>{short(totals[name])}{told}</b>"
+            f"<li{kind}><span>{escape(name)}</span><b>{short(totals[name])}{part}</b>"
             f'<svg viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">{rects}</svg></li>'
         )
     above = f"<h3>{escape(title)}</h3>" if title else ""
@@ -111,7 +111,7 @@ def bars(counted: Mapping[str, int | tuple[int, int]], *, whole: int, faults: bo
 
 
 def round_ticks(low: float, high: float, most: int) -> list[float]:
-    """Round numbers from low to high, at most so many."""
+    """Returns round numbers from low to high, about `most` of them."""
     span = high - low
     if span <= 0:
         return [low]
@@ -123,7 +123,7 @@ def round_ticks(low: float, high: float, most: int) -> list[float]:
 
 
 def short(number: float) -> str:
-    """As it fits beside an axis or into a cell: 950, 2,400, 12.3k, 3.4M."""
+    """Formats a number for an axis or a cell: 950, 2,400, 12.3k, 3.4M."""
     if number >= 1e6:
         return f"{number / 1e6:.3g}M"
     if number >= 1e4:
@@ -132,13 +132,13 @@ def short(number: float) -> str:
 
 
 class _Frame:
-    """Where the values of a plot are on its surface, and the axes around them."""
+    """Maps values to coordinates and draws the axes."""
 
     def __init__(self, across: Sequence[float], up: Sequence[float]) -> None:
         self._low, self._high = min(across), max(across)
         self._ticks = round_ticks(0, max(up) or 1, _TICKS)
         step = self._ticks[1] if len(self._ticks) > 1 else 1
-        # The highest value stays below the uppermost line.
+        # The top grid line lies above the highest value.
         self._top = math.ceil((max(up) or 1) / step - 1e-9) * step
         self._ticks = [number * step for number in range(round(self._top / step) + 1)]
         self.bottom = _HIGH - _BOTTOM
@@ -149,7 +149,7 @@ class _Frame:
     def y(self, value: float) -> float:
         return self.bottom - value / self._top * (self.bottom - _TOP)
 
-    def drawn(self, content: str, *, of: str, unit: str, label: Callable[[float], str], ticks: Sequence[float]) -> str:
+    def render(self, content: str, *, of: str, unit: str, label: Callable[[float], str], ticks: Sequence[float]) -> str:
         lines = "".join(
             f'<line class="grid" x1="{_LEFT}" x2="{_WIDE - _RIGHT}" y1="{self.y(tick):.1f}" y2="{self.y(tick):.1f}"/>'
             f'<text x="{_LEFT - 8}" y="{self.y(tick) + 4:.1f}" text-anchor="end">{short(tick)}</text>'

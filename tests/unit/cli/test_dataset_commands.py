@@ -68,7 +68,7 @@ def test_what_is_imported_is_a_dataset_that_is_shown(folder: Path, tmp_path: Pat
     [
         (b"not json\n", "garbage.jsonl:1: text: not JSON"),
         (b'{"messages": [{"role": "user", "content": "hi"}]}\n[]\n', "garbage.jsonl:2: text: expected a JSON object"),
-        (b'\n{"messages": [{"role": "robot", "content": "hi"}]}\n', "garbage.jsonl:2: message 1: nothing that"),
+        (b'\n{"messages": [{"role": "robot", "content": "hi"}]}\n', "garbage.jsonl:2: message 1: unexpected role"),
         (b"\xff\xfe\x00", "garbage.jsonl"),
         (b"", "holds no conversation"),
     ],
@@ -87,14 +87,14 @@ def test_what_cannot_be_done_is_one_line(folder: Path, tmp_path: Path) -> None:
     openai = ("--format", "openai", "--out", out)
     assert "'yaml' is not one of" in refused("export", folder, "--format", "yaml", "--out", out)
     assert "holds no conversations" in refused("export", tmp_path, *openai)
-    assert "--splits: 'train' is no share" in refused("export", folder, *openai, "--splits", "train")
+    assert "--splits: invalid split 'train'" in refused("export", folder, *openai, "--splits", "train")
     assert "--hidden cannot be used with mathdial" in refused(
         "export", folder, "--format", "mathdial", "--out", tmp_path / "x.csv", "--hidden"
     )
     assert "no such file" in refused("import", tmp_path / "none.jsonl", *openai)
     assert "unknown suffix" in refused("import", _file(tmp_path / "x.doc"), *openai)
     out.write_text("mine", "utf-8")
-    assert "chat.jsonl is there already: choose another --out" in refused("export", folder, *openai)
+    assert "chat.jsonl exists: choose another --out" in refused("export", folder, *openai)
     in_the_way = ("--format", "openai", "--out", out / "x.jsonl")
     assert "cannot be written" in refused("export", folder, *in_the_way)
     assert out.read_text("utf-8") == "mine"
@@ -121,7 +121,7 @@ def test_tail_goes_on_after_a_place(folder: Path) -> None:
     for number, record in enumerate(records, start=1):
         left = soliloquy("tail", folder, "--after", record["after"], "--json").stdout.splitlines()
         assert [json.loads(line)["id"] for line in left] == ["c0", "c1", "c2"][number:]
-    assert "is no place in" in refused("tail", folder, "--after", "nowhere", "--json")
+    assert "is not a place in" in refused("tail", folder, "--after", "nowhere", "--json")
 
 
 def test_tail_follows_a_dataset_that_grows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,9 +35,9 @@ def test_a_card_tells_the_figures() -> None:
     text = card(counted())
     for row in (
         "| conversations | 2 |",
-        "| grown but not kept | 1 |",
+        "| generated but not kept | 1 |",
         "| turns with Python | 33.3 % (2 of 6) |",
-        "| evaluations that agree with what the program found | 100 % (2 of 2) |",
+        "| evaluations that agree with the program's verdict | 100 % (2 of 2) |",
         "| 1 points out the mistake, hints | 2 |  |",
         "| verdict | 1 | 100.0 % |",
         f"| deciding.txt | {'d' * 64} |",

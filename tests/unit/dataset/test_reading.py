@@ -117,7 +117,7 @@ def test_every_column_is_one_of_the_schema(folder: Path) -> None:
 
 
 def test_what_is_no_dataset_says_what_to_do(tmp_path: Path) -> None:
-    with pytest.raises(NoDataset, match=r"holds no conversations: grow some with soliloquy generate --out"):
+    with pytest.raises(NoDataset, match=r"holds no conversations: generate some with soliloquy generate --out"):
         Dataset(tmp_path)
     with pytest.raises(NoDataset, match=r"holds no conversations"):
         Dataset(tmp_path / "nothing")
@@ -127,7 +127,7 @@ def test_what_is_no_dataset_says_what_to_do(tmp_path: Path) -> None:
         ("{", "manifest.json cannot be read"),
         ('{"format": 7}', r"has format 7; this version reads format 2: update soliloquy"),
         ('{"format": 1}', "which this version cannot read"),
-        ("[]", "is not readable"),
+        ("[]", "cannot be read"),
     ]:
         (tmp_path / "manifest.json").write_text(manifest, "utf-8")
         with pytest.raises(NoDataset, match=said):
@@ -146,11 +146,11 @@ def test_a_shard_that_is_gone_or_damaged_is_named(tmp_path: Path) -> None:
 
 
 def test_what_is_asked_wrongly_is_named(folder: Path) -> None:
-    with pytest.raises(NoDataset, match=r"'problem\.colour' is no column"):
+    with pytest.raises(NoDataset, match=r"'problem\.colour' is not a column"):
         list(Dataset(folder).batches(["problem.colour"]))
-    with pytest.raises(NoDataset, match="is no place in"):
+    with pytest.raises(NoDataset, match="is not a place in"):
         list(Dataset(folder).batches(after="accepted/00009.parquet:1"))
-    with pytest.raises(NoDataset, match="is of a list"):
+    with pytest.raises(NoDataset, match="is a list"):
         list(Dataset(folder).batches(["id"], where=[("turns.student.text", "==", "hi")]))
 
 

@@ -131,8 +131,8 @@ def test_a_dataset_that_holds_little_is_shown(tmp_path: Path, shards: list[tuple
 @pytest.mark.parametrize(
     ("run", "said"),
     [
-        ({"soliloquy": "0.1.0", "growing": "g", "recipe": "soliloquy", "seed": 1}, "The run goes on"),
-        ({"soliloquy": "0.1.0"}, "Nothing here says with which command"),
+        ({"soliloquy": "0.1.0", "growing": "g", "recipe": "soliloquy", "seed": 1}, "The run is still going on"),
+        ({"soliloquy": "0.1.0"}, "The command is unknown"),
     ],
 )
 def test_a_dataset_of_another_making_says_so(tmp_path: Path, run: dict[str, Any], said: str) -> None:
@@ -150,7 +150,7 @@ def test_of_too_many_conversations_some_are_there_to_read_and_all_are_counted(
     monkeypatch.setattr(writing, "MOST_BROWSED", 10)
     page = page_of(tmp_path, [("accepted/00000.parquet", accepted_rows([conversation()] * 25))])
     assert "<dd>25</dd>" in page
-    assert "All of them are counted here; 9, taken evenly, are there to read." in page
+    assert "The figures count all conversations; the page holds 9 of them, evenly spaced." in page
 
 
 @pytest.mark.parametrize(

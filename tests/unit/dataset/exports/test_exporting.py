@@ -115,16 +115,16 @@ def test_rejected_ones_are_exported_when_asked_for(folder: Path, tmp_path: Path)
 def test_what_is_there_already_stays_as_it_is(folder: Path, tmp_path: Path) -> None:
     there = tmp_path / "there.jsonl"
     there.write_text("mine", "utf-8")
-    with pytest.raises(CannotExport, match=r"there\.jsonl is there already: choose another --out"):
+    with pytest.raises(CannotExport, match=r"there\.jsonl exists: choose another --out"):
         export(Dataset(folder), "openai", there, choice=ExportOptions())
-    with pytest.raises(CannotImport, match=r"there\.jsonl is there already: choose another --out"):
+    with pytest.raises(CannotImport, match=r"there\.jsonl exists: choose another --out"):
         import_rows(there, "openai", there, [])
     assert there.read_text("utf-8") == "mine"
     assert names_in(tmp_path) == ["there.jsonl"]
 
 
 def test_nothing_is_left_of_an_export_that_cannot_be(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(CannotExport, match=r"end it with \.jsonl"):
+    with pytest.raises(CannotExport, match=r"end its name with \.jsonl"):
         export(Dataset(folder), "openai", tmp_path / "x.xlsx", choice=ExportOptions())
     silent = small()
     silent.ClearField("turns")
@@ -134,7 +134,7 @@ def test_nothing_is_left_of_an_export_that_cannot_be(folder: Path, tmp_path: Pat
     other = small()
     other.run.recipe = "mathdial"
     mixed = dataset(tmp_path / "mixed", [small(), other])
-    with pytest.raises(CannotExport, match="conversation c1 is of the recipe 'mathdial'"):
+    with pytest.raises(CannotExport, match="conversation c1 has the recipe 'mathdial'"):
         export(Dataset(mixed), "soliloquies", tmp_path / "x.json", choice=ExportOptions())
     empty = dataset(tmp_path / "empty")
     with pytest.raises(CannotExport, match="holds no accepted conversation"):
@@ -147,21 +147,21 @@ def test_a_row_that_cannot_be_used_is_named_by_its_place(tmp_path: Path) -> None
     source.write_text("{}", "utf-8")
     search = {"function": {"name": "search", "arguments": "{}"}}
     wrong: list[tuple[str, dict[str, Any], str]] = [
-        ("openai", {}, "given:7: it has no `messages`"),
-        ("openai", {"messages": [{"role": "tool", "content": "x"}]}, "given:7: message 1: nothing that"),
-        ("openai", {"messages": [{"role": "assistant", "tool_calls": [search]}]}, "it calls 'search'"),
-        ("sharegpt", {"conversations": [{"from": "observation", "value": "x"}]}, "message 1: nothing that"),
-        ("fastchat", {"conversations": [{"from": "gpt", "value": "x"}]}, "message 1: human is to speak"),
-        ("soliloquies", {"Question": "x"}, "it has no `Conversation` of turns"),
-        ("mathdial", {"question": "x"}, "it has no `conversation`"),
-        ("sgsm", {"solution": "x"}, "it has no `question`"),
+        ("openai", {}, "given:7: `messages` is missing"),
+        ("openai", {"messages": [{"role": "tool", "content": "x"}]}, "given:7: message 1: unexpected role"),
+        ("openai", {"messages": [{"role": "assistant", "tool_calls": [search]}]}, "not of 'search'"),
+        ("sharegpt", {"conversations": [{"from": "observation", "value": "x"}]}, "message 1: unexpected speaker"),
+        ("fastchat", {"conversations": [{"from": "gpt", "value": "x"}]}, "message 1: human must speak"),
+        ("soliloquies", {"Question": "x"}, "`Conversation` is not a list of turns"),
+        ("mathdial", {"question": "x"}, "`conversation` is missing"),
+        ("sgsm", {"solution": "x"}, "`question` is missing"),
     ]
     for name, row, said in wrong:
         with pytest.raises(CannotImport, match=said):
             import_rows(source, name, tmp_path / "out", [("given:7", row)])
     with pytest.raises(CannotImport, match="holds no conversation"):
         import_rows(source, "openai", tmp_path / "out", [])
-    with pytest.raises(CannotImport, match="is no folder that `datasets` saved"):
+    with pytest.raises(CannotImport, match="is not a folder saved by `datasets`"):
         import_folder(tmp_path, tmp_path / "out")
     assert names_in(tmp_path) == ["given.jsonl"]
 

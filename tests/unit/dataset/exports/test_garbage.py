@@ -46,7 +46,7 @@ def test_a_file_is_read_however_its_text_was_saved(tmp_path: Path, content: byte
         (LINE.replace("ü".encode(), b"\xfc"), r"chats\.jsonl:1: .*0xFC, which is not UTF-8"),
         (LINE.replace("ü".encode(), b"u" * 2_000_000), r"chats\.jsonl:1: .*longer than 1,048,576 characters"),
         (b"[1, 2]", r"chats\.jsonl:1: .*expected a JSON object"),
-        (b'{"messages": "Hi."}', r"chats\.jsonl:1: it has no `messages`"),
+        (b'{"messages": "Hi."}', r"chats\.jsonl:1: `messages` is missing"),
         (b"\x00" * 4096, r"chats\.jsonl:1: "),
         (b"", r"chats\.jsonl holds no conversation"),
     ],
