@@ -3,7 +3,7 @@
 from typing import Any
 
 from soliloquy.recipes.agreement import AgreeingLetters, agrees
-from soliloquy.recipes.codes import STRATEGIES
+from soliloquy.recipes.codes import STRATEGIES, STRATEGIES_BY_NAME
 from soliloquy.runtime.values import lane_name, plain, status_name
 from soliloquy.v1.conversation_pb2 import (
     Calculation,
@@ -21,8 +21,6 @@ from soliloquy.v1.conversation_pb2 import (
     Turn,
 )
 from soliloquy.v1.sandbox_pb2 import Execution, NamedValue, Value
-
-_STRATEGIES = {name: strategy for strategy, name in STRATEGIES.items()}
 
 
 def header_fields(conversation: Conversation) -> dict[str, Any]:
@@ -171,7 +169,7 @@ def _restore_step(step: dict[str, Any]) -> Step:
         expression=step["expression"],
         inputs=[Quantity(**quantity) for quantity in step["inputs"]],
         result=_restore_quantity(step["result"]),
-        slips=[Slip(**slip | {"strategy": _STRATEGIES.get(slip["strategy"])}) for slip in step["slips"]],
+        slips=[Slip(**slip | {"strategy": STRATEGIES_BY_NAME.get(slip["strategy"])}) for slip in step["slips"]],
     )
 
 

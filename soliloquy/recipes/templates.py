@@ -40,7 +40,7 @@ class Templates:
             template = string.Template(self._text(name))
             unknown = sorted(set(template.get_identifiers()) - set(slots))
             if unknown or not template.is_valid():
-                wrong = f"${unknown[0]} stands for nothing" if unknown else "a lone $ must be written $$"
+                wrong = f"${unknown[0]} is unknown" if unknown else "write a literal $ as $$"
                 known = ", ".join(sorted(slots))
                 raise BrokenPrompt(f"prompt {self.folder.name}/{name}.txt: {wrong}; its slots are {known}")
         return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(self.folder.iterdir())}

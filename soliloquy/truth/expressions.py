@@ -98,13 +98,13 @@ class Expression:
 @lru_cache(1024)
 def parse_expression(text: str) -> Expression:
     if len(text) > MAX_LENGTH:
-        raise BadExpression(f"{text[:20]!r}.. has {len(text)} characters; {MAX_LENGTH} are allowed")
+        raise BadExpression(f"{text[:20]!r}.. has {len(text)} characters; the maximum is {MAX_LENGTH}")
     if not FOREIGN.isdisjoint(text):
-        raise BadExpression(f"{text!r} is no arithmetic: it holds a quote, a comment, an escape or a line break")
+        raise BadExpression(f"{text!r} is not arithmetic: it contains a quote, a comment, an escape or a line break")
     try:
         tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as error:
-        raise BadExpression(f"{text!r} is no Python expression") from error
+        raise BadExpression(f"{text!r} is not a Python expression") from error
     return from_tree(tree)
 
 
@@ -135,7 +135,7 @@ def _calculation(node: ast.expr) -> Calculation:
         case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
             return _constant(number)
         case ast.Name(id="math"):
-            raise BadExpression("math is no quantity; write math.pi or math.sqrt(..)")
+            raise BadExpression("math is not a quantity; write math.pi or math.sqrt(..)")
         case ast.Name(id=symbol):
             return operator.itemgetter(symbol)
         case ast.Attribute(value=ast.Name(id="math"), attr=name) if name in CONSTANTS:

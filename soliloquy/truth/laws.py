@@ -48,7 +48,7 @@ def law(formula: str) -> Law:
     sides = [_read(side, None) for side in formula.split("=")]
     read = [side for side in sides if side is not None]
     if len(read) < max(len(sides), 2):
-        raise BadExpression(f"the law {formula!r} is no equation")
+        raise BadExpression(f"the law {formula!r} is not an equation")
     return Law(text=formula, sides=read)
 
 

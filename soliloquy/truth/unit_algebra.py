@@ -56,7 +56,7 @@ def _step_of(own: str) -> str:
 def _measure(text: str) -> Any:
     known = unit(text)
     if not known.measure and known != NO_UNIT:
-        raise UnknownUnit(f"{text!r} is no unit of measurement")
+        raise UnknownUnit(f"{text!r} is not a unit of measurement")
     return unit_registry().Unit(known.measure)
 
 

@@ -32,11 +32,11 @@ def read(folders: Sequence[Path]) -> dict[str, SavedEvaluation]:
         if protocols[0] != protocols[1]:
             raise Incomparable(
                 f"{other.folder} is an evaluation by {protocols[0]} and {first.folder} one by {protocols[1]}: "
-                "name those of one protocol"
+                "compare evaluations of one protocol"
             )
         if other.cases != first.cases:
             raise Incomparable(
-                f"{other.folder} and {first.folder} put other cases: evaluate both with the same --questions or "
+                f"{other.folder} and {first.folder} have different cases: evaluate both with the same --questions or "
                 "--dialogues, --seed, --problems and --trained"
             )
     names = [evaluation.report["name"] for evaluation in found]
@@ -86,4 +86,6 @@ def _read(folder: Path) -> SavedEvaluation:
         passed = {row["case"]: row["passed"] for row in rows}
         return SavedEvaluation(folder=folder, report=report, cases=report["cases"]["sha256"], passed=passed)
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise Incomparable(f"{folder} holds no evaluation ({error}): soliloquy evaluate .. --out makes one") from error
+        raise Incomparable(
+            f"{folder} holds no evaluation ({error}): soliloquy evaluate --out writes one"
+        ) from error

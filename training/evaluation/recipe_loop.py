@@ -89,7 +89,7 @@ class RecipeLoop:
             case ReplyNeeded():
                 return await play(event, self._compose, role="composer", model=self.model)
             case _:
-                raise TypeError(f"a tutor does nothing about {type(event).__name__}")
+                raise TypeError(f"no role handles {type(event).__name__}")
 
 
 async def run_bounded(

@@ -133,7 +133,7 @@ def gives_expected(text: str, target: SubQuestion) -> bool | None:
     wanted = expected_number(target.answer)
     if wanted:
         given = final_number(text)
-        return None if given is None else _alike(given, wanted)
+        return None if given is None else same_quantity(given, wanted)
     if expects_formula(target.answer):
         return _gives_formula(text, target.answer)
     return True if says(text, target.answer) else None
@@ -148,7 +148,7 @@ def revealed(text: str, hidden: Sequence[SubQuestion], known: str) -> Iterator[S
         if wanted:
             # A given length of 1 km does not reveal 1000 m.
             known_so = any(math.isclose(one.value, wanted.value, rel_tol=_TOLERANCE) for one in given)
-            tells = not known_so and any(_alike(one, wanted) for one in said)
+            tells = not known_so and any(same_quantity(one, wanted) for one in said)
         elif expects_formula(target.answer):
             tells = bool(_gives_formula(text, target.answer)) and not _gives_formula(known, target.answer)
         else:
@@ -168,8 +168,9 @@ def _gives_formula(text: str, answer: str) -> bool | None:
     return gives_law(text, answer)
 
 
-def _alike(one: WrittenQuantity, other: WrittenQuantity) -> bool:
+def same_quantity(one: WrittenQuantity, other: WrittenQuantity, tolerance: float = _TOLERANCE) -> bool:
+    """Whether two texts state the same quantity, even if only one of them gives the unit."""
     if one.unit and other.unit:
         same = one.unit.kind == other.unit.kind
-        return same and math.isclose(one.unit.in_base(one.value), other.unit.in_base(other.value), rel_tol=_TOLERANCE)
-    return math.isclose(one.value, other.value, rel_tol=_TOLERANCE)
+        return same and math.isclose(one.unit.in_base(one.value), other.unit.in_base(other.value), rel_tol=tolerance)
+    return math.isclose(one.value, other.value, rel_tol=tolerance)

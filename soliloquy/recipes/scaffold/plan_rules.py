@@ -3,12 +3,18 @@
 import math
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
 
-from soliloquy.recipes.scaffold.expected_answers import final_number, gives_law, gives_quantity, miscalculations
+from soliloquy.recipes.scaffold.expected_answers import (
+    final_number,
+    gives_law,
+    gives_quantity,
+    miscalculations,
+    same_quantity,
+)
 from soliloquy.truth.number_format import format_quantity
 from soliloquy.truth.phrases import is_much_like, says
 from soliloquy.truth.quantities import WrittenQuantity, quantities_in
@@ -99,7 +105,7 @@ def _given_away(plan: Plan, problem: Problem) -> Iterator[str]:
             if hidden is None:
                 if says(one.question, later.answer):
                     yield f"sub-question {number} says {later.answer!r}, which is asked for"
-            elif not any(_alike(hidden, given) for given in known) and any(_alike(hidden, here) for here in said):
+            elif _occurs(hidden, said) and not _occurs(hidden, known):
                 yield f"sub-question {number} tells {later.answer!r}, which is asked for"
         known += quantities_in(one.answer)
 
@@ -160,10 +166,5 @@ def _comes_to(step: Step) -> str:
     return f"step {step.number} comes to {format_quantity(step.result) if step.HasField('result') else step.formula}"
 
 
-def _alike(one: WrittenQuantity, other: WrittenQuantity) -> bool:
-    """Whether two texts say the same quantity, if only one of them with its unit."""
-    if one.unit and other.unit:
-        return one.unit.kind == other.unit.kind and math.isclose(
-            one.unit.in_base(one.value), other.unit.in_base(other.value), rel_tol=_LIMITS["tolerance"]
-        )
-    return math.isclose(one.value, other.value, rel_tol=_LIMITS["tolerance"])
+def _occurs(number: WrittenQuantity, among: Sequence[WrittenQuantity]) -> bool:
+    return any(same_quantity(number, one, _LIMITS["tolerance"]) for one in among)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from soliloquy.recipes.agreement import code_verdict
-from soliloquy.recipes.codes import EVALUATION_LETTERS, EVALUATIONS, INTENTS
+from soliloquy.recipes.codes import EVALUATION_LETTERS, EVALUATIONS, INTENTS, INTENTS_BY_NAME
 from soliloquy.recipes.records import (
     calculation_record,
     call_record,
@@ -31,7 +31,6 @@ from soliloquy.v1.conversation_pb2 import (
     TutorReply,
 )
 
-_INTENTS = {name: intent for intent, name in INTENTS.items()}
 WORDS = {
     "evaluations": {
         "a": "incorrect",
@@ -149,7 +148,7 @@ def _restore_turn(turn: dict[str, Any]) -> Turn:
 def _restore_student(student: dict[str, Any]) -> StudentReply:
     return StudentReply(
         text=student["text"],
-        intent=_INTENTS.get(student["intent"]),
+        intent=INTENTS_BY_NAME.get(student["intent"]),
         learner_state=STATES.get(student["learner_state"]),
         rejected=[_restore_rejected(one) for one in student["rejected"]],
     )

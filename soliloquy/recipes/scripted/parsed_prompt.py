@@ -62,8 +62,8 @@ class ParsedPrompt:
         problem = self._book.recognise(question)
         if problem is None:
             raise ModelRefused(
-                f"the scripted model knows only the problems of its book, and this is none of them: "
-                f"{question[:120]!r}; choose another engine for problems of your own"
+                f"the scripted model does not know this problem: "
+                f"{question[:120]!r}; use another engine for problems of your own"
             )
         return problem
 
@@ -71,7 +71,7 @@ class ParsedPrompt:
         """Draws a problem from the bank, for prompts that ask for a new one."""
         if self._book.draw is None:
             raise ModelRefused(
-                "the scripted model writes no problems of its own without a bank to draw from; choose another engine"
+                "the scripted model needs a bank to write problems; start it with one, or use another engine"
             )
         return self._book.draw(rng.getrandbits(62))
 
@@ -97,7 +97,7 @@ class ParsedPrompt:
         for line in reversed(self.conversation):
             if line.student:
                 return line.text
-        raise ModelRefused(f"the prompt {self.prompt} holds no line of the student in its <conversation> section")
+        raise ModelRefused(f"the prompt {self.prompt} has no line of the student in its <conversation> section")
 
     @property
     def opening(self) -> bool:

@@ -91,8 +91,8 @@ def _parse_description(description: str) -> Brief:
     target, expression = _TARGET.search(description), _EXPRESSION.search(description)
     if target is None or expression is None:
         raise ModelRefused(
-            f"the scripted codegen reads only the scripted tutor's descriptions, and this is none: "
-            f"{description[:200]!r}; let one engine serve both the tutor and codegen"
+            f"the scripted codegen cannot read this description, which is not the scripted tutor's: "
+            f"{description[:200]!r}; use one engine for both tutor and codegen"
         )
     student = _STUDENT.search(description)
     return Brief(

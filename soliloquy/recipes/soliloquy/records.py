@@ -3,7 +3,16 @@
 from typing import Any
 
 from soliloquy.recipes.agreement import code_verdict
-from soliloquy.recipes.codes import EVALUATION_LETTERS, EVALUATIONS, INTENTS, STATE_LETTERS, STATES, STRATEGIES
+from soliloquy.recipes.codes import (
+    EVALUATION_LETTERS,
+    EVALUATIONS,
+    INTENTS,
+    INTENTS_BY_NAME,
+    STATE_LETTERS,
+    STATES,
+    STRATEGIES,
+    STRATEGIES_BY_NAME,
+)
 from soliloquy.recipes.records import (
     call_record,
     ending_fields,
@@ -19,9 +28,6 @@ from soliloquy.v1.conversation_pb2 import (
     Turn,
     TutorReply,
 )
-
-_INTENTS = {name: intent for intent, name in INTENTS.items()}
-_STRATEGIES = {name: strategy for strategy, name in STRATEGIES.items()}
 
 
 def record(conversation: Conversation) -> dict[str, Any]:
@@ -82,8 +88,8 @@ def _restore_turn(turn: dict[str, Any]) -> Turn:
         number=turn["number"],
         student=StudentReply(
             text=student["text"],
-            intent=_INTENTS.get(student["intent"]),
-            strategy=_STRATEGIES.get(student["strategy"]),
+            intent=INTENTS_BY_NAME.get(student["intent"]),
+            strategy=STRATEGIES_BY_NAME.get(student["strategy"]),
         ),
         calculation=restore_calculation(soliloquy) if soliloquy["use_python"] else None,
         tutor=TutorReply(

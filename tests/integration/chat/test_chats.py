@@ -244,7 +244,7 @@ async def test_a_problem_of_one_s_own_is_talked_about_if_the_model_can(sandbox: 
         strange = await opened.chats.start(rope)
         pieces = await opened.answer(strange, BEGINNING)
     assert pieces[-1].event == "error"
-    assert "the scripted model knows only the problems of its book" in pieces[-1].data["message"]
+    assert "the scripted model does not know this problem" in pieces[-1].data["message"]
 
 
 async def test_many_persons_are_tutored_at_once(sandbox: str) -> None:

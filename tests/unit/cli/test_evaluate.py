@@ -105,7 +105,7 @@ def test_dialogues_of_a_dataset_are_evaluated_as_they_are(tmp_path: Path) -> Non
     ("options", "line"),
     [
         (["--tutor", "somebody"], "--tutor somebody: neither model, next-step nor the folder of a dataset"),
-        (["--tutor", "physics"], "physics holds conversations of the recipe soliloquy: name a dataset of mathdial"),
+        (["--tutor", "physics"], "physics holds conversations of the recipe soliloquy: use a dataset of mathdial"),
         (["--tutor", "wordy"], "wordy has no dialogue to measure: 1 are about a problem without a number"),
         (["--tutor", "."], "holds no conversations"),
         (["--tutor", "wordy", "--dialogues", "3"], "--dialogues cannot be used with --tutor wordy"),

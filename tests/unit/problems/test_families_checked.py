@@ -47,7 +47,7 @@ def changed(name: str, old: str, new: str, folder: Path) -> Path:
         ),
         (FALL, 'formula = "h = g × t² / 2"', 'formula = "h = g × t²"', "laws hold: 'h = g × t²' does not hold"),
         (FALL, 'formula = "h = g × t² / 2"', 'formula = "h = g × t² / x"', r"uses \['x'\], which is no quantity"),
-        (FALL, 'formula = "h = g × t² / 2"', 'formula = "h is g t² / 2"', "is no equation"),
+        (FALL, 'formula = "h = g × t² / 2"', 'formula = "h is g t² / 2"', "is not an equation"),
         (
             FALL,
             'formula = "h = g × t / 2"',

@@ -147,7 +147,7 @@ def changed(**fields: Any) -> dict[str, Any]:
         ({**FORCE, "answer": {"value": float("inf")}}, ":1: answer.value:"),
         ({**FORCE, "answer": {"value": 10**400}}, ":1: answer.value:"),
         ({**FORCE, "steps": []}, ":1: steps:"),
-        (changed(expression="m *"), ":1: steps.0.expression: 'm *' is no Python expression"),
+        (changed(expression="m *"), ":1: steps.0.expression: 'm *' is not a Python expression"),
         (changed(expression="open(m)"), ":1: steps.0.expression:"),
         (changed(expression="m / 0"), ":1: steps.0.expression:"),
         (changed(expression="m * g"), ":1: steps.0.expression: g is neither"),

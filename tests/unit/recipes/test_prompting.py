@@ -129,7 +129,7 @@ def test_an_edited_prompt_changes_its_fingerprint_and_what_is_sent(edited_prompt
     assert "quiet conscience" in text(prompting.deciding(sound_conversation()))
 
 
-@pytest.mark.parametrize(("added", "reason"), [("$nonsense", r"\$nonsense stands for nothing"), ("$ 5", "lone")])
+@pytest.mark.parametrize(("added", "reason"), [("$nonsense", r"\$nonsense is unknown"), ("$ 5", "literal")])
 def test_a_prompt_that_cannot_be_filled_in_is_refused_by_name(edited_prompts: Path, added: str, reason: str) -> None:
     with (edited_prompts / "control.txt").open("a", encoding="utf-8") as file:
         file.write(added)

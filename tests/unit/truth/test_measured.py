@@ -45,5 +45,5 @@ def test_a_conversion_knows_where_a_scale_begins() -> None:
 
 
 def test_what_is_counted_is_no_unit_of_measurement() -> None:
-    with pytest.raises(UnknownUnit, match="'apples' is no unit of measurement"):
+    with pytest.raises(UnknownUnit, match="'apples' is not a unit of measurement"):
         calculate(parse_expression("a * 2"), {"a": (3, "apples")}, "apples")

@@ -55,7 +55,7 @@ async def draw_cases(problems: Iterable[Problem], rehearsal: Rehearsal, *, quest
             numeric += [found] if found else []
     if len(numeric) < questions:
         raise TooFewCases(
-            f"only {len(numeric)} of {questions} questions can be put, {passed_over} were passed over: ask for fewer"
+            f"only {len(numeric)} of {questions} questions are suitable ({passed_over} skipped): ask for fewer"
         )
     return DrawnCases(cases=list(_dealt(numeric, in_words)), passed_over=passed_over)
 

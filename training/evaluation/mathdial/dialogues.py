@@ -59,8 +59,8 @@ async def draw_dialogues(
             found.append(one)
     if len(found) < dialogues:
         raise TooFewCases(
-            f"only {len(found)} of {dialogues} dialogues can be held, {passed_over} problems have no confusion: "
-            "ask for fewer, or name other --problems"
+            f"only {len(found)} of {dialogues} dialogues are possible, {passed_over} problems have no confusion: "
+            "ask for fewer, or use other --problems"
         )
     return DrawnDialogues(conversations=found, passed_over=passed_over)
 

@@ -42,8 +42,8 @@ def judge_recorded(conversations: Iterable[Conversation], name: str) -> Recorded
             results.append(judge(conversation, wanted))
     if not results:
         raise UnsuitableDataset(
-            f"{name} has no dialogue to measure: {unanswerable} are about a problem without a number for an answer, "
-            f"in {one_sided} not both speak"
+            f"{name} has no dialogue to measure: {unanswerable} are about a problem without a numeric answer, "
+            f"in {one_sided} only one side speaks"
         )
     return RecordedDialogues(results=results, unanswerable=unanswerable, one_sided=one_sided)
 
@@ -53,7 +53,7 @@ def require_recipe(conversations: Iterable[Conversation], name: str) -> Iterable
     for conversation in conversations:
         if conversation.run.recipe not in ("", RECIPE):
             raise UnsuitableDataset(
-                f"{name} holds conversations of the recipe {conversation.run.recipe}: name a dataset of {RECIPE}, "
-                "or dialogues that were imported"
+                f"{name} holds conversations of the recipe {conversation.run.recipe}: use a dataset of {RECIPE}, "
+                "or imported dialogues"
             )
         yield conversation

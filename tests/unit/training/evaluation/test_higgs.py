@@ -137,5 +137,5 @@ def test_the_evidence_of_a_case_shows_what_was_said_run_and_found() -> None:
 
 async def test_too_few_questions_are_said_with_their_number() -> None:
     few = [problem for problem, _ in zip(problems(5), range(3), strict=False)]
-    with pytest.raises(TooFewCases, match=r"only \d of 25 questions can be put"):
+    with pytest.raises(TooFewCases, match=r"only \d of 25 questions are suitable"):
         await draw_cases(few, Rehearsal(loop=tutoring(SCRIPTED), seed=5), questions=25)

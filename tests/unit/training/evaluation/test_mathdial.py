@@ -150,14 +150,14 @@ def test_dialogues_that_cannot_be_measured_are_refused_in_a_sentence() -> None:
     physics = conversation((TUTOR, "How?"), (STUDENT, "It is 10."))
     physics.run.recipe = "soliloquy"
     with pytest.raises(
-        UnsuitableDataset, match="holds conversations of the recipe soliloquy: name a dataset of mathdial"
+        UnsuitableDataset, match="holds conversations of the recipe soliloquy: use a dataset of mathdial"
     ):
         judge_recorded([physics], "grown")
-    with pytest.raises(UnsuitableDataset, match="1 are about a problem without a number for an answer"):
+    with pytest.raises(UnsuitableDataset, match="1 are about a problem without a numeric answer"):
         judge_recorded([conversation((TUTOR, "Why?"), (STUDENT, "Because."))], "told")
 
 
 async def test_too_few_confusions_are_said_with_their_number() -> None:
     few = [Problem(question="Why?", solution="So."), *(BANK.problem(1, place) for place in range(2))]
-    with pytest.raises(TooFewCases, match="only 2 of 5 dialogues can be held, 1 problems have no confusion"):
+    with pytest.raises(TooFewCases, match="only 2 of 5 dialogues are possible, 1 problems have no confusion"):
         await draw_dialogues(few, RECIPE, ENGINE, seed=1, dialogues=5, at_once=2)

@@ -71,7 +71,7 @@ def test_a_page_lists_each_case_that_was_missed_and_why(tmp_path: Path) -> None:
 def test_evaluations_of_other_cases_and_folders_without_one_are_refused(tmp_path: Path) -> None:
     one = written(tmp_path / "one", "base", drawn(2), results(SCRIPTED, drawn(2)))
     other = written(tmp_path / "other", "base", drawn(1), results(SCRIPTED, drawn(1)))
-    with pytest.raises(Incomparable, match="put other cases"):
+    with pytest.raises(Incomparable, match="have different cases"):
         read([one, other])
     (one / "report.json").write_text(json.dumps({"name": "base"}), "utf-8")
     for folder in (tmp_path, one):
